@@ -1,0 +1,203 @@
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+
+const jwtIssuer = z.strictObject({
+  issuer: z.string().min(1),
+  jwksUrl: z.url({ protocol: /^https?$/ }),
+  audience: z.string().min(1),
+  environment: z.enum(['development', 'production']),
+  userClaim: z.string().min(1).default('sub'),
+  createUsers: z.boolean().default(false),
+});
+
+/** An issuer whose JWTs are accepted beside our own (contract.md section 2). */
+export type JwtIssuer = z.infer<typeof jwtIssuer>;
+
+/** A place that outbound calls may reach although it is private: a CIDR, or one host and port. */
+export type AllowedNetwork =
+  | { kind: 'cidr'; address: string; bits: number }
+  | { kind: 'host'; host: string; port: number };
+
+export interface Config {
+  host: string;
+  port: number;
+  /** What appears in URLs that we hand out; no trailing slash. Undefined: `http://<host>:<port in use>`. */
+  publicUrl: string | undefined;
+  home: string;
+  database: { kind: 'sqlite'; path: string } | { kind: 'postgres'; url: string };
+  masterKeys: string[] | undefined;
+  masterKeyFile: string | undefined;
+  presetKeys: { development: string | undefined; production: string | undefined };
+  allowedNetworks: AllowedNetwork[];
+  allowPrivateNetwork: boolean;
+  egressProxy: string | undefined;
+  caFile: string | undefined;
+  trustedProxies: string[];
+  sandbox: boolean;
+  /** Requests per window on an MCP endpoint, or undefined when off. */
+  mcpRateLimit: { points: number; windowSeconds: number } | undefined;
+  jwtIssuers: JwtIssuer[];
+  logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+  production: boolean;
+}
+
+/** Every fault of the environment at once, a line each: `PORT: must be …`. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly faults: string[];
+
+  constructor(faults: string[]) {
+    super(faults.join('\n'));
+    this.faults = faults;
+  }
+}
+
+type Environment = Record<string, string | undefined>;
+
+/**
+ * Reads and checks the configuration (contract.md section 1). The only reader of `process.env`.
+ * @throws ConfigError listing every variable that is wrong and the rule it breaks.
+ */
+export function readConfig(env: Environment = process.env): Config {
+  const faults: string[] = [];
+  const read = <T>(name: string, parse: (text: string) => T, fallback: T): T => {
+    const text = env[name];
+    if (text === undefined || text === '') return fallback;
+    try {
+      return parse(text);
+    } catch (error) {
+      faults.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+      return fallback;
+    }
+  };
+
+  const production = env['NODE_ENV'] === 'production';
+  const host = read('HOST', (text) => text, '127.0.0.1');
+  const home = resolve(read('GATEHOUSE_HOME', expandHome, join(homedir(), '.gatehouse')));
+  const config: Config = {
+    host,
+    port: read('PORT', (text) => integer(text, 0, 65_535), 3000),
+    publicUrl: read('GATEHOUSE_PUBLIC_URL', httpUrl, undefined),
+    home,
+    database: read('DATABASE_URL', databaseUrl, { kind: 'sqlite', path: join(home, 'gatehouse.db') }),
+    masterKeys: read('GATEHOUSE_MASTER_KEY', commaList, undefined),
+    masterKeyFile: read('GATEHOUSE_MASTER_KEY_FILE', expandHome, undefined),
+    presetKeys: {
+      development: env['GATEHOUSE_DEVELOPMENT_KEY'] || undefined,
+      production: env['GATEHOUSE_PRODUCTION_KEY'] || undefined,
+    },
+    allowedNetworks: read('GATEHOUSE_ALLOWED_NETWORKS', (text) => commaList(text).map(network), []),
+    allowPrivateNetwork: read('GATEHOUSE_ALLOW_PRIVATE_NETWORK', flag, false),
+    egressProxy: read('GATEHOUSE_EGRESS_PROXY', httpUrl, undefined),
+    caFile: read('GATEHOUSE_CA_FILE', expandHome, undefined),
+    trustedProxies: read('GATEHOUSE_TRUST_PROXY', (text) => commaList(text).map(cidrText), []),
+    sandbox: read('GATEHOUSE_SANDBOX', flag, !production && isLoopback(host)),
+    mcpRateLimit: read('GATEHOUSE_RATE_LIMIT_MCP', rateLimit, { points: 100, windowSeconds: 60 }),
+    jwtIssuers: read('GATEHOUSE_JWT_ISSUERS', jwtIssuers, []),
+    logLevel: read('LOG_LEVEL', logLevel, 'info'),
+    production,
+  };
+
+  if (config.allowPrivateNetwork && production) {
+    faults.push('GATEHOUSE_ALLOW_PRIVATE_NETWORK: is for development; unset it, or NODE_ENV=production');
+  }
+  if (config.sandbox && (production || !isLoopback(host))) {
+    faults.push('GATEHOUSE_SANDBOX: needs a loopback HOST and NODE_ENV other than production');
+  }
+  if (config.masterKeys && config.masterKeyFile) {
+    faults.push('GATEHOUSE_MASTER_KEY: set this or GATEHOUSE_MASTER_KEY_FILE, not both');
+  }
+  if (faults.length > 0) throw new ConfigError(faults);
+  return config;
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+function integer(text: string, least: number, most: number): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < least || value > most) {
+    throw new Error(`must be a whole number from ${least} to ${most}, got "${text}"`);
+  }
+  return value;
+}
+
+function flag(text: string): boolean {
+  if (/^(1|true|on|yes)$/i.test(text)) return true;
+  if (/^(0|false|off|no)$/i.test(text)) return false;
+  throw new Error(`must be 1 or 0 (true, false, on and off are read too), got "${text}"`);
+}
+
+function commaList(text: string): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+function expandHome(text: string): string {
+  return text.startsWith('~/') ? join(homedir(), text.slice(2)) : text;
+}
+
+function httpUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash) {
+    throw new Error(`must be an http:// or https:// address without query or fragment, got "${text}"`);
+  }
+  return text.replace(/\/+$/, '');
+}
+
+function databaseUrl(text: string): Config['database'] {
+  if (text.startsWith('sqlite:')) {
+    const path = text.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '');
+    if (path === '') throw new Error('names no file; write sqlite:/var/lib/gatehouse/gatehouse.db');
+    return { kind: 'sqlite', path: resolve(expandHome(path)) };
+  }
+  if (/^postgres(ql)?:\/\//.test(text)) return { kind: 'postgres', url: text };
+  throw new Error('must begin with sqlite: or postgres://');
+}
+
+function network(text: string): AllowedNetwork {
+  if (text.includes('/')) {
+    const [address, bits] = ipaddr.parseCIDR(cidrText(text));
+    return { kind: 'cidr', address: address.toString(), bits };
+  }
+  const match = /^(\[[0-9a-f:]+\]|[^:/\s]+):(\d{1,5})$/i.exec(text);
+  if (!match?.[1] || !match[2]) throw new Error(`"${text}" is neither a CIDR (10.1.0.0/16) nor host:port`);
+  return { kind: 'host', host: match[1].toLowerCase(), port: integer(match[2], 1, 65_535) };
+}
+
+function cidrText(text: string): string {
+  if (!ipaddr.isValidCIDR(text)) throw new Error(`"${text}" is not a CIDR such as 10.1.0.0/16`);
+  return text;
+}
+
+function rateLimit(text: string): Config['mcpRateLimit'] {
+  if (text === '0') return undefined;
+  const match = /^(\d{1,9})\/(\d{1,6})s$/.exec(text);
+  if (!match || Number(match[1]) < 1 || Number(match[2]) < 1) {
+    throw new Error(`must be <requests>/<seconds>s such as 100/60s, or 0 for off, got "${text}"`);
+  }
+  return { points: Number(match[1]), windowSeconds: Number(match[2]) };
+}
+
+function jwtIssuers(text: string): JwtIssuer[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Error('is not JSON; write [{"issuer":…,"jwksUrl":…,"audience":…,"environment":…}]');
+  }
+  const parsed = z.array(jwtIssuer).safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new Error(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; '));
+}
+
+function logLevel(text: string): Config['logLevel'] {
+  const parsed = z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).safeParse(text);
+  if (parsed.success) return parsed.data;
+  throw new Error(`must be fatal, error, warn, info, debug, trace or silent, got "${text}"`);
+}

@@ -1,0 +1,141 @@
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
+import { existsSync, linkSync, mkdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Config } from '../config.ts';
+
+const KEY_BYTES = 32;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** A master key that cannot be used, in words for the operator. */
+export class KeyError extends Error {
+  override readonly name = 'KeyError';
+}
+
+/**
+ * The master keys, first the one that writes. Each record is sealed with a data key of its own, and that with a
+ * master key; both are bound to `bound` (additional authenticated data), so a box that is moved to another row, or
+ * altered in one bit, does not open. A box reads `v1.<keyId>.<wrapped data key>.<ciphertext>`, base64url.
+ */
+export interface KeyRing {
+  /** Short public name of the writing key: it says which key a box needs, and nothing about it. */
+  readonly keyId: string;
+  seal(plain: string, bound: string): string;
+  /** @throws KeyError when no key of the ring opens the box for `bound`. */
+  open(box: string, bound: string): string;
+}
+
+/** Builds a ring from base64 keys. @throws KeyError naming which key breaks which rule. */
+export function createKeyRing(base64Keys: string[]): KeyRing {
+  const keys = base64Keys.map((text, position) => {
+    const key = Buffer.from(text, 'base64');
+    if (key.length !== KEY_BYTES || key.toString('base64').replace(/=+$/, '') !== text.replace(/=+$/, '')) {
+      throw new KeyError(
+        `Master key ${position + 1} is not 32 bytes of base64. Make one with: openssl rand -base64 32`,
+      );
+    }
+    return { keyId: keyIdOf(key), key };
+  });
+  const [writer] = keys;
+  if (!writer) throw new KeyError('There is no master key.');
+
+  return {
+    keyId: writer.keyId,
+    seal(plain, bound) {
+      const dataKey = randomBytes(KEY_BYTES);
+      const wrapped = encrypt(writer.key, dataKey, `key|${bound}`);
+      return ['v1', writer.keyId, wrapped, encrypt(dataKey, Buffer.from(plain, 'utf8'), `body|${bound}`)].join('.');
+    },
+    open(box, bound) {
+      const [version, keyId, wrapped, body, ...rest] = box.split('.');
+      if (version !== 'v1' || !keyId || !wrapped || !body || rest.length > 0) {
+        throw new KeyError('A sealed record is not in the form v1.<key>.<wrapped key>.<body>; it was altered.');
+      }
+      const master = keys.find((candidate) => candidate.keyId === keyId);
+      if (!master) {
+        throw new KeyError(`A sealed record needs master key ${keyId}, which is not among GATEHOUSE_MASTER_KEY.`);
+      }
+      try {
+        const dataKey = decrypt(master.key, wrapped, `key|${bound}`);
+        return decrypt(dataKey, body, `body|${bound}`).toString('utf8');
+      } catch (error) {
+        throw new KeyError('A sealed record does not open: it was altered, or moved from another row.', {
+          cause: error,
+        });
+      }
+    },
+  };
+}
+
+/**
+ * The keys of the configuration: GATEHOUSE_MASTER_KEY, the file of GATEHOUSE_MASTER_KEY_FILE, or
+ * `<home>/master.key`, made with mode 0600 when missing. It is created exclusively, so of two first starts one
+ * writes and the other reads.
+ * @throws KeyError when a key or its file cannot be used.
+ */
+export function loadKeyRing(config: Pick<Config, 'masterKeys' | 'masterKeyFile' | 'home'>): KeyRing {
+  if (config.masterKeys) return createKeyRing(config.masterKeys);
+  const path = config.masterKeyFile ?? join(config.home, 'master.key');
+  if (!config.masterKeyFile) createKeyFile(path);
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new KeyError(`Cannot read the master key file ${path}: ${reasonOf(error)}`, { cause: error });
+  }
+  const ring = createKeyRing(text.split(/[\s,]+/).filter((part) => part !== ''));
+  if ((statSync(path).mode & 0o077) !== 0) {
+    throw new KeyError(`The master key file ${path} can be read by others. Run: chmod 600 ${path}`);
+  }
+  return ring;
+}
+
+function createKeyFile(path: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    if (existsSync(path)) return;
+    // Written whole under another name and then linked: a second first start never reads half a key.
+    const draft = `${path}.${process.pid}`;
+    writeFileSync(draft, `${randomBytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
+    try {
+      linkSync(draft, path);
+    } finally {
+      unlinkSync(draft);
+    }
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
+    throw new KeyError(
+      `Cannot write the master key file ${path}: ${reasonOf(error)}. Set GATEHOUSE_HOME to a folder that this user may write.`,
+      { cause: error },
+    );
+  }
+}
+
+function keyIdOf(key: Buffer): string {
+  return createHmac('sha256', key).update('gatehouse master key id').digest('hex').slice(0, 8);
+}
+
+function encrypt(key: Buffer, plain: Buffer, bound: string): string {
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(bound, 'utf8'));
+  return Buffer.concat([iv, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString('base64url');
+}
+
+function decrypt(key: Buffer, text: string, bound: string): Buffer {
+  const bytes = Buffer.from(text, 'base64url');
+  // Base64 ignores stray bits of its last character; a changed character must not pass unseen.
+  if (bytes.toString('base64url') !== text) throw new Error('not canonical base64url');
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES))
+    .setAAD(Buffer.from(bound, 'utf8'))
+    .setAuthTag(bytes.subarray(-TAG_BYTES));
+  return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]);
+}
+
+/** SHA-256, base64url: for lookups of high-entropy values and for request fingerprints. */
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

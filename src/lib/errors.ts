@@ -1,0 +1,98 @@
+/**
+ * The one error class and the one table of codes (contract.md section 3). `status` is the HTTP status, `rpc` the
+ * JSON-RPC code of the same refusal on an MCP endpoint. Everything thrown on purpose is one of these; anything
+ * else becomes `internal`, whose detail stays in the log.
+ */
+export const ERROR_CODES = {
+  invalid_request: { status: 400, rpc: -32600 },
+  api_version_missing: { status: 400, rpc: -32600 },
+  api_version_unsupported: { status: 400, rpc: -32600 },
+  user_id_missing: { status: 400, rpc: -32600 },
+  unauthorized: { status: 401, rpc: -32001 },
+  token_expired: { status: 401, rpc: -32001 },
+  restricted: { status: 403, rpc: -32003 },
+  forbidden: { status: 403, rpc: -32003 },
+  not_found: { status: 404, rpc: -32004 },
+  server_not_found: { status: 404, rpc: -32004 },
+  user_not_found: { status: 404, rpc: -32600 },
+  connector_not_found: { status: 404, rpc: -32602 },
+  action_not_found: { status: 404, rpc: -32602 },
+  credential_not_found: { status: 404, rpc: -32602 },
+  session_not_found: { status: 404, rpc: -32001 },
+  method_not_allowed: { status: 405, rpc: -32600 },
+  not_acceptable: { status: 406, rpc: -32600 },
+  server_exists: { status: 409, rpc: -32600 },
+  user_exists: { status: 409, rpc: -32600 },
+  credential_required: { status: 409, rpc: -32602 },
+  credential_ambiguous: { status: 409, rpc: -32602 },
+  credential_conflict: { status: 409, rpc: -32602 },
+  credential_invalid: { status: 409, rpc: -32602 },
+  idempotency_conflict: { status: 409, rpc: -32602 },
+  idempotency_in_progress: { status: 409, rpc: -32602 },
+  payload_too_large: { status: 413, rpc: -32600 },
+  unsupported_media_type: { status: 415, rpc: -32600 },
+  upstream_rejected: { status: 422, rpc: -32603 },
+  rate_limited: { status: 429, rpc: -32009 },
+  upstream_rate_limited: { status: 429, rpc: -32603 },
+  internal: { status: 500, rpc: -32603 },
+  upstream_failed: { status: 502, rpc: -32603 },
+  upstream_too_large: { status: 502, rpc: -32603 },
+  unavailable: { status: 503, rpc: -32603 },
+  upstream_timeout: { status: 504, rpc: -32603 },
+} satisfies Record<string, { status: number; rpc: number }>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+export interface ErrorOptions {
+  /** Machine-readable facts for the caller: `rule`, `faults`, `status` … Never a secret. */
+  details?: Record<string, unknown>;
+  /** Response headers that belong to the refusal: `Retry-After`, `Allow`, `WWW-Authenticate`. */
+  headers?: Record<string, string>;
+  cause?: unknown;
+}
+
+/** A refusal that the caller may read. `message` is a sentence that names the field, the rule and the fix. */
+export class GatehouseError extends Error {
+  override readonly name = 'GatehouseError';
+  readonly code: ErrorCode;
+  readonly details: Record<string, unknown> | undefined;
+  readonly headers: Record<string, string>;
+
+  constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.details = options.details;
+    this.headers = options.headers ?? {};
+  }
+
+  get status(): number {
+    return ERROR_CODES[this.code].status;
+  }
+
+  get rpcCode(): number {
+    return ERROR_CODES[this.code].rpc;
+  }
+}
+
+/** One fault of an input: where it is (a dotted path, or the name of the field) and which rule it breaks. */
+export interface Fault {
+  field: string;
+  rule: string;
+}
+
+/** A 400 that lists every fault by field. */
+export function invalidRequest(faults: Fault[], where = 'The request'): GatehouseError {
+  const listed = faults.slice(0, 5).map(({ field, rule }) => `${field}: ${rule}`);
+  const more = faults.length > 5 ? ` (and ${faults.length - 5} more)` : '';
+  return new GatehouseError('invalid_request', `${where} is invalid. ${listed.join('; ')}${more}.`, {
+    details: { faults },
+  });
+}
+
+/** The GatehouseError that a caller is shown for anything thrown: itself, or `internal` with the cause kept. */
+export function publicError(thrown: unknown): GatehouseError {
+  if (thrown instanceof GatehouseError) return thrown;
+  return new GatehouseError('internal', 'Something went wrong on our side. The log has it under this requestId.', {
+    cause: thrown,
+  });
+}

@@ -1,0 +1,50 @@
+import { sql } from 'kysely';
+import { MIGRATIONS } from './migrations.ts';
+import type { Store } from './open.ts';
+
+/** Any number that no other program would use for a PostgreSQL advisory lock. */
+const MIGRATION_LOCK = 0x67617465;
+
+/** A database that this release cannot serve: made by a newer one. */
+export class SchemaError extends Error {
+  override readonly name = 'SchemaError';
+}
+
+/**
+ * Brings the schema to this release's version and returns the names of the migrations that ran. One transaction
+ * under a lock: of two processes that start at once, one migrates and the other finds the work done; a crash in
+ * the middle leaves the old version.
+ * @throws SchemaError when a newer release has migrated this database.
+ */
+export async function migrate(store: Store, now: number): Promise<string[]> {
+  return store.db.transaction().execute(async (tx) => {
+    if (store.kind === 'postgres') await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(tx);
+    await tx.schema
+      .createTable('schema_versions')
+      .ifNotExists()
+      .addColumn('version', 'integer', (c) => c.primaryKey())
+      .addColumn('name', 'text', (c) => c.notNull())
+      .addColumn('applied_at', 'bigint', (c) => c.notNull())
+      .execute();
+    const { version } = await tx
+      .selectFrom('schema_versions')
+      .select((e) => e.fn.coalesce(e.fn.max('version'), sql<number>`0`).as('version'))
+      .executeTakeFirstOrThrow();
+
+    if (version > MIGRATIONS.length) {
+      throw new SchemaError(
+        `The database is at schema version ${version}, this release knows ${MIGRATIONS.length}: ` +
+          'it was migrated by a newer Gatehouse. Start that release, or restore a backup made before it.',
+      );
+    }
+    const pending = MIGRATIONS.slice(version);
+    for (const [position, migration] of pending.entries()) {
+      await migration.up(tx);
+      await tx
+        .insertInto('schema_versions')
+        .values({ version: version + position + 1, name: migration.name, applied_at: now })
+        .execute();
+    }
+    return pending.map((migration) => migration.name);
+  });
+}
