@@ -171,7 +171,9 @@ async function foundation(tx: Transaction<Tables>): Promise<void> {
   await index(tx, 'results', ['expires_at']);
 }
 
-function stamped<T extends string>(table: CreateTableBuilder<T>): CreateTableBuilder<T, 'created_at' | 'updated_at'> {
+function stamped<T extends string, C extends string>(
+  table: CreateTableBuilder<T, C>,
+): CreateTableBuilder<T, C | 'created_at' | 'updated_at'> {
   return table
     .addColumn('created_at', 'bigint', (c) => c.notNull())
     .addColumn('updated_at', 'bigint', (c) => c.notNull());
