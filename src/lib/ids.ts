@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /** An id of its kind: `srv_` and 22 base62 characters (128 random bits). */
-export function newId(kind: 'srv' | 'usr' | 'cred' | 'exe' | 'res' | 'key'): string {
+export function newId(kind: 'srv' | 'usr' | 'cred' | 'exe' | 'res' | 'key' | 'aud'): string {
   return `${kind}_${base62(randomBytes(16), 22)}`;
 }
 

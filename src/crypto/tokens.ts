@@ -1,0 +1,49 @@
+import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { base62 } from '../lib/ids.ts';
+import type { Environment } from '../store/schema.ts';
+
+const SECRET_BYTES = 32;
+const SECRET_DIGITS = 43;
+const CHECKSUM_DIGITS = 6;
+const KEY = /^gh_(dev|prod)_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
+
+const PREFIXES = { development: 'gh_dev_', production: 'gh_prod_' } satisfies Record<Environment, string>;
+
+/** A new API key: prefix, 32 random bytes in base62, and their CRC32 (contract.md section 2). */
+export function newApiKey(environment: Environment): string {
+  const secret = base62(randomBytes(SECRET_BYTES), SECRET_DIGITS);
+  return PREFIXES[environment] + secret + checksum(secret);
+}
+
+/** The environment that a well-formed API key names, or undefined: junk never reaches the store. */
+export function apiKeyEnvironment(text: string): Environment | undefined {
+  const match = KEY.exec(text);
+  if (!match?.[2] || checksum(match[2]) !== match[3]) return undefined;
+  return match[1] === 'dev' ? 'development' : 'production';
+}
+
+/** A new access token of an MCP server: `gh_mcp_` and 32 random bytes in base62. */
+export function newAccessToken(): string {
+  return `gh_mcp_${base62(randomBytes(SECRET_BYTES), SECRET_DIGITS)}`;
+}
+
+export function isAccessToken(text: string): boolean {
+  return /^gh_mcp_[0-9A-Za-z]{43}$/.test(text);
+}
+
+/** The keyed hash under which keys and tokens are stored: a copy of the database alone confirms no guess. */
+export function hashToken(hashKey: Buffer, token: string): string {
+  return createHmac('sha256', hashKey).update(token).digest('base64url');
+}
+
+/** A key for one purpose, from the hash key (HKDF, RFC 5869): purposes never share a key. */
+export function deriveKey(hashKey: Buffer, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', hashKey, '', purpose, 32));
+}
+
+function checksum(secret: string): string {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(crc32(secret));
+  return base62(bytes, CHECKSUM_DIGITS);
+}

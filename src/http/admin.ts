@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import { listAudit } from '../guard/audit.ts';
+import { rotateApiKey } from '../identity/api-keys.ts';
+import { publicKeys } from '../identity/user-tokens.ts';
+import { isoTime } from '../lib/clock.ts';
+import { assertCoherent } from '../servers/restrictions.ts';
+import { changeSettings, readSettings, settingsSchema } from '../servers/settings.ts';
+import { defineRoute } from './route.ts';
+import { pageOf, pageQuery, time, toPage } from './shapes.ts';
+
+export const getSettingsRoute = defineRoute({
+  method: 'GET',
+  path: '/api/settings',
+  operationId: 'getSettings',
+  tag: 'Administration',
+  summary: 'Read the settings of the environment',
+  auth: 'api_key',
+  scope: 'settings:read',
+  success: { status: 200, description: 'The settings.', schema: settingsSchema },
+  handler: async ({ context, caller }) => ({ body: await readSettings(context.db, caller.environment) }),
+});
+
+export const putSettingsRoute = defineRoute({
+  method: 'PUT',
+  path: '/api/settings',
+  operationId: 'putSettings',
+  tag: 'Administration',
+  summary: 'Change the settings of the environment',
+  description: 'Changes what is named; lists and restrictions are replaced whole.',
+  auth: 'api_key',
+  scope: 'settings:write',
+  body: z.strictObject({
+    userServers: settingsSchema.shape.userServers.unwrap().optional(),
+    userServerRestrictions: settingsSchema.shape.userServerRestrictions.unwrap().optional(),
+    origins: settingsSchema.shape.origins.unwrap().optional(),
+  }),
+  success: { status: 200, description: 'The settings as they are now.', schema: settingsSchema },
+  audited: true,
+  async handler({ context, caller, body }) {
+    if (body.userServerRestrictions) assertCoherent(body.userServerRestrictions, 'userServerRestrictions');
+    const settings = await changeSettings(context, caller.environment, body);
+    context.servers.forget();
+    return { body: settings };
+  },
+});
+
+export const rotateKeyRoute = defineRoute({
+  method: 'POST',
+  path: '/api/keys/rotate',
+  operationId: 'rotateKey',
+  tag: 'Administration',
+  summary: 'Make a new API key for the environment',
+  description: 'The key that made this request, and every other full key of its environment, ends at once.',
+  auth: 'api_key',
+  scope: 'keys:write',
+  success: {
+    status: 200,
+    description: 'The new key, shown here only.',
+    schema: z.object({ environment: z.enum(['development', 'production']), apiKey: z.string() }),
+  },
+  audited: true,
+  async handler({ context, caller }) {
+    const apiKey = await rotateApiKey(context, caller.environment);
+    context.callers.forget();
+    return { body: { environment: caller.environment, apiKey }, headers: { 'Cache-Control': 'no-store' } };
+  },
+});
+
+export const listAuditRoute = defineRoute({
+  method: 'GET',
+  path: '/api/audit',
+  operationId: 'listAudit',
+  tag: 'Administration',
+  summary: 'Read the record of administration',
+  description: 'Newest first: who changed what, and who was shown an access token.',
+  auth: 'api_key',
+  scope: 'audit:read',
+  query: z.strictObject(pageQuery),
+  success: {
+    status: 200,
+    description: 'A page of entries.',
+    schema: pageOf(
+      z.object({
+        auditId: z.string(),
+        at: time,
+        requestId: z.string(),
+        caller: z.string(),
+        operation: z.string(),
+        target: z.string().nullable(),
+        status: z.int(),
+      }),
+    ),
+  },
+  async handler({ context, caller, query }) {
+    const { entries, hasMore } = await listAudit(context.db, caller.environment, query);
+    const data = entries.map((entry) => ({
+      auditId: entry.audit_id,
+      at: isoTime(entry.at),
+      requestId: entry.request_id,
+      caller: entry.caller,
+      operation: entry.operation,
+      target: entry.target,
+      status: entry.status,
+    }));
+    return { body: toPage(data, hasMore, query.offset) };
+  },
+});
+
+export const jwksRoute = defineRoute({
+  method: 'GET',
+  path: '/.well-known/jwks.json',
+  operationId: 'getJwks',
+  tag: 'Service',
+  summary: 'Public keys of user JWTs',
+  auth: 'none',
+  success: {
+    status: 200,
+    description: 'A JWK Set (RFC 7517).',
+    schema: z.object({ keys: z.array(z.record(z.string(), z.unknown())) }),
+  },
+  handler: async ({ context }) => ({
+    body: await publicKeys(context),
+    headers: { 'Cache-Control': 'public, max-age=300' },
+  }),
+});

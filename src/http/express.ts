@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import express, { type Express, type Request, type Response } from 'express';
+import helmet from 'helmet';
+import type { Context } from '../context.ts';
+import { GatehouseError, publicError } from '../lib/errors.ts';
+import type { Reply, Route } from './route.ts';
+
+/** The REST surface: mounts the routes on Express. Its last handlers are the JSON 404, 405 and error answers. */
+export function mountRoutes(context: Context, routes: Route[]): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', false);
+  app.use(helmet({ strictTransportSecurity: context.publicUrl.startsWith('https:') }));
+
+  for (const route of routes) {
+    const path = expressPath(route.path);
+    app.all(path, (req, res, next) => {
+      if (req.method !== route.method) return next();
+      return answer(context, route, req, res);
+    });
+  }
+  for (const [path, methods] of methodsByPath(routes)) {
+    app.all(path, (req, res) => {
+      const allow = methods.join(', ');
+      const refusal = new GatehouseError('method_not_allowed', `${req.method} is not allowed here. Allowed: ${allow}.`, {
+        headers: { Allow: allow },
+      });
+      sendError(context, res, refusal, requestIdOf(res), path);
+    });
+  }
+  return app;
+}
+
+/** The JSON 404 of everything that no route answers. Mounted last. */
+export function mountNotFound(context: Context, app: Express): void {
+  app.use((_req: Request, res: Response) => {
+    const refusal = new GatehouseError('not_found', 'There is nothing at this address. The reference is at /docs.');
+    sendError(context, res, refusal, requestIdOf(res), '(none)');
+  });
+}
+
+async function answer(context: Context, route: Route, req: Request, res: Response): Promise<void> {
+  const requestId = requestIdOf(res);
+  const started = performance.now();
+  const gone = new AbortController();
+  res.on('close', () => gone.abort());
+  try {
+    const reply = await route.run(context, {
+      req,
+      requestId,
+      params: req.params,
+      query: new URL(req.originalUrl, 'http://local').searchParams,
+      signal: gone.signal,
+    });
+    send(res, reply);
+    logRequest(context, req, res, route.path, requestId, started);
+  } catch (error) {
+    sendError(context, res, error, requestId, route.path);
+    logRequest(context, req, res, route.path, requestId, started);
+  }
+}
+
+function send(res: ServerResponse, { status = 200, body, headers = {} }: Reply): void {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  res.writeHead(status, {
+    ...(typeof body === 'string' ? {} : { 'Content-Type': 'application/json; charset=utf-8' }),
+    'Content-Length': Buffer.byteLength(text),
+    ...headers,
+  });
+  res.end(text);
+}
+
+function sendError(context: Context, res: ServerResponse, thrown: unknown, requestId: string, route: string): void {
+  const error = publicError(thrown);
+  if (error.code === 'internal') context.log.error({ requestId, route, err: error.cause }, 'request failed');
+  if (res.headersSent) {
+    res.destroy();
+    return;
+  }
+  send(res, {
+    status: error.status,
+    headers: error.headers,
+    body: {
+      error: error.message,
+      code: error.code,
+      requestId,
+      ...(error.details ? { details: error.details } : {}),
+    },
+  });
+}
+
+/** By route template: a raw path may hold an access token. */
+function logRequest(
+  { log }: Context,
+  req: IncomingMessage,
+  res: ServerResponse,
+  route: string,
+  requestId: string,
+  started: number,
+): void {
+  const durationMs = Math.round(performance.now() - started);
+  log.info({ requestId, method: req.method, route, status: res.statusCode, durationMs }, 'request');
+}
+
+function requestIdOf(res: ServerResponse): string {
+  const known = res.getHeader('X-Request-Id');
+  if (typeof known === 'string') return known;
+  const requestId = randomUUID();
+  res.setHeader('X-Request-Id', requestId);
+  return requestId;
+}
+
+function expressPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+function methodsByPath(routes: Route[]): Map<string, string[]> {
+  const methods = new Map<string, string[]>();
+  for (const { path, method } of routes) {
+    const at = expressPath(path);
+    methods.set(at, [...(methods.get(at) ?? []), method]);
+  }
+  return methods;
+}

@@ -1,0 +1,245 @@
+import type { IncomingMessage } from 'node:http';
+import { z } from 'zod';
+import type { Context } from '../context.ts';
+import { assertScope, bearerOf, type Caller } from '../identity/caller.ts';
+import type { Scope } from '../identity/scopes.ts';
+import { findUser, userNotFound } from '../identity/users.ts';
+import { GatehouseError, invalidRequest, type ErrorCode, type Fault } from '../lib/errors.ts';
+import { jsonFromBody, MIB, readBody } from '../lib/http-body.ts';
+
+const API_VERSIONS = ['2025-09'];
+const BODY_BYTES = MIB;
+
+/** What a handler is given: everything checked, so that it only does its work. */
+export interface RouteInput<Params, Query, Body> {
+  context: Context;
+  caller: Caller;
+  requestId: string;
+  params: Params;
+  query: Query;
+  body: Body;
+  /** The user of x-svc-userid (or of the JWT), which exists; undefined where the route allows none. */
+  userId: string | undefined;
+  /** A request header by its lower-case name. */
+  header(name: string): string | undefined;
+  /** Aborts when the client goes away. */
+  signal: AbortSignal;
+}
+
+export interface Reply {
+  status?: number;
+  body: unknown;
+  headers?: Record<string, string>;
+}
+
+type Shape = z.ZodType<Record<string, unknown>>;
+const NOTHING = z.strictObject({});
+type Nothing = typeof NOTHING;
+
+export interface RouteSpec<P extends Shape, Q extends Shape, B extends z.ZodType> {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** `/api/servers/{serverId}` */
+  path: string;
+  operationId: string;
+  tag: string;
+  summary: string;
+  description?: string;
+  /** `none`: open to all. `api_key`: keys alone. `api_key_or_jwt`: users too, for what is theirs. */
+  auth: 'none' | 'api_key' | 'api_key_or_jwt';
+  scope?: Scope;
+  /** Whether x-api-version must be sent (service.md section 5). */
+  apiVersion?: boolean;
+  /** x-svc-userid. `existing`: it must name a user when given. `owner`: taken as it is, for ownership. */
+  user?: 'required' | 'existing' | 'owner';
+  params?: P;
+  query?: Q;
+  body?: B;
+  /** The success answer: its status, what it is, its shape. */
+  success: { status: number; description: string; schema: z.ZodType; contentType?: string };
+  /** Codes of refusals beyond those that every route of its kind can give. */
+  errors?: ErrorCode[];
+  /** Recorded as administration: changes, and answers that reveal a token. */
+  audited?: boolean;
+  handler(input: RouteInput<z.output<P>, z.output<Q>, z.output<B>>): Promise<Reply>;
+}
+
+/** What a route says of itself, without its code. */
+export type RouteFacts = Omit<RouteSpec<Shape, Shape, z.ZodType>, 'handler'>;
+
+/** A route with its types forgotten: what the app mounts and OpenAPI prints. */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly path: string;
+  readonly spec: RouteFacts;
+  /** Runs the whole endpoint: authentication, checks, handler, audit. @throws GatehouseError for every refusal. */
+  run(context: Context, request: RouteRequest): Promise<Reply>;
+}
+
+export interface RouteRequest {
+  req: IncomingMessage;
+  requestId: string;
+  params: Record<string, unknown>;
+  query: URLSearchParams;
+  signal: AbortSignal;
+}
+
+/** An endpoint as one value: method, path, who may, what goes in and out, and the handler. */
+export function defineRoute<P extends Shape = Nothing, Q extends Shape = Nothing, B extends z.ZodType = z.ZodUndefined>(
+  spec: RouteSpec<P, Q, B>,
+): Route {
+  const { handler, ...facts } = spec;
+  return {
+    method: spec.method,
+    path: spec.path,
+    spec: facts,
+    async run(context, request) {
+      const caller = await authenticate(context, spec.auth, request.req);
+      let status = 500;
+      try {
+        if (spec.scope) assertScope(caller, spec.scope);
+        if (spec.apiVersion) assertApiVersion(request.req);
+        const params = parse(spec.params ?? NOTHING, request.params, 'The path');
+        const query = parse(spec.query ?? NOTHING, queryValues(request.query), 'The query');
+        const body = await readJson(spec.body, request.req);
+        const userId = await resolveUser(context, spec.user, caller, request.req);
+        const reply = await handler({
+          context,
+          caller,
+          requestId: request.requestId,
+          // parse() above ran these very schemas; a default of NOTHING is beyond what the compiler follows.
+          params: params as z.output<P>,
+          query: query as z.output<Q>,
+          body: body as z.output<B>,
+          userId,
+          header: (name) => headerOf(request.req, name),
+          signal: request.signal,
+        });
+        status = reply.status ?? spec.success.status;
+        return { ...reply, status };
+      } catch (error) {
+        if (error instanceof GatehouseError) status = error.status;
+        throw error;
+      } finally {
+        if (spec.audited) {
+          await context.audit.record({
+            environment: caller.environment,
+            requestId: request.requestId,
+            caller: caller.label,
+            operation: spec.operationId,
+            target: Object.values(request.params).map(String).join(' ') || undefined,
+            status,
+          });
+        }
+      }
+    },
+  };
+}
+
+const NOBODY: Caller = {
+  kind: 'local',
+  environment: 'development',
+  label: 'nobody',
+  userId: undefined,
+  scopes: new Set(),
+};
+
+async function authenticate(context: Context, auth: 'none' | 'api_key' | 'api_key_or_jwt', req: IncomingMessage) {
+  if (auth === 'none') return NOBODY;
+  const caller = await context.callers.fromBearer(bearerOf(req.headers.authorization));
+  if (auth === 'api_key' && caller.kind === 'jwt') {
+    throw new GatehouseError('forbidden', 'This operation takes an API key; a user JWT does not open it.');
+  }
+  return caller;
+}
+
+function assertApiVersion(req: IncomingMessage): void {
+  const version = headerOf(req, 'x-api-version');
+  if (version === undefined) {
+    throw new GatehouseError(
+      'api_version_missing',
+      `The header x-api-version is missing. Send: x-api-version: ${API_VERSIONS[0]}.`,
+    );
+  }
+  if (!API_VERSIONS.includes(version)) {
+    throw new GatehouseError(
+      'api_version_unsupported',
+      `x-api-version "${version.slice(0, 40)}" is not supported. Supported: ${API_VERSIONS.join(', ')}.`,
+    );
+  }
+}
+
+async function resolveUser(
+  context: Context,
+  rule: 'required' | 'existing' | 'owner' | undefined,
+  caller: Caller,
+  req: IncomingMessage,
+): Promise<string | undefined> {
+  const named = headerOf(req, 'x-svc-userid');
+  if (caller.kind === 'jwt') {
+    if (named !== undefined && named !== caller.userId) {
+      throw new GatehouseError('forbidden', 'x-svc-userid names another user than the JWT, which acts for its own alone.');
+    }
+    return caller.userId;
+  }
+  if (rule === undefined) return undefined;
+  if (named === undefined) {
+    if (rule !== 'required') return undefined;
+    throw new GatehouseError('user_id_missing', 'The header x-svc-userid is missing. Send the userId of an end user.');
+  }
+  if (rule === 'owner') return named;
+  const user = await findUser(context.db, caller.environment, named);
+  if (!user) throw userNotFound(named);
+  if (!user.enabled) throw new GatehouseError('forbidden', `The user "${named}" is disabled.`);
+  return named;
+}
+
+async function readJson(schema: z.ZodType | undefined, req: IncomingMessage): Promise<unknown> {
+  if (!schema) {
+    req.resume();
+    return undefined;
+  }
+  const text = await readBody(req, BODY_BYTES);
+  if (text === '') return parse(schema, schema.safeParse(undefined).success ? undefined : {}, 'The body');
+  const type = headerOf(req, 'content-type')?.split(';')[0]?.trim().toLowerCase();
+  if (type !== undefined && type !== 'application/json' && !type.endsWith('+json')) {
+    throw new GatehouseError(
+      'unsupported_media_type',
+      `The Content-Type is ${type.slice(0, 80)}. Send the body as application/json.`,
+    );
+  }
+  return parse(schema, jsonFromBody(text), 'The body');
+}
+
+/** The parsed value. @throws GatehouseError `invalid_request` listing each fault by field. */
+function parse(schema: z.ZodType, value: unknown, where: string): unknown {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw invalidRequest(parsed.error.issues.flatMap(toFaults), where);
+}
+
+function toFaults(issue: z.core.$ZodIssue): Fault[] {
+  const at = issue.path.join('.');
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({ field: at ? `${at}.${key}` : key, rule: 'is not a known member' }));
+  }
+  if (issue.code === 'invalid_type' && issue.input === undefined && at !== '') {
+    return [{ field: at, rule: 'is required' }];
+  }
+  return [{ field: at || '(whole)', rule: issue.message }];
+}
+
+/** A parameter given twice is an array, which no schema takes: repeated names never pick a winner silently. */
+function queryValues(query: URLSearchParams): Record<string, string | string[]> {
+  return Object.fromEntries(
+    [...new Set(query.keys())].map((name) => {
+      const values = query.getAll(name);
+      return [name, values.length === 1 ? (values[0] ?? '') : values];
+    }),
+  );
+}
+
+export function headerOf(req: IncomingMessage, name: string): string | undefined {
+  const value = req.headers[name];
+  const text = Array.isArray(value) ? value[0] : value;
+  return text === undefined || text.trim() === '' ? undefined : text.trim();
+}

@@ -1,0 +1,110 @@
+import type { Context } from '../context.ts';
+import { apiKeyEnvironment, hashToken, newApiKey } from '../crypto/tokens.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { newId } from '../lib/ids.ts';
+import { ENVIRONMENTS, type DbOrTx, type Environment } from '../store/schema.ts';
+import { isScope, type Scope } from './scopes.ts';
+
+type KeyContext = Pick<Context, 'db' | 'clock' | 'hashKey'>;
+
+export interface ApiKey {
+  keyId: string;
+  environment: Environment;
+  scopes: 'all' | ReadonlySet<Scope>;
+}
+
+/**
+ * Makes the two environment keys when the store holds none at all: from `preset` where given, else new ones.
+ * Answers with those that were made new, to be shown once; of two first starts only one makes them.
+ * @throws GatehouseError `invalid_request` when a preset key lacks the format or its checksum.
+ */
+export async function ensureKeys(
+  context: KeyContext,
+  preset: Partial<Record<Environment, string | undefined>>,
+): Promise<Partial<Record<Environment, string>>> {
+  for (const environment of ENVIRONMENTS) {
+    const key = preset[environment];
+    if (key !== undefined && apiKeyEnvironment(key) !== environment) {
+      const variable = environment === 'development' ? 'GATEHOUSE_DEVELOPMENT_KEY' : 'GATEHOUSE_PRODUCTION_KEY';
+      const prefix = environment === 'development' ? 'gh_dev_' : 'gh_prod_';
+      throw new GatehouseError(
+        'invalid_request',
+        `${variable}: must be ${prefix}, 43 characters of 0-9A-Za-z and their checksum of 6. Leave it unset and one is made.`,
+      );
+    }
+  }
+  const made: Partial<Record<Environment, string>> = {};
+  await context.db.transaction().execute(async (tx) => {
+    const existing = await tx.selectFrom('api_keys').select('key_id').limit(1).executeTakeFirst();
+    if (existing) return;
+    for (const environment of ENVIRONMENTS) {
+      const key = preset[environment] ?? newApiKey(environment);
+      // The first to insert wins on PostgreSQL too: both environments have a fixed first id.
+      const { numInsertedOrUpdatedRows } = await insertKey(tx, context, { keyId: `key_${environment}`, environment, key });
+      if (numInsertedOrUpdatedRows && !preset[environment]) made[environment] = key;
+    }
+  });
+  return made;
+}
+
+/** Adds a key; with `scopes` it opens only those. Answers with the key itself, which is not stored. */
+export async function createApiKey(
+  context: KeyContext,
+  { environment, scopes }: { environment: Environment; scopes?: Scope[] },
+): Promise<string> {
+  const key = newApiKey(environment);
+  await insertKey(context.db, context, { keyId: newId('key'), environment, key, ...(scopes ? { scopes } : {}) });
+  return key;
+}
+
+/** Ends every full key of an environment and makes a new one, in one transaction. */
+export async function rotateApiKey(context: KeyContext, environment: Environment): Promise<string> {
+  const key = newApiKey(environment);
+  await context.db.transaction().execute(async (tx) => {
+    await tx
+      .updateTable('api_keys')
+      .set({ revoked_at: context.clock.now() })
+      .where('environment', '=', environment)
+      .where('scopes', 'is', null)
+      .where('revoked_at', 'is', null)
+      .execute();
+    await insertKey(tx, context, { keyId: newId('key'), environment, key });
+  });
+  return key;
+}
+
+/** The live key of this text, or undefined. Reads the store; callers keep the answer for less than a second. */
+export async function findApiKey({ db, hashKey }: KeyContext, text: string): Promise<ApiKey | undefined> {
+  const environment = apiKeyEnvironment(text);
+  if (!environment) return undefined;
+  const row = await db
+    .selectFrom('api_keys')
+    .select(['key_id', 'scopes'])
+    .where('hash', '=', hashToken(hashKey, text))
+    .where('environment', '=', environment)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst();
+  if (!row) return undefined;
+  const scopes = row.scopes === null ? 'all' : new Set(row.scopes.split(' ').filter(isScope));
+  return { keyId: row.key_id, environment, scopes };
+}
+
+async function insertKey(
+  db: DbOrTx,
+  { clock, hashKey }: KeyContext,
+  { keyId, environment, key, scopes }: { keyId: string; environment: Environment; key: string; scopes?: Scope[] },
+) {
+  return db
+    .insertInto('api_keys')
+    .values({
+      key_id: keyId,
+      environment,
+      hash: hashToken(hashKey, key),
+      last_four: key.slice(-4),
+      scopes: scopes ? scopes.join(' ') : null,
+      created_at: clock.now(),
+      revoked_at: null,
+    })
+    .onConflict((c) => c.column('key_id').doNothing())
+    .executeTakeFirst();
+}

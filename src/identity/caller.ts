@@ -1,0 +1,140 @@
+import { decodeJwt } from 'jose';
+import type { Context } from '../context.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { createTtlCache } from '../lib/ttl-cache.ts';
+import type { Environment } from '../store/schema.ts';
+import { findApiKey } from './api-keys.ts';
+import type { Issuers } from './issuers.ts';
+import { USER_SCOPES, type Scope } from './scopes.ts';
+import { createUser, findUser, findUserByName, type User } from './users.ts';
+import { verifyUserToken } from './user-tokens.ts';
+
+/** Who stands behind a request. Every 401 about keys and JWTs is born in this file. */
+export interface Caller {
+  kind: 'api_key' | 'jwt' | 'access_token' | 'local';
+  environment: Environment;
+  /** For records and limits: `key:<keyId>`, `jwt:<userId>`, `token:<serverId>`, `stdio`. Never a secret. */
+  label: string;
+  /** The user that a JWT speaks for; undefined for everybody else. */
+  userId: string | undefined;
+  scopes: 'all' | ReadonlySet<Scope>;
+}
+
+/** How long a key, token or user that was just ended may still be taken for good. */
+export const STALE_MS = 500;
+const MAX_KEPT = 10_000;
+
+type CallerContext = Pick<Context, 'db' | 'clock' | 'hashKey' | 'keys' | 'publicUrl'>;
+
+/** Turns bearer texts into callers, remembering answers for STALE_MS. */
+export interface Callers {
+  /** An API key or a JWT. @throws GatehouseError `unauthorized`, `token_expired` */
+  fromBearer(bearer: string): Promise<Caller>;
+  /** A JWT alone, as in x-svc-user-token. @throws GatehouseError `unauthorized`, `token_expired` */
+  fromJwt(jwt: string): Promise<Caller>;
+  /** Forgets what it remembers: what was just ended here ends at once in this process. */
+  forget(): void;
+}
+
+export function createCallers(context: CallerContext & { issuers: Issuers }): Callers {
+  const kept = createTtlCache<Caller>({ ttlMs: STALE_MS, max: MAX_KEPT, clock: context.clock });
+  const fromJwt = (jwt: string): Promise<Caller> => kept.get(jwt, () => jwtCaller(context, jwt));
+  return {
+    fromJwt,
+    forget: () => kept.clear(),
+    fromBearer: (bearer) =>
+      looksLikeJwt(bearer) ? fromJwt(bearer) : kept.get(bearer, () => keyCaller(context, bearer)),
+  };
+}
+
+/** The credential of an Authorization header. @throws GatehouseError `unauthorized` when there is none. */
+export function bearerOf(authorization: string | undefined): string {
+  const match = /^Bearer +([^\s]+) *$/i.exec(authorization ?? '');
+  if (match?.[1]) return match[1];
+  throw unauthorized(
+    authorization
+      ? 'The Authorization header must be: Bearer <API key or JWT>.'
+      : 'The Authorization header is missing. Send: Authorization: Bearer <API key>.',
+  );
+}
+
+/** @throws GatehouseError `forbidden` when the caller's key does not hold the scope. */
+export function assertScope(caller: Caller, scope: Scope): void {
+  if (caller.scopes === 'all' || caller.scopes.has(scope)) return;
+  throw new GatehouseError('forbidden', `This needs the scope ${scope}, which the ${caller.kind === 'jwt' ? 'JWT' : 'key'} does not hold.`, {
+    details: { scope },
+  });
+}
+
+function looksLikeJwt(text: string): boolean {
+  return text.startsWith('ey') && text.split('.').length === 3;
+}
+
+function unauthorized(message: string): GatehouseError {
+  return new GatehouseError('unauthorized', message, { headers: { 'WWW-Authenticate': 'Bearer' } });
+}
+
+async function keyCaller(context: CallerContext, text: string): Promise<Caller> {
+  const key = await findApiKey(context, text);
+  if (!key) throw unauthorized('The API key is unknown, was rotated, or is incomplete. Check that it was copied whole.');
+  return {
+    kind: 'api_key',
+    environment: key.environment,
+    label: `key:${key.keyId}`,
+    userId: undefined,
+    scopes: key.scopes,
+  };
+}
+
+async function jwtCaller(context: CallerContext & { issuers: Issuers }, jwt: string): Promise<Caller> {
+  try {
+    const { environment, userId } = await userOfJwt(context, jwt);
+    return { kind: 'jwt', environment, label: `jwt:${userId}`, userId, scopes: USER_SCOPES };
+  } catch (error) {
+    if (!(error instanceof GatehouseError) || error.status !== 401) throw error;
+    const challenge = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
+    throw new GatehouseError(error.code, error.message, { headers: challenge, cause: error });
+  }
+}
+
+async function userOfJwt(context: CallerContext & { issuers: Issuers }, jwt: string): Promise<User> {
+  const issuer = issuerOf(jwt);
+  if (context.issuers.trusts(issuer)) {
+    const issued = await context.issuers.verify(issuer, jwt);
+    const { environment, createUsers } = issued.issuer;
+    const user =
+      (await findUserByName(context.db, environment, issued.username)) ??
+      (createUsers ? await createOrFind(context, environment, issued.username) : undefined);
+    return live(user, issued.issuedAt);
+  }
+  const claims = await verifyUserToken(context, jwt);
+  return live(await findUser(context.db, claims.environment, claims.userId), claims.issuedAt);
+}
+
+function issuerOf(jwt: string): string {
+  try {
+    return decodeJwt(jwt).iss ?? '';
+  } catch (error) {
+    throw new GatehouseError('unauthorized', 'The bearer is not a JWT.', { cause: error });
+  }
+}
+
+/** Two first requests of a new user may race; the loser finds what the winner made. */
+async function createOrFind(context: CallerContext, environment: Environment, username: string): Promise<User | undefined> {
+  try {
+    return await createUser(context, { environment, username });
+  } catch (error) {
+    if (error instanceof GatehouseError && error.code === 'user_exists') {
+      return findUserByName(context.db, environment, username);
+    }
+    throw error;
+  }
+}
+
+function live(user: User | undefined, issuedAt: number): User {
+  if (!user?.enabled) throw new GatehouseError('unauthorized', 'The user of this JWT is unknown here or disabled.');
+  if (user.tokensRevokedAt !== null && issuedAt <= user.tokensRevokedAt) {
+    throw new GatehouseError('unauthorized', 'The tokens of this user were revoked. Request a new one.');
+  }
+  return user;
+}

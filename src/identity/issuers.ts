@@ -1,0 +1,98 @@
+import { createRemoteJWKSet, customFetch, jwtVerify, type JWTVerifyGetKey } from 'jose';
+import type { JwtIssuer } from '../config.ts';
+import type { Context } from '../context.ts';
+import { DAY, SECOND } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { CLOCK_TOLERANCE_SECONDS, jwtRefusal } from './user-tokens.ts';
+
+/** Asymmetric only: a shared secret would let anybody who can verify also sign. */
+const ALGORITHMS = ['EdDSA', 'Ed25519', 'ES256', 'ES384', 'ES512', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'];
+const MAX_LIFETIME_MS = DAY;
+const JWKS_TIMEOUT_MS = 5 * SECOND;
+const JWKS_MAX_BYTES = 256 * 1024;
+
+/** Who a token of a trusted issuer speaks for. */
+export interface IssuedName {
+  issuer: JwtIssuer;
+  username: string;
+  issuedAt: number;
+}
+
+/** Verifies JWTs of GATEHOUSE_JWT_ISSUERS (contract.md section 2). Keeps each issuer's key set. */
+export interface Issuers {
+  trusts(issuer: string): boolean;
+  /** @throws GatehouseError `token_expired`, `unauthorized`, or `unavailable` when the keys cannot be had. */
+  verify(issuer: string, token: string): Promise<IssuedName>;
+}
+
+export function createIssuers(
+  trusted: JwtIssuer[],
+  context: Pick<Context, 'outbound' | 'clock'>,
+): Issuers {
+  const byIssuer = new Map<string, { issuer: JwtIssuer; keySet: JWTVerifyGetKey }[]>();
+  for (const issuer of trusted) {
+    const keySet = createRemoteJWKSet(new URL(issuer.jwksUrl), {
+      timeoutDuration: JWKS_TIMEOUT_MS,
+      [customFetch]: (url: string) => fetchKeys(context, url),
+    });
+    byIssuer.set(issuer.issuer, [...(byIssuer.get(issuer.issuer) ?? []), { issuer, keySet }]);
+  }
+
+  return {
+    trusts: (issuer) => byIssuer.has(issuer),
+    async verify(issuer, token) {
+      let refusal: unknown;
+      // One issuer may serve both environments under different audiences.
+      for (const candidate of byIssuer.get(issuer) ?? []) {
+        try {
+          return await verifyWith(candidate, token, context.clock.now());
+        } catch (error) {
+          refusal ??= error;
+        }
+      }
+      throw jwtRefusal(refusal);
+    },
+  };
+}
+
+async function verifyWith(
+  { issuer, keySet }: { issuer: JwtIssuer; keySet: JWTVerifyGetKey },
+  token: string,
+  now: number,
+): Promise<IssuedName> {
+  const { payload } = await jwtVerify(token, keySet, {
+    algorithms: ALGORITHMS,
+    issuer: issuer.issuer,
+    audience: issuer.audience,
+    clockTolerance: CLOCK_TOLERANCE_SECONDS,
+    currentDate: new Date(now),
+    requiredClaims: ['exp'],
+  });
+  const issuedAt = payload.iat === undefined ? now : payload.iat * SECOND;
+  if ((payload.exp ?? 0) * SECOND - issuedAt > MAX_LIFETIME_MS) {
+    throw new GatehouseError('unauthorized', 'The JWT lives longer than 24 hours. Have its issuer shorten it.');
+  }
+  const username = payload[issuer.userClaim];
+  if (typeof username !== 'string' || username === '') {
+    throw new GatehouseError('unauthorized', `The JWT has no claim "${issuer.userClaim}" that names its user.`);
+  }
+  return { issuer, username, issuedAt };
+}
+
+async function fetchKeys({ outbound }: Pick<Context, 'outbound'>, url: string): Promise<Response> {
+  try {
+    const answer = await outbound.request({
+      method: 'GET',
+      url,
+      headers: { accept: 'application/json' },
+      timeoutMs: JWKS_TIMEOUT_MS,
+      maxBytes: JWKS_MAX_BYTES,
+    });
+    return new Response(new Uint8Array(answer.body), { status: answer.status });
+  } catch (error) {
+    throw new GatehouseError('unavailable', 'The keys of the JWT issuer cannot be read at the moment. Try again.', {
+      cause: error,
+      headers: { 'Retry-After': '5' },
+    });
+  }
+}

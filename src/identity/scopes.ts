@@ -1,0 +1,33 @@
+/** What a key may open. Every route names one; the two environment keys hold all. */
+export const SCOPES = {
+  'servers:read': 'Read MCP servers',
+  'servers:write': 'Create, change and delete MCP servers',
+  'servers:token': 'See and rotate the access tokens of MCP servers',
+  'mcp:use': 'Speak MCP to a server',
+  'users:read': 'Read end users',
+  'users:write': 'Create, change and delete end users',
+  'users:token': 'Issue and revoke user tokens',
+  'connectors:read': 'Read connectors and their actions',
+  'credentials:read': 'Read the metadata of credentials',
+  'credentials:write': 'Create, change, check and delete credentials',
+  'actions:execute': 'Run actions on behalf of end users',
+  'executions:read': 'Read the record of executions',
+  'audit:read': 'Read the record of administration',
+  'settings:read': 'Read the settings of the environment',
+  'settings:write': 'Change the settings of the environment',
+  'keys:write': 'Rotate the API key of the environment',
+} satisfies Record<string, string>;
+
+export type Scope = keyof typeof SCOPES;
+
+export function isScope(text: string): text is Scope {
+  return Object.hasOwn(SCOPES, text);
+}
+
+/** What a user's JWT opens: servers of its own, and MCP. */
+export const USER_SCOPES: ReadonlySet<Scope> = new Set<Scope>([
+  'servers:read',
+  'servers:write',
+  'servers:token',
+  'mcp:use',
+]);

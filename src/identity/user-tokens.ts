@@ -1,0 +1,129 @@
+import { createLocalJWKSet, errors, exportJWK, generateKeyPair, importJWK, jwtVerify, SignJWT, type JWK } from 'jose';
+import { z } from 'zod';
+import type { Context } from '../context.ts';
+import { newId } from '../lib/ids.ts';
+import { DAY, HOUR, SECOND } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
+
+type TokenContext = Pick<Context, 'db' | 'clock' | 'keys' | 'publicUrl'>;
+
+const AUDIENCE = 'gatehouse';
+const ALGORITHM = 'EdDSA';
+const LIFETIME_SECONDS = 3600;
+export const CLOCK_TOLERANCE_SECONDS = 30;
+/** A signing key signs this long; then a new one takes over and the old one only verifies what it signed. */
+const SIGNING_PERIOD_MS = 30 * DAY;
+const VERIFYING_AFTERWARDS_MS = 2 * HOUR;
+
+const claims = z.object({
+  sub: z.string().min(1),
+  env: z.enum(ENVIRONMENTS),
+  /** `iat` in milliseconds: a token asked for right after a revocation must outlive it. */
+  issuedAtMs: z.number(),
+  exp: z.number(),
+  scope: z.literal('user'),
+});
+
+/** What a verified token of ours says; times in epoch milliseconds. */
+export interface UserClaims {
+  userId: string;
+  environment: Environment;
+  issuedAt: number;
+  expiresAt: number;
+}
+
+/** A JWT of one user, valid for one hour (service.md sections 2 and 5, contract.md section 2). */
+export async function issueUserToken(context: TokenContext, environment: Environment, userId: string): Promise<string> {
+  const { kid, privateJwk } = await signingKey(context);
+  const issuedAtMs = context.clock.now();
+  const now = Math.floor(issuedAtMs / SECOND);
+  return new SignJWT({ env: environment, scope: 'user', issuedAtMs })
+    .setProtectedHeader({ alg: ALGORITHM, kid, typ: 'JWT' })
+    .setIssuer(context.publicUrl)
+    .setAudience(AUDIENCE)
+    .setSubject(userId)
+    .setIssuedAt(now)
+    .setExpirationTime(now + LIFETIME_SECONDS)
+    .setJti(newId('key').slice('key_'.length))
+    .sign(await importJWK(privateJwk, ALGORITHM));
+}
+
+/** @throws GatehouseError `token_expired` or `unauthorized`. Whether the user still exists is the caller's question. */
+export async function verifyUserToken(context: TokenContext, token: string): Promise<UserClaims> {
+  const keySet = createLocalJWKSet(await publicKeys(context));
+  try {
+    const { payload } = await jwtVerify(token, keySet, {
+      algorithms: [ALGORITHM],
+      issuer: context.publicUrl,
+      audience: AUDIENCE,
+      clockTolerance: CLOCK_TOLERANCE_SECONDS,
+      currentDate: new Date(context.clock.now()),
+      requiredClaims: ['sub', 'iat', 'exp', 'jti'],
+    });
+    const { sub, env, issuedAtMs, exp } = claims.parse(payload);
+    return { userId: sub, environment: env, issuedAt: issuedAtMs, expiresAt: exp * SECOND };
+  } catch (error) {
+    throw jwtRefusal(error);
+  }
+}
+
+/** A refusal in our codes for what jose throws. */
+export function jwtRefusal(error: unknown): GatehouseError {
+  if (error instanceof GatehouseError) return error;
+  if (error instanceof errors.JWTExpired) {
+    return new GatehouseError('token_expired', 'The JWT has expired. Request a new one.', { cause: error });
+  }
+  return new GatehouseError('unauthorized', 'The JWT is not valid here: its signature, issuer or claims do not hold.', {
+    cause: error,
+  });
+}
+
+/** The public keys that verify live tokens, as a JWK Set (RFC 7517). */
+export async function publicKeys({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<{ keys: JWK[] }> {
+  const rows = await db
+    .selectFrom('signing_keys')
+    .select('public_jwk')
+    .where((e) => e.or([e('retired_at', 'is', null), e('retired_at', '>', clock.now() - VERIFYING_AFTERWARDS_MS)]))
+    .orderBy('created_at', 'desc')
+    .execute();
+  return { keys: rows.map((row) => z.looseObject({ kty: z.string() }).parse(JSON.parse(row.public_jwk))) };
+}
+
+async function signingKey({ db, clock, keys }: TokenContext): Promise<{ kid: string; privateJwk: JWK }> {
+  const now = clock.now();
+  const newest = await db
+    .selectFrom('signing_keys')
+    .selectAll()
+    .where('retired_at', 'is', null)
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  if (newest && now - newest.created_at < SIGNING_PERIOD_MS) {
+    const privateJwk = z.looseObject({ kty: z.string() }).parse(JSON.parse(keys.open(newest.sealed, `signing|${newest.kid}`)));
+    return { kid: newest.kid, privateJwk };
+  }
+  const pair = await generateKeyPair(ALGORITHM, { extractable: true });
+  const kid = newId('key');
+  const privateJwk = await exportJWK(pair.privateKey);
+  const publicJwk = { ...(await exportJWK(pair.publicKey)), kid, alg: ALGORITHM, use: 'sig' };
+  await db.transaction().execute(async (tx) => {
+    await tx
+      .insertInto('signing_keys')
+      .values({
+        kid,
+        public_jwk: JSON.stringify(publicJwk),
+        sealed: keys.seal(JSON.stringify(privateJwk), `signing|${kid}`),
+        created_at: now,
+        retired_at: null,
+      })
+      .execute();
+    await tx
+      .updateTable('signing_keys')
+      .set({ retired_at: now })
+      .where('retired_at', 'is', null)
+      .where('created_at', '<', now - SIGNING_PERIOD_MS)
+      .execute();
+  });
+  return { kid, privateJwk };
+}

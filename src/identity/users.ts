@@ -1,0 +1,166 @@
+import type { Context } from '../context.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { newId } from '../lib/ids.ts';
+import { parseJson, type Json } from '../lib/json.ts';
+import { isUniqueViolation } from '../store/open.ts';
+import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+
+type UserContext = Pick<Context, 'db' | 'clock'>;
+
+/** An end user of the operator's product. Times are epoch milliseconds. */
+export interface User {
+  userId: string;
+  environment: Environment;
+  username: string;
+  metadata: Json;
+  enabled: boolean;
+  /** JWTs issued before this are refused. */
+  tokensRevokedAt: number | null;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** @throws GatehouseError `user_exists` when the username is taken in this environment. */
+export async function createUser(
+  { db, clock }: UserContext,
+  { environment, username, metadata }: { environment: Environment; username: string; metadata?: Json },
+): Promise<User> {
+  const now = clock.now();
+  const row: Tables['users'] = {
+    user_id: newId('usr'),
+    environment,
+    username,
+    metadata: JSON.stringify(metadata ?? {}),
+    enabled: 1,
+    tokens_revoked_at: null,
+    created_at: now,
+    updated_at: now,
+  };
+  await insertOrTaken(db.insertInto('users').values(row).execute(), username);
+  return toUser(row);
+}
+
+export async function findUser(db: DbOrTx, environment: Environment, userId: string): Promise<User | undefined> {
+  const row = await db
+    .selectFrom('users')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('environment', '=', environment)
+    .executeTakeFirst();
+  return row && toUser(row);
+}
+
+/** @throws GatehouseError `user_not_found`: the same for an unknown user and one of the other environment. */
+export async function requireUser(db: DbOrTx, environment: Environment, userId: string): Promise<User> {
+  const user = await findUser(db, environment, userId);
+  if (!user) throw userNotFound(userId);
+  return user;
+}
+
+export function userNotFound(userId: string): GatehouseError {
+  return new GatehouseError('user_not_found', `There is no user "${userId}" in this environment.`);
+}
+
+export async function findUserByName(
+  db: DbOrTx,
+  environment: Environment,
+  username: string,
+): Promise<User | undefined> {
+  const row = await db
+    .selectFrom('users')
+    .selectAll()
+    .where('environment', '=', environment)
+    .where('username', '=', username)
+    .executeTakeFirst();
+  return row && toUser(row);
+}
+
+/** A page of users, oldest first, and whether more follow. */
+export async function listUsers(
+  db: DbOrTx,
+  environment: Environment,
+  { limit, offset, username }: { limit: number; offset: number; username?: string | undefined },
+): Promise<{ users: User[]; hasMore: boolean }> {
+  let query = db.selectFrom('users').selectAll().where('environment', '=', environment);
+  if (username !== undefined) query = query.where('username', '=', username);
+  const rows = await query
+    .orderBy('created_at')
+    .orderBy('user_id')
+    .limit(limit + 1)
+    .offset(offset)
+    .execute();
+  return { users: rows.slice(0, limit).map(toUser), hasMore: rows.length > limit };
+}
+
+/** Changes what is named. @throws GatehouseError `user_not_found`, `user_exists`. */
+export async function updateUser(
+  { db, clock }: UserContext,
+  environment: Environment,
+  userId: string,
+  changes: { username?: string | undefined; metadata?: Json | undefined; enabled?: boolean | undefined },
+): Promise<User> {
+  const row = await insertOrTaken(
+    db
+      .updateTable('users')
+      .set({
+        ...(changes.username !== undefined ? { username: changes.username } : {}),
+        ...(changes.metadata !== undefined ? { metadata: JSON.stringify(changes.metadata) } : {}),
+        ...(changes.enabled !== undefined ? { enabled: changes.enabled ? 1 : 0 } : {}),
+        updated_at: clock.now(),
+      })
+      .where('user_id', '=', userId)
+      .where('environment', '=', environment)
+      .returningAll()
+      .executeTakeFirst(),
+    changes.username ?? '',
+  );
+  if (!row) throw userNotFound(userId);
+  return toUser(row);
+}
+
+/** Removes a user with credentials, owned servers and results (foreign keys). @throws `user_not_found` */
+export async function deleteUser(db: DbOrTx, environment: Environment, userId: string): Promise<void> {
+  const { numDeletedRows } = await db
+    .deleteFrom('users')
+    .where('user_id', '=', userId)
+    .where('environment', '=', environment)
+    .executeTakeFirst();
+  if (numDeletedRows === 0n) throw userNotFound(userId);
+}
+
+/** Ends every JWT issued to this user until now. @throws GatehouseError `user_not_found` */
+export async function revokeTokens({ db, clock }: UserContext, environment: Environment, userId: string): Promise<number> {
+  const now = clock.now();
+  const { numUpdatedRows } = await db
+    .updateTable('users')
+    .set({ tokens_revoked_at: now, updated_at: now })
+    .where('user_id', '=', userId)
+    .where('environment', '=', environment)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw userNotFound(userId);
+  return now;
+}
+
+async function insertOrTaken<T>(write: Promise<T>, username: string): Promise<T> {
+  try {
+    return await write;
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    throw new GatehouseError('user_exists', `The username "${username}" is taken in this environment.`, {
+      cause: error,
+    });
+  }
+}
+
+function toUser(row: Tables['users']): User {
+  return {
+    userId: row.user_id,
+    environment: row.environment,
+    username: row.username,
+    metadata: parseJson(row.metadata),
+    enabled: row.enabled === 1,
+    tokensRevokedAt: row.tokens_revoked_at,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

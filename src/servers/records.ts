@@ -1,0 +1,261 @@
+import type { Context } from '../context.ts';
+import { hashToken, isAccessToken, newAccessToken } from '../crypto/tokens.ts';
+import { DAY } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { newId } from '../lib/ids.ts';
+import { isUniqueViolation } from '../store/open.ts';
+import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import { assertCoherent, restrictionsSchema, type Restrictions } from './restrictions.ts';
+
+type ServerContext = Pick<Context, 'db' | 'clock' | 'keys' | 'hashKey'>;
+export type ToolMode = 'auto' | 'direct' | 'discovery';
+
+/** An MCP server. Times are epoch milliseconds. */
+export interface McpServer {
+  serverId: string;
+  environment: Environment;
+  name: string;
+  description: string;
+  customInstructions: string;
+  restrictions: Restrictions;
+  toolMode: ToolMode;
+  ownerUserId: string | null;
+  /** Made with a JWT: no other user may ever speak through it. */
+  bound: boolean;
+  enabled: boolean;
+  /** null: its token does not expire. */
+  tokenExpiresAt: number | null;
+  /** The access token, sealed; see openAccessToken. */
+  tokenSealed: string;
+  createdAt: number;
+  updatedAt: number;
+}
+
+export interface ServerFields {
+  name: string;
+  description?: string | undefined;
+  customInstructions?: string | undefined;
+  restrictions?: Restrictions | undefined;
+  toolMode?: ToolMode | undefined;
+  enabled?: boolean | undefined;
+}
+
+/**
+ * Makes a server and its access token, which is in the answer and never again in clear in the store.
+ * @throws GatehouseError `server_exists` when the name is taken (without regard to case), `invalid_request`.
+ */
+export async function createServer(
+  context: ServerContext,
+  fields: ServerFields & {
+    environment: Environment;
+    ownerUserId?: string | undefined;
+    bound: boolean;
+    tokenExpiresInDays?: number | undefined;
+  },
+): Promise<{ server: McpServer; accessToken: string }> {
+  const { environment, restrictions = {} } = fields;
+  assertCoherent(restrictions);
+  const now = context.clock.now();
+  const serverId = newId('srv');
+  const token = tokenColumns(context, { environment, serverId, days: fields.tokenExpiresInDays });
+  const row: Tables['servers'] = {
+    server_id: serverId,
+    environment,
+    name: fields.name,
+    name_key: nameKey(fields.name),
+    description: fields.description ?? '',
+    custom_instructions: fields.customInstructions ?? '',
+    restrictions: JSON.stringify(restrictions),
+    tool_mode: fields.toolMode ?? 'auto',
+    owner_user_id: fields.ownerUserId ?? null,
+    bound: fields.bound ? 1 : 0,
+    ...token.columns,
+    enabled: fields.enabled === false ? 0 : 1,
+    created_at: now,
+    updated_at: now,
+  };
+  await orNameTaken(context.db.insertInto('servers').values(row).execute(), fields.name);
+  return { server: toServer(row), accessToken: token.accessToken };
+}
+
+export async function findServer(
+  db: DbOrTx,
+  environment: Environment,
+  serverId: string,
+): Promise<McpServer | undefined> {
+  const row = await db
+    .selectFrom('servers')
+    .selectAll()
+    .where('server_id', '=', serverId)
+    .where('environment', '=', environment)
+    .executeTakeFirst();
+  return row && toServer(row);
+}
+
+/** By id, else by name without regard to case: what a command line is given. */
+export async function findServerByIdOrName(
+  db: DbOrTx,
+  environment: Environment,
+  idOrName: string,
+): Promise<McpServer | undefined> {
+  const row = await db
+    .selectFrom('servers')
+    .selectAll()
+    .where('environment', '=', environment)
+    .where((e) => e.or([e('server_id', '=', idOrName), e('name_key', '=', nameKey(idOrName))]))
+    .orderBy((e) => e.case().when('server_id', '=', idOrName).then(0).else(1).end())
+    .limit(1)
+    .executeTakeFirst();
+  return row && toServer(row);
+}
+
+/** The server of an access token, expired or not. */
+export async function findServerByToken(
+  { db, hashKey }: Pick<Context, 'db' | 'hashKey'>,
+  accessToken: string,
+): Promise<McpServer | undefined> {
+  if (!isAccessToken(accessToken)) return undefined;
+  const row = await db
+    .selectFrom('servers')
+    .selectAll()
+    .where('token_hash', '=', hashToken(hashKey, accessToken))
+    .executeTakeFirst();
+  return row && toServer(row);
+}
+
+/** Servers in the order they were made, and how many there are in all. `bound` limits to those that JWTs made. */
+export async function listServers(
+  db: DbOrTx,
+  environment: Environment,
+  filter: { ownerUserId?: string | undefined; bound?: boolean; limit: number; offset: number },
+): Promise<{ servers: McpServer[]; count: number }> {
+  let query = db.selectFrom('servers').where('environment', '=', environment);
+  if (filter.ownerUserId !== undefined) query = query.where('owner_user_id', '=', filter.ownerUserId);
+  if (filter.bound !== undefined) query = query.where('bound', '=', filter.bound ? 1 : 0);
+  const { count } = await query.select((e) => e.fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
+  const rows = await query
+    .selectAll()
+    .orderBy('created_at')
+    .orderBy('server_id')
+    .limit(filter.limit)
+    .offset(filter.offset)
+    .execute();
+  return { servers: rows.map(toServer), count };
+}
+
+/** Changes what is named; `restrictions` is replaced whole. @throws `server_exists`, `invalid_request` */
+export async function updateServer(
+  { db, clock }: ServerContext,
+  server: McpServer,
+  changes: Partial<ServerFields>,
+): Promise<McpServer> {
+  if (changes.restrictions) assertCoherent(changes.restrictions);
+  const row = await orNameTaken(
+    db
+      .updateTable('servers')
+      .set({
+        ...(changes.name !== undefined ? { name: changes.name, name_key: nameKey(changes.name) } : {}),
+        ...(changes.description !== undefined ? { description: changes.description } : {}),
+        ...(changes.customInstructions !== undefined ? { custom_instructions: changes.customInstructions } : {}),
+        ...(changes.restrictions !== undefined ? { restrictions: JSON.stringify(changes.restrictions) } : {}),
+        ...(changes.toolMode !== undefined ? { tool_mode: changes.toolMode } : {}),
+        ...(changes.enabled !== undefined ? { enabled: changes.enabled ? 1 : 0 } : {}),
+        updated_at: clock.now(),
+      })
+      .where('server_id', '=', server.serverId)
+      .returningAll()
+      .executeTakeFirst(),
+    changes.name ?? '',
+  );
+  if (!row) throw serverNotFound(server.serverId);
+  return toServer(row);
+}
+
+/** A new access token; the old one ends. Without `tokenExpiresInDays` the new one does not expire. */
+export async function rotateAccessToken(
+  context: ServerContext,
+  server: McpServer,
+  tokenExpiresInDays: number | undefined,
+): Promise<{ server: McpServer; accessToken: string }> {
+  const { environment, serverId } = server;
+  const token = tokenColumns(context, { environment, serverId, days: tokenExpiresInDays });
+  const row = await context.db
+    .updateTable('servers')
+    .set({ ...token.columns, updated_at: context.clock.now() })
+    .where('server_id', '=', serverId)
+    .returningAll()
+    .executeTakeFirst();
+  if (!row) throw serverNotFound(serverId);
+  return { server: toServer(row), accessToken: token.accessToken };
+}
+
+/** Removes a server for good; results kept for it go with it. */
+export async function deleteServer(db: DbOrTx, server: McpServer): Promise<void> {
+  const { numDeletedRows } = await db
+    .deleteFrom('servers')
+    .where('server_id', '=', server.serverId)
+    .executeTakeFirst();
+  if (numDeletedRows === 0n) throw serverNotFound(server.serverId);
+}
+
+/** The access token, for those who may see it. */
+export function openAccessToken({ keys }: Pick<Context, 'keys'>, server: McpServer): string {
+  return keys.open(server.tokenSealed, tokenBinding(server.environment, server.serverId));
+}
+
+export function serverNotFound(serverId: string): GatehouseError {
+  return new GatehouseError('server_not_found', `There is no MCP server "${serverId}" in this environment.`);
+}
+
+function tokenColumns(
+  { keys, hashKey, clock }: ServerContext,
+  { environment, serverId, days }: { environment: Environment; serverId: string; days: number | undefined },
+) {
+  const accessToken = newAccessToken();
+  return {
+    accessToken,
+    columns: {
+      token_hash: hashToken(hashKey, accessToken),
+      token_sealed: keys.seal(accessToken, tokenBinding(environment, serverId)),
+      token_expires_at: days === undefined ? null : clock.now() + days * DAY,
+    },
+  };
+}
+
+function tokenBinding(environment: Environment, serverId: string): string {
+  return `server-token|${environment}|${serverId}`;
+}
+
+function nameKey(name: string): string {
+  return name.trim().normalize('NFC').toLowerCase();
+}
+
+async function orNameTaken<T>(write: Promise<T>, name: string): Promise<T> {
+  try {
+    return await write;
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    throw new GatehouseError('server_exists', `An MCP server named "${name}" exists in this environment.`, {
+      cause: error,
+    });
+  }
+}
+
+function toServer(row: Tables['servers']): McpServer {
+  return {
+    serverId: row.server_id,
+    environment: row.environment,
+    name: row.name,
+    description: row.description,
+    customInstructions: row.custom_instructions,
+    restrictions: restrictionsSchema.parse(JSON.parse(row.restrictions)),
+    toolMode: row.tool_mode,
+    ownerUserId: row.owner_user_id,
+    bound: row.bound === 1,
+    enabled: row.enabled === 1,
+    tokenExpiresAt: row.token_expires_at,
+    tokenSealed: row.token_sealed,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
