@@ -1,10 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { Kysely, PostgresDialect, SqliteDialect, type SqliteDatabase } from 'kysely';
+import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Config } from '../config.ts';
 import type { Db, Tables } from './schema.ts';
+import { BLOCKING_BUSY_TIMEOUT_MS, sqliteDialect } from './sqlite.ts';
 
 /** An open database. `await using` it, or call close(): nothing else ends its connections. */
 export interface Store extends AsyncDisposable {
@@ -18,9 +19,7 @@ export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
 
-/** More statements than the code has; the cap only bounds what dynamic lists (`in (…)`) can add. */
-const MAX_KEPT_STATEMENTS = 500;
-const BUSY_TIMEOUT_MS = 5000;
+const CONNECT_TIMEOUT_MS = 5000;
 
 /**
  * Opens SQLite (made with its folder when missing) or PostgreSQL. The schema is not touched: see migrate().
@@ -34,7 +33,7 @@ function openSqlite(path: string): Store {
   let sqlite: Sqlite.Database;
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    sqlite = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS });
+    sqlite = new Sqlite(path, { timeout: BLOCKING_BUSY_TIMEOUT_MS });
     sqlite.pragma('journal_mode = WAL');
     // FULL: what we acknowledged survives a power loss. Hot writes are batched, so its fsync is shared.
     sqlite.pragma('synchronous = FULL');
@@ -49,39 +48,15 @@ function openSqlite(path: string): Store {
       { cause: error },
     );
   }
-  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: keepStatements(sqlite) }) });
+  const db = new Kysely<Tables>({ dialect: sqliteDialect(sqlite) });
   return toStore('sqlite', db);
-}
-
-/**
- * Kysely prepares at every query (measured: 66-75 µs against 14 µs with kept statements), so the database it is
- * given keeps them by their text. Transactions begin IMMEDIATE: all of ours write, and a deferred one that turns
- * into a writer fails with SQLITE_BUSY at once instead of waiting its turn.
- */
-function keepStatements(sqlite: Sqlite.Database): SqliteDatabase {
-  const kept = new Map<string, Sqlite.Statement>();
-  return {
-    prepare(text) {
-      let statement = kept.get(text);
-      if (!statement) {
-        statement = sqlite.prepare(text === 'begin' ? 'begin immediate' : text);
-        if (kept.size >= MAX_KEPT_STATEMENTS) kept.delete(kept.keys().next().value ?? '');
-        kept.set(text, statement);
-      }
-      return statement;
-    },
-    close() {
-      kept.clear();
-      sqlite.close();
-    },
-  };
 }
 
 async function openPostgres(url: string): Promise<Store> {
   const pool = new pg.Pool({
     connectionString: url,
     max: 10,
-    connectionTimeoutMillis: BUSY_TIMEOUT_MS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     // bigint: epoch milliseconds and counters fit a double.
     types: {
       getTypeParser: (oid: number, format?: 'text' | 'binary') =>
