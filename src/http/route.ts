@@ -51,6 +51,8 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends z.ZodType
   apiVersion?: boolean;
   /** x-svc-userid. `existing`: it must name a user when given. `owner`: taken as it is, for ownership. */
   user?: 'required' | 'existing' | 'owner';
+  /** Further request headers that the handler reads, with what they mean. */
+  headers?: Record<string, string>;
   params?: P;
   query?: Q;
   body?: B;

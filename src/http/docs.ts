@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { defineRoute, type Route } from './route.ts';
+import { referencePage } from './docs-page.ts';
+import { openApiDocument } from './openapi.ts';
+
+/** The two addresses that describe all `routes`. The page needs no script and nothing from outside. */
+export function docsRoutes(routes: () => Route[]): Route[] {
+  const openApiRoute = defineRoute({
+    method: 'GET',
+    path: '/openapi.json',
+    operationId: 'getOpenApi',
+    tag: 'Service',
+    summary: 'This description, as OpenAPI 3.1',
+    auth: 'none',
+    success: { status: 200, description: 'An OpenAPI document.', schema: z.record(z.string(), z.unknown()) },
+    handler: async ({ context }) => ({ body: openApiDocument(routes(), context.publicUrl) }),
+  });
+  const docsRoute = defineRoute({
+    method: 'GET',
+    path: '/docs',
+    operationId: 'getDocs',
+    tag: 'Service',
+    summary: 'The reference for people',
+    auth: 'none',
+    success: { status: 200, description: 'An HTML page.', schema: z.string(), contentType: 'text/html' },
+    handler: async ({ context }) => ({
+      body: referencePage(openApiDocument(routes(), context.publicUrl)),
+      headers: {
+        'Content-Type': 'text/html; charset=utf-8',
+        'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
+      },
+    }),
+  });
+  return [openApiRoute, docsRoute];
+}
