@@ -1,17 +1,21 @@
-import type { ExecutionLog } from './actions/executions.ts';
-import type { Config } from './config.ts';
-import type { Catalog } from './connectors/catalog.ts';
-import type { KeyRing } from './crypto/key-ring.ts';
-import type { Audit } from './guard/audit.ts';
-import type { Limits } from './guard/limits.ts';
-import type { Callers } from './identity/caller.ts';
-import type { Clock } from './lib/clock.ts';
-import type { Outbound } from './lib/outbound.ts';
+import { fileURLToPath } from 'node:url';
+import { createExecutionLog, type ExecutionLog } from './actions/executions.ts';
+import type { AllowedNetwork, Config } from './config.ts';
+import { loadCatalog, type Catalog } from './connectors/catalog.ts';
+import { loadKeyRing, type KeyRing } from './crypto/key-ring.ts';
+import { createAudit, type Audit } from './guard/audit.ts';
+import { createLimits, type Limits } from './guard/limits.ts';
+import { createCallers, type Callers } from './identity/caller.ts';
+import { createIssuers } from './identity/issuers.ts';
+import { loadHashKey } from './identity/secrets.ts';
+import { systemClock, type Clock } from './lib/clock.ts';
+import { createOutbound, type Outbound } from './lib/outbound.ts';
 import type { Logger } from './log.ts';
-import type { LiveServers } from './servers/live.ts';
-import type { Store } from './store/open.ts';
+import { createLiveServers, type LiveServers } from './servers/live.ts';
+import { migrate } from './store/migrate.ts';
+import { openStore, type Store } from './store/open.ts';
 import type { Db } from './store/schema.ts';
-import type { Throttle } from './upstream/throttle.ts';
+import { createThrottle, type Throttle } from './upstream/throttle.ts';
 
 /** What a running Gatehouse is made of. Operations take the narrow part they need: `Pick<Context, 'db' | 'clock'>`. */
 export interface Context {
@@ -35,4 +39,74 @@ export interface Context {
   readonly publicUrl: string;
   /** True once a stop was asked for: /ready says so, so that a load balancer looks elsewhere. */
   readonly stopping: boolean;
+}
+
+/** A context with its lifetime: whoever opens it closes it. */
+export interface OpenContext extends Context {
+  publicUrl: string;
+  stopping: boolean;
+  /** Flushes what is buffered and closes everything, in reverse order of making. */
+  close(): Promise<void>;
+}
+
+const CATALOG_FOLDER = fileURLToPath(new URL('../data/connectors', import.meta.url));
+
+/**
+ * Opens the store, brings its schema up to date, and makes everything that a server or a command needs.
+ * @throws StoreError, SchemaError, KeyError, ConnectorFileError, each with a line for the operator.
+ */
+export async function openContext(
+  config: Config,
+  { log, clock = systemClock, catalogFolder = CATALOG_FOLDER }: { log: Logger; clock?: Clock; catalogFolder?: string },
+): Promise<OpenContext> {
+  const keys = loadKeyRing(config);
+  const catalog = await loadCatalog({ folder: catalogFolder });
+  const store = await openStore(config.database);
+  try {
+    await migrate(store, clock.now());
+    const { db } = store;
+    const hashKey = await loadHashKey({ db, keys, clock });
+    const outbound = createOutbound({
+      allowedNetworks: [...config.allowedNetworks, ...config.jwtIssuers.map((issuer) => hostOf(issuer.jwksUrl))],
+      allowPrivateNetwork: config.allowPrivateNetwork,
+      egressProxy: config.egressProxy,
+      caFile: config.caFile,
+    });
+    const executions = createExecutionLog({ db, clock, log });
+    const limits = createLimits(config);
+    const base = {
+      config,
+      log,
+      clock,
+      store,
+      db,
+      keys,
+      hashKey,
+      catalog,
+      outbound,
+      throttle: createThrottle(clock),
+      executions,
+      limits,
+      audit: createAudit({ db, clock }),
+      servers: createLiveServers({ db, clock, hashKey }),
+      issuers: createIssuers(config.jwtIssuers, { outbound, clock }),
+      publicUrl: config.publicUrl ?? `http://${config.host}:${config.port}`,
+      stopping: false,
+      async close() {
+        await executions.close();
+        await outbound.close();
+        await store.close();
+      },
+    };
+    // The callers read publicUrl of this very object, which is settled when the server listens.
+    return Object.assign(base, { callers: createCallers(base) });
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function hostOf(address: string): AllowedNetwork {
+  const url = new URL(address);
+  return { kind: 'host', host: url.hostname, port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80) };
 }

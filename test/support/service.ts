@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { listen, type App } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { openContext, type OpenContext } from '../../src/context.ts';
+import { newApiKey } from '../../src/crypto/tokens.ts';
+import { ensureKeys } from '../../src/identity/api-keys.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import { createLog } from '../../src/log.ts';
+
+/** A real Gatehouse on a free port of 127.0.0.1, over a database and a home of its own. */
+export interface Service extends AsyncDisposable {
+  readonly url: string;
+  readonly developmentKey: string;
+  readonly productionKey: string;
+  readonly context: OpenContext;
+  readonly app: App;
+  /** Lines of the log so far. */
+  readonly logged: string[];
+  /** A REST call; the answer is parsed where it is JSON. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  stop(): Promise<void>;
+}
+
+export interface CallOptions {
+  /** Defaults to the development key; null sends none. */
+  bearer?: string | null;
+  headers?: Record<string, string>;
+  body?: unknown;
+  /** Sent as it is instead of `body`. */
+  rawBody?: string;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  body: any;
+}
+
+export interface ServiceOptions {
+  env?: Record<string, string>;
+  clock?: Clock;
+  catalogFolder?: string;
+}
+
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const home = mkdtempSync(join(tmpdir(), 'gatehouse-service-'));
+  const developmentKey = newApiKey('development');
+  const productionKey = newApiKey('production');
+  const config = readConfig({
+    GATEHOUSE_HOME: home,
+    PORT: '0',
+    GATEHOUSE_ALLOW_PRIVATE_NETWORK: '1',
+    GATEHOUSE_RATE_LIMIT_MCP: '0',
+    LOG_LEVEL: 'debug',
+    ...options.env,
+  });
+  const logged: string[] = [];
+  const log = createLog(config.logLevel, { write: (line) => void logged.push(line) });
+  const context = await openContext(config, {
+    log,
+    ...(options.clock ? { clock: options.clock } : {}),
+    ...(options.catalogFolder ? { catalogFolder: options.catalogFolder } : {}),
+  });
+  await ensureKeys(context, { development: developmentKey, production: productionKey });
+  const app = await listen(context);
+  const url = `http://127.0.0.1:${app.port}`;
+
+  const call: Service['call'] = async (method, path, { bearer = developmentKey, headers = {}, body, rawBody } = {}) => {
+    const text = rawBody ?? (body === undefined ? undefined : JSON.stringify(body));
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        'x-api-version': '2025-09',
+        ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
+        ...(text === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(text === undefined ? {} : { body: text }),
+    });
+    const answer = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json');
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(answer) : answer };
+  };
+  const stop = async () => {
+    await app.close();
+    await context.close();
+    rmSync(home, { recursive: true, force: true });
+  };
+  return { url, developmentKey, productionKey, context, app, logged, call, stop, [Symbol.asyncDispose]: stop };
+}
