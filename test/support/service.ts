@@ -7,6 +7,7 @@ import { openContext, type OpenContext } from '../../src/context.ts';
 import { newApiKey } from '../../src/crypto/tokens.ts';
 import { ensureKeys } from '../../src/identity/api-keys.ts';
 import type { Clock } from '../../src/lib/clock.ts';
+import { parseJson, valueAt, type Json } from '../../src/lib/json.ts';
 import { createLog } from '../../src/log.ts';
 
 /** A real Gatehouse on a free port of 127.0.0.1, over a database and a home of its own. */
@@ -35,7 +36,11 @@ export interface CallOptions {
 export interface Answer {
   status: number;
   headers: Headers;
-  body: any;
+  body: Json;
+  /** The value at a dotted path of the body: `servers.0.name`. */
+  at(path: string): Json | undefined;
+  /** The text at a dotted path; throws when there is none. */
+  text(path: string): string;
 }
 
 export interface ServiceOptions {
@@ -81,7 +86,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     });
     const answer = await response.text();
     const isJson = response.headers.get('content-type')?.includes('json');
-    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(answer) : answer };
+    return toAnswer(response, isJson ? parseJson(answer) : answer);
   };
   const stop = async () => {
     await app.close();
@@ -89,4 +94,19 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     rmSync(home, { recursive: true, force: true });
   };
   return { url, developmentKey, productionKey, context, app, logged, call, stop, [Symbol.asyncDispose]: stop };
+}
+
+function toAnswer({ status, headers }: Response, body: Json): Answer {
+  const at = (path: string) => valueAt(body, path);
+  return {
+    status,
+    headers,
+    body,
+    at,
+    text(path) {
+      const value = at(path);
+      if (typeof value !== 'string') throw new Error(`no text at ${path} of ${status} ${JSON.stringify(body)}`);
+      return value;
+    },
+  };
 }

@@ -1,0 +1,147 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+
+const SRC = resolve(import.meta.dirname, '../src');
+
+/** Room → rooms it may import (ARCHITECTURE.md, Layers). Its own room goes without saying. */
+const ALLOWED: Record<string, string[]> = {
+  lib: [],
+  store: ['lib'],
+  crypto: ['lib', 'store'],
+  guard: ['lib', 'store', 'crypto'],
+  identity: ['lib', 'store', 'crypto', 'guard'],
+  connectors: ['lib', 'store', 'identity', 'guard'],
+  upstream: ['lib', 'store', 'crypto', 'guard', 'connectors'],
+  credentials: ['lib', 'store', 'crypto', 'identity', 'guard', 'connectors', 'upstream'],
+  servers: ['lib', 'store', 'crypto', 'identity', 'guard', 'connectors'],
+  actions: ['lib', 'store', 'crypto', 'identity', 'guard', 'connectors', 'upstream', 'credentials', 'servers'],
+  http: ['lib', 'store', 'crypto', 'identity', 'guard', 'connectors', 'upstream', 'credentials', 'servers', 'actions'],
+  mcp: ['lib', 'store', 'crypto', 'identity', 'guard', 'connectors', 'upstream', 'credentials', 'servers', 'actions'],
+  sandbox: ['lib'],
+  cli: ['*'],
+  'app.ts': ['*'],
+  'main.ts': ['*'],
+  'context.ts': ['*'],
+  'config.ts': ['lib'],
+  'log.ts': [],
+};
+
+/** Packages that have one home. */
+const HOMES: { package: RegExp; allowed: RegExp }[] = [
+  { package: /^@modelcontextprotocol\/sdk\/server/, allowed: /^mcp\// },
+  { package: /^@modelcontextprotocol\/sdk\/client/, allowed: /^upstream\/mcp-client\.ts$/ },
+  { package: /^express$/, allowed: /^(http\/|mcp\/http\.ts$|sandbox\/|app\.ts$)/ },
+  { package: /^(better-sqlite3|pg)$/, allowed: /^store\// },
+  { package: /^undici$/, allowed: /^lib\/outbound/ },
+];
+
+interface Import {
+  from: string;
+  to: string;
+  typeOnly: boolean;
+}
+
+const files = sourceFiles(SRC);
+const imports = files.flatMap(importsOf);
+
+test('every import follows an allowed arrow', () => {
+  const strays = imports
+    .filter(({ to, typeOnly }) => to.startsWith(SRC) && !(typeOnly && isSharedType(to)))
+    .map(({ from, to }) => ({ from: relative(SRC, from), to: relative(SRC, to) }))
+    .filter(({ from, to }) => {
+      const allowed = ALLOWED[roomOf(from)];
+      return !allowed || (roomOf(from) !== roomOf(to) && !allowed.includes('*') && !allowed.includes(roomOf(to)));
+    })
+    .map(({ from, to }) => `${from} -> ${to}`);
+  expect(strays).toEqual([]);
+});
+
+test('no cycle among files that run', () => {
+  const graph = new Map(files.map((file) => [file, runtimeImports(file)]));
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  const visit = (file: string, path: string[]): void => {
+    if (path.includes(file)) {
+      cycles.push([...path.slice(path.indexOf(file)), file].map((one) => relative(SRC, one)).join(' -> '));
+      return;
+    }
+    if (done.has(file)) return;
+    for (const next of graph.get(file) ?? []) visit(next, [...path, file]);
+    done.add(file);
+  };
+  for (const file of files) visit(file, []);
+  expect(cycles).toEqual([]);
+});
+
+test('packages stay in their homes', () => {
+  const strays = imports.flatMap(({ from, to }) =>
+    HOMES.filter((home) => home.package.test(to) && !home.allowed.test(relative(SRC, from))).map(
+      () => `${relative(SRC, from)} imports ${to}`,
+    ),
+  );
+  expect(strays).toEqual([]);
+});
+
+test('the environment is read in config.ts alone, and nothing calls fetch but the outbound door', () => {
+  const strays = files.flatMap((file) => {
+    const name = relative(SRC, file);
+    const text = readFileSync(file, 'utf8');
+    const found: string[] = [];
+    if (name !== 'config.ts' && /process\.env\b/.test(text)) found.push(`${name}: process.env`);
+    if (!name.startsWith('lib/outbound') && /(?<![.\w])fetch\(/.test(text)) found.push(`${name}: fetch`);
+    if (/process\.exit\(/.test(text)) found.push(`${name}: process.exit belongs to bin/`);
+    return found;
+  });
+  expect(strays).toEqual([]);
+});
+
+test('the code knows no connector but the sandbox', () => {
+  const shipped = readdirSync(resolve(SRC, '../data/connectors'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== 'sandbox')
+    .map((entry) => entry.name);
+  const strays = files.flatMap((file) =>
+    shipped
+      .filter((id) => new RegExp(`['"\`]${id}['"\`.]`).test(readFileSync(file, 'utf8')))
+      .map((id) => `${relative(SRC, file)}: ${id}`),
+  );
+  expect(shipped.length).toBeGreaterThan(0);
+  expect(strays).toEqual([]);
+});
+
+test('no file is longer than 450 lines', () => {
+  const long = files
+    .map((file) => ({ file: relative(SRC, file), lines: readFileSync(file, 'utf8').split('\n').length }))
+    .filter(({ lines }) => lines > 450);
+  expect(long).toEqual([]);
+});
+
+/** Types of the context and of the configuration may be named anywhere: they cost nothing at run time. */
+function isSharedType(to: string): boolean {
+  return ['context.ts', 'config.ts', 'log.ts'].includes(relative(SRC, to));
+}
+
+function roomOf(name: string): string {
+  return name.split('/')[0] ?? name;
+}
+
+function runtimeImports(file: string): string[] {
+  return importsOf(file)
+    .filter(({ to, typeOnly }) => !typeOnly && to.startsWith(SRC))
+    .map(({ to }) => to);
+}
+
+function importsOf(from: string): Import[] {
+  const text = readFileSync(from, 'utf8');
+  const found = text.matchAll(/^\s*(?:import|export)\s+(type\s+)?[^'";]*?from\s+'([^']+)'|import\(\s*'([^']+)'\s*\)/gm);
+  return [...found].map((match) => {
+    const to = match[2] ?? match[3] ?? '';
+    return { from, to: to.startsWith('.') ? join(dirname(from), to) : to, typeOnly: match[1] !== undefined };
+  });
+}
+
+function sourceFiles(folder: string): string[] {
+  return readdirSync(folder)
+    .map((name) => join(folder, name))
+    .flatMap((path) => (statSync(path).isDirectory() ? sourceFiles(path) : path.endsWith('.ts') ? [path] : []));
+}

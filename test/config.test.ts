@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { ConfigError, readConfig } from '../src/config.ts';
+
+test('without variables it is a server for this machine, on SQLite, with the sandbox', () => {
+  const config = readConfig({ HOME: '/home/ada' });
+  expect(config).toMatchObject({ host: '127.0.0.1', port: 3000, sandbox: true, production: false });
+  expect(config.database).toMatchObject({ kind: 'sqlite' });
+  expect(config.mcpRateLimit).toEqual({ points: 100, windowSeconds: 60 });
+});
+
+test('the sandbox is off beyond this machine and in production', () => {
+  expect(readConfig({ HOST: '0.0.0.0' }).sandbox).toBe(false);
+  expect(readConfig({ NODE_ENV: 'production' }).sandbox).toBe(false);
+});
+
+test.each([
+  [{ PORT: 'eighty' }, 'PORT: must be a whole number from 0 to 65535, got "eighty"'],
+  [{ PORT: '70000' }, 'PORT: must be a whole number from 0 to 65535'],
+  [{ DATABASE_URL: 'mysql://x' }, 'DATABASE_URL: must begin with sqlite: or postgres://'],
+  [{ GATEHOUSE_PUBLIC_URL: 'gatehouse.example' }, 'GATEHOUSE_PUBLIC_URL: must be an http:// or https:// address'],
+  [{ GATEHOUSE_ALLOWED_NETWORKS: '10.0.0.0' }, 'GATEHOUSE_ALLOWED_NETWORKS: "10.0.0.0" is neither a CIDR'],
+  [{ GATEHOUSE_RATE_LIMIT_MCP: 'often' }, 'GATEHOUSE_RATE_LIMIT_MCP: must be <requests>/<seconds>s'],
+  [{ GATEHOUSE_JWT_ISSUERS: '{' }, 'GATEHOUSE_JWT_ISSUERS: is not JSON'],
+  [{ GATEHOUSE_JWT_ISSUERS: '[{"issuer":"x"}]' }, 'GATEHOUSE_JWT_ISSUERS: 0.jwksUrl'],
+  [{ GATEHOUSE_SANDBOX: '1', HOST: '0.0.0.0' }, 'GATEHOUSE_SANDBOX: needs a loopback HOST'],
+  [{ GATEHOUSE_ALLOW_PRIVATE_NETWORK: '1', NODE_ENV: 'production' }, 'GATEHOUSE_ALLOW_PRIVATE_NETWORK: is for development'],
+  [{ GATEHOUSE_SANDBOX: 'perhaps' }, 'GATEHOUSE_SANDBOX: must be 1 or 0'],
+  [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL: must be fatal'],
+])('%j is refused: %s', (env, line) => {
+  expect(() => readConfig(env)).toThrow(ConfigError);
+  expect(() => readConfig(env)).toThrow(line);
+});
+
+test('every fault is told at once', () => {
+  const faults = (() => {
+    try {
+      readConfig({ PORT: 'x', LOG_LEVEL: 'y' });
+      return [];
+    } catch (error) {
+      return error instanceof ConfigError ? error.faults : [];
+    }
+  })();
+  expect(faults).toHaveLength(2);
+});
+
+test('networks are read as CIDRs and as host and port', () => {
+  const { allowedNetworks } = readConfig({ GATEHOUSE_ALLOWED_NETWORKS: '10.1.0.0/16, shop.internal:8443,[fd00::1]:80' });
+  expect(allowedNetworks).toEqual([
+    { kind: 'cidr', address: '10.1.0.0', bits: 16 },
+    { kind: 'host', host: 'shop.internal', port: 8443 },
+    { kind: 'host', host: '[fd00::1]', port: 80 },
+  ]);
+});
