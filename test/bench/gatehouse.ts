@@ -1,0 +1,61 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { listen } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { openContext } from '../../src/context.ts';
+import { createCredential } from '../../src/credentials/records.ts';
+import { createUser } from '../../src/identity/users.ts';
+import { createLog } from '../../src/log.ts';
+import { createServer } from '../../src/servers/records.ts';
+import { benchConnector } from './fixtures.ts';
+
+/*
+ * Gatehouse as the bench sees it: one process with servers that show 10, 200 and 2,000 tools, every check on (token,
+ * restrictions, rate limit, credential, record of executions). Argument: upstream origin. Prints a JSON line.
+ */
+const COUNTS = [10, 200, 2000];
+const upstream = process.argv[2] ?? '';
+const home = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
+const catalogFolder = join(home, 'connectors');
+for (const count of COUNTS) {
+  mkdirSync(join(catalogFolder, `bench${count}`), { recursive: true });
+  writeFileSync(join(catalogFolder, `bench${count}`, 'connector.yaml'), benchConnector(`bench${count}`, count, upstream));
+}
+
+const config = readConfig({
+  GATEHOUSE_HOME: home,
+  PORT: '0',
+  GATEHOUSE_ALLOW_PRIVATE_NETWORK: '1',
+  GATEHOUSE_RATE_LIMIT_MCP: '999999999/60s',
+  LOG_LEVEL: 'warn',
+});
+const context = await openContext(config, { log: createLog(config.logLevel), catalogFolder });
+const app = await listen(context);
+const environment = 'development' as const;
+const user = await createUser(context, { environment, username: 'bench' });
+
+const urls: Record<string, string> = {};
+for (const count of COUNTS) {
+  const connectorId = `bench${count}`;
+  await createCredential(context, {
+    environment,
+    userId: user.userId,
+    connectorId,
+    data: { token: 'secret-token' },
+  });
+  const { server, accessToken } = await createServer(context, {
+    environment,
+    name: connectorId,
+    ownerUserId: user.userId,
+    bound: false,
+    toolMode: 'direct',
+    restrictions: {
+      connectors: { allowedIds: [connectorId] },
+      actions: { blockedActions: ['delete_*'] },
+      users: { allowedIds: [user.userId] },
+    },
+  });
+  urls[count] = `http://127.0.0.1:${app.port}/mcp/${server.serverId}/${accessToken}`;
+}
+process.stdout.write(`${JSON.stringify({ urls })}\n`);

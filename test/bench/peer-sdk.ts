@@ -1,0 +1,54 @@
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import express from 'express';
+import { Agent, request } from 'undici';
+import { benchActions } from './fixtures.ts';
+
+/*
+ * The rival: the bare official SDK, a low-level Server for each POST as its stateless example has it. No token, no
+ * restriction, no limit, no credential, no record. Arguments: number of tools, upstream origin, `http` or `stdio`.
+ */
+const [count = '10', upstream = '', mode = 'http'] = process.argv.slice(2);
+const agent = new Agent({ connections: 64 });
+const tools = benchActions(Number(count)).map(({ name, description, properties }) => ({
+  name,
+  description,
+  inputSchema: { type: 'object' as const, properties },
+}));
+
+function createServer(): Server {
+  const server = new Server({ name: 'peer', version: '1.0.0' }, { capabilities: { tools: {} } });
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
+    if (params.name === 'echo') return { content: [{ type: 'text', text: JSON.stringify(params.arguments) }] };
+    const path = params.name === 'get_item' ? '/items/1' : '/things?limit=50&offset=0';
+    const answer = await request(upstream + path, { dispatcher: agent, headers: { authorization: 'Bearer t' } });
+    const body: unknown = await answer.body.json();
+    const structuredContent = { data: body };
+    return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent };
+  });
+  return server;
+}
+
+if (mode === 'stdio') {
+  await createServer().connect(new StdioServerTransport());
+} else {
+  const app = express();
+  app.use(express.json({ limit: '4mb' }));
+  app.post('/mcp', async (req, res) => {
+    const server = createServer();
+    const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
+    res.on('close', () => {
+      void transport.close();
+      void server.close();
+    });
+    await server.connect(transport);
+    await transport.handleRequest(req, res, req.body);
+  });
+  const listening = app.listen(0, '127.0.0.1', () => {
+    const address = listening.address();
+    process.stdout.write(`${address && typeof address === 'object' ? address.port : 0}\n`);
+  });
+}

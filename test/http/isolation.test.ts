@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { docsRoutes } from '../../src/http/docs.ts';
+import type { Route } from '../../src/http/route.ts';
+import { ROUTES } from '../../src/http/routes.ts';
+import { createApiKey } from '../../src/identity/api-keys.ts';
+import { isScope, SCOPES } from '../../src/identity/scopes.ts';
+import { startService, type Answer, type Service } from '../support/service.ts';
+
+/*
+ * Every route × every stranger. The routes come from the code, so a new one is covered when it is added, or fails
+ * here until its body is given below.
+ */
+const routes: Route[] = [...ROUTES, ...docsRoutes(() => ROUTES)];
+const named = (operationId: string): [string, Route][] =>
+  routes.filter((route) => route.spec.operationId === operationId).map((route) => [operationId, route]);
+const label = (route: Route): [string, Route] => [`${route.method} ${route.path}`, route];
+
+/** A valid body per operation, so that what is refused is the stranger and not the body. */
+const BODIES: Record<string, unknown> = {
+  createServer: { name: 'isolation' },
+  updateServer: { description: 'changed' },
+  rotateServerToken: {},
+  createUser: { username: 'somebody' },
+  createUnifiedUser: { username: 'somebody else' },
+  updateUser: { metadata: {} },
+  putSettings: {},
+  createCredential: { connectorId: 'sandbox', data: { apiKey: 'sandbox_isolation' } },
+  updateCredential: { name: 'changed' },
+  executeAction: { input: {} },
+};
+
+let service: Service;
+let userId: string;
+let serverId: string;
+let credentialId: string;
+
+beforeAll(async () => {
+  service = await startService();
+  userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
+  serverId = (await service.call('POST', '/api/servers', { body: { name: 'ada server' }, headers: { 'x-svc-userid': userId } })).text('serverId');
+  credentialId = (
+    await service.call('POST', `/users/${userId}/credentials`, {
+      headers: { 'x-svc-userid': userId },
+      body: BODIES['createCredential'],
+    })
+  ).text('credentialId');
+});
+afterAll(() => service.stop());
+
+describe('without a key', () => {
+  test.each(routes.filter((route) => route.spec.auth !== 'none').map(label))('%s is 401', async (_, route) => {
+    const answer = await request(route, { bearer: null });
+    expect(answer.status).toBe(401);
+    expect(answer.text('code')).toBe('unauthorized');
+    expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/);
+  });
+});
+
+describe('with a key that lacks the scope', () => {
+  const scoped = routes.filter((route) => route.spec.scope !== undefined);
+  test.each(scoped.map(label))('%s is 403 naming it', async (_, route) => {
+    const scopes = Object.keys(SCOPES).filter(isScope).filter((scope) => scope !== route.spec.scope);
+    const bearer = await createApiKey(service.context, { environment: 'development', scopes });
+    const answer = await request(route, { bearer });
+    expect(answer.status).toBe(403);
+    expect(answer.at('details.scope')).toBe(route.spec.scope);
+  });
+
+  test('every route that is not open to all names a scope', () => {
+    const without = routes.filter((route) => route.spec.auth !== 'none' && !route.spec.scope).map((route) => route.path);
+    expect(without).toEqual([]);
+  });
+});
+
+describe('with the JWT of a user', () => {
+  test.each(routes.filter((route) => route.spec.auth === 'api_key').map(label))('%s is refused', async (_, route) => {
+    const bearer = (await service.call('GET', `/2023-12/user/${userId}/token`)).text('token');
+    const answer = await request(route, { bearer });
+    expect(answer.status).toBe(403);
+    expect(answer.text('code')).toBe('forbidden');
+  });
+});
+
+/** What belongs to somebody: its parameter and the ids under which strangers look for it. */
+describe.each(['serverId', 'userId', 'credentialId'])('a %s that is not the caller’s', (parameter) => {
+  const owned = routes.filter((route) => route.spec.auth !== 'none' && lastParameter(route) === parameter);
+
+  test.each(owned.map(label))('%s answers as if it were not there', async (_, route) => {
+    const unknown = await request(route, { id: 'absent' });
+    const otherEnvironment = await request(route, { bearer: service.productionKey });
+    const deleted = await request(route, { id: await deletedId(parameter) });
+    expect(unknown.status).toBe(404);
+    expect(neutral(otherEnvironment)).toEqual(neutral(unknown));
+    expect(neutral(deleted)).toEqual(neutral(unknown));
+  });
+});
+
+test('a server of another owner is 404 for x-svc-userid and for a JWT', async () => {
+  const other = (await service.call('POST', '/users', { body: { username: 'bob' } })).text('userId');
+  const jwt = (await service.call('GET', `/2023-12/user/${other}/token`)).text('token');
+  for (const [, route] of [...named('getServer'), ...named('updateServer'), ...named('deleteServer'), ...named('rotateServerToken')]) {
+    const absent = await request(route, { id: 'absent' });
+    expect(neutral(await request(route, { user: other }))).toEqual(neutral(absent));
+    expect(neutral(await request(route, { bearer: jwt, user: null }))).toEqual(neutral(absent));
+  }
+});
+
+test('a credential is 404 through another user, and 403 when header and path disagree', async () => {
+  const other = (await service.call('POST', '/users', { body: { username: 'carol' } })).text('userId');
+  for (const [, route] of [...named('getCredential'), ...named('updateCredential'), ...named('deleteCredential'), ...named('checkCredential')]) {
+    const path = route.path.replace('{userId}', other).replace('{credentialId}', credentialId);
+    const options = BODIES[route.spec.operationId] === undefined ? {} : { body: BODIES[route.spec.operationId] };
+    const through = await service.call(route.method, path, { ...options, headers: { 'x-svc-userid': other } });
+    const absent = await service.call(route.method, path.replace(credentialId, 'absent'), { ...options, headers: { 'x-svc-userid': other } });
+    expect(through.status).toBe(404);
+    expect(neutral(through)).toEqual(neutral(absent));
+    const crossed = await service.call(route.method, path, { ...options, headers: { 'x-svc-userid': userId } });
+    expect(crossed.status).toBe(403);
+  }
+});
+
+interface RequestOptions {
+  bearer?: string | null;
+  id?: string;
+  user?: string | null;
+}
+
+async function request(route: Route, { bearer, id, user = userId }: RequestOptions): Promise<Answer> {
+  const ids: Record<string, string> = { serverId, userId, credentialId, connectorId: 'sandbox', actionId: 'list_customers' };
+  const last = lastParameter(route);
+  if (id !== undefined && last) ids[last] = id;
+  const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'none');
+  const body = BODIES[route.spec.operationId];
+  // The header follows the path, so that a stranger's path is refused for what it is.
+  const header = last === 'userId' && id !== undefined ? id : user;
+  return service.call(route.method, path, {
+    ...(bearer === undefined ? {} : { bearer }),
+    ...(body === undefined ? {} : { body }),
+    ...(route.spec.user !== undefined && header !== null ? { headers: { 'x-svc-userid': header } } : {}),
+  });
+}
+
+function lastParameter(route: Route): string | undefined {
+  return [...route.path.matchAll(/\{(\w+)\}/g)].at(-1)?.[1];
+}
+
+async function deletedId(parameter: string): Promise<string> {
+  if (parameter === 'serverId') {
+    const id = (await service.call('POST', '/api/servers', { body: { name: `gone ${Math.random()}` }, headers: { 'x-svc-userid': userId } })).text('serverId');
+    await service.call('DELETE', `/api/servers/${id}`);
+    return id;
+  }
+  if (parameter === 'userId') {
+    const id = (await service.call('POST', '/users', { body: { username: `gone ${Math.random()}` } })).text('userId');
+    await service.call('DELETE', `/users/${id}`);
+    return id;
+  }
+  const made = await service.call('POST', `/users/${userId}/credentials`, {
+    headers: { 'x-svc-userid': userId },
+    body: BODIES['createCredential'],
+  });
+  const id = made.text('credentialId');
+  await service.call('DELETE', `/users/${userId}/credentials/${id}`, { headers: { 'x-svc-userid': userId } });
+  return id;
+}
+
+/** Status and body without what differs by nature: the request's id and the id that was asked for. */
+function neutral(answer: Answer): unknown {
+  const text = JSON.stringify(answer.body).replaceAll(/"[^"]*(srv|usr|cred)_\w+[^"]*"|\\"absent\\"|\\"(srv|usr|cred)_\w+\\"/g, (found) =>
+    found.replaceAll(/\\"[^\\]*\\"/g, '«id»'),
+  );
+  return { status: answer.status, body: text.replace(/"requestId":"[^"]*"/, '').replaceAll('\\"absent\\"', '«id»') };
+}
