@@ -1,7 +1,17 @@
-import type { Environment } from '../store/schema.ts';
+import { randomUUID } from 'node:crypto';
+import { checkInput, type Action, type Connector } from '../connectors/catalog.ts';
+import type { Context } from '../context.ts';
+import { chooseCredential } from '../credentials/choose.ts';
+import type { Credential } from '../credentials/credential.ts';
+import { openCredential } from '../credentials/open.ts';
+import { markRefused } from '../credentials/records.ts';
+import { GatehouseError, invalidRequest, publicError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { Decision } from '../servers/restrictions.ts';
-import type { Progress } from '../upstream/call.ts';
+import type { Environment } from '../store/schema.ts';
+import type { Progress, UpstreamCall } from '../upstream/call.ts';
+import { runOnce } from './idempotency.ts';
+import { readList, readValue, splitWindow } from './results.ts';
 
 /** One wish to run an action, from REST or MCP. */
 export interface ExecuteRequest {
@@ -16,9 +26,9 @@ export interface ExecuteRequest {
   actionId: string;
   input: JsonObject;
   /** Chosen by the caller: the header x-credential-id (ignored for other connectors) and the argument. */
-  credentialHeader?: string;
-  credentialId?: string;
-  idempotencyKey?: string;
+  credentialHeader?: string | undefined;
+  credentialId?: string | undefined;
+  idempotencyKey?: string | undefined;
   signal?: AbortSignal;
   onProgress?: (progress: Progress) => void;
 }
@@ -27,4 +37,189 @@ export interface ExecuteRequest {
 export interface ExecuteResult {
   data: Json;
   pagination?: { hasMore: boolean; nextOffset?: number };
+  /** The first answer of an Idempotency-Key, given again. */
+  replayed?: true;
+}
+
+export type ExecuteContext = Pick<
+  Context,
+  'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound' | 'throttle' | 'executions'
+>;
+
+/** What is known of a run so far, for its record. */
+interface Trace {
+  action?: Action;
+  credential?: Credential | undefined;
+  upstreamStatus?: number | undefined;
+}
+
+/**
+ * Runs an action: the only way from REST and MCP to a third party. Restrictions → connector and action → input →
+ * credential → Idempotency-Key → third party → result. Every run leaves a row, committed before the answer when the
+ * action changes something.
+ * @throws GatehouseError `restricted` (`details.rule`), `connector_not_found`, `action_not_found`,
+ * `invalid_request` (`details.faults`), those of chooseCredential and runOnce, `credential_invalid`, upstream_*.
+ */
+export async function executeAction(
+  context: ExecuteContext,
+  request: ExecuteRequest,
+): Promise<ExecuteResult> {
+  const started = performance.now();
+  const trace: Trace = {};
+  try {
+    const result = await run(context, request, trace);
+    await record(context, request, trace, performance.now() - started, undefined);
+    return result;
+  } catch (thrown) {
+    await record(context, request, trace, performance.now() - started, publicError(thrown));
+    throw thrown;
+  }
+}
+
+async function run(context: ExecuteContext, request: ExecuteRequest, trace: Trace): Promise<ExecuteResult> {
+  assertAllowed(request);
+  const { connector, action } = find(context, request);
+  trace.action = action;
+  const faults = checkInput(action, request.input);
+  if (faults.length > 0)
+    throw invalidRequest(faults, `The input of ${connector.connectorId}.${action.actionId}`);
+
+  const credential = await chooseCredential(context.db, {
+    environment: request.environment,
+    userId: request.userId,
+    connector,
+    header: request.credentialHeader,
+    argument: request.credentialId,
+  });
+  trace.credential = credential;
+  const call: UpstreamCall = {
+    connector,
+    action,
+    credential: credential && openCredential(context, connector, credential),
+    input: request.input,
+    ...(request.onProgress ? { onProgress: request.onProgress } : {}),
+  };
+  if (request.idempotencyKey !== undefined) return runKeyed(context, request, { ...call }, trace);
+  if (action.effect !== 'read') call.idempotencyKey = randomUUID();
+  if (request.signal) call.signal = request.signal;
+  return callThirdParty(context, request.environment, call, trace);
+}
+
+/** Under an Idempotency-Key. A client that goes away will ask again: the call is finished all the same. */
+async function runKeyed(
+  context: ExecuteContext,
+  { environment, userId, input, idempotencyKey = '' }: ExecuteRequest,
+  call: UpstreamCall,
+  trace: Trace,
+): Promise<ExecuteResult> {
+  const { connector, action } = call;
+  const { value, replayed } = await runOnce(
+    context,
+    {
+      key: idempotencyKey,
+      scope: [environment, userId ?? '', action.connectorId, action.actionId],
+      body: { credentialId: trace.credential?.credentialId ?? null, input },
+      repeatable: isRepeatable(connector, action),
+    },
+    (upstreamKey) => callThirdParty(context, environment, { ...call, idempotencyKey: upstreamKey }, trace),
+  );
+  return replayed ? { ...value, replayed: true } : value;
+}
+
+async function callThirdParty(
+  context: ExecuteContext,
+  environment: Environment,
+  call: UpstreamCall,
+  trace: Trace,
+): Promise<ExecuteResult> {
+  const { credential } = trace;
+  const onStatus = (status: number): void => {
+    trace.upstreamStatus = status;
+  };
+  try {
+    if (!call.action.list) return { data: await readValue(context, call, onStatus) };
+    const { window, input } = splitWindow(call.action, call.input);
+    const list = { environment, account: credential?.sealed ?? '', window, onStatus };
+    const { records, hasMore } = await readList(context, { ...call, input }, list);
+    return {
+      data: records,
+      pagination: hasMore ? { hasMore, nextOffset: window.offset + window.limit } : { hasMore },
+    };
+  } catch (error) {
+    if (error instanceof GatehouseError) {
+      trace.upstreamStatus = statusIn(error) ?? trace.upstreamStatus;
+      if (error.code === 'credential_invalid' && credential)
+        await markRefused(context, credential, error.message);
+    }
+    throw error;
+  }
+}
+
+/** @throws GatehouseError `restricted`, for what exists and what does not alike. */
+function assertAllowed({ server, connectorId, actionId, userId }: ExecuteRequest): void {
+  const rule = server?.decision.action(connectorId, actionId) ?? server?.decision.user(userId);
+  if (rule === undefined) return;
+  const what = rule.startsWith('users.') ? 'this user' : `${connectorId}.${actionId}`.slice(0, 100);
+  throw new GatehouseError('restricted', `This MCP server does not allow ${what} (${rule}).`, {
+    details: { rule },
+  });
+}
+
+function find(
+  { catalog }: Pick<Context, 'catalog'>,
+  { environment, connectorId, actionId }: ExecuteRequest,
+): { connector: Connector; action: Action } {
+  const connector = catalog.connector(environment, connectorId);
+  if (!connector) {
+    throw new GatehouseError('connector_not_found', `There is no connector "${connectorId.slice(0, 64)}".`);
+  }
+  const action = catalog.action(environment, connectorId, actionId);
+  if (action) return { connector, action };
+  throw new GatehouseError('action_not_found', `${connector.name} has no action "${actionId.slice(0, 64)}".`);
+}
+
+/** Whether running it twice does no harm: the third party may recognise a repeated write by our key. */
+function isRepeatable({ definition }: Connector, action: Action): boolean {
+  return (
+    action.effect === 'read' ||
+    (action.definition.idempotent ?? false) ||
+    definition.idempotencyHeader !== undefined
+  );
+}
+
+function statusIn({ details }: GatehouseError): number | undefined {
+  const status = details?.['status'];
+  return typeof status === 'number' ? status : undefined;
+}
+
+async function record(
+  { executions }: ExecuteContext,
+  request: ExecuteRequest,
+  trace: Trace,
+  durationMs: number,
+  error: GatehouseError | undefined,
+): Promise<void> {
+  const rule = error?.code === 'restricted' ? error.details?.['rule'] : undefined;
+  const execution = {
+    environment: request.environment,
+    requestId: request.requestId,
+    caller: request.caller,
+    serverId: request.server?.serverId,
+    userId: request.userId,
+    connectorId: request.connectorId,
+    actionId: request.actionId,
+    credentialId: trace.credential?.credentialId,
+    outcome: outcomeOf(error),
+    rule: typeof rule === 'string' ? rule : undefined,
+    errorCode: error?.code,
+    upstreamStatus: trace.upstreamStatus,
+    durationMs,
+  };
+  if (trace.action === undefined || trace.action.effect === 'read') executions.append(execution);
+  else await executions.commit(execution);
+}
+
+function outcomeOf(error: GatehouseError | undefined): 'succeeded' | 'failed' | 'denied' {
+  if (!error) return 'succeeded';
+  return error.code === 'restricted' ? 'denied' : 'failed';
 }

@@ -1,5 +1,11 @@
+import { z } from 'zod';
+import type { Connector } from '../connectors/catalog.ts';
 import type { Authentication } from '../connectors/format.ts';
-import type { Secret } from '../lib/secret.ts';
+import type { Context } from '../context.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { Secret } from '../lib/secret.ts';
+import type { Credential } from './credential.ts';
+import { credentialFields } from './fields.ts';
 
 /** A credential, opened for one call. Values are read only where a request is built. */
 export interface OpenCredential {
@@ -9,4 +15,106 @@ export interface OpenCredential {
   readonly scheme: Authentication;
   /** Field name → value, secret or not: the scheme's fields and the connector's variables. */
   readonly values: Readonly<Record<string, Secret>>;
+}
+
+/** How long opened values are kept: one opening costs 35 µs, and a busy credential is opened at every call. */
+const KEPT_MS = 1000;
+const MAX_KEPT = 1000;
+
+const sealedValues = z.record(z.string(), z.string());
+type Values = Record<string, string>;
+
+/** By key ring, then by the sealed text: a box that changed is another key, and needs no invalidation. */
+const keptByRing = new WeakMap<
+  Context['keys'],
+  Map<string, { values: Readonly<Record<string, Secret>>; until: number }>
+>();
+
+type Bound = Pick<Credential, 'environment' | 'userId' | 'credentialId'>;
+
+/** Seals the values of a credential to their row: environment, user and credential (KeyRing, AES-256-GCM). */
+export function sealValues({ keys }: Pick<Context, 'keys'>, bound: Bound, values: Values): string {
+  return keys.seal(JSON.stringify(values), binding(bound));
+}
+
+/** The plain values of a credential, to change some of them. @throws KeyError when the row was altered or moved. */
+export function openValues({ keys }: Pick<Context, 'keys'>, credential: Bound & { sealed: string }): Values {
+  return sealedValues.parse(JSON.parse(keys.open(credential.sealed, binding(credential))));
+}
+
+/**
+ * A stored credential, ready for a call of its connector.
+ * @throws GatehouseError `credential_invalid` when the connector no longer offers its type, KeyError when the row
+ * was altered or moved.
+ */
+export function openCredential(
+  context: Pick<Context, 'keys' | 'clock'>,
+  connector: Connector,
+  credential: Credential,
+): OpenCredential {
+  const scheme = connector.definition.authentication.find(({ type }) => type === credential.type);
+  if (!scheme) {
+    throw new GatehouseError(
+      'credential_invalid',
+      `${connector.name} no longer takes credentials of type ${credential.type}. Create a new one.`,
+      { details: { reason: 'type_gone', credentialId: credential.credentialId } },
+    );
+  }
+  return {
+    credentialId: credential.credentialId,
+    connectorId: connector.connectorId,
+    scheme,
+    values: { ...defaultValues(connector, scheme), ...keptValues(context, credential) },
+  };
+}
+
+/** Values as a call takes them, before anything is stored: what a probe of a new credential is given. */
+export function unsavedCredential(
+  connector: Connector,
+  scheme: Authentication,
+  credentialId: string,
+  values: Values,
+): OpenCredential {
+  return {
+    credentialId,
+    connectorId: connector.connectorId,
+    scheme,
+    values: { ...defaultValues(connector, scheme), ...toSecrets(values) },
+  };
+}
+
+function keptValues(
+  context: Pick<Context, 'keys' | 'clock'>,
+  credential: Credential,
+): Readonly<Record<string, Secret>> {
+  let kept = keptByRing.get(context.keys);
+  if (!kept) keptByRing.set(context.keys, (kept = new Map()));
+  // The binding is part of the name: the same box in another row must fail, not be found.
+  const name = `${binding(credential)}|${credential.sealed}`;
+  const now = context.clock.now();
+  const found = kept.get(name);
+  if (found && found.until > now) return found.values;
+  kept.delete(name);
+  const values = toSecrets(openValues(context, credential));
+  if (kept.size >= MAX_KEPT) kept.delete(kept.keys().next().value ?? '');
+  kept.set(name, { values, until: now + KEPT_MS });
+  return values;
+}
+
+function defaultValues(connector: Connector, scheme: Authentication): Record<string, Secret> {
+  return toSecrets(
+    Object.fromEntries(
+      [...credentialFields(connector, scheme)].flatMap(([name, field]) =>
+        field.default === undefined ? [] : [[name, field.default]],
+      ),
+    ),
+  );
+}
+
+function toSecrets(values: Values): Record<string, Secret> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, new Secret(value)]));
+}
+
+function binding({ environment, userId, credentialId }: Bound): string {
+  return `credential|${environment}|${userId}|${credentialId}`;
 }

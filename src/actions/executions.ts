@@ -1,0 +1,218 @@
+import { CompiledQuery } from 'kysely';
+import type { Context } from '../context.ts';
+import { MINUTE, SECOND } from '../lib/clock.ts';
+import { newId } from '../lib/ids.ts';
+import type { Db, Environment, Tables } from '../store/schema.ts';
+import { deleteOldRows } from './retention.ts';
+
+/** One decision: who asked for which action, whether it was allowed, how it ended. Never a payload. */
+export interface Execution {
+  environment: Environment;
+  requestId: string;
+  /** The caller's label: `key:<keyId>`, `jwt:<userId>`, `token:<serverId>`, `stdio`. */
+  caller: string;
+  serverId: string | undefined;
+  userId: string | undefined;
+  connectorId: string;
+  actionId: string;
+  credentialId: string | undefined;
+  outcome: 'succeeded' | 'failed' | 'denied';
+  /** The restriction that denied: `actions.blockedActions`. */
+  rule: string | undefined;
+  errorCode: string | undefined;
+  /** HTTP status of the third party's last answer. */
+  upstreamStatus: number | undefined;
+  durationMs: number;
+}
+
+/**
+ * The record of executions. Rows are written in batches, one transaction each: measured, a row of its own costs a
+ * synced commit, and in a batch a tenth of it.
+ */
+export interface ExecutionLog extends AsyncDisposable {
+  /** Written within 50 ms. */
+  append(execution: Execution): void;
+  /** Resolves when the row is committed; also when the store fails, which is logged: an answer is never lost to it. */
+  commit(execution: Execution): Promise<void>;
+  /** Writes what waits. */
+  flush(): Promise<void>;
+  /** Writes what waits, and stops. */
+  close(): Promise<void>;
+}
+
+const BATCH_MS = 50;
+const RETRY_MS = SECOND;
+/** Rows that wait while the store fails; beyond them the oldest are given up, which is logged. */
+const MAX_WAITING = 10_000;
+/** `last_used_at` is written once in this time per credential, not per call. */
+const USED_MS = MINUTE;
+const MAX_USED = 10_000;
+const SWEEP_MS = 10 * MINUTE;
+
+type Row = Tables['executions'];
+
+export function createExecutionLog({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>): ExecutionLog {
+  let waiting: Row[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  /** The batch that is being written and, behind it, at most one that was asked for meanwhile. */
+  let writing: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+  const usedAt = new Map<string, number>();
+
+  const add = (execution: Execution): void => {
+    if (waiting.length >= MAX_WAITING) {
+      const lost = waiting.splice(0, MAX_WAITING / 10).length;
+      log.error({ lost }, 'executions given up: the store does not take them');
+    }
+    waiting.push(toRow(execution, clock.now()));
+  };
+
+  const schedule = (delayMs: number): void => {
+    timer ??= setTimeout(() => void flush(), delayMs);
+  };
+
+  const flush = (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (!writing) {
+      writing = writeBatch().finally(() => (writing = undefined));
+      return writing;
+    }
+    // Whoever comes while a batch is on its way shares the one after it.
+    next ??= writing.then(() => {
+      next = undefined;
+      return flush();
+    });
+    return next;
+  };
+
+  const writeBatch = async (): Promise<void> => {
+    const batch = waiting;
+    if (batch.length === 0) return;
+    waiting = [];
+    const used = newlyUsed(batch, usedAt, clock.now());
+    try {
+      await writeRows(db, batch, used);
+      for (const [credentialId, at] of used) usedAt.set(credentialId, at);
+      forgetOldest(usedAt);
+    } catch (error) {
+      log.error({ err: error, rows: batch.length }, 'executions not written; trying again');
+      waiting = [...batch, ...waiting];
+      schedule(RETRY_MS);
+    }
+  };
+
+  const sweep = setInterval(() => {
+    deleteOldRows(db, clock.now()).catch((error: unknown) =>
+      log.error({ err: error }, 'old rows not deleted'),
+    );
+  }, SWEEP_MS);
+  sweep.unref();
+
+  const close = async (): Promise<void> => {
+    clearInterval(sweep);
+    await flush();
+    await writing;
+    clearTimeout(timer);
+    timer = undefined;
+    if (waiting.length > 0)
+      log.error({ lost: waiting.length }, 'executions lost: the store did not take them');
+  };
+
+  return {
+    append(execution) {
+      add(execution);
+      schedule(BATCH_MS);
+    },
+    commit(execution) {
+      add(execution);
+      return flush();
+    },
+    flush,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function toRow(execution: Execution, now: number): Row {
+  return {
+    execution_id: newId('exe'),
+    environment: execution.environment,
+    at: now,
+    request_id: execution.requestId,
+    caller: execution.caller,
+    server_id: execution.serverId ?? null,
+    user_id: execution.userId ?? null,
+    connector_id: plain(execution.connectorId),
+    action_id: plain(execution.actionId),
+    credential_id: execution.credentialId ?? null,
+    outcome: execution.outcome,
+    rule: execution.rule ?? null,
+    error_code: execution.errorCode ?? null,
+    upstream_status: execution.upstreamStatus ?? null,
+    duration_ms: Math.round(execution.durationMs),
+  };
+}
+
+/** Ids as the caller wrote them, known or not: PostgreSQL takes no NUL, and one bad row would hold up its batch. */
+function plain(id: string): string {
+  return id.slice(0, 100).replaceAll(/[^\x20-\x7e]/g, '?');
+}
+
+/** Credentials of the batch whose last use is to be written, with that time. */
+function newlyUsed(batch: Row[], usedAt: ReadonlyMap<string, number>, now: number): Map<string, number> {
+  const used = new Map<string, number>();
+  for (const { credential_id: credentialId, outcome, at } of batch) {
+    if (credentialId === null || outcome === 'denied') continue;
+    if (now - (usedAt.get(credentialId) ?? -Infinity) >= USED_MS) used.set(credentialId, at);
+  }
+  return used;
+}
+
+function forgetOldest(usedAt: Map<string, number>): void {
+  for (const credentialId of usedAt.keys()) {
+    if (usedAt.size <= MAX_USED) return;
+    usedAt.delete(credentialId);
+  }
+}
+
+async function writeRows(db: Db, rows: Row[], used: ReadonlyMap<string, number>): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    for (const chunk of chunks(rows)) {
+      const values = chunk.flatMap((row) => Object.values(row));
+      await tx.executeQuery(CompiledQuery.raw(insertText(db, chunk), values));
+    }
+    // In one order everywhere, so that two processes never wait for each other's rows.
+    for (const [credentialId, at] of [...used].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      await tx
+        .updateTable('credentials')
+        .set({ last_used_at: at })
+        .where('credential_id', '=', credentialId)
+        .execute();
+    }
+  });
+}
+
+/** Cut into powers of two: seven statement texts serve every batch, and each stays prepared. */
+function chunks(rows: Row[]): Row[][] {
+  const cut: Row[][] = [];
+  for (let at = 0, size = 64; at < rows.length; at += size) {
+    while (size > rows.length - at) size /= 2;
+    cut.push(rows.slice(at, at + size));
+  }
+  return cut;
+}
+
+const texts = new WeakMap<Db, Map<number, string>>();
+
+/** The insert of that many rows as text, built once per database: building costs more than running it. */
+function insertText(db: Db, rows: Row[]): string {
+  let bySize = texts.get(db);
+  if (!bySize) texts.set(db, (bySize = new Map()));
+  let text = bySize.get(rows.length);
+  if (text === undefined) {
+    text = db.insertInto('executions').values(rows).compile().sql;
+    bySize.set(rows.length, text);
+  }
+  return text;
+}

@@ -1,0 +1,266 @@
+import { z } from 'zod';
+import type { Context } from '../context.ts';
+import { sha256 } from '../crypto/key-ring.ts';
+import { DAY, MINUTE, SECOND } from '../lib/clock.ts';
+import { ERROR_CODES, GatehouseError, invalidRequest, type ErrorCode } from '../lib/errors.ts';
+import { canonicalJson, type Json } from '../lib/json.ts';
+import { isUniqueViolation } from '../store/open.ts';
+import type { Tables } from '../store/schema.ts';
+
+type IdempotencyContext = Pick<Context, 'db' | 'clock' | 'keys' | 'log'>;
+
+/** How long the first answer is given again. */
+const KEPT_MS = DAY;
+/** A running call renews its lease; one that did not for this long belongs to a process that died. */
+const LEASE_MS = MINUTE;
+const RENEW_MS = 20 * SECOND;
+
+/** Refusals of calls that reached nothing, or that the third party turned away undone: a repetition may run. */
+const NOT_KEPT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'invalid_request',
+  'credential_invalid',
+  'upstream_rate_limited',
+  'rate_limited',
+  'unavailable',
+]);
+/** Failures whose effect is unknown: kept, unless the call may be repeated without harm. */
+const UNKNOWN: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'upstream_failed',
+  'upstream_timeout',
+  'upstream_too_large',
+  'internal',
+]);
+
+export interface IdempotentCall {
+  /** The Idempotency-Key as the caller wrote it: 1 to 255 printable ASCII characters. */
+  key: string;
+  /** What the key counts within: environment, user, connector, action. */
+  scope: string[];
+  /** What must be the same when the key is used again. */
+  body: Json;
+  /** Running it twice does no harm: an unknown outcome may be tried again. */
+  repeatable: boolean;
+}
+
+const result = z.object({
+  data: z.json(),
+  pagination: z.object({ hasMore: z.boolean(), nextOffset: z.int().optional() }).optional(),
+});
+type Result = z.infer<typeof result>;
+const answer = z.union([
+  z.object({ value: result }),
+  z.object({
+    error: z.object({
+      code: z.custom<ErrorCode>(isErrorCode),
+      message: z.string(),
+      details: z.record(z.string(), z.unknown()).optional(),
+    }),
+  }),
+]);
+type Answer = z.input<typeof answer>;
+type Row = Tables['idempotency'];
+
+/** @throws GatehouseError `invalid_request` for a key that is not 1 to 255 printable characters. */
+export function assertIdempotencyKey(key: string): void {
+  if (/^[\x20-\x7e]{1,255}$/.test(key)) return;
+  throw invalidRequest([{ field: 'Idempotency-Key', rule: 'must be 1 to 255 printable ASCII characters' }]);
+}
+
+/**
+ * Runs a call once per key: the same key and body within 24 hours give the first answer again, a failure included.
+ * What reached nothing is not kept. Holds between processes, on both databases: the row is the lock.
+ * `run` is given a stable name for the third party's own idempotency header.
+ * @throws GatehouseError `idempotency_conflict` for another body, `idempotency_in_progress` (Retry-After) while the
+ * first still runs, `upstream_failed` when its process died and the call must not be repeated; what `run` throws.
+ */
+export async function runOnce(
+  context: IdempotencyContext,
+  call: IdempotentCall,
+  run: (upstreamKey: string) => Promise<Result>,
+): Promise<{ value: Result; replayed: boolean }> {
+  assertIdempotencyKey(call.key);
+  const keyHash = sha256(JSON.stringify([...call.scope, call.key]));
+  const requestHash = sha256(canonicalJson(call.body));
+  const found = await claim(context, { keyHash, requestHash, repeatable: call.repeatable });
+  if (found.state === 'done') return replay(context, found.row);
+
+  const lease = keepLease(context, keyHash, found.leaseUntil);
+  try {
+    const value = await run(keyHash);
+    await settle(context, keyHash, lease.stop(), { status: 200, answer: { value } });
+    return { value, replayed: false };
+  } catch (error) {
+    const kept = keptFailure(error, call.repeatable);
+    const leaseUntil = lease.stop();
+    if (kept) await settle(context, keyHash, leaseUntil, kept);
+    else await release(context, keyHash, leaseUntil);
+    throw error;
+  }
+}
+
+type Claim = { state: 'mine'; leaseUntil: number } | { state: 'done'; row: Row };
+
+async function claim(
+  { db, clock }: IdempotencyContext,
+  wish: { keyHash: string; requestHash: string; repeatable: boolean },
+): Promise<Claim> {
+  const now = clock.now();
+  const mine: Row = {
+    key_hash: wish.keyHash,
+    request_hash: wish.requestHash,
+    state: 'running',
+    status: null,
+    body: null,
+    lease_until: now + LEASE_MS,
+    expires_at: now + KEPT_MS,
+  };
+  try {
+    await db.insertInto('idempotency').values(mine).execute();
+    return { state: 'mine', leaseUntil: mine.lease_until };
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+  }
+  const row = await db
+    .selectFrom('idempotency')
+    .selectAll()
+    .where('key_hash', '=', wish.keyHash)
+    .executeTakeFirst();
+  if (!row) throw inProgress(now, now + SECOND);
+  const expired = row.expires_at <= now;
+  if (!expired) {
+    if (row.request_hash !== wish.requestHash) {
+      throw new GatehouseError(
+        'idempotency_conflict',
+        'This Idempotency-Key was used with another body. Send the same body, or use a new key.',
+      );
+    }
+    if (row.state === 'done') return { state: 'done', row };
+    if (row.lease_until > now) throw inProgress(now, row.lease_until);
+    if (!wish.repeatable) throw abandoned();
+  }
+  // Of several that find the same dead row, the one whose update meets it unchanged goes on.
+  const { numUpdatedRows } = await db
+    .updateTable('idempotency')
+    .set(mine)
+    .where('key_hash', '=', wish.keyHash)
+    .where('state', '=', row.state)
+    .where('lease_until', '=', row.lease_until)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw inProgress(now, now + SECOND);
+  return { state: 'mine', leaseUntil: mine.lease_until };
+}
+
+/** Renews the lease until stopped; stop() gives the lease that was held last, the proof of ownership. */
+function keepLease({ db, clock, log }: IdempotencyContext, keyHash: string, from: number) {
+  let leaseUntil = from;
+  const renew = async (): Promise<void> => {
+    const renewed = clock.now() + LEASE_MS;
+    const { numUpdatedRows } = await db
+      .updateTable('idempotency')
+      .set({ lease_until: renewed })
+      .where('key_hash', '=', keyHash)
+      .where('state', '=', 'running')
+      .where('lease_until', '=', leaseUntil)
+      .executeTakeFirst();
+    if (numUpdatedRows > 0n) leaseUntil = renewed;
+  };
+  let renewing = Promise.resolve();
+  const timer = setInterval(() => {
+    renewing = renewing.then(renew).catch((error: unknown) => log.warn({ err: error }, 'lease not renewed'));
+  }, RENEW_MS);
+  timer.unref();
+  return {
+    async stop(): Promise<number> {
+      clearInterval(timer);
+      await renewing;
+      return leaseUntil;
+    },
+  };
+}
+
+/** Stores the answer for those who ask again. */
+async function settle(
+  { db, keys, log }: IdempotencyContext,
+  keyHash: string,
+  lease: Promise<number>,
+  { status, answer }: { status: number; answer: Answer },
+): Promise<void> {
+  try {
+    // Sealed: it holds what the third party knows of somebody.
+    const body = keys.seal(JSON.stringify(answer), binding(keyHash));
+    await db
+      .updateTable('idempotency')
+      .set({ state: 'done', status, body })
+      .where('key_hash', '=', keyHash)
+      .where('state', '=', 'running')
+      .where('lease_until', '=', await lease)
+      .execute();
+  } catch (error) {
+    // The call took effect; its answer must reach the caller although it cannot be given a second time.
+    log.error({ err: error }, 'answer not kept for its idempotency key');
+  }
+}
+
+async function release(
+  { db, log }: IdempotencyContext,
+  keyHash: string,
+  lease: Promise<number>,
+): Promise<void> {
+  try {
+    await db
+      .deleteFrom('idempotency')
+      .where('key_hash', '=', keyHash)
+      .where('state', '=', 'running')
+      .where('lease_until', '=', await lease)
+      .execute();
+  } catch (error) {
+    log.error({ err: error }, 'idempotency key not released; its lease will end');
+  }
+}
+
+function replay({ keys }: IdempotencyContext, row: Row): { value: Result; replayed: boolean } {
+  const kept = answer.parse(JSON.parse(keys.open(row.body ?? '', binding(row.key_hash))));
+  if ('value' in kept) return { value: kept.value, replayed: true };
+  const { code, message, details } = kept.error;
+  throw new GatehouseError(code, message, {
+    ...(details ? { details } : {}),
+    headers: { 'Idempotency-Replayed': 'true' },
+  });
+}
+
+/** The failure as it is given again, or undefined when the call may simply run anew. */
+function keptFailure(error: unknown, repeatable: boolean): { status: number; answer: Answer } | undefined {
+  const refusal =
+    error instanceof GatehouseError
+      ? error
+      : new GatehouseError('internal', 'The first call with this Idempotency-Key failed on our side.');
+  const { code, message, details, status } = refusal;
+  if (NOT_KEPT.has(code) || (repeatable && UNKNOWN.has(code))) return undefined;
+  return { status, answer: { error: { code, message, ...(details ? { details } : {}) } } };
+}
+
+function inProgress(now: number, until: number): GatehouseError {
+  const seconds = Math.max(1, Math.ceil((until - now) / SECOND));
+  return new GatehouseError(
+    'idempotency_in_progress',
+    'The first call with this Idempotency-Key is still running. Ask again when Retry-After has passed.',
+    { headers: { 'Retry-After': String(Math.min(seconds, 5)) } },
+  );
+}
+
+function abandoned(): GatehouseError {
+  return new GatehouseError(
+    'upstream_failed',
+    'The process that ran the first call with this Idempotency-Key ended before it had an answer, so whether the call ' +
+      'took effect is unknown. Look it up at the third party before you repeat it with a new key.',
+    { details: { outcome: 'unknown' } },
+  );
+}
+
+function binding(keyHash: string): string {
+  return `idempotency|${keyHash}`;
+}
+
+function isErrorCode(code: unknown): boolean {
+  return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);
+}

@@ -1,0 +1,183 @@
+import type { Paging } from '../connectors/format.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import type { Json } from '../lib/json.ts';
+import type { UpstreamCall } from '../upstream/call.ts';
+import { countAt, isTruthy, valueAtPlace, type UpstreamPage } from './places.ts';
+import type { Positions } from './positions.ts';
+import { readSequential } from './walk.ts';
+
+/** The part of a list that is asked for: `limit` 1 to 50, `offset` from 0. */
+export interface Window {
+  limit: number;
+  offset: number;
+}
+
+/** The records of a window, and whether more follow it. */
+export interface ListPage {
+  records: Json[];
+  hasMore: boolean;
+}
+
+/** A third party's list, as one call at a time. */
+export interface ListSource {
+  /** Whose list it is, for messages. */
+  readonly name: string;
+  readonly paging: Paging;
+  /** One upstream call; `page` is what paging adds to the request. */
+  fetch(page: UpstreamCall['page']): Promise<UpstreamPage>;
+  /** A next address, made absolute. @throws GatehouseError `upstream_failed` when it leaves the origin. */
+  resolveLink(link: string): Promise<string>;
+}
+
+type NumberedPaging = Extract<Paging, { style: 'page' }>;
+type OffsetPaging = Extract<Paging, { style: 'offset' }>;
+
+/**
+ * Any window of any list: what a third party pages by offsets, page numbers, cursors, keys, links or not at all looks
+ * the same (contract.md section 6). `hasMore` is what the third party says of it (a flag, a total, a next page),
+ * else whether the last page was full.
+ * @throws GatehouseError upstream_* of the calls; see walk.ts for lists that are read in order.
+ */
+export async function readPage(source: ListSource, positions: Positions, window: Window): Promise<ListPage> {
+  const { paging } = source;
+  switch (paging.style) {
+    case 'offset':
+      return readByOffset(source, paging, window);
+    case 'page':
+      return readByNumber(source, paging, window);
+    case 'none':
+      return cut(await source.fetch(undefined), window);
+    default:
+      return readSequential(source, paging, positions, window);
+  }
+}
+
+/** The size that a list answers with when the caller names none. */
+export function defaultLimit(paging: Paging, most: number): number {
+  const size = paging.style === 'none' ? undefined : paging.defaultLimit;
+  return Math.min(most, size ?? paging.maxLimit);
+}
+
+async function readByOffset(
+  source: ListSource,
+  paging: OffsetPaging,
+  { limit, offset }: Window,
+): Promise<ListPage> {
+  const records: Json[] = [];
+  for (;;) {
+    const at = offset + records.length;
+    const wanted = limit - records.length;
+    const size = paging.limitParam === undefined ? undefined : Math.min(paging.maxLimit, wanted);
+    const params: Record<string, string | number> = { [paging.offsetParam]: at };
+    if (paging.limitParam !== undefined && size !== undefined) params[paging.limitParam] = size;
+
+    const page = await fetchOrEnd(
+      source,
+      { params },
+      at > 0 && { params: { ...params, [paging.offsetParam]: 0 } },
+    );
+    if (!page) return { records, hasMore: false };
+    records.push(...page.records.slice(0, wanted));
+    if (page.records.length > wanted) return { records, hasMore: true };
+    const more = saysMore(paging, page, at + page.records.length, size);
+    if (!more || records.length >= limit) return { records, hasMore: more };
+  }
+}
+
+/**
+ * Page numbers: the size is chosen so that one page holds the window whenever some size does. A third party that
+ * answers with pages of another size than it was asked for also counts them by that size, so a page number leads
+ * elsewhere than it was meant to: a page of the wrong length is measured against the first one, and the window is
+ * read again by what that shows. It costs a list one call more at its end, and never doubles or skips a record.
+ */
+async function readByNumber(
+  source: ListSource,
+  paging: NumberedPaging,
+  { limit, offset }: Window,
+  measured?: number,
+): Promise<ListPage> {
+  const size = measured ?? sizeFor(paging, { limit, offset });
+  const fullSize = measured === undefined && paging.limitParam === undefined ? paging.defaultLimit : size;
+  let trusted = measured !== undefined;
+  const records: Json[] = [];
+  const end = offset + limit;
+  for (let index = Math.floor(offset / size); ; index++) {
+    const start = index * size;
+    const page = await fetchOrEnd(
+      source,
+      numbered(paging, index, size),
+      index > 0 && numbered(paging, 0, size),
+    );
+    if (!page || page.records.length === 0) return { records, hasMore: false };
+    const got = page.records.length;
+    const more = saysMore(paging, page, start + got, fullSize, index);
+    if (!trusted && (got > size || (got < size && (more || index > 0)))) {
+      const first = index === 0 ? page : await source.fetch(numbered(paging, 0, size));
+      const firstSize = first.records.length;
+      if (firstSize > 0 && firstSize !== size)
+        return readByNumber(source, paging, { limit, offset }, firstSize);
+      trusted = true;
+    }
+    records.push(...page.records.slice(Math.max(0, offset - start), end - start));
+    if (!more || start + size >= end) return { records, hasMore: more || start + got > end };
+  }
+}
+
+function numbered(paging: NumberedPaging, index: number, size: number) {
+  const params: Record<string, string | number> = { [paging.pageParam]: index + paging.firstPage };
+  if (paging.limitParam !== undefined) params[paging.limitParam] = size;
+  return { params };
+}
+
+/** The smallest page size with a page that holds the whole window, else the largest size. */
+function sizeFor(paging: NumberedPaging, { limit, offset }: Window): number {
+  if (paging.limitParam === undefined) return paging.defaultLimit ?? paging.maxLimit;
+  for (let size = limit; size <= paging.maxLimit; size++) {
+    if (Math.floor(offset / size) === Math.floor((offset + limit - 1) / size)) return size;
+  }
+  return paging.maxLimit;
+}
+
+/** Whether records follow the first `passed`: the third party's flag, its totals, else a page that was full. */
+function saysMore(
+  paging: OffsetPaging | NumberedPaging,
+  page: UpstreamPage,
+  passed: number,
+  size: number | undefined,
+  index = 0,
+): boolean {
+  if (page.records.length === 0) return false;
+  if (paging.hasMore !== undefined) return isTruthy(valueAtPlace(paging.hasMore, page));
+  const total = countAt(paging.total, page);
+  if (total !== undefined) return passed < total;
+  const pages = paging.style === 'page' ? countAt(paging.totalPages, page) : undefined;
+  if (pages !== undefined) return index + 1 < pages;
+  return page.records.length >= (size ?? paging.defaultLimit ?? 1);
+}
+
+/**
+ * The page, or undefined when it lies behind the end: some third parties refuse such a page instead of answering
+ * with none. The refusal counts as the end only when the first page of the same list is not refused.
+ */
+async function fetchOrEnd(
+  source: ListSource,
+  page: UpstreamCall['page'],
+  firstPage: UpstreamCall['page'] | false,
+): Promise<UpstreamPage | undefined> {
+  try {
+    return await source.fetch(page);
+  } catch (error) {
+    if (!firstPage || !(error instanceof GatehouseError) || error.code !== 'upstream_rejected') throw error;
+    try {
+      await source.fetch(firstPage);
+    } catch {
+      throw error;
+    }
+    return undefined;
+  }
+}
+
+function cut(page: UpstreamPage, { limit, offset }: Window): ListPage {
+  const end = offset + limit;
+  return { records: page.records.slice(offset, end), hasMore: page.records.length > end };
+}

@@ -1,0 +1,68 @@
+import { isJsonObject, valueAt, type Json } from '../lib/json.ts';
+
+/** What one upstream call of a list brought. */
+export interface UpstreamPage {
+  /** The records as the caller gets them. */
+  records: Json[];
+  /** The last record as the third party wrote it. */
+  lastRaw: Json | undefined;
+  /** Lower-case names. */
+  headers: Readonly<Record<string, string>>;
+  body: Json;
+}
+
+/** The value at an answerPlace of the connector format: `body:<path>`, `header:<name>`, `last:<path>`. */
+export function valueAtPlace(place: string, page: UpstreamPage): Json | undefined {
+  const colon = place.indexOf(':');
+  const where = place.slice(colon + 1);
+  switch (place.slice(0, colon)) {
+    case 'header':
+      return page.headers[where.toLowerCase()];
+    case 'last':
+      return page.lastRaw === undefined ? undefined : valueAt(page.lastRaw, where);
+    default:
+      return valueAt(page.body, where);
+  }
+}
+
+/** Whether the value says yes: `true`, `1`, `"true"`, a non-empty text or list; not `"false"`, `"0"`, `0`, null. */
+export function isTruthy(value: Json | undefined): boolean {
+  if (typeof value === 'string') return !/^(|false|0|no|null)$/i.test(value.trim());
+  if (Array.isArray(value)) return value.length > 0;
+  return isJsonObject(value) || Boolean(value);
+}
+
+/** A whole number from 0, written as a number or in digits; anything else is no count. */
+export function countAt(place: string | undefined, page: UpstreamPage): number | undefined {
+  if (place === undefined) return undefined;
+  const value = valueAtPlace(place, page);
+  if (typeof value === 'number') return Number.isInteger(value) && value >= 0 ? value : undefined;
+  return typeof value === 'string' && /^\d{1,15}$/.test(value.trim()) ? Number(value) : undefined;
+}
+
+/** The address with rel=next of a Link header (RFC 8288 section 3), or undefined. */
+export function nextLink(header: string): string | undefined {
+  let at = 0;
+  for (;;) {
+    const open = header.indexOf('<', at);
+    const close = header.indexOf('>', open);
+    if (open === -1 || close === -1) return undefined;
+    const end = endOfParameters(header, close + 1);
+    const parameters = header.slice(close + 1, end);
+    const rel = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i.exec(parameters);
+    if ((rel?.[1] ?? rel?.[2] ?? '').toLowerCase().split(/\s+/).includes('next'))
+      return header.slice(open + 1, close);
+    at = end;
+  }
+}
+
+/** Where the next link begins: the first comma outside quotes. */
+function endOfParameters(header: string, from: number): number {
+  let quoted = false;
+  for (let at = from; at < header.length; at++) {
+    const c = header.charAt(at);
+    if (c === '"') quoted = !quoted;
+    else if (c === ',' && !quoted) return at;
+  }
+  return header.length;
+}

@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import type { Context } from '../context.ts';
+import { HOUR } from '../lib/clock.ts';
+
+/** How long a position in a third party's list is remembered. */
+const KEPT_MS = HOUR;
+/** Positions of one list; beyond them the oldest go. */
+const MAX_PER_LIST = 1000;
+/** Pages of a walk between two looks at that bound. */
+const PRUNE_EVERY = 64;
+
+/** Where a page of an upstream list begins. */
+export interface Position {
+  /** Records before it. */
+  offset: number;
+  /** The third party's cursor, key or address; undefined at the beginning of the list. */
+  cursor: string | undefined;
+  /** Pages before it, and the fingerprint of an earlier cursor: see walk.ts. */
+  pages: number;
+  earlier: string;
+}
+
+/** What is remembered of one list: one credential, action and input. */
+export interface Positions {
+  /** The furthest position at or before `offset`, or undefined. */
+  nearest(offset: number): Promise<Position | undefined>;
+  remember(positions: Position[]): Promise<void>;
+  /** Drops all of them: the third party no longer takes one. */
+  forget(): Promise<void>;
+}
+
+const storedPosition = z.object({ cursor: z.string(), pages: z.int(), earlier: z.string() });
+
+/**
+ * Positions in the table page_positions, so that page n+1 costs one upstream call in whichever process it is read.
+ * They are sealed: a cursor may hold a key of its list's records, and an address a secret.
+ */
+export function storedPositions(
+  { db, clock, keys }: Pick<Context, 'db' | 'clock' | 'keys'>,
+  list: { listHash: string; credentialId: string },
+): Positions {
+  const binding = (offset: number): string => `position|${list.listHash}|${offset}`;
+  return {
+    async nearest(offset) {
+      const row = await db
+        .selectFrom('page_positions')
+        .select(['item_offset', 'position'])
+        .where('list_hash', '=', list.listHash)
+        .where('item_offset', '<=', offset)
+        .where('expires_at', '>', clock.now())
+        .orderBy('item_offset', 'desc')
+        .limit(1)
+        .executeTakeFirst();
+      if (!row) return undefined;
+      const stored = storedPosition.parse(JSON.parse(keys.open(row.position, binding(row.item_offset))));
+      return { offset: row.item_offset, ...stored };
+    },
+
+    async remember(positions) {
+      // Empty pages leave several positions at one offset; the last is the furthest.
+      const byOffset = new Map(positions.map((position) => [position.offset, position]));
+      const expiresAt = clock.now() + KEPT_MS;
+      const rows = [...byOffset.values()].map(({ offset, ...position }) => ({
+        list_hash: list.listHash,
+        credential_id: list.credentialId,
+        item_offset: offset,
+        position: keys.seal(JSON.stringify(position), binding(offset)),
+        expires_at: expiresAt,
+      }));
+      if (rows.length === 0) return;
+      await db
+        .insertInto('page_positions')
+        .values(rows)
+        .onConflict((c) =>
+          c.columns(['list_hash', 'item_offset']).doUpdateSet((e) => ({
+            position: e.ref('excluded.position'),
+            expires_at: e.ref('excluded.expires_at'),
+          })),
+        )
+        .execute();
+      if (positions.some(({ pages }) => pages % PRUNE_EVERY === 0)) await prune();
+    },
+
+    async forget() {
+      await db.deleteFrom('page_positions').where('list_hash', '=', list.listHash).execute();
+    },
+  };
+
+  async function prune(): Promise<void> {
+    await db
+      .deleteFrom('page_positions')
+      .where('list_hash', '=', list.listHash)
+      .where('item_offset', 'not in', (e) =>
+        e
+          .selectFrom('page_positions')
+          .select('item_offset')
+          .where('list_hash', '=', list.listHash)
+          .orderBy('expires_at', 'desc')
+          .orderBy('item_offset', 'desc')
+          .limit(MAX_PER_LIST),
+      )
+      .execute();
+  }
+}

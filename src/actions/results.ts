@@ -1,0 +1,121 @@
+import type { Action } from '../connectors/catalog.ts';
+import type { Context } from '../context.ts';
+import { sha256 } from '../crypto/key-ring.ts';
+import { GatehouseError, invalidRequest } from '../lib/errors.ts';
+import { canonicalJson, valueAt, type Json, type JsonObject } from '../lib/json.ts';
+import type { Environment } from '../store/schema.ts';
+import { callUpstream, type UpstreamCall } from '../upstream/call.ts';
+import { buildRequest } from '../upstream/request.ts';
+import { interpretAnswer } from '../upstream/response.ts';
+import { defaultLimit, readPage, type ListPage, type ListSource, type Window } from './pages.ts';
+import type { UpstreamPage } from './places.ts';
+import { storedPositions } from './positions.ts';
+
+/** Records of one page, whatever the third party takes (service.md section 8). */
+const MAX_LIMIT = 50;
+const MAX_OFFSET = 1_000_000_000;
+
+type ResultContext = Pick<Context, 'outbound' | 'throttle' | 'clock' | 'log' | 'db' | 'keys'>;
+type OnStatus = (status: number) => void;
+
+/** The value of an action that is no list. `onStatus` hears the HTTP status of the answer. */
+export async function readValue(
+  context: ResultContext,
+  call: UpstreamCall,
+  onStatus: OnStatus,
+): Promise<Json> {
+  const answer = await callUpstream(context, call);
+  onStatus(answer.status);
+  const { value } = await interpretAnswer(call, answer);
+  return value;
+}
+
+/** One window of a list action. `account` tells apart what the same input means for different credentials. */
+export async function readList(
+  context: ResultContext,
+  call: UpstreamCall,
+  list: { environment: Environment; account: string; window: Window; onStatus: OnStatus },
+): Promise<ListPage> {
+  const { action, credential } = call;
+  const source = listSource(context, call, list.onStatus);
+  const listHash = sha256(
+    [
+      list.environment,
+      list.account,
+      action.connectorId,
+      action.actionId,
+      source.paging.style,
+      canonicalJson(call.input),
+    ].join('\n'),
+  );
+  const positions = storedPositions(context, { listHash, credentialId: credential?.credentialId ?? '' });
+  return readPage(source, positions, list.window);
+}
+
+/**
+ * `limit` and `offset` of a list action's input, and the input without them.
+ * @throws GatehouseError `invalid_request` when they are no whole numbers of their range.
+ */
+export function splitWindow(action: Action, input: JsonObject): { window: Window; input: JsonObject } {
+  const { limit, offset, ...rest } = input;
+  const fallback = action.paging ? defaultLimit(action.paging, MAX_LIMIT) : MAX_LIMIT;
+  return {
+    window: {
+      limit: whole('limit', limit, 1, MAX_LIMIT) ?? fallback,
+      offset: whole('offset', offset, 0, MAX_OFFSET) ?? 0,
+    },
+    input: rest,
+  };
+}
+
+function whole(name: string, value: Json | undefined, least: number, most: number): number | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
+  throw invalidRequest([{ field: `input.${name}`, rule: `must be a whole number from ${least} to ${most}` }]);
+}
+
+function listSource(context: ResultContext, call: UpstreamCall, onStatus: OnStatus): ListSource {
+  const { connector, action } = call;
+  if (!action.paging) throw new Error(`${action.connectorId}.${action.actionId} is a list without paging.`);
+  return {
+    name: connector.name,
+    paging: action.paging,
+    async fetch(page): Promise<UpstreamPage> {
+      const paged = page ? { ...call, page } : call;
+      const answer = await callUpstream(context, paged);
+      onStatus(answer.status);
+      const { value } = await interpretAnswer(paged, answer);
+      const raw = valueAt(answer.body, action.definition.response.data);
+      return {
+        records: asRecords(connector.name, value),
+        lastRaw: Array.isArray(raw) ? raw.at(-1) : undefined,
+        headers: answer.headers,
+        body: answer.body,
+      };
+    },
+    async resolveLink(link): Promise<string> {
+      const { url: base } = await buildRequest(call, context.clock.now());
+      if (!URL.canParse(link, base)) throw leadsAway(connector.name, 'is no address');
+      const url = new URL(link, base);
+      if (url.origin !== new URL(base).origin) throw leadsAway(connector.name, 'leaves its own origin');
+      return url.href;
+    },
+  };
+}
+
+function asRecords(name: string, value: Json): Json[] {
+  if (Array.isArray(value)) return value;
+  // Some third parties leave an empty list out.
+  if (value === null) return [];
+  throw new GatehouseError(
+    'upstream_failed',
+    `${name} answered with something other than a list of records.`,
+  );
+}
+
+function leadsAway(name: string, what: string): GatehouseError {
+  return new GatehouseError(
+    'upstream_failed',
+    `${name} cannot be paged: the address of its next page ${what}.`,
+  );
+}

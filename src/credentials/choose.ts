@@ -1,0 +1,126 @@
+import type { Connector } from '../connectors/catalog.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import type { DbOrTx, Environment } from '../store/schema.ts';
+import { credentialNotFound, type Credential } from './credential.ts';
+import { credentialFields, isRequired } from './fields.ts';
+import { findCredential, listCredentials } from './records.ts';
+
+/** More choices than anybody reads; beyond them one is chosen by id. */
+const MAX_CHOICES = 50;
+
+export interface Choice {
+  environment: Environment;
+  userId: string | undefined;
+  connector: Connector;
+  /** The header x-credential-id: counts for calls of its own connector, and is ignored for others. */
+  header?: string | undefined;
+  /** The argument `credentialId`. */
+  argument?: string | undefined;
+}
+
+/**
+ * The credential that a call runs with: the header's, else the argument's, else the user's single active one
+ * (contract.md section 5). Undefined where the connector needs none.
+ * @throws GatehouseError `credential_not_found` (absent or somebody else's), `credential_conflict`,
+ * `credential_required`, `credential_ambiguous` (`details.credentials`), `credential_invalid`, `user_id_missing`.
+ */
+export async function chooseCredential(db: DbOrTx, choice: Choice): Promise<Credential | undefined> {
+  const { connector, userId } = choice;
+  const optional = runsWithout(connector);
+  if (userId === undefined) {
+    if (optional && choice.argument === undefined) return undefined;
+    throw new GatehouseError(
+      'user_id_missing',
+      `${connector.name} acts with the credential of an end user, and no user is known. Send x-svc-userid.`,
+    );
+  }
+  const named = await namedCredential(db, { ...choice, userId });
+  if (named) return usable(connector, named);
+
+  const { credentials } = await listCredentials(db, {
+    environment: choice.environment,
+    userId,
+    connectorId: connector.connectorId,
+    limit: MAX_CHOICES,
+    offset: 0,
+  });
+  const active = credentials.filter(({ state }) => state === 'active');
+  const [first, ...others] = active;
+  if (first && others.length === 0) return first;
+  if (first) {
+    throw new GatehouseError(
+      'credential_ambiguous',
+      `This user has ${active.length} active credentials for ${connector.name}. Choose one with credentialId.`,
+      { details: { credentials: active.map(listed) } },
+    );
+  }
+  if (optional) return undefined;
+  const [only, ...rest] = credentials;
+  if (only && rest.length === 0) return usable(connector, only);
+  throw new GatehouseError(
+    'credential_required',
+    `This user has no active credential for ${connector.name}. Create one with POST /users/${userId}/credentials.`,
+    {
+      details: {
+        connectorId: connector.connectorId,
+        authentication: connector.definition.authentication.map(({ type }) => type),
+        ...(credentials.length > 0 ? { credentials: credentials.map(listed) } : {}),
+      },
+    },
+  );
+}
+
+/** The credential that the caller named, which belongs to the user and the connector. */
+async function namedCredential(
+  db: DbOrTx,
+  { environment, userId, connector, header, argument }: Choice & { userId: string },
+): Promise<Credential | undefined> {
+  const find = async (credentialId: string): Promise<Credential> => {
+    const found = await findCredential(db, { environment, userId, credentialId });
+    if (!found) throw credentialNotFound(credentialId);
+    return found;
+  };
+  const fromHeader = header === undefined ? undefined : await find(header);
+  if (fromHeader?.connectorId === connector.connectorId) {
+    if (argument === undefined || argument === header) return fromHeader;
+    throw new GatehouseError(
+      'credential_conflict',
+      'x-credential-id and the argument credentialId name different credentials. Leave one of them out.',
+    );
+  }
+  if (argument === undefined) return undefined;
+  const found = await find(argument);
+  if (found.connectorId === connector.connectorId) return found;
+  throw new GatehouseError(
+    'credential_not_found',
+    `The credential "${found.credentialId}" belongs to ${found.connectorId}, not to ${connector.connectorId}.`,
+  );
+}
+
+function usable(connector: Connector, credential: Credential): Credential {
+  if (credential.state === 'active') return credential;
+  const reason = credential.reason ?? 'It was revoked.';
+  throw new GatehouseError(
+    'credential_invalid',
+    `The credential "${credential.credentialId}" for ${connector.name} cannot be used: ${reason} ` +
+      'Replace its key (PUT), or check it again once the cause is gone (POST …/check).',
+    { details: { reason, state: credential.state, credentialId: credential.credentialId } },
+  );
+}
+
+function listed({ credentialId, name, type, state, account, reason }: Credential) {
+  return {
+    credentialId,
+    name,
+    type,
+    state,
+    ...(account ? { account } : {}),
+    ...(reason === null ? {} : { reason }),
+  };
+}
+
+/** Whether a call can run with nothing stored: no authentication, and no variable that somebody has to give. */
+function runsWithout(connector: Connector): boolean {
+  const none = connector.definition.authentication.find(({ type }) => type === 'none');
+  return none !== undefined && ![...credentialFields(connector, none).values()].some(isRequired);
+}

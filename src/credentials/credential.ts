@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { isoTime } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import type { Environment, Tables } from '../store/schema.ts';
+
+/** `needs_reconnect`: the third party refused it; a check or new data brings it back. `revoked`: ended for good. */
+export type CredentialState = Tables['credentials']['state'];
+
+/** The third party's account behind a credential. */
+export interface Account {
+  id: string;
+  name?: string | undefined;
+}
+
+/** A stored credential. Its values are in `sealed` alone: see open.ts. Times are epoch milliseconds. */
+export interface Credential {
+  credentialId: string;
+  environment: Environment;
+  userId: string;
+  connectorId: string;
+  /** The scheme of the connector file that it belongs to: bearer, api_key … */
+  type: string;
+  name: string;
+  state: CredentialState;
+  /** Why it is not active, in words for its owner. */
+  reason: string | null;
+  account: Account | null;
+  sealed: string;
+  expiresAt: number | null;
+  /** At most a minute behind: see executions.ts. */
+  lastUsedAt: number | null;
+  createdAt: number;
+  updatedAt: number;
+}
+
+const account = z.object({ id: z.string(), name: z.string().optional() });
+
+export function toCredential(row: Tables['credentials']): Credential {
+  return {
+    credentialId: row.credential_id,
+    environment: row.environment,
+    userId: row.user_id,
+    connectorId: row.connector_id,
+    type: row.type,
+    name: row.name,
+    state: row.state,
+    reason: row.reason,
+    account: row.account === null ? null : account.parse(JSON.parse(row.account)),
+    sealed: row.sealed,
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+/** The record as it is answered (contract.md section 6): never a secret in it. */
+export function describeCredential(credential: Credential) {
+  return {
+    credentialId: credential.credentialId,
+    connectionId: credential.credentialId,
+    userId: credential.userId,
+    connectorId: credential.connectorId,
+    type: credential.type,
+    name: credential.name,
+    state: credential.state,
+    ...(credential.reason === null ? {} : { reason: credential.reason }),
+    ...(credential.account === null ? {} : { account: credential.account }),
+    createdAt: isoTime(credential.createdAt),
+    updatedAt: isoTime(credential.updatedAt),
+    lastUsedAt: isoTime(credential.lastUsedAt),
+    ...(credential.expiresAt === null ? {} : { expiresAt: isoTime(credential.expiresAt) }),
+  };
+}
+
+/** The same for an absent credential, one of another user, and one of the other environment. */
+export function credentialNotFound(credentialId: string): GatehouseError {
+  return new GatehouseError(
+    'credential_not_found',
+    `This user has no credential "${credentialId.slice(0, 64)}".`,
+  );
+}

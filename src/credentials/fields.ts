@@ -1,0 +1,123 @@
+import type { Connector } from '../connectors/catalog.ts';
+import type { Authentication, CredentialField } from '../connectors/format.ts';
+import type { Fault } from '../lib/errors.ts';
+import { isJsonObject, type Json } from '../lib/json.ts';
+
+/** Longer values are no keys of any app; a PEM private key has about 3,300 characters. */
+export const MAX_VALUE_CHARS = 10_000;
+
+const LABEL = '[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?';
+/** What each format means, as JSON Schema says it and as a person reads it. */
+export const FORMATS = {
+  text: undefined,
+  multiline: undefined,
+  subdomain: { pattern: `^${LABEL}$`, rule: 'must be the first part of a host name, without dots: my-shop' },
+  host: {
+    pattern: `^${LABEL}(?:\\.${LABEL})*$`,
+    rule: 'must be a host name without scheme, port or path: shop.example.com',
+  },
+  origin: {
+    pattern: '^https?://[^\\s?#@]+$',
+    rule: 'must be an address of scheme and host, perhaps with port and path: https://shop.example.com',
+  },
+  email: { pattern: '^[^\\s@]+@[^\\s@]+$', rule: 'must be an e-mail address' },
+} satisfies Record<CredentialField['format'], { pattern: string; rule: string } | undefined>;
+
+// eslint-disable-next-line no-control-regex
+const CONTROL = /[\u0000-\u001f\u007f]/;
+// eslint-disable-next-line no-control-regex
+const CONTROL_BUT_LINES = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
+
+const field = (title: string, secret: boolean): CredentialField => ({
+  title,
+  secret,
+  required: true,
+  format: 'text',
+});
+
+/** What a person is asked for: the scheme's fields, its file's description of them first, then the variables. */
+export function credentialFields(connector: Connector, scheme: Authentication): Map<string, CredentialField> {
+  const own = scheme.type === 'none' ? {} : scheme.fields;
+  return new Map(Object.entries({ ...broughtBy(scheme), ...own, ...connector.definition.variables }));
+}
+
+/** Fields that a scheme has without naming them. */
+function broughtBy(scheme: Authentication): Record<string, CredentialField> {
+  switch (scheme.type) {
+    case 'bearer':
+      return { token: field('Token', true) };
+    case 'api_key':
+      return { apiKey: field('API key', true) };
+    case 'basic':
+      return scheme.basic ? {} : { username: field('User name', false), password: field('Password', true) };
+    default:
+      return {};
+  }
+}
+
+/**
+ * The values to store, hosts in lower case and addresses without trailing slash, and every fault by field
+ * (`data.<field>`). Values of absent fields that have a default are not stored: see open.ts.
+ */
+export function checkFields(
+  fields: ReadonlyMap<string, CredentialField>,
+  data: { [name: string]: Json },
+): { values: Record<string, string>; faults: Fault[] } {
+  const faults: Fault[] = [];
+  const values: Record<string, string> = {};
+  for (const name of Object.keys(data)) {
+    if (!fields.has(name)) {
+      const known = [...fields.keys()].join(', ') || 'none';
+      faults.push({ field: `data.${name.slice(0, 64)}`, rule: `is not a known member; known: ${known}` });
+    }
+  }
+  for (const [name, definition] of fields) {
+    const value = Object.hasOwn(data, name) ? data[name] : undefined;
+    if (value === undefined || value === '') {
+      if (isRequired(definition))
+        faults.push({ field: `data.${name}`, rule: `is required (${definition.title})` });
+      continue;
+    }
+    const rule = brokenRule(definition, value);
+    if (rule !== undefined) faults.push({ field: `data.${name}`, rule });
+    else values[name] = normal(definition, String(value));
+  }
+  return { values, faults };
+}
+
+export function isRequired(definition: CredentialField): boolean {
+  return definition.required && definition.default === undefined;
+}
+
+/** The rule that `value` breaks. The value itself is never part of it. */
+function brokenRule(definition: CredentialField, value: Json | undefined): string | undefined {
+  if (typeof value !== 'string')
+    return `must be a string, got ${isJsonObject(value) ? 'an object' : describe(value)}`;
+  if (value.length > MAX_VALUE_CHARS)
+    return `must have at most ${MAX_VALUE_CHARS} characters, has ${value.length}`;
+  if ((definition.format === 'multiline' ? CONTROL_BUT_LINES : CONTROL).test(value)) {
+    return 'must not hold line breaks or control characters; was it copied with the end of its line?';
+  }
+  if (value.trim() === '') return 'must not be blank';
+  const format = FORMATS[definition.format];
+  if (format && !new RegExp(format.pattern, 'u').test(value)) return format.rule;
+  if (definition.format === 'origin' && !URL.canParse(value)) return FORMATS.origin.rule;
+  if (definition.enum && !definition.enum.includes(value))
+    return `must be one of: ${definition.enum.join(', ')}`;
+  if (definition.pattern !== undefined && !new RegExp(definition.pattern, 'u').test(value)) {
+    const example = definition.example === undefined ? '' : `, such as ${definition.example}`;
+    return `must match ${definition.pattern}${example}`;
+  }
+  return undefined;
+}
+
+function normal(definition: CredentialField, value: string): string {
+  if (definition.format === 'subdomain' || definition.format === 'host') return value.toLowerCase();
+  if (definition.format === 'origin') return value.replace(/\/+$/, '');
+  return value;
+}
+
+function describe(value: Json | undefined): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
+}

@@ -1,0 +1,76 @@
+import type { Connector } from '../connectors/catalog.ts';
+import type { Authentication, CredentialField, JsonSchema } from '../connectors/format.ts';
+import { credentialFields, FORMATS, isRequired, MAX_VALUE_CHARS } from './fields.ts';
+
+/** What one way to authenticate asks for (contract.md section 6, credentials metadata). */
+export interface AuthenticationMetadata {
+  type: Authentication['type'];
+  title: string;
+  /** JSON Schema 2020-12 of `data` when a credential is created. Secret fields are `writeOnly`. */
+  inputSchema: JsonSchema;
+  /** A filled-in example of `data`. */
+  sampleInput: Record<string, string>;
+  /** Where a person finds what is asked for. */
+  docsUrl: string | null;
+}
+
+const TITLES = {
+  bearer: 'Bearer token',
+  basic: 'User name and password',
+  api_key: 'API key',
+  custom: 'Keys of the app',
+  none: 'No authentication',
+} satisfies Record<Authentication['type'], string>;
+
+const SAMPLES = {
+  text: undefined,
+  multiline: undefined,
+  subdomain: 'my-shop',
+  host: 'shop.example.com',
+  origin: 'https://shop.example.com',
+  email: 'name@example.com',
+} satisfies Record<CredentialField['format'], string | undefined>;
+
+/** Every way to authenticate at a connector, in the order of its file. */
+export function authenticationMetadata(connector: Connector): AuthenticationMetadata[] {
+  return connector.definition.authentication.map((scheme) => {
+    const fields = credentialFields(connector, scheme);
+    return {
+      type: scheme.type,
+      title: (scheme.type === 'none' ? undefined : scheme.title) ?? TITLES[scheme.type],
+      inputSchema: schemaOf(fields),
+      sampleInput: Object.fromEntries([...fields].filter(([, field]) => isRequired(field)).map(sampleOf)),
+      docsUrl: (scheme.type === 'none' ? undefined : scheme.docsUrl) ?? null,
+    };
+  });
+}
+
+function schemaOf(fields: ReadonlyMap<string, CredentialField>): JsonSchema {
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    properties: Object.fromEntries([...fields].map(([name, field]) => [name, propertyOf(field)])),
+    required: [...fields].filter(([, field]) => isRequired(field)).map(([name]) => name),
+    additionalProperties: false,
+  };
+}
+
+function propertyOf(field: CredentialField): JsonSchema {
+  const pattern = field.pattern ?? FORMATS[field.format]?.pattern;
+  return {
+    type: 'string',
+    title: field.title,
+    ...(field.description === undefined ? {} : { description: field.description }),
+    minLength: 1,
+    maxLength: MAX_VALUE_CHARS,
+    ...(pattern === undefined ? {} : { pattern }),
+    ...(field.enum === undefined ? {} : { enum: field.enum }),
+    ...(field.default === undefined ? {} : { default: field.default }),
+    ...(field.example === undefined ? {} : { examples: [field.example] }),
+    ...(field.secret ? { writeOnly: true } : {}),
+  };
+}
+
+function sampleOf([name, field]: [string, CredentialField]): [string, string] {
+  return [name, field.example ?? field.enum?.[0] ?? SAMPLES[field.format] ?? `<${field.title}>`];
+}

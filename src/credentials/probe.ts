@@ -1,0 +1,74 @@
+import type { Connector } from '../connectors/catalog.ts';
+import type { Context } from '../context.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { valueAt, type Json } from '../lib/json.ts';
+import { callUpstream, type UpstreamCall } from '../upstream/call.ts';
+import { interpretAnswer } from '../upstream/response.ts';
+import type { Account } from './credential.ts';
+import type { OpenCredential } from './open.ts';
+
+export type ProbeContext = Pick<Context, 'outbound' | 'throttle' | 'clock' | 'log'>;
+
+/** What a probe found out. `checked` is false where the connector has no probe: then nothing was sent. */
+export interface Probed {
+  checked: boolean;
+  account?: Account | undefined;
+}
+
+/**
+ * Asks the third party whether a credential works: one call of the connector's probe action.
+ * @throws GatehouseError `credential_invalid` when the third party refuses it, also with 403, since the probe is the
+ * call that every good credential may make; the upstream_* codes when the third party gave no definite answer.
+ */
+export async function probe(
+  context: ProbeContext,
+  connector: Connector,
+  credential: OpenCredential,
+  signal?: AbortSignal,
+): Promise<Probed> {
+  const { definition } = connector;
+  const action = definition.probe === undefined ? undefined : connector.actions.get(definition.probe);
+  if (!action || credential.scheme.type === 'none') return { checked: false };
+  const call: UpstreamCall = {
+    connector,
+    action,
+    credential,
+    input: {},
+    ...(action.paging && 'limitParam' in action.paging && action.paging.limitParam !== undefined
+      ? { page: { params: { [action.paging.limitParam]: 1 } } }
+      : {}),
+    ...(signal ? { signal } : {}),
+  };
+  try {
+    const { value } = await interpretAnswer(call, await callUpstream(context, call));
+    return { checked: true, account: accountIn(definition.account, value) };
+  } catch (error) {
+    throw asRefusal(connector, error);
+  }
+}
+
+function accountIn(
+  paths: { id: string; name?: string | undefined } | undefined,
+  value: Json,
+): Account | undefined {
+  if (!paths) return undefined;
+  const id = textAt(value, paths.id);
+  if (id === undefined) return undefined;
+  return { id, name: paths.name === undefined ? undefined : textAt(value, paths.name) };
+}
+
+function textAt(value: Json, path: string): string | undefined {
+  const found = valueAt(value, path);
+  return typeof found === 'string' || typeof found === 'number' ? String(found).slice(0, 200) : undefined;
+}
+
+function asRefusal(connector: Connector, error: unknown): unknown {
+  if (!(error instanceof GatehouseError) || error.code !== 'upstream_rejected') return error;
+  const status = error.details?.['status'];
+  if (status !== 401 && status !== 403) return error;
+  return new GatehouseError(
+    'credential_invalid',
+    `${connector.name} refused the credential (HTTP ${status}). Check that it is complete, live, and may read the account.`,
+    { details: { reason: 'refused', status }, cause: error },
+  );
+}

@@ -1,0 +1,257 @@
+import type { Connector } from '../connectors/catalog.ts';
+import type { Authentication } from '../connectors/format.ts';
+import type { Context } from '../context.ts';
+import { GatehouseError, invalidRequest } from '../lib/errors.ts';
+import { newId } from '../lib/ids.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import { credentialNotFound, toCredential, type Account, type Credential } from './credential.ts';
+import { checkFields, credentialFields } from './fields.ts';
+import { openCredential, openValues, sealValues, unsavedCredential } from './open.ts';
+import { probe, type ProbeContext } from './probe.ts';
+
+type CredentialContext = ProbeContext & Pick<Context, 'db' | 'keys' | 'catalog'>;
+
+/** What is not of this form never reaches the store, which may refuse its characters. */
+const CREDENTIAL_ID = /^cred_[0-9A-Za-z]{22}$/;
+
+/** Whose credential, and which. */
+export interface CredentialKey {
+  environment: Environment;
+  userId: string;
+  credentialId: string;
+}
+
+export interface NewCredential {
+  environment: Environment;
+  /** An existing user of that environment. */
+  userId: string;
+  connectorId: string;
+  /** May be left out where the connector has one type. */
+  type?: string | undefined;
+  /** Field → value, as the metadata of the connector asks for. */
+  data?: JsonObject | undefined;
+  /** Default: the account's name, else the connector's. */
+  name?: string | undefined;
+  signal?: AbortSignal;
+}
+
+/**
+ * Checks the fields, asks the third party (where the connector has a probe), and stores the credential sealed. When
+ * the third party refuses it or cannot be asked, nothing is stored.
+ * @throws GatehouseError `connector_not_found`, `invalid_request` with every fault by field, `credential_invalid`
+ * when the third party refuses the key (contract.md section 3), upstream_* when it gave no definite answer.
+ */
+export async function createCredential(context: CredentialContext, wish: NewCredential): Promise<Credential> {
+  const connector = requireConnector(context, wish.environment, wish.connectorId);
+  const scheme = schemeOf(connector, wish.type);
+  const { values, faults } = checkFields(credentialFields(connector, scheme), wish.data ?? {});
+  if (faults.length > 0) throw invalidRequest(faults, 'The credential');
+
+  const credentialId = newId('cred');
+  const { account } = await probe(
+    context,
+    connector,
+    unsavedCredential(connector, scheme, credentialId, values),
+    wish.signal,
+  );
+  const { environment, userId } = wish;
+  const now = context.clock.now();
+  const row: Tables['credentials'] = {
+    credential_id: credentialId,
+    environment,
+    user_id: userId,
+    connector_id: connector.connectorId,
+    type: scheme.type,
+    name: wish.name ?? account?.name ?? connector.name,
+    state: 'active',
+    reason: null,
+    account: account ? JSON.stringify(account) : null,
+    sealed: sealValues(context, { environment, userId, credentialId }, values),
+    expires_at: null,
+    last_used_at: null,
+    created_at: now,
+    updated_at: now,
+  };
+  await context.db.insertInto('credentials').values(row).execute();
+  return toCredential(row);
+}
+
+/** A page of a user's credentials, oldest first, and whether more follow. */
+export async function listCredentials(
+  db: DbOrTx,
+  filter: {
+    environment: Environment;
+    userId: string;
+    connectorId?: string | undefined;
+    limit: number;
+    offset: number;
+  },
+): Promise<{ credentials: Credential[]; hasMore: boolean }> {
+  let query = db
+    .selectFrom('credentials')
+    .selectAll()
+    .where('user_id', '=', filter.userId)
+    .where('environment', '=', filter.environment);
+  if (filter.connectorId !== undefined) query = query.where('connector_id', '=', filter.connectorId);
+  const rows = await query
+    .orderBy('created_at')
+    .orderBy('credential_id')
+    .limit(filter.limit + 1)
+    .offset(filter.offset)
+    .execute();
+  return { credentials: rows.slice(0, filter.limit).map(toCredential), hasMore: rows.length > filter.limit };
+}
+
+/** The credential, if it is that user's; undefined for one of another user or environment. */
+export async function findCredential(db: DbOrTx, key: CredentialKey): Promise<Credential | undefined> {
+  if (!CREDENTIAL_ID.test(key.credentialId)) return undefined;
+  const row = await db
+    .selectFrom('credentials')
+    .selectAll()
+    .where('credential_id', '=', key.credentialId)
+    .where('user_id', '=', key.userId)
+    .where('environment', '=', key.environment)
+    .executeTakeFirst();
+  return row && toCredential(row);
+}
+
+/** @throws GatehouseError `credential_not_found` */
+export async function requireCredential(db: DbOrTx, key: CredentialKey): Promise<Credential> {
+  const credential = await findCredential(db, key);
+  if (!credential) throw credentialNotFound(key.credentialId);
+  return credential;
+}
+
+/**
+ * Changes the name, or replaces values of a rotated key under the same id: members of `data` that are given replace
+ * the stored ones, the whole is checked and probed as at creation, and the credential is active again.
+ * @throws GatehouseError as createCredential, and `credential_not_found`.
+ */
+export async function updateCredential(
+  context: CredentialContext,
+  key: CredentialKey,
+  changes: { name?: string | undefined; data?: JsonObject | undefined; signal?: AbortSignal },
+): Promise<Credential> {
+  const credential = await requireCredential(context.db, key);
+  const set: Partial<Tables['credentials']> = { updated_at: context.clock.now() };
+  if (changes.name !== undefined) set.name = changes.name;
+  if (changes.data !== undefined) {
+    const connector = requireConnector(context, key.environment, credential.connectorId);
+    const scheme = schemeOf(connector, credential.type);
+    const whole = { ...openValues(context, credential), ...changes.data };
+    const { values, faults } = checkFields(credentialFields(connector, scheme), whole);
+    if (faults.length > 0) throw invalidRequest(faults, 'The credential');
+    const { account } = await probe(
+      context,
+      connector,
+      unsavedCredential(connector, scheme, credential.credentialId, values),
+      changes.signal,
+    );
+    Object.assign(set, { sealed: sealValues(context, credential, values), ...activeAgain(account) });
+  }
+  return updateRow(context.db, key, set);
+}
+
+/**
+ * Asks the third party now: a credential that works is active again, one that is refused needs to be reconnected.
+ * `checked` is false, and nothing changes, where the connector has no probe.
+ * @throws GatehouseError `credential_not_found`; upstream_* when there was no definite answer: then nothing changes.
+ */
+export async function checkCredential(
+  context: CredentialContext,
+  key: CredentialKey,
+  signal?: AbortSignal,
+): Promise<{ credential: Credential; checked: boolean }> {
+  const credential = await requireCredential(context.db, key);
+  const connector = requireConnector(context, key.environment, credential.connectorId);
+  try {
+    const { checked, account } = await probe(
+      context,
+      connector,
+      openCredential(context, connector, credential),
+      signal,
+    );
+    if (!checked) return { credential, checked };
+    const set = { ...activeAgain(account), updated_at: context.clock.now() };
+    return { credential: await updateRow(context.db, key, set), checked };
+  } catch (error) {
+    if (!(error instanceof GatehouseError) || error.code !== 'credential_invalid') throw error;
+    await markRefused(context, credential, error.message);
+    return { credential: await requireCredential(context.db, key), checked: true };
+  }
+}
+
+/** Removes a credential for good, and the list positions kept for it. @throws `credential_not_found` */
+export async function deleteCredential(db: DbOrTx, key: CredentialKey): Promise<void> {
+  await requireCredential(db, key);
+  const { numDeletedRows } = await db
+    .deleteFrom('credentials')
+    .where('credential_id', '=', key.credentialId)
+    .where('user_id', '=', key.userId)
+    .where('environment', '=', key.environment)
+    .executeTakeFirst();
+  if (numDeletedRows === 0n) throw credentialNotFound(key.credentialId);
+  await db.deleteFrom('page_positions').where('credential_id', '=', key.credentialId).execute();
+}
+
+/**
+ * Records that the third party refused this credential. Only the values that were refused: a key that was replaced
+ * while the call ran stays active.
+ */
+export async function markRefused(
+  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  credential: Credential,
+  reason: string,
+): Promise<void> {
+  await db
+    .updateTable('credentials')
+    .set({ state: 'needs_reconnect', reason: reason.slice(0, 500), updated_at: clock.now() })
+    .where('credential_id', '=', credential.credentialId)
+    .where('sealed', '=', credential.sealed)
+    .where('state', '=', 'active')
+    .execute();
+}
+
+function requireConnector(
+  { catalog }: Pick<Context, 'catalog'>,
+  environment: Environment,
+  connectorId: string,
+): Connector {
+  const connector = catalog.connector(environment, connectorId);
+  if (connector) return connector;
+  throw new GatehouseError('connector_not_found', `There is no connector "${connectorId.slice(0, 64)}".`);
+}
+
+function schemeOf(connector: Connector, type: string | undefined): Authentication {
+  const schemes = connector.definition.authentication;
+  const [only, ...others] = schemes;
+  const found =
+    type === undefined && others.length === 0 ? only : schemes.find((scheme) => scheme.type === type);
+  if (found) return found;
+  const known = schemes.map((scheme) => scheme.type).join(', ');
+  const rule =
+    type === undefined ? `is required for ${connector.name}; one of: ${known}` : `must be one of: ${known}`;
+  throw invalidRequest([{ field: 'type', rule }], 'The credential');
+}
+
+function activeAgain(account: Account | undefined): Partial<Tables['credentials']> {
+  return { state: 'active', reason: null, ...(account ? { account: JSON.stringify(account) } : {}) };
+}
+
+async function updateRow(
+  db: DbOrTx,
+  key: CredentialKey,
+  set: Partial<Tables['credentials']>,
+): Promise<Credential> {
+  const row = await db
+    .updateTable('credentials')
+    .set(set)
+    .where('credential_id', '=', key.credentialId)
+    .where('user_id', '=', key.userId)
+    .where('environment', '=', key.environment)
+    .returningAll()
+    .executeTakeFirst();
+  if (!row) throw credentialNotFound(key.credentialId);
+  return toCredential(row);
+}
