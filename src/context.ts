@@ -57,17 +57,24 @@ const CATALOG_FOLDER = fileURLToPath(new URL('../data/connectors', import.meta.u
  */
 export async function openContext(
   config: Config,
-  { log, clock = systemClock, catalogFolder = CATALOG_FOLDER }: { log: Logger; clock?: Clock; catalogFolder?: string },
+  {
+    log,
+    clock = systemClock,
+    catalogFolder = CATALOG_FOLDER,
+  }: { log: Logger; clock?: Clock; catalogFolder?: string },
 ): Promise<OpenContext> {
   const keys = loadKeyRing(config);
-  const catalog = await loadCatalog({ folder: catalogFolder });
+  const catalog = await loadCatalog({ folder: catalogFolder, sandbox: config.sandbox });
   const store = await openStore(config.database);
   try {
     await migrate(store, clock.now());
     const { db } = store;
     const hashKey = await loadHashKey({ db, keys, clock });
     const outbound = createOutbound({
-      allowedNetworks: [...config.allowedNetworks, ...config.jwtIssuers.map((issuer) => hostOf(issuer.jwksUrl))],
+      allowedNetworks: [
+        ...config.allowedNetworks,
+        ...config.jwtIssuers.map((issuer) => hostOf(issuer.jwksUrl)),
+      ],
       allowPrivateNetwork: config.allowPrivateNetwork,
       egressProxy: config.egressProxy,
       caFile: config.caFile,
@@ -108,5 +115,9 @@ export async function openContext(
 
 function hostOf(address: string): AllowedNetwork {
   const url = new URL(address);
-  return { kind: 'host', host: url.hostname, port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80) };
+  return {
+    kind: 'host',
+    host: url.hostname,
+    port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80),
+  };
 }

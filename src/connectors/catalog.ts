@@ -1,4 +1,9 @@
-import type { ConnectorFile, ActionDefinition, JsonSchema, Paging } from './format.ts';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Environment } from '../store/schema.ts';
+import { compileConnector } from './compile.ts';
+import { parseConnector, type FileFault } from './parse.ts';
+import type { ActionDefinition, ConnectorFile, JsonSchema, Paging } from './format.ts';
 
 export type Effect = 'read' | 'write' | 'destructive';
 
@@ -27,15 +32,85 @@ export interface Connector {
   readonly connectorId: string;
   readonly name: string;
   readonly description: string;
-  readonly categories: string[];
+  readonly categories: readonly string[];
   readonly definition: ConnectorFile;
   readonly actions: ReadonlyMap<string, Action>;
+  /** The sandbox is never there in production (contract.md section 10). */
+  readonly environments: readonly Environment[];
 }
 
 /** What is installed. Reads are synchronous: the catalogue is in memory. `version` rises when anything changes. */
 export interface Catalog {
   readonly version: number;
-  connectors(): readonly Connector[];
-  connector(connectorId: string): Connector | undefined;
-  action(connectorId: string, actionId: string): Action | undefined;
+  /** In the order of their ids. */
+  connectors(environment: Environment): readonly Connector[];
+  connector(environment: Environment, connectorId: string): Connector | undefined;
+  action(environment: Environment, connectorId: string, actionId: string): Action | undefined;
+}
+
+/** A connector file that is not right, with every fault of it: file, path in it, rule. */
+export class ConnectorFileError extends Error {
+  override readonly name = 'ConnectorFileError';
+  readonly faults: FileFault[];
+
+  constructor(faults: FileFault[]) {
+    super(faults.map(({ file, path, rule }) => `${file}: ${path ? `${path}: ` : ''}${rule}`).join('\n'));
+    this.faults = faults;
+  }
+}
+
+/** The connector that this process itself serves, and in which environments it is seen. */
+export const SANDBOX_ID = 'sandbox';
+const EVERYWHERE: readonly Environment[] = ['development', 'production'];
+const DEVELOPMENT: readonly Environment[] = ['development'];
+
+/**
+ * Loads every `<folder>/<id>/connector.yaml`. Without `sandbox` that connector is left out.
+ * @throws ConnectorFileError with all faults of all files.
+ */
+export async function loadCatalog({ folder, sandbox }: { folder: string; sandbox: boolean }): Promise<Catalog> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const ids = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  const files = await Promise.all(
+    ids
+      .filter((id) => sandbox || id !== SANDBOX_ID)
+      .map(async (id) => {
+        const path = join(folder, id, 'connector.yaml');
+        return { path, id, text: await readFile(path, 'utf8') };
+      }),
+  );
+  return buildCatalog(files);
+}
+
+/** A catalogue of connector files. @throws ConnectorFileError with all faults of all files. */
+export function buildCatalog(files: { path: string; id?: string; text: string }[]): Catalog {
+  const faults: FileFault[] = [];
+  const connectors: Connector[] = [];
+  for (const { path, id, text } of files) {
+    const parsed = parseConnector(text, path, id);
+    if (!parsed.definition) faults.push(...parsed.faults);
+    else connectors.push(compileConnector(parsed.definition, environmentsOf(parsed.definition)));
+  }
+  if (faults.length > 0) throw new ConnectorFileError(faults);
+  return catalogOf(connectors);
+}
+
+function environmentsOf({ id }: ConnectorFile): readonly Environment[] {
+  return id === SANDBOX_ID ? DEVELOPMENT : EVERYWHERE;
+}
+
+function catalogOf(all: Connector[]): Catalog {
+  const sorted = [...all].sort((a, b) => (a.connectorId < b.connectorId ? -1 : 1));
+  const seenIn = (environment: Environment) => sorted.filter((one) => one.environments.includes(environment));
+  const lists = { development: seenIn('development'), production: seenIn('production') };
+  const byId = {
+    development: new Map(lists.development.map((one) => [one.connectorId, one])),
+    production: new Map(lists.production.map((one) => [one.connectorId, one])),
+  };
+  return {
+    version: 1,
+    connectors: (environment) => lists[environment],
+    connector: (environment, connectorId) => byId[environment].get(connectorId),
+    action: (environment, connectorId, actionId) => byId[environment].get(connectorId)?.actions.get(actionId),
+  };
 }

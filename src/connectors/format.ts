@@ -12,8 +12,12 @@ const template = z.string().min(1).max(2000);
 /** A dotted path into a JSON body: `data.items`, `errors.0.message`. The empty string is the body itself. */
 const bodyPath = z.string().max(200);
 /** Where in an answer a value is: `body:meta.total`, `header:X-Total-Count`, `last:id` (field of the last record). */
-const answerPlace = z.string().regex(/^(body|header|last):.+$/, 'must be body:<path>, header:<name> or last:<path>');
-const fieldName = z.string().regex(/^[a-zA-Z_][a-zA-Z0-9_]{0,63}$/, 'must be a name such as apiKey or per_page');
+const answerPlace = z
+  .string()
+  .regex(/^(body|header|last):.+$/, 'must be body:<path>, header:<name> or last:<path>');
+const fieldName = z
+  .string()
+  .regex(/^[a-zA-Z_][a-zA-Z0-9_]{0,63}$/, 'must be a name such as apiKey or per_page');
 /** A sentence for people and models: no control, zero-width or bidirectional characters, no comments in it. */
 const text = (most: number) =>
   z
@@ -22,7 +26,13 @@ const text = (most: number) =>
     .min(1)
     .max(most)
     // eslint-disable-next-line no-control-regex
-    .refine((s) => !/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]|<!--/u.test(s), 'must not hold hidden characters or HTML comments');
+    .refine(
+      (s) =>
+        !/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]|<!--/u.test(
+          s,
+        ),
+      'must not hold hidden characters or HTML comments',
+    );
 
 /** A JSON Schema 2020-12 object, kept as written. Checked when the catalogue compiles it. */
 export type JsonSchema = { [keyword: string]: unknown };
@@ -154,9 +164,19 @@ const paging = z.discriminatedUnion('style', [
     totalPages: answerPlace.optional(),
   }),
   /** `next` is an opaque cursor in the answer; absent, null or empty at the end. */
-  z.strictObject({ style: z.literal('cursor'), ...pagingCommon, cursorParam: z.string().min(1), next: answerPlace }),
+  z.strictObject({
+    style: z.literal('cursor'),
+    ...pagingCommon,
+    cursorParam: z.string().min(1),
+    next: answerPlace,
+  }),
   /** The next page begins after a field of the last record. */
-  z.strictObject({ style: z.literal('keyset'), ...pagingCommon, cursorParam: z.string().min(1), field: z.string().min(1) }),
+  z.strictObject({
+    style: z.literal('keyset'),
+    ...pagingCommon,
+    cursorParam: z.string().min(1),
+    field: z.string().min(1),
+  }),
   /** `next` is a whole address: a Link header with rel=next, or a URL in the body. It must keep the origin. */
   z.strictObject({ style: z.literal('link'), ...pagingCommon, next: answerPlace.default('header:Link') }),
   /** The app answers with everything at once; the page is cut here. */
@@ -179,7 +199,9 @@ const errors = z.strictObject({
   code: bodyPath.optional(),
   /** Errors inside a success status: any of these conditions. Without `equals`: the path holds a truthy value. */
   when: z
-    .array(z.strictObject({ path: bodyPath, equals: z.union([z.string(), z.number(), z.boolean()]).optional() }))
+    .array(
+      z.strictObject({ path: bodyPath, equals: z.union([z.string(), z.number(), z.boolean()]).optional() }),
+    )
     .default([]),
   /** The app's code → what it means. Statuses decide where nothing is listed. */
   codes: z.record(z.string(), errorKind).default({}),
@@ -211,9 +233,18 @@ const parameter = z
     style: z.enum(['comma', 'repeat', 'brackets', 'indices']).optional(),
     description: text(1000).optional(),
   })
-  .refine((p) => p['type'] !== undefined || p['$ref'] !== undefined || p['enum'] !== undefined || p['const'] !== undefined || p['anyOf'] !== undefined || p['oneOf'] !== undefined, {
-    message: 'needs a type, enum, const, anyOf, oneOf or $ref',
-  });
+  .refine(
+    (p) =>
+      p['type'] !== undefined ||
+      p['$ref'] !== undefined ||
+      p['enum'] !== undefined ||
+      p['const'] !== undefined ||
+      p['anyOf'] !== undefined ||
+      p['oneOf'] !== undefined,
+    {
+      message: 'needs a type, enum, const, anyOf, oneOf or $ref',
+    },
+  );
 export type Parameter = z.infer<typeof parameter>;
 const parameters = z.record(fieldName, parameter).default({});
 
@@ -236,7 +267,12 @@ const action = z.strictObject({
   /** Default: GET and HEAD read, DELETE destructive, others write. */
   effect: z.enum(['read', 'write', 'destructive']).optional(),
   /** `GET /customers/{customerId}`: below the base URL. A path parameter is one segment. */
-  request: z.string().regex(/^(GET|HEAD|POST|PUT|PATCH|DELETE) \/\S*$/, 'must be a method and a path: GET /customers/{customerId}'),
+  request: z
+    .string()
+    .regex(
+      /^(GET|HEAD|POST|PUT|PATCH|DELETE) \/\S*$/,
+      'must be a method and a path: GET /customers/{customerId}',
+    ),
   path: parameters,
   query: parameters,
   headers: parameters,
@@ -296,7 +332,10 @@ export const connectorFile = z.strictObject({
   categories: z.array(z.string().regex(/^[a-z0-9-]{1,32}$/)).min(1),
   website: z.url(),
   /** Background of the icon tile, #rrggbb. */
-  color: z.string().regex(/^#[0-9a-fA-F]{6}$/).default('#475569'),
+  color: z
+    .string()
+    .regex(/^#[0-9a-fA-F]{6}$/)
+    .default('#475569'),
   /** What each fact was read from. */
   sources: z.array(source).min(1),
 

@@ -1,0 +1,57 @@
+import type { Environment } from '../store/schema.ts';
+import type { Action, Connector, Effect } from './catalog.ts';
+import type { ActionDefinition, ConnectorFile, JsonSchema } from './format.ts';
+import { pagingOf } from './meaning.ts';
+import { inputSchemaOf, outputSchemaOf } from './schemas.ts';
+
+/** The runtime form of a checked connector file. Schemas are built when they are first asked for. */
+export function compileConnector(definition: ConnectorFile, environments: readonly Environment[]): Connector {
+  const actions = Object.entries(definition.actions).map(
+    ([actionId, action]): [string, Action] => [actionId, compileAction(definition, actionId, action)],
+  );
+  return {
+    connectorId: definition.id,
+    name: definition.name,
+    description: definition.description,
+    categories: definition.categories,
+    definition,
+    actions: new Map(actions),
+    environments,
+  };
+}
+
+function compileAction(file: ConnectorFile, actionId: string, definition: ActionDefinition): Action {
+  const [method = '', path = ''] = definition.request.split(' ');
+  const paging = pagingOf(file, definition);
+  let input: JsonSchema | undefined;
+  let output: JsonSchema | undefined;
+  return {
+    connectorId: file.id,
+    actionId,
+    name: definition.name ?? titleOf(actionId),
+    description: definition.description,
+    effect: definition.effect ?? effectOf(method),
+    method,
+    path,
+    list: paging !== undefined,
+    paging,
+    get inputSchema() {
+      return (input ??= inputSchemaOf(file, definition, paging));
+    },
+    get outputSchema() {
+      return (output ??= outputSchemaOf(file, definition, paging));
+    },
+    definition,
+  };
+}
+
+/** `list_orders` reads "List orders". */
+function titleOf(actionId: string): string {
+  const words = actionId.replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function effectOf(method: string): Effect {
+  if (method === 'GET' || method === 'HEAD') return 'read';
+  return method === 'DELETE' ? 'destructive' : 'write';
+}

@@ -1,0 +1,32 @@
+import jsonata from 'jsonata';
+import type { ConnectorFile } from './format.ts';
+import { pagingOf, type MeaningFault } from './meaning.ts';
+import { inputSchemaOf, outputSchemaOf } from './schemas.ts';
+import { compileSchema } from './validate.ts';
+
+/**
+ * Whether every schema and expression of a checked file compiles. Takes about a millisecond an action, so it runs
+ * when a file is written (`gatehouse connectors check`, the tests), not at every start.
+ */
+export function checkCompiles(file: ConnectorFile): MeaningFault[] {
+  return Object.entries(file.actions).flatMap(([actionId, action]) => {
+    const paging = pagingOf(file, action);
+    const path = `actions.${actionId}`;
+    return [
+      faultOf(path, 'its parameters make no valid JSON Schema', () => compileSchema(inputSchemaOf(file, action, paging))),
+      faultOf(`${path}.response.schema`, 'is no valid JSON Schema', () => compileSchema(outputSchemaOf(file, action, paging))),
+      faultOf(`${path}.response.map`, 'is no JSONata expression', () => action.response.map && jsonata(action.response.map)),
+    ].filter((fault) => fault !== undefined);
+  });
+}
+
+function faultOf(path: string, what: string, attempt: () => unknown): MeaningFault | undefined {
+  try {
+    attempt();
+    return undefined;
+  } catch (error) {
+    // JSONata throws plain objects with a message.
+    const reason = error instanceof Object && 'message' in error ? String(error.message) : String(error);
+    return { path, rule: `${what}: ${reason}` };
+  }
+}

@@ -1,0 +1,212 @@
+import type { ActionDefinition, Authentication, ConnectorFile, CredentialField } from './format.ts';
+import { parametersOf, refsOf } from './schemas.ts';
+import { templateNames } from './templates.ts';
+
+/** A fault without its file. */
+export interface MeaningFault {
+  path: string;
+  rule: string;
+}
+
+const SIGN_NAMES = ['method', 'path', 'body', 'timestamp', 'timestampMs', 'nonce', 'host', 'bodySha256'];
+
+/**
+ * What zod cannot see: names that must exist and places that exclude each other. Cheap, so it runs at every start;
+ * whether schemas and expressions compile is checked by compiles.ts when a file is written.
+ */
+export function checkMeaning(file: ConnectorFile): MeaningFault[] {
+  return [
+    ...checkBase(file),
+    ...file.authentication.flatMap((scheme, index) => checkScheme(file, scheme, `authentication.${index}`)),
+    ...checkTypes(file),
+    ...checkFields(file.variables, 'variables'),
+    ...Object.entries(file.schemas).flatMap(([name, schema]) => checkRefs(file, schema, `schemas.${name}`)),
+    ...Object.entries(file.actions).flatMap(([id, action]) => checkAction(file, action, `actions.${id}`)),
+    ...checkProbe(file),
+    ...checkPrompts(file),
+  ];
+}
+
+function checkBase(file: ConnectorFile): MeaningFault[] {
+  const faults: MeaningFault[] = [];
+  const open = openNames(file);
+  for (const name of templateNames(file.baseUrl)) {
+    if (!open.has(name)) {
+      faults.push({ path: 'baseUrl', rule: `{${name}} is neither a variable nor a field that is not secret` });
+    }
+  }
+  const sample = file.baseUrl.replace(/^\{\w+\}/, 'https://example.com').replaceAll(/\{\w+\}/g, 'x');
+  if (!URL.canParse(sample) || !/^https?:$/.test(new URL(sample).protocol)) {
+    faults.push({ path: 'baseUrl', rule: 'must be an http(s) address once its variables are filled' });
+  } else if (/[?#]|\/$/.test(sample)) {
+    faults.push({ path: 'baseUrl', rule: 'must end without slash, query and fragment' });
+  }
+  if (Object.keys(file.actions).length === 0) faults.push({ path: 'actions', rule: 'must hold at least one action' });
+  return faults;
+}
+
+/** Names that may stand in an address: variables, and fields of any scheme that are not secret. */
+function openNames(file: ConnectorFile): Set<string> {
+  const fields = file.authentication.flatMap((scheme) => ('fields' in scheme ? Object.entries(scheme.fields) : []));
+  const open = fields.filter(([, field]) => !field.secret).map(([name]) => name);
+  return new Set([...Object.keys(file.variables), ...open]);
+}
+
+function checkTypes(file: ConnectorFile): MeaningFault[] {
+  const types = file.authentication.map((scheme) => scheme.type);
+  return types.flatMap((type, index) =>
+    types.indexOf(type) === index ? [] : [{ path: `authentication.${index}.type`, rule: `"${type}" is there twice` }],
+  );
+}
+
+function checkScheme(file: ConnectorFile, scheme: Authentication, path: string): MeaningFault[] {
+  if (scheme.type === 'none') return [];
+  const faults = checkFields(scheme.fields, `${path}.fields`);
+  const brought = { bearer: ['token'], api_key: ['apiKey'], basic: ['username', 'password'], custom: [] }[scheme.type];
+  const names = new Set([...brought, ...Object.keys(scheme.fields), ...Object.keys(file.variables)]);
+  const check = (template: string | undefined, at: string, more: string[] = []) => {
+    for (const name of templateNames(template ?? '')) {
+      if (!names.has(name) && !more.includes(name)) {
+        faults.push({ path: `${path}.${at}`, rule: `{${name}} is no field; fields: ${[...names, ...more].join(', ')}` });
+      }
+    }
+  };
+  const checkAll = (templates: Record<string, string>, at: string, more?: string[]) => {
+    for (const [key, template] of Object.entries(templates)) check(template, `${at}.${key}`, more);
+  };
+  if (scheme.type === 'basic' && scheme.basic) checkAll(scheme.basic, 'basic');
+  if (scheme.type === 'custom') {
+    const { apply, sign } = scheme;
+    if (!apply && !sign) faults.push({ path, rule: 'custom needs apply or sign, else nothing is sent' });
+    if (Object.keys(scheme.fields).length === 0) faults.push({ path: `${path}.fields`, rule: 'must name its fields' });
+    checkAll(apply?.headers ?? {}, 'apply.headers');
+    checkAll(apply?.query ?? {}, 'apply.query');
+    checkAll(apply?.body ?? {}, 'apply.body');
+    checkAll(apply?.basic ?? {}, 'apply.basic');
+    if (sign?.type === 'hmac') {
+      check(sign.key, 'sign.key');
+      check(sign.content, 'sign.content', SIGN_NAMES);
+    }
+    if (sign?.type === 'hmac' || sign?.type === 'jwt') {
+      const more = ['signature', ...SIGN_NAMES];
+      checkAll(sign.headers, 'sign.headers', more);
+      checkAll(sign.query, 'sign.query', more);
+      if (!Object.values({ ...sign.headers, ...sign.query }).some((one) => one.includes('{signature}'))) {
+        faults.push({ path: `${path}.sign`, rule: 'must put {signature} into a header or query parameter' });
+      }
+    }
+    if (sign?.type === 'jwt') {
+      check(sign.key, 'sign.key');
+      check(sign.keyId, 'sign.keyId');
+      checkAll(sign.claims, 'sign.claims', SIGN_NAMES);
+    }
+    if (sign?.type === 'oauth1') {
+      for (const part of ['consumerKey', 'consumerSecret', 'token', 'tokenSecret', 'realm'] as const) {
+        check(sign[part], `sign.${part}`);
+      }
+    }
+  }
+  for (const [header, template] of Object.entries(file.headers)) {
+    for (const name of templateNames(template)) {
+      if (!names.has(name)) faults.push({ path: `headers.${header}`, rule: `{${name}} is no field or variable` });
+    }
+  }
+  return faults;
+}
+
+function checkFields(fields: Record<string, CredentialField>, path: string): MeaningFault[] {
+  return Object.entries(fields).flatMap(([name, { pattern }]) => {
+    const fault = pattern === undefined ? undefined : patternFault(pattern);
+    return fault ? [{ path: `${path}.${name}.pattern`, rule: fault }] : [];
+  });
+}
+
+function patternFault(pattern: string): string | undefined {
+  try {
+    return new RegExp(pattern, 'u') && undefined;
+  } catch (error) {
+    return `is no regular expression: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+function checkAction(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
+  const faults: MeaningFault[] = [];
+  const [method = '', template = ''] = action.request.split(' ');
+  const inPath = templateNames(template);
+  for (const name of inPath) {
+    if (!action.path[name]) faults.push({ path: `${path}.path`, rule: `{${name}} of the request is not described` });
+  }
+  for (const name of Object.keys(action.path)) {
+    if (!inPath.includes(name)) faults.push({ path: `${path}.path.${name}`, rule: 'does not stand in the request' });
+  }
+  if (template.split('/').some((segment) => segment === '.' || segment === '..' || segment.includes('\\'))) {
+    faults.push({ path: `${path}.request`, rule: 'must not hold dot segments or backslashes' });
+  }
+  if (/[?#]/.test(template)) faults.push({ path: `${path}.request`, rule: 'must not hold a query; use query or fixed' });
+
+  const seen = new Map<string, string>();
+  for (const [place, name] of parametersOf(action).map(({ place, name }) => [place, name] as const)) {
+    const other = seen.get(name);
+    if (other) faults.push({ path: `${path}.${place}.${name}`, rule: `stands in ${other} too; names of one action differ` });
+    seen.set(name, place);
+  }
+  const paging = pagingOf(file, action);
+  if (typeof action.paging === 'string' && !file.paging[action.paging]) {
+    const known = Object.keys(file.paging).join(', ') || 'none';
+    faults.push({ path: `${path}.paging`, rule: `"${action.paging}" is no paging of this file; known: ${known}` });
+  }
+  if (paging) {
+    for (const reserved of ['limit', 'offset']) {
+      const place = seen.get(reserved);
+      if (place) faults.push({ path: `${path}.${place}.${reserved}`, rule: 'is added to list actions; leave it out' });
+    }
+  }
+  const bodyless = method === 'GET' || method === 'HEAD';
+  const hasBody = Object.keys(action.body).length > 0 || Object.keys(action.fixed?.body ?? {}).length > 0;
+  if (bodyless && (hasBody || action.graphql)) {
+    faults.push({ path: `${path}.body`, rule: `a ${method} request has no body` });
+  }
+  if (action.graphql && method !== 'POST') faults.push({ path: `${path}.graphql`, rule: 'needs a POST request' });
+  if (action.graphql && action.wrap) faults.push({ path: `${path}.wrap`, rule: 'has no meaning beside graphql' });
+
+  for (const { place, name, parameter } of parametersOf(action)) {
+    faults.push(...checkRefs(file, parameter, `${path}.${place}.${name}`));
+  }
+  const { schema } = action.response;
+  if (schema) faults.push(...checkRefs(file, schema, `${path}.response.schema`));
+  return faults;
+}
+
+/** The paging of an action, named or written out. */
+export function pagingOf(file: ConnectorFile, { paging }: ActionDefinition) {
+  return typeof paging === 'string' ? file.paging[paging] : paging;
+}
+
+function checkRefs(file: ConnectorFile, schema: unknown, path: string): MeaningFault[] {
+  return refsOf(schema).flatMap((ref) => {
+    const name = /^#\/schemas\/(\w+)$/.exec(ref)?.[1];
+    if (name && file.schemas[name]) return [];
+    return [{ path, rule: `$ref "${ref}" leads nowhere; write #/schemas/<name of this file's schemas>` }];
+  });
+}
+
+function checkProbe(file: ConnectorFile): MeaningFault[] {
+  if (file.account && !file.probe) return [{ path: 'account', rule: 'is read from the probe, and there is none' }];
+  if (file.probe === undefined) return [];
+  const action = file.actions[file.probe];
+  if (!action) return [{ path: 'probe', rule: `"${file.probe}" is no action of this file` }];
+  const needed = parametersOf(action).filter(({ parameter }) => parameter.required === true);
+  if (needed.length > 0) {
+    return [{ path: 'probe', rule: `must be callable without input, but "${file.probe}" requires ${needed[0]?.name}` }];
+  }
+  const reads = action.effect === 'read' || (action.effect === undefined && /^(GET|HEAD) /.test(action.request));
+  return reads ? [] : [{ path: 'probe', rule: `must be an action that reads; "${file.probe}" does not` }];
+}
+
+function checkPrompts(file: ConnectorFile): MeaningFault[] {
+  return Object.entries(file.prompts).flatMap(([name, prompt]) =>
+    templateNames(prompt.text)
+      .filter((argument) => !prompt.arguments[argument])
+      .map((argument) => ({ path: `prompts.${name}.text`, rule: `{${argument}} is no argument of the prompt` })),
+  );
+}

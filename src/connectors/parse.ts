@@ -1,0 +1,73 @@
+import { isMap, LineCounter, parseDocument } from 'yaml';
+import { checkMeaning } from './meaning.ts';
+import { connectorFile, type ConnectorFile } from './format.ts';
+
+/** What is wrong, where: `path` is dotted (`actions.list_orders.query.status`), empty for the whole file. */
+export interface FileFault {
+  file: string;
+  path: string;
+  rule: string;
+}
+
+/** Enough for anchors that save typing; more is a bomb. */
+const MAX_ALIASES = 100;
+
+export type Parsed =
+  | { definition: ConnectorFile; faults: [] }
+  | { definition: undefined; faults: [FileFault, ...FileFault[]] };
+
+/**
+ * A connector file from its text: YAML, then the format, then what only the whole can show. All faults of a step are
+ * told at once. `id` is the folder's name, which the file's own must equal.
+ */
+export function parseConnector(text: string, file: string, id?: string): Parsed {
+  const value = parseYaml(text, file);
+  if ('faults' in value) return value;
+  const parsed = connectorFile.safeParse(value.value);
+  if (!parsed.success) {
+    return faulty(
+      parsed.error.issues.flatMap((issue) => {
+        const path = issue.path.join('.');
+        if (issue.code === 'unrecognized_keys') {
+          return issue.keys.map((key) => ({ file, path: path ? `${path}.${key}` : key, rule: 'is not a known member' }));
+        }
+        const missing = issue.code === 'invalid_type' && issue.input === undefined;
+        return [{ file, path, rule: missing ? 'is required' : issue.message }];
+      }),
+    );
+  }
+  const faults = checkMeaning(parsed.data).map((fault) => ({ file, ...fault }));
+  if (id !== undefined && parsed.data.id !== id) {
+    faults.push({ file, path: 'id', rule: `must equal the name of its folder, "${id}"` });
+  }
+  return faults.length > 0 ? faulty(faults) : { definition: parsed.data, faults: [] };
+}
+
+/** The value of a YAML text without duplicate keys or tags, or its faults with line and column. */
+export function parseYaml(
+  text: string,
+  file: string,
+): { value: unknown } | { definition: undefined; faults: [FileFault, ...FileFault[]] } {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, version: '1.2', prettyErrors: false });
+  if (document.errors.length > 0) {
+    return faulty(
+      document.errors.map((error) => {
+        const { line, col } = lines.linePos(error.pos[0]);
+        return { file, path: '', rule: `line ${line}, column ${col}: ${error.message}` };
+      }),
+    );
+  }
+  if (!isMap(document.contents)) return faulty([{ file, path: '', rule: 'must be a YAML mapping' }]);
+  try {
+    return { value: document.toJS({ maxAliasCount: MAX_ALIASES }) };
+  } catch (error) {
+    const rule = error instanceof Error ? error.message : String(error);
+    return faulty([{ file, path: '', rule: `cannot be read: ${rule}` }]);
+  }
+}
+
+function faulty(faults: FileFault[]): { definition: undefined; faults: [FileFault, ...FileFault[]] } {
+  const [first = { file: '', path: '', rule: 'is invalid' }, ...rest] = faults;
+  return { definition: undefined, faults: [first, ...rest] };
+}

@@ -1,0 +1,118 @@
+import type { ActionDefinition, ConnectorFile, JsonSchema, Paging, Parameter } from './format.ts';
+
+export const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
+const MAX_PAGE = 50;
+/** Keywords of ours in a parameter, which are no JSON Schema. */
+const OWN_KEYWORDS = ['as', 'style', 'quote'];
+
+export type Place = 'path' | 'query' | 'headers' | 'body';
+export const PLACES: readonly Place[] = ['path', 'query', 'headers', 'body'];
+
+/** Every parameter of an action with its place, in the order of the places. */
+export function parametersOf(action: ActionDefinition): { place: Place; name: string; parameter: Parameter }[] {
+  return PLACES.flatMap((place) =>
+    Object.entries(action[place]).map(([name, parameter]) => ({ place, name, parameter })),
+  );
+}
+
+/** JSON Schema 2020-12 of an action's input: its parameters, and `limit` and `offset` where it is a list. */
+export function inputSchemaOf(file: ConnectorFile, action: ActionDefinition, paging: Paging | undefined): JsonSchema {
+  const parameters = parametersOf(action);
+  const properties: Record<string, unknown> = {};
+  const required: string[] = [];
+  for (const { place, name, parameter } of parameters) {
+    properties[name] = propertySchema(parameter);
+    if (place === 'path' || parameter.required === true) required.push(name);
+  }
+  if (paging) {
+    const size = 'defaultLimit' in paging ? paging.defaultLimit : undefined;
+    properties['limit'] = {
+      type: 'integer',
+      minimum: 1,
+      maximum: MAX_PAGE,
+      description: `Records of this page, at most ${MAX_PAGE}. Default: ${Math.min(MAX_PAGE, size ?? paging.maxLimit)}.`,
+    };
+    properties['offset'] = {
+      type: 'integer',
+      minimum: 0,
+      description: 'Records to skip: 0 first, then nextOffset of the last answer.',
+    };
+  }
+  return withDefinitions(file, {
+    $schema: DIALECT,
+    type: 'object',
+    properties,
+    ...(required.length > 0 ? { required } : {}),
+    additionalProperties: false,
+  });
+}
+
+/** JSON Schema 2020-12 of an action's answer: `{data}`, or a page. */
+export function outputSchemaOf(file: ConnectorFile, action: ActionDefinition, paging: Paging | undefined): JsonSchema {
+  const value = action.response.schema ?? {};
+  if (!paging) {
+    return withDefinitions(file, { $schema: DIALECT, type: 'object', properties: { data: value }, required: ['data'] });
+  }
+  return withDefinitions(file, {
+    $schema: DIALECT,
+    type: 'object',
+    properties: {
+      data: { type: 'array', items: value },
+      pagination: {
+        type: 'object',
+        properties: { hasMore: { type: 'boolean' }, nextOffset: { type: 'integer' } },
+        required: ['hasMore'],
+      },
+    },
+    required: ['data', 'pagination'],
+  });
+}
+
+/** Every `$ref` in a schema. */
+export function refsOf(schema: unknown): string[] {
+  if (Array.isArray(schema)) return schema.flatMap(refsOf);
+  if (typeof schema !== 'object' || schema === null) return [];
+  return Object.entries(schema).flatMap(([key, value]) =>
+    key === '$ref' && typeof value === 'string' ? [value] : refsOf(value),
+  );
+}
+
+function propertySchema(parameter: Parameter): JsonSchema {
+  return Object.fromEntries(
+    Object.entries(parameter).filter(
+      ([key, value]) => !OWN_KEYWORDS.includes(key) && !(key === 'required' && typeof value === 'boolean'),
+    ),
+  );
+}
+
+/** The schema with `#/schemas/x` as `#/$defs/x`, and those definitions that it needs, theirs included. */
+function withDefinitions(file: ConnectorFile, schema: JsonSchema): JsonSchema {
+  const needed = new Map<string, unknown>();
+  const collect = (value: unknown): void => {
+    for (const ref of refsOf(value)) {
+      const name = ref.slice('#/schemas/'.length);
+      if (needed.has(name) || !file.schemas[name]) continue;
+      needed.set(name, undefined);
+      collect(file.schemas[name]);
+      needed.set(name, moved(file.schemas[name]));
+    }
+  };
+  collect(schema);
+  if (needed.size === 0) return schema;
+  return { ...toSchema(moved(schema)), $defs: Object.fromEntries(needed) };
+}
+
+function moved(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(moved);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [
+      key,
+      key === '$ref' && typeof member === 'string' ? member.replace('#/schemas/', '#/$defs/') : moved(member),
+    ]),
+  );
+}
+
+function toSchema(value: unknown): JsonSchema {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}

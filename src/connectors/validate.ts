@@ -1,0 +1,65 @@
+import { createRequire } from 'node:module';
+import type { Ajv2020, ValidateFunction, ErrorObject } from 'ajv/dist/2020.js';
+import type { Fault } from '../lib/errors.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { Action } from './catalog.ts';
+import type { JsonSchema } from './format.ts';
+
+const MAX_FAULTS = 20;
+const require = createRequire(import.meta.url);
+
+/** One Ajv for the process, loaded at its first use: it costs 60 ms, and a start should not wait for it. */
+let shared: Ajv2020 | undefined;
+const validators = new WeakMap<Action, ValidateFunction>();
+
+/** A validator of a JSON Schema 2020-12. @throws Error saying what is wrong with the schema. */
+export function compileSchema(schema: JsonSchema): ValidateFunction {
+  return ajv().compile(schema);
+}
+
+/**
+ * The faults of an input by field, at most 20, none when it is good. Types are not coerced and defaults not filled
+ * in: what the caller sent is what is sent on.
+ */
+export function checkInput(action: Action, input: JsonObject): Fault[] {
+  let validate = validators.get(action);
+  if (!validate) {
+    validate = compileSchema(action.inputSchema);
+    validators.set(action, validate);
+  }
+  if (validate(input)) return [];
+  return (validate.errors ?? []).slice(0, MAX_FAULTS).map(toFault);
+}
+
+function ajv(): Ajv2020 {
+  if (!shared) {
+    const { Ajv2020: Ajv }: typeof import('ajv/dist/2020.js') = require('ajv/dist/2020.js');
+    const { default: addFormats }: typeof import('ajv-formats') = require('ajv-formats');
+    // `code.esm` and source maps are off by default; `strict` finds misspelt keywords in connector files.
+    shared = new Ajv({ allErrors: true, strict: true, strictRequired: false, strictTypes: false, allowUnionTypes: true });
+    addFormats.default(shared);
+    // A file in `input`: its content arrives as an object, checked where it is read.
+    shared.addFormat('binary', true);
+  }
+  return shared;
+}
+
+function toFault(error: ErrorObject): Fault {
+  const at = error.instancePath.slice(1).replaceAll('/', '.');
+  const below = (name: string) => (at ? `${at}.${name}` : name);
+  const { params } = error;
+  switch (error.keyword) {
+    case 'required':
+      return { field: below(String(params['missingProperty'])), rule: 'is required' };
+    case 'additionalProperties':
+      return { field: below(String(params['additionalProperty']).slice(0, 64)), rule: 'is not a known parameter' };
+    case 'enum': {
+      const values: unknown[] = Array.isArray(params['allowedValues']) ? params['allowedValues'] : [];
+      return { field: at, rule: `must be one of: ${values.map(String).join(', ')}` };
+    }
+    case 'const':
+      return { field: at, rule: `must be ${JSON.stringify(params['allowedValue'])}` };
+    default:
+      return { field: at || '(whole)', rule: error.message ?? 'is invalid' };
+  }
+}
