@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { checkInput, type Action, type Connector } from '../connectors/catalog.ts';
+import type { Action, Connector } from '../connectors/catalog.ts';
+import { checkInput } from '../connectors/validate.ts';
 import type { Context } from '../context.ts';
 import { chooseCredential } from '../credentials/choose.ts';
 import type { Credential } from '../credentials/credential.ts';

@@ -3,7 +3,7 @@ import { invalidRequest } from '../lib/errors.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 
 /** Deeper offsets are slow in every database; a cursor goes as deep as one likes. */
-const MAX_OFFSET = 10_000;
+export const MAX_OFFSET = 10_000;
 
 export interface ExecutionFilter {
   environment: Environment;

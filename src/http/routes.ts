@@ -1,4 +1,7 @@
 import * as admin from './admin.ts';
+import * as connectors from './connectors.ts';
+import * as credentials from './credentials.ts';
+import * as executions from './executions.ts';
 import * as health from './health.ts';
 import type { Route } from './route.ts';
 import * as servers from './servers.ts';
@@ -14,5 +17,8 @@ export const ROUTES: Route[] = [
   servers.deleteServerRoute,
   servers.rotateServerTokenRoute,
   ...Object.values(users),
+  ...Object.values(connectors),
+  ...Object.values(credentials),
+  ...Object.values(executions),
   ...Object.values(admin),
 ];

@@ -1,0 +1,317 @@
+import { z } from 'zod';
+import { executeAction } from '../actions/execute.ts';
+import { assertIdempotencyKey } from '../actions/idempotency.ts';
+import type { Action, Connector } from '../connectors/catalog.ts';
+import type { Context } from '../context.ts';
+import { authenticationMetadata } from '../credentials/metadata.ts';
+import { GatehouseError, invalidRequest } from '../lib/errors.ts';
+import { isJsonObject, type JsonObject } from '../lib/json.ts';
+import type { Environment } from '../store/schema.ts';
+import { iconOf } from './icon.ts';
+import { defineRoute } from './route.ts';
+import { pageOf, pageQuery, toPage } from './shapes.ts';
+
+/** Actions that the single read of a connector names. */
+const ACTIONS_SHOWN = 50;
+
+const connectorParams = z.strictObject({ connectorId: z.string() });
+const actionParams = z.strictObject({ connectorId: z.string(), actionId: z.string() });
+
+const effect = z.enum(['read', 'write', 'destructive']);
+const jsonSchema = z.record(z.string(), z.unknown()).meta({ description: 'JSON Schema 2020-12' });
+const connector = z.object({
+  connectorId: z.string(),
+  name: z.string(),
+  description: z.string(),
+  categories: z.array(z.string()),
+  iconUrl: z.url(),
+  website: z.url(),
+  authentication: z.array(z.string()).meta({ description: 'Types of credentials that it takes.' }),
+  actionCount: z.int(),
+  scopes: z.array(z.string()).meta({ description: 'OAuth scopes; empty where there is no OAuth.' }),
+});
+const actionLine = z.object({
+  actionId: z.string(),
+  name: z.string(),
+  description: z.string(),
+  effect,
+  list: z.boolean(),
+});
+const action = actionLine.extend({
+  connectorId: z.string(),
+  inputSchema: jsonSchema,
+  outputSchema: jsonSchema,
+  pagination: z.object({ style: z.string() }).nullable(),
+});
+
+export const listConnectorsRoute = defineRoute({
+  method: 'GET',
+  path: '/connectors',
+  operationId: 'listConnectors',
+  tag: 'Connectors',
+  summary: 'List the supported apps',
+  auth: 'api_key',
+  scope: 'connectors:read',
+  apiVersion: true,
+  query: z.strictObject({
+    ...pageQuery,
+    category: z.string().max(32).optional().meta({ description: 'Only connectors of this category.' }),
+    search: z.string().max(100).optional().meta({ description: 'Words in the id, name or description.' }),
+  }),
+  success: { status: 200, description: 'A page of connectors, by id.', schema: pageOf(connector) },
+  async handler({ context, caller, query: { limit, offset, category, search } }) {
+    const words = (search ?? '').toLowerCase().split(/\s+/).filter(Boolean);
+    const found = context.catalog
+      .connectors(caller.environment)
+      .filter((one) => category === undefined || one.categories.includes(category.toLowerCase()))
+      .filter((one) => {
+        const text = `${one.connectorId} ${one.name} ${one.description}`.toLowerCase();
+        return words.every((word) => text.includes(word));
+      });
+    const page = found.slice(offset, offset + limit);
+    const body = toPage(
+      page.map((one) => connectorView(context, one)),
+      found.length > offset + limit,
+      offset,
+    );
+    return { body };
+  },
+});
+
+export const getConnectorRoute = defineRoute({
+  method: 'GET',
+  path: '/connectors/{connectorId}',
+  operationId: 'getConnector',
+  tag: 'Connectors',
+  summary: 'Read a connector',
+  description: `Names its first ${ACTIONS_SHOWN} actions.`,
+  auth: 'api_key',
+  scope: 'connectors:read',
+  apiVersion: true,
+  params: connectorParams,
+  success: {
+    status: 200,
+    description: 'The connector.',
+    schema: connector.extend({ actions: z.array(actionLine) }),
+  },
+  errors: ['connector_not_found'],
+  async handler({ context, caller, params: { connectorId } }) {
+    const found = requireConnector(context, caller.environment, connectorId);
+    const actions = [...found.actions.values()].slice(0, ACTIONS_SHOWN).map(lineView);
+    return { body: { ...connectorView(context, found), actions } };
+  },
+});
+
+export const getConnectorIconRoute = defineRoute({
+  method: 'GET',
+  path: '/connectors/{connectorId}/icon.svg',
+  operationId: 'getConnectorIcon',
+  tag: 'Connectors',
+  summary: 'The icon of a connector',
+  auth: 'none',
+  params: connectorParams,
+  success: { status: 200, description: 'A tile.', schema: z.string(), contentType: 'image/svg+xml' },
+  errors: ['connector_not_found'],
+  async handler({ context, params: { connectorId } }) {
+    // Without a caller there is no environment; development sees everything that is installed.
+    const found = requireConnector(context, 'development', connectorId);
+    const headers = {
+      'Content-Type': 'image/svg+xml; charset=utf-8',
+      'Cache-Control': 'public, max-age=86400',
+    };
+    return { body: iconOf(found), headers: { ...headers, 'Cross-Origin-Resource-Policy': 'cross-origin' } };
+  },
+});
+
+export const getCredentialMetadataRoute = defineRoute({
+  method: 'GET',
+  path: '/connectors/{connectorId}/credentials/metadata',
+  operationId: 'getCredentialMetadata',
+  tag: 'Connectors',
+  summary: 'What a credential of this connector needs',
+  auth: 'api_key',
+  scope: 'connectors:read',
+  apiVersion: true,
+  params: connectorParams,
+  success: {
+    status: 200,
+    description: 'Each way to authenticate, with the schema of `data` and a filled-in example.',
+    schema: z.object({
+      connectorId: z.string(),
+      authentication: z.array(
+        z.object({
+          type: z.string(),
+          title: z.string(),
+          inputSchema: jsonSchema,
+          sampleInput: z.record(z.string(), z.string()),
+          docsUrl: z.url().nullable(),
+        }),
+      ),
+    }),
+  },
+  errors: ['connector_not_found'],
+  async handler({ context, caller, params: { connectorId } }) {
+    const found = requireConnector(context, caller.environment, connectorId);
+    return { body: { connectorId: found.connectorId, authentication: authenticationMetadata(found) } };
+  },
+});
+
+export const listActionsRoute = defineRoute({
+  method: 'GET',
+  path: '/connectors/{connectorId}/actions',
+  operationId: 'listActions',
+  tag: 'Actions',
+  summary: 'List the actions of a connector',
+  auth: 'api_key',
+  scope: 'connectors:read',
+  apiVersion: true,
+  params: connectorParams,
+  query: z.strictObject(pageQuery),
+  success: {
+    status: 200,
+    description: 'A page of actions, in the order of the connector.',
+    schema: pageOf(action),
+  },
+  errors: ['connector_not_found'],
+  async handler({ context, caller, params: { connectorId }, query: { limit, offset } }) {
+    const all = [...requireConnector(context, caller.environment, connectorId).actions.values()];
+    const page = all.slice(offset, offset + limit).map(actionView);
+    return { body: toPage(page, all.length > offset + limit, offset) };
+  },
+});
+
+export const getActionRoute = defineRoute({
+  method: 'GET',
+  path: '/connectors/{connectorId}/actions/{actionId}',
+  operationId: 'getAction',
+  tag: 'Actions',
+  summary: 'Read an action with its schemas',
+  auth: 'api_key',
+  scope: 'connectors:read',
+  apiVersion: true,
+  params: actionParams,
+  success: { status: 200, description: 'The action.', schema: action },
+  errors: ['connector_not_found', 'action_not_found'],
+  async handler({ context, caller, params: { connectorId, actionId } }) {
+    const found = requireConnector(context, caller.environment, connectorId);
+    const one = found.actions.get(actionId);
+    if (one) return { body: actionView(one) };
+    throw new GatehouseError('action_not_found', `${found.name} has no action "${actionId.slice(0, 64)}".`);
+  },
+});
+
+export const executeActionRoute = defineRoute({
+  method: 'POST',
+  path: '/connectors/{connectorId}/actions/{actionId}/execute',
+  operationId: 'executeAction',
+  tag: 'Actions',
+  summary: 'Run an action on behalf of a user',
+  description:
+    'A list action takes `limit` (1 to 50) and `offset` in `input` and answers with `data` and `pagination`, ' +
+    'whatever paging the app has; repeat with `nextOffset` until `hasMore` is false.',
+  auth: 'api_key',
+  scope: 'actions:execute',
+  apiVersion: true,
+  user: 'required',
+  headers: {
+    'Idempotency-Key': 'The same key and body within 24 hours gives the first answer again.',
+    'x-credential-id': 'The credential to use, instead of `credentialId`.',
+  },
+  params: actionParams,
+  body: z.strictObject({
+    credentialId: z
+      .string()
+      .min(1)
+      .optional()
+      .meta({ description: "Default: the user's single active one." }),
+    actionId: z.string().optional().meta({ description: 'Equal to that of the path, when given.' }),
+    input: z
+      .custom<JsonObject>(isJsonObject, 'must be an object')
+      .default({})
+      .meta({
+        type: 'object',
+        description: "Checked against the action's inputSchema before anything is sent.",
+      }),
+  }),
+  success: {
+    status: 200,
+    description:
+      'The value, or a page of records. `Idempotency-Replayed: true` when it is a first answer again.',
+    schema: z.object({
+      data: z.unknown(),
+      pagination: z.object({ hasMore: z.boolean(), nextOffset: z.int().optional() }).optional(),
+    }),
+  },
+  errors: [
+    'connector_not_found',
+    'action_not_found',
+    'credential_not_found',
+    'credential_required',
+    'credential_ambiguous',
+    'credential_conflict',
+    'credential_invalid',
+    'idempotency_conflict',
+    'idempotency_in_progress',
+    'upstream_rejected',
+    'upstream_rate_limited',
+    'upstream_failed',
+    'upstream_too_large',
+    'upstream_timeout',
+  ],
+  async handler({ context, caller, requestId, params, body, userId, header, signal }) {
+    if (body.actionId !== undefined && body.actionId !== params.actionId) {
+      throw invalidRequest([{ field: 'actionId', rule: `must be that of the path, ${params.actionId}` }]);
+    }
+    const idempotencyKey = header('idempotency-key');
+    if (idempotencyKey !== undefined) assertIdempotencyKey(idempotencyKey);
+    const { replayed, ...answer } = await executeAction(context, {
+      environment: caller.environment,
+      caller: caller.label,
+      requestId,
+      userId,
+      connectorId: params.connectorId,
+      actionId: params.actionId,
+      input: body.input,
+      credentialHeader: header('x-credential-id'),
+      credentialId: body.credentialId,
+      idempotencyKey,
+      signal,
+    });
+    return { body: answer, ...(replayed ? { headers: { 'Idempotency-Replayed': 'true' } } : {}) };
+  },
+});
+
+function requireConnector({ catalog }: Context, environment: Environment, connectorId: string): Connector {
+  const found = catalog.connector(environment, connectorId);
+  if (found) return found;
+  throw new GatehouseError('connector_not_found', `There is no connector "${connectorId.slice(0, 64)}".`);
+}
+
+function connectorView({ publicUrl }: Context, one: Connector): z.input<typeof connector> {
+  return {
+    connectorId: one.connectorId,
+    name: one.name,
+    description: one.description,
+    categories: [...one.categories],
+    iconUrl: `${publicUrl}/connectors/${one.connectorId}/icon.svg`,
+    website: one.definition.website,
+    authentication: one.definition.authentication.map(({ type }) => type),
+    actionCount: one.actions.size,
+    scopes: [],
+  };
+}
+
+function lineView(one: Action): z.input<typeof actionLine> {
+  const { actionId, name, description, effect, list } = one;
+  return { actionId, name, description, effect, list };
+}
+
+function actionView(one: Action): z.input<typeof action> {
+  return {
+    connectorId: one.connectorId,
+    ...lineView(one),
+    inputSchema: one.inputSchema,
+    outputSchema: one.outputSchema,
+    pagination: one.paging ? { style: one.paging.style } : null,
+  };
+}

@@ -1,0 +1,224 @@
+import { z } from 'zod';
+import { describeCredential } from '../credentials/credential.ts';
+import {
+  checkCredential,
+  createCredential,
+  deleteCredential,
+  listCredentials,
+  requireCredential,
+  updateCredential,
+} from '../credentials/records.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { isJsonObject, type JsonObject } from '../lib/json.ts';
+import { defineRoute } from './route.ts';
+import { pageOf, pageQuery, time, toPage } from './shapes.ts';
+
+const userParams = z.strictObject({ userId: z.string() });
+const params = z.strictObject({ userId: z.string(), credentialId: z.string() });
+const name = z.string().trim().min(1, 'must be 1 to 200 characters').max(200, 'must be 1 to 200 characters');
+const data = z.custom<JsonObject>(isJsonObject, 'must be an object').meta({
+  type: 'object',
+  description: 'As the inputSchema of the credential metadata asks for. Never read back.',
+});
+const credential = z.object({
+  credentialId: z.string(),
+  connectionId: z.string().meta({ description: 'Equal to credentialId.' }),
+  userId: z.string(),
+  connectorId: z.string(),
+  type: z.string(),
+  name: z.string(),
+  state: z.enum(['active', 'needs_reconnect', 'revoked']),
+  reason: z.string().optional(),
+  account: z.object({ id: z.string(), name: z.string().optional() }).optional(),
+  createdAt: time,
+  updatedAt: time,
+  lastUsedAt: time.nullable().meta({ description: 'At most a minute behind.' }),
+  expiresAt: time.optional(),
+});
+
+export const createCredentialRoute = defineRoute({
+  method: 'POST',
+  path: '/users/{userId}/credentials',
+  operationId: 'createCredential',
+  tag: 'Credentials',
+  summary: 'Store a credential of a user',
+  description:
+    'Checked against the connector, tried at the third party where the connector has a call for that, and stored ' +
+    'encrypted. A key that the third party refuses is `credential_invalid`; nothing is stored then.',
+  auth: 'api_key',
+  scope: 'credentials:write',
+  apiVersion: true,
+  user: 'required',
+  params: userParams,
+  body: z.strictObject({
+    connectorId: z.string().min(1),
+    type: z.string().optional().meta({ description: 'May be left out where the connector has one type.' }),
+    data: data.optional(),
+    name: name.optional().meta({ description: 'Default: the name of the account, else of the connector.' }),
+  }),
+  success: { status: 201, description: 'The credential.', schema: credential },
+  errors: [
+    'connector_not_found',
+    'credential_invalid',
+    'upstream_rejected',
+    'upstream_rate_limited',
+    'upstream_failed',
+    'upstream_timeout',
+  ],
+  audited: true,
+  async handler({ context, caller, params, body, userId, signal }) {
+    const owner = ownUser(params.userId, userId);
+    const made = await createCredential(context, {
+      ...body,
+      environment: caller.environment,
+      userId: owner,
+      signal,
+    });
+    return { body: describeCredential(made) };
+  },
+});
+
+export const listCredentialsRoute = defineRoute({
+  method: 'GET',
+  path: '/users/{userId}/credentials',
+  operationId: 'listCredentials',
+  tag: 'Credentials',
+  summary: 'List the credentials of a user',
+  auth: 'api_key',
+  scope: 'credentials:read',
+  apiVersion: true,
+  user: 'required',
+  params: userParams,
+  query: z.strictObject({ ...pageQuery, connectorId: z.string().max(32).optional() }),
+  success: { status: 200, description: 'A page of credentials, oldest first.', schema: pageOf(credential) },
+  async handler({ context, caller, params, query, userId }) {
+    const owner = ownUser(params.userId, userId);
+    const { credentials, hasMore } = await listCredentials(context.db, {
+      ...query,
+      environment: caller.environment,
+      userId: owner,
+    });
+    return { body: toPage(credentials.map(describeCredential), hasMore, query.offset) };
+  },
+});
+
+export const getCredentialRoute = defineRoute({
+  method: 'GET',
+  path: '/users/{userId}/credentials/{credentialId}',
+  operationId: 'getCredential',
+  tag: 'Credentials',
+  summary: 'Read a credential',
+  description: 'Its metadata and state; never a secret.',
+  auth: 'api_key',
+  scope: 'credentials:read',
+  apiVersion: true,
+  user: 'required',
+  params,
+  success: { status: 200, description: 'The credential.', schema: credential },
+  errors: ['credential_not_found'],
+  async handler({ context, caller, params, userId }) {
+    const owner = ownUser(params.userId, userId);
+    const key = { environment: caller.environment, userId: owner, credentialId: params.credentialId };
+    return { body: describeCredential(await requireCredential(context.db, key)) };
+  },
+});
+
+export const updateCredentialRoute = defineRoute({
+  method: 'PUT',
+  path: '/users/{userId}/credentials/{credentialId}',
+  operationId: 'updateCredential',
+  tag: 'Credentials',
+  summary: 'Rename a credential, or replace a rotated key',
+  description:
+    'Members of `data` that are given replace the stored ones; the whole is checked as at creation. The id stays.',
+  auth: 'api_key',
+  scope: 'credentials:write',
+  apiVersion: true,
+  user: 'required',
+  params,
+  body: z.strictObject({ name: name.optional(), data: data.optional() }),
+  success: { status: 200, description: 'The credential as it is now.', schema: credential },
+  errors: [
+    'credential_not_found',
+    'credential_invalid',
+    'upstream_rejected',
+    'upstream_rate_limited',
+    'upstream_failed',
+    'upstream_timeout',
+  ],
+  audited: true,
+  async handler({ context, caller, params, body, userId, signal }) {
+    const owner = ownUser(params.userId, userId);
+    const key = { environment: caller.environment, userId: owner, credentialId: params.credentialId };
+    return { body: describeCredential(await updateCredential(context, key, { ...body, signal })) };
+  },
+});
+
+export const deleteCredentialRoute = defineRoute({
+  method: 'DELETE',
+  path: '/users/{userId}/credentials/{credentialId}',
+  operationId: 'deleteCredential',
+  tag: 'Credentials',
+  summary: 'Delete a credential',
+  auth: 'api_key',
+  scope: 'credentials:write',
+  apiVersion: true,
+  user: 'required',
+  params,
+  success: {
+    status: 200,
+    description: 'The credential is gone for good.',
+    schema: z.object({ message: z.string(), credentialId: z.string() }),
+  },
+  errors: ['credential_not_found'],
+  audited: true,
+  async handler({ context, caller, params: { userId: pathUserId, credentialId }, userId }) {
+    const owner = ownUser(pathUserId, userId);
+    await deleteCredential(context.db, { environment: caller.environment, userId: owner, credentialId });
+    return { body: { message: 'The credential was deleted.', credentialId } };
+  },
+});
+
+export const checkCredentialRoute = defineRoute({
+  method: 'POST',
+  path: '/users/{userId}/credentials/{credentialId}/check',
+  operationId: 'checkCredential',
+  tag: 'Credentials',
+  summary: 'Try a credential at the third party now',
+  description:
+    'One that works is `active` again, one that is refused `needs_reconnect` with the reason. `checked` is false, ' +
+    'and nothing changes, where the connector has no call to try it with.',
+  auth: 'api_key',
+  scope: 'credentials:write',
+  apiVersion: true,
+  user: 'required',
+  params,
+  success: {
+    status: 200,
+    description: 'The credential with the state that was found.',
+    schema: credential.extend({ checked: z.boolean() }),
+  },
+  errors: [
+    'credential_not_found',
+    'upstream_rejected',
+    'upstream_rate_limited',
+    'upstream_failed',
+    'upstream_timeout',
+  ],
+  audited: true,
+  async handler({ context, caller, params, userId, signal }) {
+    const owner = ownUser(params.userId, userId);
+    const key = { environment: caller.environment, userId: owner, credentialId: params.credentialId };
+    const { credential: found, checked } = await checkCredential(context, key, signal);
+    return { body: { ...describeCredential(found), checked } };
+  },
+});
+
+/** The user of the path. @throws GatehouseError `forbidden` when x-svc-userid names another (contract.md section 6). */
+function ownUser(pathUserId: string, headerUserId: string | undefined): string {
+  if (pathUserId === headerUserId) return pathUserId;
+  throw new GatehouseError(
+    'forbidden',
+    'x-svc-userid names another user than the path. Credentials are reached only by their own user.',
+  );
+}

@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { listExecutions, MAX_OFFSET } from '../actions/execution-list.ts';
+import { isoTime } from '../lib/clock.ts';
+import type { Tables } from '../store/schema.ts';
+import { defineRoute } from './route.ts';
+import { pageQuery, time } from './shapes.ts';
+
+const outcome = z.enum(['succeeded', 'failed', 'denied']);
+/** An id as a filter: nothing that a database would refuse. */
+const id = z.string().regex(/^[\x21-\x7e]{1,100}$/, 'must be an id');
+const instant = z.iso
+  .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2026-03-01T12:00:00Z' })
+  .transform((text) => Date.parse(text));
+
+const execution = z.object({
+  executionId: z.string(),
+  at: time,
+  requestId: z.string(),
+  caller: z.string().meta({ description: 'key:<keyId>, jwt:<userId>, token:<serverId> or stdio.' }),
+  serverId: z.string().nullable(),
+  userId: z.string().nullable(),
+  connectorId: z.string(),
+  actionId: z.string(),
+  credentialId: z.string().nullable(),
+  outcome,
+  rule: z.string().nullable().meta({ description: 'The restriction that denied it.' }),
+  errorCode: z.string().nullable(),
+  upstreamStatus: z.int().nullable(),
+  durationMs: z.int(),
+});
+
+export const listExecutionsRoute = defineRoute({
+  method: 'GET',
+  path: '/api/executions',
+  operationId: 'listExecutions',
+  tag: 'Executions',
+  summary: 'Who ran which action, and how it ended',
+  description:
+    'Newest first; never a payload. Offsets end at 10,000: from there on, or from the start, follow ' +
+    '`pagination.nextCursor` with `cursor`.',
+  auth: 'api_key',
+  scope: 'executions:read',
+  query: z.strictObject({
+    ...pageQuery,
+    cursor: z.string().max(200).optional().meta({ description: '`nextCursor` of the page before.' }),
+    serverId: id.optional(),
+    userId: id.optional(),
+    connectorId: id.optional(),
+    actionId: id.optional(),
+    outcome: outcome.optional(),
+    from: instant.optional().meta({ type: 'string', format: 'date-time', description: 'From this time on.' }),
+    to: instant.optional().meta({ type: 'string', format: 'date-time', description: 'Before this time.' }),
+  }),
+  success: {
+    status: 200,
+    description: 'A page of executions.',
+    schema: z.object({
+      data: z.array(execution),
+      pagination: z.object({
+        hasMore: z.boolean(),
+        nextOffset: z.int().optional(),
+        nextCursor: z.string().optional(),
+      }),
+    }),
+  },
+  async handler({ context, caller, query }) {
+    const { executions, hasMore, nextCursor } = await listExecutions(context.db, {
+      ...query,
+      environment: caller.environment,
+    });
+    const next = query.offset + executions.length;
+    const byOffset = query.cursor === undefined && next <= MAX_OFFSET;
+    const pagination = hasMore
+      ? { hasMore, ...(byOffset ? { nextOffset: next } : {}), nextCursor }
+      : { hasMore };
+    return { body: { data: executions.map(view), pagination } };
+  },
+});
+
+function view(row: Tables['executions']): z.input<typeof execution> {
+  return {
+    executionId: row.execution_id,
+    at: isoTime(row.at),
+    requestId: row.request_id,
+    caller: row.caller,
+    serverId: row.server_id,
+    userId: row.user_id,
+    connectorId: row.connector_id,
+    actionId: row.action_id,
+    credentialId: row.credential_id,
+    outcome: row.outcome,
+    rule: row.rule,
+    errorCode: row.error_code,
+    upstreamStatus: row.upstream_status,
+    durationMs: row.duration_ms,
+  };
+}
