@@ -62,7 +62,8 @@ export async function listen(context: OpenContext): Promise<App> {
 
 function addressOf(server: Server): AddressInfo {
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The server does not listen on a port.');
+  if (address === null || typeof address === 'string')
+    throw new Error('The server does not listen on a port.');
   return address;
 }
 

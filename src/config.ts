@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import type { AllowedAddress } from './lib/addresses.ts';
 
 const jwtIssuer = z.strictObject({
   issuer: z.string().min(1),
@@ -15,11 +16,6 @@ const jwtIssuer = z.strictObject({
 /** An issuer whose JWTs are accepted beside our own (contract.md section 2). */
 export type JwtIssuer = z.infer<typeof jwtIssuer>;
 
-/** A place that outbound calls may reach although it is private: a CIDR, or one host and port. */
-export type AllowedNetwork =
-  | { kind: 'cidr'; address: string; bits: number }
-  | { kind: 'host'; host: string; port: number };
-
 export interface Config {
   host: string;
   port: number;
@@ -30,7 +26,7 @@ export interface Config {
   masterKeys: string[] | undefined;
   masterKeyFile: string | undefined;
   presetKeys: { development: string | undefined; production: string | undefined };
-  allowedNetworks: AllowedNetwork[];
+  allowedNetworks: AllowedAddress[];
   allowPrivateNetwork: boolean;
   egressProxy: string | undefined;
   caFile: string | undefined;
@@ -160,7 +156,7 @@ function databaseUrl(text: string): Config['database'] {
   throw new Error('must begin with sqlite: or postgres://');
 }
 
-function network(text: string): AllowedNetwork {
+function network(text: string): AllowedAddress {
   if (text.includes('/')) {
     const [address, bits] = ipaddr.parseCIDR(cidrText(text));
     return { kind: 'cidr', address: address.toString(), bits };

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { createExecutionLog, type ExecutionLog } from './actions/executions.ts';
-import type { AllowedNetwork, Config } from './config.ts';
+import type { Config } from './config.ts';
 import { loadCatalog, type Catalog } from './connectors/catalog.ts';
 import { loadKeyRing, type KeyRing } from './crypto/key-ring.ts';
 import { createAudit, type Audit } from './guard/audit.ts';
@@ -8,6 +8,7 @@ import { createLimits, type Limits } from './guard/limits.ts';
 import { createCallers, type Callers } from './identity/caller.ts';
 import { createIssuers } from './identity/issuers.ts';
 import { loadHashKey } from './identity/secrets.ts';
+import type { AllowedAddress } from './lib/addresses.ts';
 import { systemClock, type Clock } from './lib/clock.ts';
 import { createOutbound, type Outbound } from './lib/outbound.ts';
 import type { Logger } from './log.ts';
@@ -113,7 +114,7 @@ export async function openContext(
   }
 }
 
-function hostOf(address: string): AllowedNetwork {
+function hostOf(address: string): AllowedAddress {
   const url = new URL(address);
   return {
     kind: 'host',

@@ -23,6 +23,8 @@ const NOT_KEPT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'rate_limited',
   'unavailable',
 ]);
+/** Why a call never left us: then it had no effect. See lib/outbound-errors.ts. */
+const NOT_SENT: ReadonlySet<unknown> = new Set(['blocked_address', 'dns', 'refused', 'tls']);
 /** Failures whose effect is unknown: kept, unless the call may be repeated without harm. */
 const UNKNOWN: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'upstream_failed',
@@ -236,6 +238,7 @@ function keptFailure(error: unknown, repeatable: boolean): { status: number; ans
       : new GatehouseError('internal', 'The first call with this Idempotency-Key failed on our side.');
   const { code, message, details, status } = refusal;
   if (NOT_KEPT.has(code) || (repeatable && UNKNOWN.has(code))) return undefined;
+  if (code === 'upstream_failed' && NOT_SENT.has(details?.['reason'])) return undefined;
   return { status, answer: { error: { code, message, ...(details ? { details } : {}) } } };
 }
 

@@ -26,7 +26,7 @@ export interface ListSource {
   /** One upstream call; `page` is what paging adds to the request. */
   fetch(page: UpstreamCall['page']): Promise<UpstreamPage>;
   /** A next address, made absolute. @throws GatehouseError `upstream_failed` when it leaves the origin. */
-  resolveLink(link: string): Promise<string>;
+  resolveLink(link: string): string;
 }
 
 type NumberedPaging = Extract<Paging, { style: 'page' }>;

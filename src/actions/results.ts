@@ -5,7 +5,7 @@ import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { canonicalJson, valueAt, type Json, type JsonObject } from '../lib/json.ts';
 import type { Environment } from '../store/schema.ts';
 import { callUpstream, type UpstreamCall } from '../upstream/call.ts';
-import { buildRequest } from '../upstream/request.ts';
+import { resolveLink } from '../upstream/request.ts';
 import { interpretAnswer } from '../upstream/response.ts';
 import { defaultLimit, readPage, type ListPage, type ListSource, type Window } from './pages.ts';
 import type { UpstreamPage } from './places.ts';
@@ -93,13 +93,7 @@ function listSource(context: ResultContext, call: UpstreamCall, onStatus: OnStat
         body: answer.body,
       };
     },
-    async resolveLink(link): Promise<string> {
-      const { url: base } = await buildRequest(call, context.clock.now());
-      if (!URL.canParse(link, base)) throw leadsAway(connector.name, 'is no address');
-      const url = new URL(link, base);
-      if (url.origin !== new URL(base).origin) throw leadsAway(connector.name, 'leaves its own origin');
-      return url.href;
-    },
+    resolveLink: (link) => resolveLink(call, link),
   };
 }
 
@@ -110,12 +104,5 @@ function asRecords(name: string, value: Json): Json[] {
   throw new GatehouseError(
     'upstream_failed',
     `${name} answered with something other than a list of records.`,
-  );
-}
-
-function leadsAway(name: string, what: string): GatehouseError {
-  return new GatehouseError(
-    'upstream_failed',
-    `${name} cannot be paged: the address of its next page ${what}.`,
   );
 }

@@ -51,7 +51,7 @@ async function walk(
   for (let calls = 0; calls < MAX_CALLS; calls++) {
     const size = paging.limitParam === undefined ? undefined : Math.min(paging.maxLimit, end - at.offset);
     const page = await source.fetch(requestOf(paging, at, size));
-    const next = await cursorAfter(source, paging, page, at, size);
+    const next = cursorAfter(source, paging, page, at, size);
     const pageEnd = at.offset + page.records.length;
     records.push(...page.records.slice(Math.max(0, offset - at.offset), end - at.offset));
     if (next !== undefined) {
@@ -79,15 +79,15 @@ function requestOf(paging: SequentialPaging, { cursor }: Position, size: number 
 }
 
 /** Where the next page begins, or undefined when this was the last. */
-async function cursorAfter(
+function cursorAfter(
   source: ListSource,
   paging: SequentialPaging,
   page: UpstreamPage,
   at: Position,
   size: number | undefined,
-): Promise<string | undefined> {
+): string | undefined {
   if (paging.hasMore !== undefined && !isTruthy(valueAtPlace(paging.hasMore, page))) return undefined;
-  const next = await namedNext(source, paging, page);
+  const next = namedNext(source, paging, page);
   // Feeds answer an empty page and the same cursor when there is nothing new.
   if (next === undefined || (page.records.length === 0 && next === at.cursor)) return undefined;
   const named = paging.style === 'link' || (paging.style === 'cursor' && !paging.next.startsWith('last:'));
@@ -98,11 +98,11 @@ async function cursorAfter(
   return page.records.length >= (size ?? paging.defaultLimit ?? 1) ? next : undefined;
 }
 
-async function namedNext(
+function namedNext(
   source: ListSource,
   paging: SequentialPaging,
   page: UpstreamPage,
-): Promise<string | undefined> {
+): string | undefined {
   const place = paging.style === 'keyset' ? `last:${paging.field}` : paging.next;
   let value = valueAtPlace(place, page);
   if (paging.style === 'link' && /^header:link$/i.test(place) && typeof value === 'string')

@@ -231,6 +231,7 @@ const parameter = z
     required: z.union([z.boolean(), z.array(z.string())]).optional(),
     as: z.string().min(1).optional(),
     style: z.enum(['comma', 'repeat', 'brackets', 'indices']).optional(),
+    quote: z.enum(['single', 'double']).optional(),
     description: text(1000).optional(),
   })
   .refine(

@@ -4,18 +4,9 @@ import type { Authentication } from '../connectors/format.ts';
 import type { Context } from '../context.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { Secret } from '../lib/secret.ts';
+import type { OpenCredential } from '../upstream/credential.ts';
 import type { Credential } from './credential.ts';
 import { credentialFields } from './fields.ts';
-
-/** A credential, opened for one call. Values are read only where a request is built. */
-export interface OpenCredential {
-  readonly credentialId: string;
-  readonly connectorId: string;
-  /** The scheme of the connector file that it belongs to. */
-  readonly scheme: Authentication;
-  /** Field name → value, secret or not: the scheme's fields and the connector's variables. */
-  readonly values: Readonly<Record<string, Secret>>;
-}
 
 /** How long opened values are kept: one opening costs 35 µs, and a busy credential is opened at every call. */
 const KEPT_MS = 1000;

@@ -5,7 +5,7 @@ import { valueAt, type Json } from '../lib/json.ts';
 import { callUpstream, type UpstreamCall } from '../upstream/call.ts';
 import { interpretAnswer } from '../upstream/response.ts';
 import type { Account } from './credential.ts';
-import type { OpenCredential } from './open.ts';
+import type { OpenCredential } from '../upstream/credential.ts';
 
 export type ProbeContext = Pick<Context, 'outbound' | 'throttle' | 'clock' | 'log'>;
 

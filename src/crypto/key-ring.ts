@@ -44,16 +44,25 @@ export function createKeyRing(base64Keys: string[]): KeyRing {
     seal(plain, bound) {
       const dataKey = randomBytes(KEY_BYTES);
       const wrapped = encrypt(writer.key, dataKey, `key|${bound}`);
-      return ['v1', writer.keyId, wrapped, encrypt(dataKey, Buffer.from(plain, 'utf8'), `body|${bound}`)].join('.');
+      return [
+        'v1',
+        writer.keyId,
+        wrapped,
+        encrypt(dataKey, Buffer.from(plain, 'utf8'), `body|${bound}`),
+      ].join('.');
     },
     open(box, bound) {
       const [version, keyId, wrapped, body, ...rest] = box.split('.');
       if (version !== 'v1' || !keyId || !wrapped || !body || rest.length > 0) {
-        throw new KeyError('A sealed record is not in the form v1.<key>.<wrapped key>.<body>; it was altered.');
+        throw new KeyError(
+          'A sealed record is not in the form v1.<key>.<wrapped key>.<body>; it was altered.',
+        );
       }
       const master = keys.find((candidate) => candidate.keyId === keyId);
       if (!master) {
-        throw new KeyError(`A sealed record needs master key ${keyId}, which is not among GATEHOUSE_MASTER_KEY.`);
+        throw new KeyError(
+          `A sealed record needs master key ${keyId}, which is not among GATEHOUSE_MASTER_KEY.`,
+        );
       }
       try {
         const dataKey = decrypt(master.key, wrapped, `key|${bound}`);

@@ -21,7 +21,9 @@ const operation = z.looseObject({
       schema: z.looseObject({}),
     }),
   ),
-  requestBody: z.looseObject({ content: z.record(z.string(), z.looseObject({ schema: z.unknown() })) }).optional(),
+  requestBody: z
+    .looseObject({ content: z.record(z.string(), z.looseObject({ schema: z.unknown() })) })
+    .optional(),
   responses: z.record(
     z.string(),
     z.looseObject({
@@ -111,7 +113,10 @@ function section(tag: string, endpoints: Endpoint[]): string {
 
 function endpoint({ method, path, operation: op }: Endpoint): string {
   const body = op.requestBody?.content['application/json']?.schema;
-  const access = op.security?.length === 0 ? 'open to all' : (op.security ?? []).map((s) => Object.keys(s)[0] === 'jwt' ? 'user JWT' : 'API key').join(' or ');
+  const access =
+    op.security?.length === 0
+      ? 'open to all'
+      : (op.security ?? []).map((s) => (Object.keys(s)[0] === 'jwt' ? 'user JWT' : 'API key')).join(' or ');
   return `<article id="${escape(op.operationId)}">
 <h3>${escape(op.summary)}</h3>
 <p class="line"><span class="method ${method}">${method}</span><code>${escape(path)}</code></p>
@@ -124,7 +129,13 @@ ${Object.entries(op.responses).map(answer).join('\n')}
 </article>`;
 }
 
-function parameterRow({ name, in: place, required, description, schema }: Operation['parameters'][number]): string {
+function parameterRow({
+  name,
+  in: place,
+  required,
+  description,
+  schema,
+}: Operation['parameters'][number]): string {
   return row(name, required, `${place} · ${typeOf(schema)}`, description ?? '');
 }
 
@@ -155,7 +166,9 @@ const schemaShape = z.looseObject({
 /** The members of an object schema as a table, nested ones below their parent. */
 function fields(schema: unknown): string {
   const rows = memberRows(schema, '', 0);
-  return rows.length ? `<table><tbody>${rows.join('')}</tbody></table>` : `<p class="type">${escape(typeOf(schema))}</p>`;
+  return rows.length
+    ? `<table><tbody>${rows.join('')}</tbody></table>`
+    : `<p class="type">${escape(typeOf(schema))}</p>`;
 }
 
 function memberRows(schema: unknown, prefix: string, depth: number): string[] {
@@ -165,7 +178,10 @@ function memberRows(schema: unknown, prefix: string, depth: number): string[] {
     const { description = '', items } = schemaShape.parse(member);
     const inner = items === undefined ? member : items;
     const path = `${prefix}${name}${items === undefined ? '' : '[]'}`;
-    return [row(path, required.includes(name), typeOf(member), description), ...memberRows(inner ?? {}, `${path}.`, depth + 1)];
+    return [
+      row(path, required.includes(name), typeOf(member), description),
+      ...memberRows(inner ?? {}, `${path}.`, depth + 1),
+    ];
   });
 }
 
@@ -198,7 +214,11 @@ function inline(text: string): string {
 }
 
 function escape(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
 }
 
 const STYLE = `

@@ -27,7 +27,8 @@ export function docsRoutes(routes: () => Route[]): Route[] {
       body: referencePage(openApiDocument(routes(), context.publicUrl)),
       headers: {
         'Content-Type': 'text/html; charset=utf-8',
-        'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
+        'Content-Security-Policy':
+          "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
       },
     }),
   });

@@ -24,9 +24,13 @@ export function mountRoutes(context: Context, routes: Route[]): Express {
   for (const [path, methods] of methodsByPath(routes)) {
     app.all(path, (req, res) => {
       const allow = methods.join(', ');
-      const refusal = new GatehouseError('method_not_allowed', `${req.method} is not allowed here. Allowed: ${allow}.`, {
-        headers: { Allow: allow },
-      });
+      const refusal = new GatehouseError(
+        'method_not_allowed',
+        `${req.method} is not allowed here. Allowed: ${allow}.`,
+        {
+          headers: { Allow: allow },
+        },
+      );
       sendError(context, res, refusal, requestIdOf(res), path);
     });
   }
@@ -36,7 +40,10 @@ export function mountRoutes(context: Context, routes: Route[]): Express {
 /** The JSON 404 of everything that no route answers. Mounted last. */
 export function mountNotFound(context: Context, app: Express): void {
   app.use((_req: Request, res: Response) => {
-    const refusal = new GatehouseError('not_found', 'There is nothing at this address. The reference is at /docs.');
+    const refusal = new GatehouseError(
+      'not_found',
+      'There is nothing at this address. The reference is at /docs.',
+    );
     sendError(context, res, refusal, requestIdOf(res), '(none)');
   });
 }
@@ -72,7 +79,13 @@ function send(res: ServerResponse, { status = 200, body, headers = {} }: Reply):
   res.end(text);
 }
 
-function sendError(context: Context, res: ServerResponse, thrown: unknown, requestId: string, route: string): void {
+function sendError(
+  context: Context,
+  res: ServerResponse,
+  thrown: unknown,
+  requestId: string,
+  route: string,
+): void {
   const error = publicError(thrown);
   if (error.code === 'internal') context.log.error({ requestId, route, err: error.cause }, 'request failed');
   if (res.headersSent) {

@@ -30,7 +30,11 @@ export function openApiDocument(routes: Route[], publicUrl: string): JsonObject 
     tags: [...new Set(routes.map((route) => route.spec.tag))].map((name) => ({ name })),
     paths: { ...paths, ...mcpPaths() },
     components: {
-      schemas: { Error: schemaOf(errorBody, 'output'), JsonRpcRequest: JSON_RPC_REQUEST, JsonRpcResponse: JSON_RPC_RESPONSE },
+      schemas: {
+        Error: schemaOf(errorBody, 'output'),
+        JsonRpcRequest: JSON_RPC_REQUEST,
+        JsonRpcResponse: JSON_RPC_RESPONSE,
+      },
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: gh_dev_… or gh_prod_….' },
         jwt: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A JWT of an end user.' },
@@ -56,7 +60,12 @@ function operation(spec: RouteFacts): JsonObject {
       ...headerParameters(spec),
     ],
     ...(spec.body
-      ? { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(spec.body, 'input') } } } }
+      ? {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: schemaOf(spec.body, 'input') } },
+          },
+        }
       : {}),
     responses: {
       [success.status]: {
@@ -82,8 +91,13 @@ function headerParameters(spec: RouteFacts): JsonObject[] {
     headers.push(parameter('header', 'x-api-version', { type: 'string', enum: ['2025-09'] }, true));
   }
   if (spec.user) {
-    const rule = spec.user === 'owner' ? 'User for ownership or filtering.' : 'The end user on whose behalf this is done.';
-    headers.push(parameter('header', 'x-svc-userid', { type: 'string', description: rule }, spec.user === 'required'));
+    const rule =
+      spec.user === 'owner'
+        ? 'User for ownership or filtering.'
+        : 'The end user on whose behalf this is done.';
+    headers.push(
+      parameter('header', 'x-svc-userid', { type: 'string', description: rule }, spec.user === 'required'),
+    );
   }
   for (const [name, description] of Object.entries(spec.headers ?? {})) {
     headers.push(parameter('header', name, { type: 'string', description }, false));
@@ -127,13 +141,20 @@ function failures(spec: RouteFacts): JsonObject {
 function properties(schema: z.ZodType | undefined): [name: string, schema: JsonObject, required: boolean][] {
   if (!schema) return [];
   const { properties = {}, required = [] } = z
-    .looseObject({ properties: z.record(z.string(), z.looseObject({})).optional(), required: z.array(z.string()).optional() })
+    .looseObject({
+      properties: z.record(z.string(), z.looseObject({})).optional(),
+      required: z.array(z.string()).optional(),
+    })
     .parse(schemaOf(schema, 'input'));
   return Object.entries(properties).map(([name, property]) => [name, property, required.includes(name)]);
 }
 
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12' });
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    target: 'draft-2020-12',
+  });
   return rest;
 }
 
@@ -142,7 +163,17 @@ const JSON_RPC_REQUEST = {
   required: ['jsonrpc', 'method', 'id'],
   properties: {
     jsonrpc: { const: '2.0' },
-    method: { type: 'string', examples: ['tools/list', 'tools/call', 'resources/list', 'resources/read', 'prompts/list', 'prompts/get'] },
+    method: {
+      type: 'string',
+      examples: [
+        'tools/list',
+        'tools/call',
+        'resources/list',
+        'resources/read',
+        'prompts/list',
+        'prompts/get',
+      ],
+    },
     params: { type: 'object' },
     id: { type: ['string', 'integer'] },
   },
@@ -217,7 +248,11 @@ function mcpPaths(): Record<string, JsonObject> {
         summary: 'Speak MCP with an API key, JWT or access token',
         security: [{ apiKey: [] }, { jwt: [] }],
         'x-scope': 'mcp:use',
-        parameters: [path('serverId'), header('x-svc-userid', 'The end user; required with an API key.'), ...optional],
+        parameters: [
+          path('serverId'),
+          header('x-svc-userid', 'The end user; required with an API key.'),
+          ...optional,
+        ],
       },
     },
     '/mcp/{serverId}/{accessToken}': {
@@ -226,7 +261,12 @@ function mcpPaths(): Record<string, JsonObject> {
         operationId: 'mcpByToken',
         summary: 'Speak MCP at a self-sufficient URL',
         security: [],
-        parameters: [path('serverId'), path('accessToken'), header('x-svc-userid', 'Overrides the user id.'), ...optional],
+        parameters: [
+          path('serverId'),
+          path('accessToken'),
+          header('x-svc-userid', 'Overrides the user id.'),
+          ...optional,
+        ],
       },
     },
   };

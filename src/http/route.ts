@@ -86,9 +86,11 @@ export interface RouteRequest {
 }
 
 /** An endpoint as one value: method, path, who may, what goes in and out, and the handler. */
-export function defineRoute<P extends Shape = Nothing, Q extends Shape = Nothing, B extends z.ZodType = z.ZodUndefined>(
-  spec: RouteSpec<P, Q, B>,
-): Route {
+export function defineRoute<
+  P extends Shape = Nothing,
+  Q extends Shape = Nothing,
+  B extends z.ZodType = z.ZodUndefined,
+>(spec: RouteSpec<P, Q, B>): Route {
   const { handler, ...facts } = spec;
   return {
     method: spec.method,
@@ -145,7 +147,11 @@ const NOBODY: Caller = {
   scopes: new Set(),
 };
 
-async function authenticate(context: Context, auth: 'none' | 'api_key' | 'api_key_or_jwt', req: IncomingMessage) {
+async function authenticate(
+  context: Context,
+  auth: 'none' | 'api_key' | 'api_key_or_jwt',
+  req: IncomingMessage,
+) {
   if (auth === 'none') return NOBODY;
   const caller = await context.callers.fromBearer(bearerOf(req.headers.authorization));
   if (auth === 'api_key' && caller.kind === 'jwt') {
@@ -179,14 +185,20 @@ async function resolveUser(
   const named = headerOf(req, 'x-svc-userid');
   if (caller.kind === 'jwt') {
     if (named !== undefined && named !== caller.userId) {
-      throw new GatehouseError('forbidden', 'x-svc-userid names another user than the JWT, which acts for its own alone.');
+      throw new GatehouseError(
+        'forbidden',
+        'x-svc-userid names another user than the JWT, which acts for its own alone.',
+      );
     }
     return caller.userId;
   }
   if (rule === undefined) return undefined;
   if (named === undefined) {
     if (rule !== 'required') return undefined;
-    throw new GatehouseError('user_id_missing', 'The header x-svc-userid is missing. Send the userId of an end user.');
+    throw new GatehouseError(
+      'user_id_missing',
+      'The header x-svc-userid is missing. Send the userId of an end user.',
+    );
   }
   if (rule === 'owner') return named;
   const user = await findUser(context.db, caller.environment, named);

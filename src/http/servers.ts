@@ -43,7 +43,9 @@ const server = z.object({
   description: z.string(),
   customInstructions: z.string(),
   url: z.url().meta({ description: 'MCP address for an API key or JWT.' }),
-  accessUrl: z.url().meta({ description: 'Self-sufficient MCP address; ends in *** for keys without servers:token.' }),
+  accessUrl: z
+    .url()
+    .meta({ description: 'Self-sufficient MCP address; ends in *** for keys without servers:token.' }),
   restrictions: restrictionsSchema,
   hasRestrictions: z.boolean(),
   ownerUserId: z.string().nullable(),
@@ -53,7 +55,9 @@ const server = z.object({
   createdAt: time,
   updatedAt: time,
 });
-const createdServer = server.extend({ accessToken: z.string().meta({ description: 'Shown here and on rotation only.' }) });
+const createdServer = server.extend({
+  accessToken: z.string().meta({ description: 'Shown here and on rotation only.' }),
+});
 
 export const createServerRoute = defineRoute({
   method: 'POST',
@@ -95,13 +99,23 @@ export const listServersRoute = defineRoute({
   operationId: 'listServers',
   tag: 'MCP servers',
   summary: 'List MCP servers',
-  description: 'Without limit and offset: the first 1,000. A JWT sees the servers that JWTs of its user made.',
+  description:
+    'Without limit and offset: the first 1,000. A JWT sees the servers that JWTs of its user made.',
   auth: 'api_key_or_jwt',
   scope: 'servers:read',
   user: 'owner',
   query: z.strictObject({
-    limit: z.coerce.number('must be a whole number from 1 to 50').int().min(1).max(50, 'must be a whole number from 1 to 50').optional(),
-    offset: z.coerce.number('must be a whole number from 0').int().min(0, 'must be a whole number from 0').optional(),
+    limit: z.coerce
+      .number('must be a whole number from 1 to 50')
+      .int()
+      .min(1)
+      .max(50, 'must be a whole number from 1 to 50')
+      .optional(),
+    offset: z.coerce
+      .number('must be a whole number from 0')
+      .int()
+      .min(0, 'must be a whole number from 0')
+      .optional(),
   }),
   success: {
     status: 200,
@@ -200,7 +214,8 @@ export const rotateServerTokenRoute = defineRoute({
   operationId: 'rotateServerToken',
   tag: 'MCP servers',
   summary: 'Make a new access token',
-  description: 'The old token and its URL end at once. Without `tokenExpiresInDays` the new one does not expire.',
+  description:
+    'The old token and its URL end at once. Without `tokenExpiresInDays` the new one does not expire.',
   auth: 'api_key_or_jwt',
   scope: 'servers:token',
   user: 'owner',
@@ -234,7 +249,10 @@ async function requireServer(
 async function assertUserServersOn(context: Context, caller: Caller): Promise<void> {
   const { userServers } = await readSettings(context.db, caller.environment);
   if (userServers === 'on') return;
-  throw new GatehouseError('forbidden', 'Users may not make MCP servers in this environment (setting userServers).');
+  throw new GatehouseError(
+    'forbidden',
+    'Users may not make MCP servers in this environment (setting userServers).',
+  );
 }
 
 /** A server as the caller may see it. */

@@ -25,7 +25,8 @@ export async function ensureKeys(
   for (const environment of ENVIRONMENTS) {
     const key = preset[environment];
     if (key !== undefined && apiKeyEnvironment(key) !== environment) {
-      const variable = environment === 'development' ? 'GATEHOUSE_DEVELOPMENT_KEY' : 'GATEHOUSE_PRODUCTION_KEY';
+      const variable =
+        environment === 'development' ? 'GATEHOUSE_DEVELOPMENT_KEY' : 'GATEHOUSE_PRODUCTION_KEY';
       const prefix = environment === 'development' ? 'gh_dev_' : 'gh_prod_';
       throw new GatehouseError(
         'invalid_request',
@@ -40,7 +41,11 @@ export async function ensureKeys(
     for (const environment of ENVIRONMENTS) {
       const key = preset[environment] ?? newApiKey(environment);
       // The first to insert wins on PostgreSQL too: both environments have a fixed first id.
-      const { numInsertedOrUpdatedRows } = await insertKey(tx, context, { keyId: `key_${environment}`, environment, key });
+      const { numInsertedOrUpdatedRows } = await insertKey(tx, context, {
+        keyId: `key_${environment}`,
+        environment,
+        key,
+      });
       if (numInsertedOrUpdatedRows && !preset[environment]) made[environment] = key;
     }
   });
@@ -53,7 +58,12 @@ export async function createApiKey(
   { environment, scopes }: { environment: Environment; scopes?: Scope[] },
 ): Promise<string> {
   const key = newApiKey(environment);
-  await insertKey(context.db, context, { keyId: newId('key'), environment, key, ...(scopes ? { scopes } : {}) });
+  await insertKey(context.db, context, {
+    keyId: newId('key'),
+    environment,
+    key,
+    ...(scopes ? { scopes } : {}),
+  });
   return key;
 }
 
@@ -92,7 +102,12 @@ export async function findApiKey({ db, hashKey }: KeyContext, text: string): Pro
 async function insertKey(
   db: DbOrTx,
   { clock, hashKey }: KeyContext,
-  { keyId, environment, key, scopes }: { keyId: string; environment: Environment; key: string; scopes?: Scope[] },
+  {
+    keyId,
+    environment,
+    key,
+    scopes,
+  }: { keyId: string; environment: Environment; key: string; scopes?: Scope[] },
 ) {
   return db
     .insertInto('api_keys')

@@ -61,9 +61,13 @@ export function bearerOf(authorization: string | undefined): string {
 /** @throws GatehouseError `forbidden` when the caller's key does not hold the scope. */
 export function assertScope(caller: Caller, scope: Scope): void {
   if (caller.scopes === 'all' || caller.scopes.has(scope)) return;
-  throw new GatehouseError('forbidden', `This needs the scope ${scope}, which the ${caller.kind === 'jwt' ? 'JWT' : 'key'} does not hold.`, {
-    details: { scope },
-  });
+  throw new GatehouseError(
+    'forbidden',
+    `This needs the scope ${scope}, which the ${caller.kind === 'jwt' ? 'JWT' : 'key'} does not hold.`,
+    {
+      details: { scope },
+    },
+  );
 }
 
 function looksLikeJwt(text: string): boolean {
@@ -76,7 +80,10 @@ function unauthorized(message: string): GatehouseError {
 
 async function keyCaller(context: CallerContext, text: string): Promise<Caller> {
   const key = await findApiKey(context, text);
-  if (!key) throw unauthorized('The API key is unknown, was rotated, or is incomplete. Check that it was copied whole.');
+  if (!key)
+    throw unauthorized(
+      'The API key is unknown, was rotated, or is incomplete. Check that it was copied whole.',
+    );
   return {
     kind: 'api_key',
     environment: key.environment,
@@ -120,7 +127,11 @@ function issuerOf(jwt: string): string {
 }
 
 /** Two first requests of a new user may race; the loser finds what the winner made. */
-async function createOrFind(context: CallerContext, environment: Environment, username: string): Promise<User | undefined> {
+async function createOrFind(
+  context: CallerContext,
+  environment: Environment,
+  username: string,
+): Promise<User | undefined> {
   try {
     return await createUser(context, { environment, username });
   } catch (error) {
@@ -132,7 +143,8 @@ async function createOrFind(context: CallerContext, environment: Environment, us
 }
 
 function live(user: User | undefined, issuedAt: number): User {
-  if (!user?.enabled) throw new GatehouseError('unauthorized', 'The user of this JWT is unknown here or disabled.');
+  if (!user?.enabled)
+    throw new GatehouseError('unauthorized', 'The user of this JWT is unknown here or disabled.');
   if (user.tokensRevokedAt !== null && issuedAt <= user.tokensRevokedAt) {
     throw new GatehouseError('unauthorized', 'The tokens of this user were revoked. Request a new one.');
   }

@@ -6,7 +6,19 @@ import { GatehouseError } from '../lib/errors.ts';
 import { CLOCK_TOLERANCE_SECONDS, jwtRefusal } from './user-tokens.ts';
 
 /** Asymmetric only: a shared secret would let anybody who can verify also sign. */
-const ALGORITHMS = ['EdDSA', 'Ed25519', 'ES256', 'ES384', 'ES512', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'];
+const ALGORITHMS = [
+  'EdDSA',
+  'Ed25519',
+  'ES256',
+  'ES384',
+  'ES512',
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+];
 const MAX_LIFETIME_MS = DAY;
 const JWKS_TIMEOUT_MS = 5 * SECOND;
 const JWKS_MAX_BYTES = 256 * 1024;
@@ -25,10 +37,7 @@ export interface Issuers {
   verify(issuer: string, token: string): Promise<IssuedName>;
 }
 
-export function createIssuers(
-  trusted: JwtIssuer[],
-  context: Pick<Context, 'outbound' | 'clock'>,
-): Issuers {
+export function createIssuers(trusted: JwtIssuer[], context: Pick<Context, 'outbound' | 'clock'>): Issuers {
   const byIssuer = new Map<string, { issuer: JwtIssuer; keySet: JWTVerifyGetKey }[]>();
   for (const issuer of trusted) {
     const keySet = createRemoteJWKSet(new URL(issuer.jwksUrl), {
@@ -70,11 +79,17 @@ async function verifyWith(
   });
   const issuedAt = payload.iat === undefined ? now : payload.iat * SECOND;
   if ((payload.exp ?? 0) * SECOND - issuedAt > MAX_LIFETIME_MS) {
-    throw new GatehouseError('unauthorized', 'The JWT lives longer than 24 hours. Have its issuer shorten it.');
+    throw new GatehouseError(
+      'unauthorized',
+      'The JWT lives longer than 24 hours. Have its issuer shorten it.',
+    );
   }
   const username = payload[issuer.userClaim];
   if (typeof username !== 'string' || username === '') {
-    throw new GatehouseError('unauthorized', `The JWT has no claim "${issuer.userClaim}" that names its user.`);
+    throw new GatehouseError(
+      'unauthorized',
+      `The JWT has no claim "${issuer.userClaim}" that names its user.`,
+    );
   }
   return { issuer, username, issuedAt };
 }
@@ -90,9 +105,13 @@ async function fetchKeys({ outbound }: Pick<Context, 'outbound'>, url: string): 
     });
     return new Response(new Uint8Array(answer.body), { status: answer.status });
   } catch (error) {
-    throw new GatehouseError('unavailable', 'The keys of the JWT issuer cannot be read at the moment. Try again.', {
-      cause: error,
-      headers: { 'Retry-After': '5' },
-    });
+    throw new GatehouseError(
+      'unavailable',
+      'The keys of the JWT issuer cannot be read at the moment. Try again.',
+      {
+        cause: error,
+        headers: { 'Retry-After': '5' },
+      },
+    );
   }
 }

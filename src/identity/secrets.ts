@@ -8,8 +8,13 @@ const HASH_KEY = 'hash-key';
  * key is the one that this store was written with.
  * @throws KeyError when no master key opens it.
  */
-export async function loadHashKey({ db, keys, clock }: Pick<Context, 'db' | 'keys' | 'clock'>): Promise<Buffer> {
-  const find = () => db.selectFrom('secrets').select('sealed').where('name', '=', HASH_KEY).executeTakeFirst();
+export async function loadHashKey({
+  db,
+  keys,
+  clock,
+}: Pick<Context, 'db' | 'keys' | 'clock'>): Promise<Buffer> {
+  const find = () =>
+    db.selectFrom('secrets').select('sealed').where('name', '=', HASH_KEY).executeTakeFirst();
   let row = await find();
   if (!row) {
     const sealed = keys.seal(randomBytes(32).toString('base64'), `secret|${HASH_KEY}`);

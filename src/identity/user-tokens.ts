@@ -1,4 +1,13 @@
-import { createLocalJWKSet, errors, exportJWK, generateKeyPair, importJWK, jwtVerify, SignJWT, type JWK } from 'jose';
+import {
+  createLocalJWKSet,
+  errors,
+  exportJWK,
+  generateKeyPair,
+  importJWK,
+  jwtVerify,
+  SignJWT,
+  type JWK,
+} from 'jose';
 import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { newId } from '../lib/ids.ts';
@@ -34,7 +43,11 @@ export interface UserClaims {
 }
 
 /** A JWT of one user, valid for one hour (service.md sections 2 and 5, contract.md section 2). */
-export async function issueUserToken(context: TokenContext, environment: Environment, userId: string): Promise<string> {
+export async function issueUserToken(
+  context: TokenContext,
+  environment: Environment,
+  userId: string,
+): Promise<string> {
   const { kid, privateJwk } = await signingKey(context);
   const issuedAtMs = context.clock.now();
   const now = Math.floor(issuedAtMs / SECOND);
@@ -74,9 +87,13 @@ export function jwtRefusal(error: unknown): GatehouseError {
   if (error instanceof errors.JWTExpired) {
     return new GatehouseError('token_expired', 'The JWT has expired. Request a new one.', { cause: error });
   }
-  return new GatehouseError('unauthorized', 'The JWT is not valid here: its signature, issuer or claims do not hold.', {
-    cause: error,
-  });
+  return new GatehouseError(
+    'unauthorized',
+    'The JWT is not valid here: its signature, issuer or claims do not hold.',
+    {
+      cause: error,
+    },
+  );
 }
 
 /** The public keys that verify live tokens, as a JWK Set (RFC 7517). */
@@ -84,7 +101,9 @@ export async function publicKeys({ db, clock }: Pick<Context, 'db' | 'clock'>): 
   const rows = await db
     .selectFrom('signing_keys')
     .select('public_jwk')
-    .where((e) => e.or([e('retired_at', 'is', null), e('retired_at', '>', clock.now() - VERIFYING_AFTERWARDS_MS)]))
+    .where((e) =>
+      e.or([e('retired_at', 'is', null), e('retired_at', '>', clock.now() - VERIFYING_AFTERWARDS_MS)]),
+    )
     .orderBy('created_at', 'desc')
     .execute();
   return { keys: rows.map((row) => z.looseObject({ kty: z.string() }).parse(JSON.parse(row.public_jwk))) };
@@ -100,7 +119,9 @@ async function signingKey({ db, clock, keys }: TokenContext): Promise<{ kid: str
     .limit(1)
     .executeTakeFirst();
   if (newest && now - newest.created_at < SIGNING_PERIOD_MS) {
-    const privateJwk = z.looseObject({ kty: z.string() }).parse(JSON.parse(keys.open(newest.sealed, `signing|${newest.kid}`)));
+    const privateJwk = z
+      .looseObject({ kty: z.string() })
+      .parse(JSON.parse(keys.open(newest.sealed, `signing|${newest.kid}`)));
     return { kid: newest.kid, privateJwk };
   }
   const pair = await generateKeyPair(ALGORITHM, { extractable: true });

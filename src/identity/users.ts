@@ -40,7 +40,11 @@ export async function createUser(
   return toUser(row);
 }
 
-export async function findUser(db: DbOrTx, environment: Environment, userId: string): Promise<User | undefined> {
+export async function findUser(
+  db: DbOrTx,
+  environment: Environment,
+  userId: string,
+): Promise<User | undefined> {
   const row = await db
     .selectFrom('users')
     .selectAll()
@@ -129,7 +133,11 @@ export async function deleteUser(db: DbOrTx, environment: Environment, userId: s
 }
 
 /** Ends every JWT issued to this user until now. @throws GatehouseError `user_not_found` */
-export async function revokeTokens({ db, clock }: UserContext, environment: Environment, userId: string): Promise<number> {
+export async function revokeTokens(
+  { db, clock }: UserContext,
+  environment: Environment,
+  userId: string,
+): Promise<number> {
   const now = clock.now();
   const { numUpdatedRows } = await db
     .updateTable('users')

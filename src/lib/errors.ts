@@ -92,7 +92,11 @@ export function invalidRequest(faults: Fault[], where = 'The request'): Gatehous
 /** The GatehouseError that a caller is shown for anything thrown: itself, or `internal` with the cause kept. */
 export function publicError(thrown: unknown): GatehouseError {
   if (thrown instanceof GatehouseError) return thrown;
-  return new GatehouseError('internal', 'Something went wrong on our side. The log has it under this requestId.', {
-    cause: thrown,
-  });
+  return new GatehouseError(
+    'internal',
+    'Something went wrong on our side. The log has it under this requestId.',
+    {
+      cause: thrown,
+    },
+  );
 }

@@ -23,10 +23,13 @@ export async function readBody(req: IncomingMessage, maxBytes: number): Promise<
       }
       chunks.push(chunk);
     });
-    req.on('end', () => resolve((chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))?.toString('utf8') ?? ''));
+    req.on('end', () =>
+      resolve((chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))?.toString('utf8') ?? ''),
+    );
     req.on('error', reject);
     req.on('close', () => {
-      if (!req.complete) reject(new GatehouseError('invalid_request', 'The request body ended before its length.'));
+      if (!req.complete)
+        reject(new GatehouseError('invalid_request', 'The request body ended before its length.'));
     });
   });
 }

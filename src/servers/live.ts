@@ -24,7 +24,11 @@ export interface LiveServers {
 }
 
 export function createLiveServers(context: Pick<Context, 'db' | 'clock' | 'hashKey'>): LiveServers {
-  const kept = createTtlCache<LiveServer | undefined>({ ttlMs: STALE_MS, max: MAX_KEPT, clock: context.clock });
+  const kept = createTtlCache<LiveServer | undefined>({
+    ttlMs: STALE_MS,
+    max: MAX_KEPT,
+    clock: context.clock,
+  });
   const complete = async (server: McpServer | undefined): Promise<LiveServer | undefined> => {
     if (!server) return undefined;
     if (!server.bound) return { server, decision: decide(server.restrictions) };
@@ -34,7 +38,9 @@ export function createLiveServers(context: Pick<Context, 'db' | 'clock' | 'hashK
   return {
     forget: () => kept.clear(),
     byId: (environment, serverId) =>
-      kept.get(`${environment} ${serverId}`, async () => complete(await findServer(context.db, environment, serverId))),
+      kept.get(`${environment} ${serverId}`, async () =>
+        complete(await findServer(context.db, environment, serverId)),
+      ),
     byToken: (accessToken) =>
       kept.get(accessToken, async () => complete(await findServerByToken(context, accessToken))),
   };

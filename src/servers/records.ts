@@ -156,7 +156,9 @@ export async function updateServer(
       .set({
         ...(changes.name !== undefined ? { name: changes.name, name_key: nameKey(changes.name) } : {}),
         ...(changes.description !== undefined ? { description: changes.description } : {}),
-        ...(changes.customInstructions !== undefined ? { custom_instructions: changes.customInstructions } : {}),
+        ...(changes.customInstructions !== undefined
+          ? { custom_instructions: changes.customInstructions }
+          : {}),
         ...(changes.restrictions !== undefined ? { restrictions: JSON.stringify(changes.restrictions) } : {}),
         ...(changes.toolMode !== undefined ? { tool_mode: changes.toolMode } : {}),
         ...(changes.enabled !== undefined ? { enabled: changes.enabled ? 1 : 0 } : {}),

@@ -37,8 +37,18 @@ export const UNRESTRICTED: Decision = decide({});
 /** Compiles restrictions for repeated questions. Several sets mean all of them: the first that denies is named. */
 export function decide(...sets: Restrictions[]): Decision {
   const rules = sets.map(({ connectors = {}, actions = {}, users = {} }) => ({
-    connectors: rule('connectors', connectors.mode, ['allowedIds', connectors.allowedIds], ['blockedIds', connectors.blockedIds]),
-    actions: rule('actions', actions.mode, ['allowedActions', actions.allowedActions], ['blockedActions', actions.blockedActions]),
+    connectors: rule(
+      'connectors',
+      connectors.mode,
+      ['allowedIds', connectors.allowedIds],
+      ['blockedIds', connectors.blockedIds],
+    ),
+    actions: rule(
+      'actions',
+      actions.mode,
+      ['allowedActions', actions.allowedActions],
+      ['blockedActions', actions.blockedActions],
+    ),
     users: rule('users', users.mode, ['allowedIds', users.allowedIds], ['blockedIds', users.blockedIds]),
   }));
   const first = (check: (set: (typeof rules)[number]) => string | undefined): string | undefined => {
@@ -65,9 +75,24 @@ export function decide(...sets: Restrictions[]): Decision {
 export function assertCoherent(restrictions: Restrictions, where = 'restrictions'): void {
   const { connectors, actions, users } = restrictions;
   const faults = [
-    ...contradiction(`${where}.connectors`, connectors?.mode, ['allowedIds', connectors?.allowedIds], ['blockedIds', connectors?.blockedIds]),
-    ...contradiction(`${where}.actions`, actions?.mode, ['allowedActions', actions?.allowedActions], ['blockedActions', actions?.blockedActions]),
-    ...contradiction(`${where}.users`, users?.mode, ['allowedIds', users?.allowedIds], ['blockedIds', users?.blockedIds]),
+    ...contradiction(
+      `${where}.connectors`,
+      connectors?.mode,
+      ['allowedIds', connectors?.allowedIds],
+      ['blockedIds', connectors?.blockedIds],
+    ),
+    ...contradiction(
+      `${where}.actions`,
+      actions?.mode,
+      ['allowedActions', actions?.allowedActions],
+      ['blockedActions', actions?.blockedActions],
+    ),
+    ...contradiction(
+      `${where}.users`,
+      users?.mode,
+      ['allowedIds', users?.allowedIds],
+      ['blockedIds', users?.blockedIds],
+    ),
   ];
   if (faults.length > 0) throw invalidRequest(faults, 'The restrictions');
 }
@@ -81,13 +106,22 @@ function contradiction(
   [blockedName, blocked]: Named,
 ): Fault[] {
   if (given === 'allowlist' && blocked?.length) {
-    return [{ field: `${where}.${blockedName}`, rule: `must be empty in mode allowlist; use ${allowedName}` }];
+    return [
+      { field: `${where}.${blockedName}`, rule: `must be empty in mode allowlist; use ${allowedName}` },
+    ];
   }
   if (given === 'blocklist' && allowed?.length) {
-    return [{ field: `${where}.${allowedName}`, rule: `must be empty in mode blocklist; use ${blockedName}` }];
+    return [
+      { field: `${where}.${allowedName}`, rule: `must be empty in mode blocklist; use ${blockedName}` },
+    ];
   }
   if (!given && allowed?.length && blocked?.length) {
-    return [{ field: `${where}.mode`, rule: `must say which list counts: ${allowedName} and ${blockedName} are both given` }];
+    return [
+      {
+        field: `${where}.mode`,
+        rule: `must say which list counts: ${allowedName} and ${blockedName} are both given`,
+      },
+    ];
   }
   return [];
 }

@@ -161,9 +161,7 @@ async function foundation(tx: Transaction<Tables>): Promise<void> {
     .addColumn('result_id', 'text', (c) => c.primaryKey())
     .addColumn('environment', 'text', (c) => c.notNull())
     .addColumn('user_id', 'text', (c) => c.references('users.user_id').onDelete('cascade'))
-    .addColumn('server_id', 'text', (c) =>
-      c.notNull().references('servers.server_id').onDelete('cascade'),
-    )
+    .addColumn('server_id', 'text', (c) => c.notNull().references('servers.server_id').onDelete('cascade'))
     .addColumn('content', 'text', (c) => c.notNull())
     .addColumn('expires_at', 'bigint', (c) => c.notNull())
     .addColumn('created_at', 'bigint', (c) => c.notNull())
@@ -181,5 +179,7 @@ function stamped<T extends string, C extends string>(
 
 async function index(tx: Transaction<Tables>, table: keyof Tables, columns: string[]): Promise<void> {
   const name = `${table}_by_${columns.join('_')}`;
-  await sql`create index ${sql.id(name)} on ${sql.table(table)} (${sql.join(columns.map((c) => sql.id(c)))})`.execute(tx);
+  await sql`create index ${sql.id(name)} on ${sql.table(table)} (${sql.join(columns.map((c) => sql.id(c)))})`.execute(
+    tx,
+  );
 }

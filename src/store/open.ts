@@ -71,7 +71,9 @@ async function openPostgres(url: string): Promise<Store> {
   } catch (error) {
     await pool.end();
     const reason = error instanceof Error ? error.message : String(error);
-    throw new StoreError(`Cannot connect to the PostgreSQL server of DATABASE_URL: ${reason}`, { cause: error });
+    throw new StoreError(`Cannot connect to the PostgreSQL server of DATABASE_URL: ${reason}`, {
+      cause: error,
+    });
   }
   return toStore('postgres', new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }));
 }

@@ -69,5 +69,9 @@ function withPatience(connection: DatabaseConnection): DatabaseConnection {
 }
 
 function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'SQLITE_BUSY' || error.code === 'SQLITE_BUSY_SNAPSHOT');
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    (error.code === 'SQLITE_BUSY' || error.code === 'SQLITE_BUSY_SNAPSHOT')
+  );
 }

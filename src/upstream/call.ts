@@ -1,12 +1,19 @@
-import type { Action, Connector } from '../connectors/catalog.ts';
-import type { OpenCredential } from '../credentials/open.ts';
-import type { Json, JsonObject } from '../lib/json.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SANDBOX_ID, type Action, type Connector } from '../connectors/catalog.ts';
+import type { Context } from '../context.ts';
+import { SECOND } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { parseJson, type Json, type JsonObject } from '../lib/json.ts';
+import type { OpenCredential } from './credential.ts';
+import { readEvents } from './events.ts';
+import { buildRequest, type BuiltRequest } from './request.ts';
+import { errorKind, retryAfterMs } from './response.ts';
 
 /** How far a slow call is; `progress` rises, `total` may be unknown. */
 export interface Progress {
   progress: number;
-  total?: number;
-  message?: string;
+  total?: number | undefined;
+  message?: string | undefined;
 }
 
 /** One call of an action to its third party. */
@@ -17,11 +24,11 @@ export interface UpstreamCall {
   /** Checked input, without `limit` and `offset`. */
   input: JsonObject;
   /** What paging adds: parameters by wire name, or a whole address (link style) that must keep the origin. */
-  page?: { params: Record<string, string | number> } | { url: string };
+  page?: { params: Record<string, string | number> } | { url: string } | undefined;
   /** Sent in the connector's idempotencyHeader where it has one. */
-  idempotencyKey?: string;
-  signal?: AbortSignal;
-  onProgress?: (progress: Progress) => void;
+  idempotencyKey?: string | undefined;
+  signal?: AbortSignal | undefined;
+  onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 export interface UpstreamAnswer {
@@ -29,4 +36,133 @@ export interface UpstreamAnswer {
   /** Lower-case names. */
   headers: Record<string, string>;
   body: Json;
+  /** Live secrets of the request, which may come back in an answer. */
+  secrets: readonly string[];
+}
+
+export type UpstreamContext = Pick<Context, 'outbound' | 'throttle' | 'clock' | 'log'>;
+
+const MAX_TRIES = 3;
+const FIRST_BACKOFF_MS = 200;
+const RETRIED_STATUSES = new Set([429, 502, 503, 504]);
+
+/**
+ * Sends a call: in line behind the credential's limit, within the action's deadline, and again where a repetition
+ * does no harm and the third party or the network faltered. Whatever status comes last is the answer; see
+ * interpretAnswer().
+ * @throws GatehouseError upstream_timeout, upstream_failed, upstream_too_large, upstream_rate_limited, invalid_request
+ */
+export async function callUpstream(context: UpstreamContext, call: UpstreamCall): Promise<UpstreamAnswer> {
+  const seconds = call.action.definition.timeoutSeconds ?? call.connector.definition.timeoutSeconds;
+  const deadline = context.clock.now() + seconds * SECOND;
+  for (let tries = 1; ; tries++) {
+    const leave = await context.throttle.enter(call, deadline);
+    let answer: UpstreamAnswer | undefined;
+    let failure: unknown;
+    try {
+      answer = await sendOnce(context, call, Math.max(1, deadline - context.clock.now()));
+    } catch (error) {
+      failure = error;
+    } finally {
+      leave();
+    }
+    const waitMs = answer ? waitAfter(context, call, answer, tries) : waitAfterFailure(failure, tries);
+    const again =
+      waitMs !== undefined &&
+      tries < MAX_TRIES &&
+      isRepeatable(call) &&
+      !call.signal?.aborted &&
+      context.clock.now() + waitMs < deadline &&
+      context.throttle.mayRetry(call);
+    if (!again) {
+      if (answer) return answer;
+      throw failure;
+    }
+    context.log.debug(
+      { connectorId: call.connector.connectorId, actionId: call.action.actionId, tries, waitMs, status: answer?.status },
+      'upstream call is repeated',
+    );
+    await sleep(waitMs);
+  }
+}
+
+async function sendOnce(context: UpstreamContext, call: UpstreamCall, timeoutMs: number): Promise<UpstreamAnswer> {
+  const built = await buildRequest(call, context.clock.now());
+  const request = {
+    method: built.method,
+    url: built.url,
+    headers: built.headers,
+    ...(built.body === undefined ? {} : { body: built.body }),
+    ...(call.signal ? { signal: call.signal } : {}),
+    timeoutMs,
+    followRedirects: true,
+    allowSandbox: call.connector.connectorId === SANDBOX_ID,
+  };
+  if (call.action.definition.response.stream === 'events') {
+    const { status, headers, body } = await context.outbound.stream(request);
+    if (headers['content-type']?.startsWith('text/event-stream')) {
+      return { status, headers, body: await readEvents(body, call.onProgress), secrets: built.secrets };
+    }
+    const chunks: Buffer[] = [];
+    for await (const chunk of body) chunks.push(chunk);
+    return toAnswer(call, built, status, headers, Buffer.concat(chunks));
+  }
+  const { status, headers, body } = await context.outbound.request(request);
+  return toAnswer(call, built, status, headers, body);
+}
+
+function toAnswer(
+  call: UpstreamCall,
+  { secrets }: BuiltRequest,
+  status: number,
+  headers: Record<string, string>,
+  bytes: Buffer,
+): UpstreamAnswer {
+  const text = bytes.toString('utf8');
+  if (text.trim() === '') return { status, headers, body: null, secrets };
+  const type = headers['content-type'] ?? '';
+  if (status < 400 && !/json/i.test(type) && /^text\/(plain|csv)/i.test(type)) return { status, headers, body: text, secrets };
+  try {
+    return { status, headers, body: parseJson(text), secrets };
+  } catch (error) {
+    // Errors are often pages or plain text; their status says enough.
+    if (status >= 300) return { status, headers, body: text.slice(0, 4096), secrets };
+    throw new GatehouseError('upstream_failed', `${call.connector.name} answered with something that is no JSON.`, {
+      details: { status, connectorId: call.connector.connectorId, reason: 'not_json' },
+      cause: error,
+    });
+  }
+}
+
+/** How long to wait before another try, or undefined when the answer is final. */
+function waitAfter(
+  { clock, throttle }: UpstreamContext,
+  call: UpstreamCall,
+  answer: UpstreamAnswer,
+  tries: number,
+): number | undefined {
+  const kind = errorKind(call.connector.definition.errors, answer);
+  const limited = kind === 'upstream_rate_limited';
+  if (!limited && !RETRIED_STATUSES.has(answer.status)) return undefined;
+  const asked = retryAfterMs(call, answer, clock.now());
+  if (limited && asked !== undefined) throttle.hold(call, clock.now() + asked);
+  return asked ?? backoffMs(tries);
+}
+
+function waitAfterFailure(failure: unknown, tries: number): number | undefined {
+  if (!(failure instanceof GatehouseError) || failure.code !== 'upstream_failed') return undefined;
+  const reason = failure.details?.['reason'];
+  return reason === 'refused' || reason === 'reset' || reason === 'unreachable' ? backoffMs(tries) : undefined;
+}
+
+/** Full jitter. Source: the exponential backoff article of the AWS architecture blog. */
+function backoffMs(tries: number): number {
+  return Math.random() * FIRST_BACKOFF_MS * 4 ** (tries - 1);
+}
+
+/** Whether sending it twice does no harm: its method says so, its file says so, or the app recognises the key. */
+function isRepeatable({ action, connector, idempotencyKey }: UpstreamCall): boolean {
+  if (action.definition.idempotent !== undefined) return action.definition.idempotent;
+  if (['GET', 'HEAD', 'PUT', 'DELETE'].includes(action.method) || action.effect === 'read') return true;
+  return idempotencyKey !== undefined && connector.definition.idempotencyHeader !== undefined;
 }

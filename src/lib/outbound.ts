@@ -1,0 +1,260 @@
+import { readFileSync } from 'node:fs';
+import { lookup as dnsLookup } from 'node:dns';
+import { rootCertificates } from 'node:tls';
+import { Agent, buildConnector, ProxyAgent, type Dispatcher } from 'undici';
+import { createAddressGuard, type AllowedAddress } from './addresses.ts';
+import { GatehouseError } from './errors.ts';
+import { decoderOf, readCapped } from './outbound-body.ts';
+import { BlockedAddress, outboundError } from './outbound-errors.ts';
+
+export interface OutboundRequest {
+  method: string;
+  url: string;
+  headers?: Record<string, string>;
+  body?: string | Uint8Array;
+  signal?: AbortSignal;
+  /** The whole exchange, redirects included; default 60 s. */
+  timeoutMs?: number;
+  /** After decompression; default 10 MiB. */
+  maxBytes?: number;
+  /** At most three are followed when true; each hop is guarded anew. */
+  followRedirects?: boolean;
+  /** For the built-in sandbox connector alone: may reach our own /sandbox/. */
+  allowSandbox?: boolean;
+}
+
+export interface OutboundAnswer {
+  status: number;
+  /** Lower-case names; repeated ones joined by a comma. */
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+/** An answer whose body is read as it comes. */
+export interface OutboundStream {
+  status: number;
+  headers: Record<string, string>;
+  /** Decompressed chunks. @throws GatehouseError upstream_timeout, upstream_failed, upstream_too_large */
+  body: AsyncIterable<Buffer>;
+}
+
+export interface OutboundOptions {
+  allowedNetworks: AllowedAddress[];
+  /** Every private and loopback address, and http: to loopback. */
+  allowPrivateNetwork: boolean;
+  egressProxy?: string | undefined;
+  caFile?: string | undefined;
+  /** Resolves names; tests of rebinding hand in their own. */
+  lookup?: typeof dnsLookup;
+}
+
+/**
+ * The one door to the network. Literals, DNS answers and the connected peer are checked against private, loopback,
+ * link-local and metadata addresses; every failure is a GatehouseError that carries no header and no body.
+ */
+export interface Outbound {
+  /** @throws GatehouseError upstream_timeout, upstream_failed, upstream_too_large, invalid_request */
+  request(request: OutboundRequest): Promise<OutboundAnswer>;
+  /** As request(), with the body still to come. */
+  stream(request: OutboundRequest): Promise<OutboundStream>;
+  /** Says at which origin our own sandbox listens. */
+  allowSandbox(origin: string): void;
+  close(): Promise<void>;
+}
+
+const DEFAULT_TIMEOUT_MS = 60_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+const HEADERS_TIMEOUT_MS = 30_000;
+export const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
+const MAX_REDIRECTS = 3;
+const CONNECTIONS_PER_ORIGIN = 64;
+const SECRET_HEADERS = /^(authorization|cookie|proxy-authorization|x-.*(key|token|secret|signature).*)$/i;
+
+export function createOutbound(options: OutboundOptions): Outbound {
+  const guard = createAddressGuard(options.allowedNetworks, options.allowPrivateNetwork);
+  const ca = options.caFile ? [...rootCertificates, readFileSync(options.caFile, 'utf8')] : undefined;
+  const agents = new Map<'guarded' | 'sandbox', Dispatcher>();
+  let sandboxOrigin: string | undefined;
+
+  const agentOf = (kind: 'guarded' | 'sandbox'): Dispatcher => {
+    const known = agents.get(kind);
+    if (known) return known;
+    const common = {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      bodyTimeout: HEADERS_TIMEOUT_MS,
+      keepAliveTimeout: 10_000,
+      connections: CONNECTIONS_PER_ORIGIN,
+    };
+    const agent =
+      kind === 'guarded' && options.egressProxy
+        ? new ProxyAgent({ ...common, uri: options.egressProxy, requestTls: { ca } })
+        : new Agent({ ...common, connect: kind === 'guarded' ? guardedConnect() : { timeout: CONNECT_TIMEOUT_MS } });
+    agents.set(kind, agent);
+    return agent;
+  };
+
+  /** Connects, and looks at who is really at the other end: a name may resolve anew between check and use. */
+  function guardedConnect(): buildConnector.connector {
+    const connect = buildConnector({
+      timeout: CONNECT_TIMEOUT_MS,
+      ...(ca ? { ca } : {}),
+      lookup: (hostname, lookupOptions, callback) => {
+        (options.lookup ?? dnsLookup)(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
+          if (error) return callback(error, [], 4);
+          const list = Array.isArray(addresses) ? addresses : [];
+          const bad = list.some(({ address }) => !guard.allowsPeer(address, hostname));
+          if (bad || list.length === 0) return callback(new BlockedAddress(), [], 4);
+          if (lookupOptions.all) return callback(null, list, 4);
+          return callback(null, list[0]?.address ?? '', list[0]?.family ?? 4);
+        });
+      },
+    });
+    return (target, callback) => {
+      connect(target, (...result) => {
+        const socket = result[1];
+        if (socket && !guard.allowsPeer(socket.remoteAddress ?? '', target.hostname, portOf(target))) {
+          socket.destroy();
+          callback(new BlockedAddress(), null);
+          return;
+        }
+        callback(...result);
+      });
+    };
+  }
+
+  async function send(request: OutboundRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    let url = request.url;
+    let { method, body, headers = {} } = request;
+    for (let hop = 0; ; hop++) {
+      const target = checkedUrl(url);
+      const own = request.allowSandbox && target.origin === sandboxOrigin && target.pathname.startsWith('/sandbox/');
+      if (!own && !guard.allowsHost(target.hostname, portOf(target))) throw new BlockedAddress();
+      if (!own && target.protocol === 'http:' && !guard.allowsPlain(target.hostname, portOf(target))) {
+        throw new GatehouseError('upstream_failed', `${target.host} was not called: only https addresses are.`, {
+          details: { reason: 'blocked_address' },
+        });
+      }
+      const answer = await agentOf(own ? 'sandbox' : 'guarded').request({
+        origin: target.origin,
+        path: target.pathname + target.search,
+        method: toMethod(method),
+        headers,
+        body: body ?? null,
+        signal,
+      });
+      const location = answer.headers['location'];
+      if (!request.followRedirects || !isRedirect(answer.statusCode) || typeof location !== 'string') return answer;
+      await answer.body.dump();
+      if (hop === MAX_REDIRECTS) {
+        throw new GatehouseError('upstream_failed', `${target.host} redirected more than ${MAX_REDIRECTS} times.`);
+      }
+      const next = new URL(location, target);
+      if (target.protocol === 'https:' && next.protocol !== 'https:') {
+        throw new GatehouseError('upstream_failed', `${target.host} redirected from https to ${next.protocol}`);
+      }
+      if (next.origin !== target.origin) headers = withoutSecrets(headers);
+      // RFC 9110 section 15.4: 307 and 308 repeat the request, the others become a GET.
+      if (answer.statusCode !== 307 && answer.statusCode !== 308 && method !== 'HEAD') {
+        method = 'GET';
+        body = undefined;
+      } else if (next.origin !== target.origin) {
+        throw new GatehouseError('upstream_failed', `${target.host} redirected a ${method} to another origin.`);
+      }
+      url = next.href;
+    }
+  }
+
+  /** Runs `use` under the deadline; whatever fails becomes an error of ours. */
+  async function guarded<T>(
+    request: OutboundRequest,
+    use: (answer: Dispatcher.ResponseData) => Promise<T>,
+  ): Promise<T> {
+    const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    const ended = new AbortController();
+    const timer = setTimeout(() => ended.abort('timeout'), timeoutMs);
+    const onAbort = () => ended.abort('cancelled');
+    if (request.signal?.aborted) onAbort();
+    request.signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      return await use(await send(request, ended.signal));
+    } catch (error) {
+      throw outboundError(error, { host: hostOf(request.url), ended: ended.signal, timeoutMs });
+    } finally {
+      clearTimeout(timer);
+      request.signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  return {
+    request: (request) =>
+      guarded(request, async ({ statusCode, headers, body }) => ({
+        status: statusCode,
+        headers: flat(headers),
+        body: await readCapped(body, headers['content-encoding'], request.maxBytes ?? MAX_ANSWER_BYTES),
+      })),
+    async stream(request) {
+      const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+      // Unlike request(), the deadline and the caller's signal reach until the last chunk.
+      const signals = [AbortSignal.timeout(timeoutMs), ...(request.signal ? [request.signal] : [])];
+      const ended = AbortSignal.any(signals);
+      const translate = (error: unknown) => outboundError(error, { host: hostOf(request.url), ended, timeoutMs });
+      try {
+        const { statusCode, headers, body } = await send(request, ended);
+        const most = request.maxBytes ?? MAX_ANSWER_BYTES;
+        return {
+          status: statusCode,
+          headers: flat(headers),
+          body: decoderOf(body, headers['content-encoding'], most, translate),
+        };
+      } catch (error) {
+        throw translate(error);
+      }
+    },
+    allowSandbox(origin) {
+      sandboxOrigin = origin;
+    },
+    async close() {
+      await Promise.all([...agents.values()].map((agent) => agent.destroy()));
+    },
+  };
+}
+
+function checkedUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:') || url.username || url.password) {
+    throw new GatehouseError('invalid_request', 'The address to call is not an http(s) address without user name.');
+  }
+  return url;
+}
+
+function portOf(target: { port: string; protocol: string }): number {
+  return Number(target.port) || (target.protocol === 'https:' ? 443 : 80);
+}
+
+function hostOf(text: string): string {
+  return URL.canParse(text) ? new URL(text).host : 'the address';
+}
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+function toMethod(text: string): Dispatcher.HttpMethod {
+  const method = METHODS.find((known) => known === text);
+  if (!method) throw new GatehouseError('invalid_request', `"${text}" is no HTTP method that is sent.`);
+  return method;
+}
+
+function isRedirect(status: number): boolean {
+  return [301, 302, 303, 307, 308].includes(status);
+}
+
+function withoutSecrets(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !SECRET_HEADERS.test(name)));
+}
+
+function flat(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  const out: Record<string, string> = {};
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined) out[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return out;
+}

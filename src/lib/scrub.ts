@@ -1,0 +1,32 @@
+/** Shorter values would blot out ordinary text. */
+const LEAST_CHARS = 4;
+
+/**
+ * `text` without any of the secrets, in any form in which they travel: as they are, base64, base64url, hex,
+ * URL-encoded, and as JSON writes them.
+ */
+export function scrub(text: string, secrets: readonly string[]): string {
+  let clean = text;
+  for (const secret of secrets) {
+    if (secret.length < LEAST_CHARS) continue;
+    for (const form of formsOf(secret)) clean = clean.replaceAll(form, '[secret]');
+  }
+  return clean;
+}
+
+function formsOf(secret: string): Set<string> {
+  const bytes = Buffer.from(secret, 'utf8');
+  const base64 = bytes.toString('base64');
+  const forms = [
+    secret,
+    encodeURIComponent(secret),
+    new URLSearchParams({ v: secret }).toString().slice('v='.length),
+    JSON.stringify(secret).slice(1, -1),
+    base64,
+    base64.replace(/=+$/, ''),
+    bytes.toString('base64url'),
+    bytes.toString('hex'),
+    bytes.toString('hex').toUpperCase(),
+  ];
+  return new Set(forms.filter((form) => form.length >= LEAST_CHARS));
+}

@@ -1,0 +1,61 @@
+import type { Apply, Authentication } from '../connectors/format.ts';
+import { fillTemplate } from '../connectors/templates.ts';
+import type { UpstreamCall } from './call.ts';
+import { headerValue, type Draft } from './request.ts';
+import { signRequest } from './sign.ts';
+
+/**
+ * Puts the credential of a call where its scheme says, and signs where the app asks for it. Answers with the secrets
+ * that are now in the request, in every composed form.
+ */
+export async function applyAuthentication(
+  draft: Draft,
+  { connector, credential }: Pick<UpstreamCall, 'connector' | 'credential'>,
+  value: (name: string) => string,
+  now: number,
+): Promise<string[]> {
+  if (!credential || credential.scheme.type === 'none') return [];
+  const { scheme } = credential;
+  const fields = 'fields' in scheme ? scheme.fields : {};
+  const secrets = Object.entries(credential.values)
+    .filter(([name]) => fields[name]?.secret ?? (!connector.definition.variables[name] && name !== 'username'))
+    .map(([, secret]) => secret.open());
+
+  const { headers, query, body, basic } = applyOf(scheme);
+  for (const [name, template] of Object.entries(headers)) {
+    draft.headers[name.toLowerCase()] = headerValue(name, fillTemplate(template, value));
+  }
+  for (const [name, template] of Object.entries(query)) draft.url.searchParams.set(name, fillTemplate(template, value));
+  if (draft.body?.members) {
+    for (const [name, template] of Object.entries(body)) draft.body.members[name] = fillTemplate(template, value);
+  }
+  if (basic) {
+    const pair = `${fillTemplate(basic.username, value)}:${fillTemplate(basic.password, value)}`;
+    const encoded = Buffer.from(pair, 'utf8').toString('base64');
+    draft.headers['authorization'] = `Basic ${encoded}`;
+    // A key may be the user name of an empty password: the pair as a whole is then what leaks.
+    secrets.push(encoded);
+  }
+  if (scheme.type === 'custom' && scheme.sign) secrets.push(...(await signRequest(draft, scheme.sign, value, now)));
+  return secrets.filter((secret) => secret !== '');
+}
+
+const NOTHING: Apply = { headers: {}, query: {}, body: {} };
+
+/** What a scheme applies: its own `apply`, or what its type means. */
+function applyOf(scheme: Exclude<Authentication, { type: 'none' }>): Apply {
+  switch (scheme.type) {
+    case 'bearer':
+      return { ...NOTHING, headers: { authorization: 'Bearer {token}' } };
+    case 'basic':
+      return { ...NOTHING, basic: scheme.basic ?? { username: '{username}', password: '{password}' } };
+    case 'api_key': {
+      const template = `${scheme.prefix}{apiKey}`;
+      const place = { header: 'headers', query: 'query', body: 'body' }[scheme.in];
+      return { ...NOTHING, [place]: { [scheme.name]: template } };
+    }
+    case 'custom':
+      return scheme.apply ?? NOTHING;
+  }
+}
+

@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto';
+import type { JsonObject, Json } from '../lib/json.ts';
+import { isJsonObject } from '../lib/json.ts';
+import type { UpstreamCall } from './call.ts';
+import { queryPairs } from './values.ts';
+
+/** A body that authentication may still add members to; `content` writes it out. */
+export interface Body {
+  contentType: string;
+  /** Members, for a body that has some; undefined for text. */
+  members: JsonObject | undefined;
+  content(): string | Uint8Array;
+  /** Name and text pairs of a form body: OAuth 1.0a signs them. */
+  formPairs(): [string, string][] | undefined;
+}
+
+/** The body of a call, or undefined when its action has none. */
+export function buildBody(call: UpstreamCall): Body | undefined {
+  const { connector, action, input, page } = call;
+  const { definition } = action;
+  const paged = page && 'params' in page && action.paging && 'in' in action.paging && action.paging.in === 'body';
+  const hasBody =
+    definition.graphql !== undefined ||
+    paged ||
+    Object.keys(definition.body).length > 0 ||
+    Object.keys(definition.fixed?.body ?? {}).length > 0;
+  if (!hasBody || action.method === 'GET' || action.method === 'HEAD') return undefined;
+
+  const members: JsonObject = {};
+  for (const [name, fixed] of Object.entries(definition.fixed?.body ?? {})) setMember(members, name, toJson(fixed));
+  for (const [name, parameter] of Object.entries(definition.body)) {
+    const given = input[name];
+    if (given !== undefined) setMember(members, parameter.as ?? name, given);
+  }
+  if (paged) for (const [name, part] of Object.entries(page.params)) setMember(members, name, part);
+  if (definition.graphql !== undefined) return jsonBody({ query: definition.graphql, variables: members });
+
+  const type = definition.bodyType ?? connector.definition.bodyType;
+  if (type === 'text') return textBody(members);
+  const wrapped: JsonObject = definition.wrap === undefined ? members : { [definition.wrap]: members };
+  if (type === 'json') return jsonBody(wrapped);
+  const style = (name: string) => definition.body[name]?.style;
+  return type === 'form' ? formBody(wrapped, style) : multipartBody(wrapped, style);
+}
+
+/** A dotted name nests: `shipping.city` sets {"shipping": {"city": …}}. */
+function setMember(members: JsonObject, name: string, value: Json): void {
+  const parts = name.split('.');
+  const last = parts.pop() ?? name;
+  let at = members;
+  for (const part of parts) {
+    const next = at[part];
+    at = at[part] = isJsonObject(next) ? next : {};
+  }
+  at[last] = value;
+}
+
+function jsonBody(members: JsonObject): Body {
+  return {
+    contentType: 'application/json',
+    members,
+    content: () => JSON.stringify(members),
+    formPairs: () => undefined,
+  };
+}
+
+type StyleOf = (name: string) => 'comma' | 'repeat' | 'brackets' | 'indices' | undefined;
+
+function formBody(members: JsonObject, styleOf: StyleOf): Body {
+  const pairs = () => pairsOf(members, styleOf);
+  return {
+    contentType: 'application/x-www-form-urlencoded',
+    members,
+    content: () => new URLSearchParams(pairs()).toString(),
+    formPairs: pairs,
+  };
+}
+
+/** RFC 7578. Text parts only: the boundary is random, so no value can hold it. */
+function multipartBody(members: JsonObject, styleOf: StyleOf): Body {
+  const boundary = `gatehouse-${randomBytes(16).toString('hex')}`;
+  return {
+    contentType: `multipart/form-data; boundary=${boundary}`,
+    members,
+    content() {
+      const parts = pairsOf(members, styleOf).map(([name, text]) => {
+        const safe = name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+        return `--${boundary}\r\nContent-Disposition: form-data; name="${safe}"\r\n\r\n${text}\r\n`;
+      });
+      return `${parts.join('')}--${boundary}--\r\n`;
+    },
+    formPairs: () => undefined,
+  };
+}
+
+/** The one parameter of a text body, as it is. */
+function textBody(members: JsonObject): Body {
+  const [value = ''] = Object.values(members);
+  return {
+    contentType: 'text/plain; charset=utf-8',
+    members: undefined,
+    content: () => (typeof value === 'string' ? value : JSON.stringify(value)),
+    formPairs: () => undefined,
+  };
+}
+
+function pairsOf(members: JsonObject, styleOf: StyleOf): [string, string][] {
+  return Object.entries(members).flatMap(([name, value]) =>
+    value === null ? [] : queryPairs(name, value, { style: styleOf(name) ?? 'brackets' }),
+  );
+}
+
+/** Fixed members come from a file and are JSON by their nature. */
+function toJson(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value ?? null));
+}

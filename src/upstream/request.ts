@@ -1,0 +1,199 @@
+import type { Connector } from '../connectors/catalog.ts';
+import type { Parameter } from '../connectors/format.ts';
+import { fillTemplate } from '../connectors/templates.ts';
+import { GatehouseError, invalidRequest } from '../lib/errors.ts';
+import type { Json } from '../lib/json.ts';
+import { applyAuthentication } from './authentication.ts';
+import { buildBody, type Body } from './body.ts';
+import type { UpstreamCall } from './call.ts';
+import { queryPairs } from './values.ts';
+
+/** A request, complete and signed. `secrets` are the live values in it, for the scrubber. */
+export interface BuiltRequest {
+  method: string;
+  url: string;
+  /** Lower-case names. */
+  headers: Record<string, string>;
+  body: string | Uint8Array | undefined;
+  secrets: string[];
+}
+
+/** What authentication adds to, before the request is written out. */
+export interface Draft {
+  method: string;
+  url: URL;
+  headers: Record<string, string>;
+  body: Body | undefined;
+}
+
+/** Never taken from input: they would change whose request it is, or where it ends. */
+const FORBIDDEN_HEADERS = new Set([
+  'authorization', 'connection', 'content-length', 'cookie', 'expect', 'host', 'keep-alive', 'proxy-authenticate',
+  'proxy-authorization', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade',
+]);
+// eslint-disable-next-line no-control-regex -- what these find is the point
+const CONTROL = /[\u0000-\u001f\u007f]/;
+// eslint-disable-next-line no-control-regex -- RFC 9110 section 5.5: visible characters, space and tab
+const NOT_HEADER = /[^\t\u0020-\u007e\u0080-\u00ff]/;
+const USER_AGENT = 'Gatehouse/0.1';
+
+/**
+ * The request of a call: template, input and credential, so put together that no parameter can change its origin,
+ * the shape of its path, or its headers. Pure but for the nonces and times of signatures.
+ * @throws GatehouseError `invalid_request` naming the parameter and the rule it breaks.
+ */
+export async function buildRequest(call: UpstreamCall, now: number): Promise<BuiltRequest> {
+  const { connector, action, credential, page } = call;
+  const { definition } = action;
+  const value = (name: string) => credential?.values[name]?.open() ?? variableDefault(connector, name);
+  const base = baseUrl(connector, value);
+
+  const draft: Draft = {
+    method: action.method,
+    url: page && 'url' in page ? nextUrl(page.url, base) : actionUrl(call, base),
+    headers: headersOf(call, value),
+    body: buildBody(call),
+  };
+  if (call.idempotencyKey !== undefined && connector.definition.idempotencyHeader && action.effect !== 'read') {
+    draft.headers[connector.definition.idempotencyHeader.toLowerCase()] = headerValue('Idempotency-Key', call.idempotencyKey);
+  }
+  if (definition.response.stream === 'events') draft.headers['accept'] = 'text/event-stream, application/json';
+  const secrets = await applyAuthentication(draft, call, value, now);
+  const { body } = draft;
+  if (body) draft.headers['content-type'] ??= body.contentType;
+  return { method: draft.method, url: draft.url.href, headers: draft.headers, body: body?.content(), secrets };
+}
+
+/** A next address of the link style, made absolute. @throws `upstream_failed` when it leaves the connector's origin. */
+export function resolveLink(call: Pick<UpstreamCall, 'connector' | 'credential' | 'action'>, link: string): string {
+  const value = (name: string) => call.credential?.values[name]?.open() ?? variableDefault(call.connector, name);
+  const base = baseUrl(call.connector, value);
+  return nextUrl(URL.canParse(link, base.href) ? new URL(link, base.href + call.action.path).href : link, base).href;
+}
+
+function nextUrl(address: string, base: URL): URL {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url?.origin === base.origin && !url.username && !url.password) return url;
+  throw new GatehouseError('upstream_failed', 'The third party gave a next page at another origin; it was not followed.');
+}
+
+function variableDefault(connector: Connector, name: string): string {
+  return connector.definition.variables[name]?.default ?? '';
+}
+
+/** The base URL with its variables, checked again by their format: a stored value may be older than the rule. */
+function baseUrl(connector: Connector, value: (name: string) => string): URL {
+  const { definition } = connector;
+  const filled = fillTemplate(definition.baseUrl, (name) => {
+    const text = value(name);
+    const field = definition.variables[name] ?? fieldOf(connector, name);
+    const rule = text === '' ? 'is missing' : addressFault(text, field?.format ?? 'text');
+    if (rule) throw invalidCredential(connector, `its ${name} ${rule}`);
+    return text.replace(/\/+$/, '');
+  });
+  if (!URL.canParse(filled)) throw invalidCredential(connector, 'its address is none');
+  return new URL(filled);
+}
+
+function fieldOf(connector: Connector, name: string) {
+  for (const scheme of connector.definition.authentication) {
+    if ('fields' in scheme && scheme.fields[name]) return scheme.fields[name];
+  }
+  return undefined;
+}
+
+function addressFault(text: string, format: string): string | undefined {
+  if (format === 'origin') {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    const good = url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash;
+    return good ? undefined : 'is no http(s) address';
+  }
+  if (format === 'host') return /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(text) ? undefined : 'is no host name';
+  return /^[a-z0-9]([a-z0-9_-]{0,62})$/i.test(text) ? undefined : 'is no part of a host name';
+}
+
+function invalidCredential(connector: Connector, what: string): GatehouseError {
+  return new GatehouseError('credential_invalid', `The credential for ${connector.name} cannot be used: ${what}. Change it.`, {
+    details: { reason: 'invalid_value' },
+  });
+}
+
+function actionUrl(call: UpstreamCall, base: URL): URL {
+  const { action, input, page } = call;
+  const { definition } = action;
+  const prefix = base.pathname.replace(/\/$/, '');
+  const template = prefix + action.path;
+  const path = template
+    .split('/')
+    .map((segment) =>
+      fillTemplate(segment, (name) => pathValue(name, input[name])),
+    )
+    .join('/');
+  const url = new URL(base.origin + path);
+  // The parser must have left every segment where the template has it.
+  if (url.origin !== base.origin || url.pathname.split('/').length !== template.split('/').length) {
+    throw invalidRequest([{ field: action.path, rule: 'the parameters would change the path' }], 'The input');
+  }
+  const query = new URLSearchParams();
+  for (const [name, fixed] of Object.entries(definition.fixed?.query ?? {})) query.append(name, String(fixed));
+  for (const [name, parameter] of Object.entries(definition.query)) {
+    const given = input[name];
+    if (given === undefined || given === null) continue;
+    for (const [key, text] of queryPairs(parameter.as ?? name, given, parameter)) query.append(key, text);
+  }
+  if (page && 'params' in page && pagingPlace(call) === 'query') {
+    for (const [name, part] of Object.entries(page.params)) query.set(name, String(part));
+  }
+  url.search = query.toString();
+  return url;
+}
+
+/** Where a call's paging parameters travel. */
+export function pagingPlace({ action: { paging } }: Pick<UpstreamCall, 'action'>): 'query' | 'body' {
+  return paging && 'in' in paging ? paging.in : 'query';
+}
+
+/** One path segment, or part of one: whatever it holds, it stays that. */
+function pathValue(name: string, value: Json | undefined): string {
+  const text = typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
+  const rule =
+    text === ''
+      ? 'must not be empty'
+      : text === '.' || text === '..'
+        ? 'must not be a dot segment'
+        : CONTROL.test(text)
+          ? 'must not hold control characters'
+          : text.includes('\\')
+            ? 'must not hold a backslash'
+            : undefined;
+  if (rule) throw invalidRequest([{ field: name, rule }], 'The input');
+  return encodeURIComponent(text.isWellFormed() ? text : text.toWellFormed());
+}
+
+function headersOf(call: UpstreamCall, value: (name: string) => string): Record<string, string> {
+  const { connector, action, input } = call;
+  const headers: Record<string, string> = { accept: 'application/json', 'user-agent': USER_AGENT };
+  for (const [name, template] of Object.entries(connector.definition.headers)) {
+    headers[name.toLowerCase()] = headerValue(name, fillTemplate(template, value));
+  }
+  for (const [name, fixed] of Object.entries(action.definition.fixed?.headers ?? {})) headers[name.toLowerCase()] = fixed;
+  for (const [name, parameter] of Object.entries(action.definition.headers)) {
+    const given = input[name];
+    if (given !== undefined && given !== null) addHeader(headers, name, parameter, given);
+  }
+  return headers;
+}
+
+function addHeader(headers: Record<string, string>, name: string, parameter: Parameter, given: Json): void {
+  const header = (parameter.as ?? name.replaceAll('_', '-')).toLowerCase();
+  if (FORBIDDEN_HEADERS.has(header)) {
+    throw invalidRequest([{ field: name, rule: `the header ${header} is never taken from input` }], 'The input');
+  }
+  headers[header] = headerValue(name, typeof given === 'string' ? given : JSON.stringify(given));
+}
+
+/** @throws GatehouseError `invalid_request` for line breaks and anything else that is no header value. */
+export function headerValue(name: string, text: string): string {
+  if (!NOT_HEADER.test(text)) return text;
+  throw invalidRequest([{ field: name, rule: 'must not hold line breaks or characters that no header can carry' }], 'The input');
+}

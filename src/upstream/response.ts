@@ -1,0 +1,112 @@
+import type { UpstreamErrors } from '../connectors/format.ts';
+import { SECOND } from '../lib/clock.ts';
+import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
+import { valueAt, type Json } from '../lib/json.ts';
+import { scrub } from '../lib/scrub.ts';
+import type { UpstreamAnswer, UpstreamCall } from './call.ts';
+import { mapValue } from './expression.ts';
+
+const EXCERPT_CHARS = 500;
+type Kind = Extract<ErrorCode, 'credential_invalid' | 'upstream_rejected' | 'upstream_rate_limited' | 'upstream_failed'>;
+
+/**
+ * What an answer means: the value that the action promises, or the contract's error for what the third party said.
+ * @throws GatehouseError `credential_invalid`, `upstream_rejected`, `upstream_rate_limited`, `upstream_failed`
+ */
+export async function interpretAnswer(call: UpstreamCall, answer: UpstreamAnswer): Promise<{ value: Json }> {
+  const { errors } = call.connector.definition;
+  const kind = errorKind(errors, answer);
+  if (kind) throw upstreamError(call, answer, kind);
+  const { response } = call.action.definition;
+  const found = valueAt(answer.body, response.data);
+  const value = found === undefined ? (call.action.list ? [] : null) : found;
+  if (response.map === undefined) return { value };
+  return { value: Array.isArray(value) && call.action.list ? await mapEach(response.map, value) : await mapValue(response.map, value) };
+}
+
+async function mapEach(expression: string, records: Json[]): Promise<Json> {
+  const mapped: Json[] = [];
+  for (const record of records) mapped.push(await mapValue(expression, record));
+  return mapped;
+}
+
+/** What kind of error an answer is, or undefined for success. */
+export function errorKind(errors: UpstreamErrors, { status, body }: UpstreamAnswer): Kind | undefined {
+  const said = status < 400 && errors.when.some(({ path, equals }) => holds(valueAt(body, path), equals));
+  if (status < 300 && !said) return undefined;
+  const code = errors.code === undefined ? undefined : valueAt(body, errors.code);
+  const byCode = code === undefined || code === null ? undefined : errors.codes[String(code)];
+  return byCode ?? errors.statuses[String(status)] ?? (said ? 'upstream_rejected' : kindOfStatus(status));
+}
+
+function holds(value: Json | undefined, equals: string | number | boolean | undefined): boolean {
+  if (equals !== undefined) return value === equals;
+  return Array.isArray(value) ? value.length > 0 : Boolean(value);
+}
+
+function kindOfStatus(status: number): Kind {
+  if (status === 401) return 'credential_invalid';
+  if (status === 429) return 'upstream_rate_limited';
+  return status >= 400 && status < 500 ? 'upstream_rejected' : 'upstream_failed';
+}
+
+function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, kind: Kind): GatehouseError {
+  const { name, definition } = call.connector;
+  const { status } = answer;
+  const said = sentenceOf(definition.errors, answer);
+  const told = said === '' ? `HTTP ${status}` : `HTTP ${status}: ${said}`;
+  const details = { status, connectorId: call.connector.connectorId, ...(said === '' ? {} : { message: said }) };
+  switch (kind) {
+    case 'credential_invalid':
+      return new GatehouseError('credential_invalid', `${name} refused the credential (${told}).`, {
+        details: { ...details, reason: 'refused', ...(call.credential ? { credentialId: call.credential.credentialId } : {}) },
+      });
+    case 'upstream_rate_limited': {
+      const seconds = Math.ceil((retryAfterMs(call, answer, Date.now()) ?? 30 * SECOND) / SECOND);
+      return new GatehouseError('upstream_rate_limited', `${name} limits its calls (${told}). Try again in ${seconds} s.`, {
+        details,
+        headers: { 'Retry-After': String(seconds) },
+      });
+    }
+    case 'upstream_rejected':
+      return new GatehouseError('upstream_rejected', `${name} refused the call (${told}).`, { details });
+    case 'upstream_failed':
+      return new GatehouseError('upstream_failed', `${name} failed (${told}).`, { details });
+  }
+}
+
+/** The app's own sentence, without secrets, one line of at most 500 characters. */
+function sentenceOf(errors: UpstreamErrors, { body, secrets }: UpstreamAnswer): string {
+  for (const path of errors.message) {
+    const found = valueAt(body, path);
+    if (found === undefined || found === null || found === '') continue;
+    return excerpt(typeof found === 'string' ? found : JSON.stringify(found), secrets);
+  }
+  if (body === null || body === '') return '';
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  // A page for browsers says nothing to a caller.
+  return /^\s*<(!doctype|html)/i.test(text) ? '' : excerpt(text, secrets);
+}
+
+function excerpt(text: string, secrets: readonly string[]): string {
+  const clean = scrub(text, secrets).replaceAll(/\s+/g, ' ').trim();
+  return clean.length > EXCERPT_CHARS ? `${clean.slice(0, EXCERPT_CHARS)}…` : clean;
+}
+
+/** How long the third party asks to wait, in milliseconds: seconds, an HTTP date, or an epoch in its own header. */
+export function retryAfterMs(
+  { connector }: Pick<UpstreamCall, 'connector'>,
+  { headers }: Pick<UpstreamAnswer, 'headers'>,
+  now: number,
+): number | undefined {
+  const own = connector.definition.retryAfterHeader?.toLowerCase();
+  const text = (own && headers[own]) ?? headers['retry-after'];
+  if (text === undefined || text === '') return undefined;
+  const number = Number(text);
+  if (Number.isFinite(number)) {
+    // Nobody asks for more than ten years of patience: such a number is a point in time.
+    return number > 1e9 ? Math.max(0, number * SECOND - now) : Math.max(0, number * SECOND);
+  }
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}

@@ -1,0 +1,116 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { importPKCS8, SignJWT } from 'jose';
+import type { Sign } from '../connectors/format.ts';
+import { fillTemplate } from '../connectors/templates.ts';
+import { SECOND } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { headerValue, type Draft } from './request.ts';
+
+type Values = (name: string) => string;
+
+/** Signs a request as its connector says. Answers with what must not be logged of it. */
+export async function signRequest(draft: Draft, sign: Sign, value: Values, now: number): Promise<string[]> {
+  if (sign.type === 'oauth1') return signOAuth1(draft, sign, value, now);
+  const facts = requestFacts(draft, now);
+  const known: Values = (name) => facts[name] ?? value(name);
+  const signature = sign.type === 'hmac' ? hmacOf(sign, known, value) : await jwtOf(sign, known, value, now);
+  const withSignature: Values = (name) => (name === 'signature' ? signature : known(name));
+  for (const [name, template] of Object.entries(sign.headers)) {
+    draft.headers[name.toLowerCase()] = headerValue(name, fillTemplate(template, withSignature));
+  }
+  for (const [name, template] of Object.entries(sign.query)) {
+    draft.url.searchParams.set(name, fillTemplate(template, withSignature));
+  }
+  return [signature];
+}
+
+/** The names that a signature's templates may use beside the credential's fields. */
+function requestFacts(draft: Draft, now: number): Record<string, string> {
+  const content = draft.body?.content() ?? '';
+  // What was signed is what is sent: a multipart body would be written anew with another boundary.
+  if (draft.body) draft.body.content = () => content;
+  return {
+    method: draft.method,
+    path: draft.url.pathname + draft.url.search,
+    host: draft.url.host,
+    body: typeof content === 'string' ? content : Buffer.from(content).toString('latin1'),
+    bodySha256: createHash('sha256').update(content).digest('hex'),
+    timestamp: String(Math.floor(now / SECOND)),
+    timestampMs: String(now),
+    nonce: randomBytes(16).toString('hex'),
+  };
+}
+
+function hmacOf(sign: Extract<Sign, { type: 'hmac' }>, known: Values, value: Values): string {
+  const key = Buffer.from(fillTemplate(sign.key, value), sign.keyEncoding);
+  return createHmac(sign.algorithm, key).update(fillTemplate(sign.content, known)).digest(sign.encoding);
+}
+
+async function jwtOf(sign: Extract<Sign, { type: 'jwt' }>, known: Values, value: Values, now: number): Promise<string> {
+  const claims = Object.fromEntries(
+    Object.entries(sign.claims).map(([name, template]) => [name, fillTemplate(template, known)]),
+  );
+  const issuedAt = Math.floor(now / SECOND);
+  const key = fillTemplate(sign.key, value);
+  try {
+    return await new SignJWT(claims)
+      .setProtectedHeader({
+        alg: sign.algorithm,
+        typ: 'JWT',
+        ...(sign.keyId === undefined ? {} : { kid: fillTemplate(sign.keyId, value) }),
+      })
+      .setIssuedAt(issuedAt)
+      .setExpirationTime(issuedAt + sign.lifetimeSeconds)
+      .sign(sign.algorithm.startsWith('HS') ? Buffer.from(key, sign.keyEncoding) : await importPKCS8(key, sign.algorithm));
+  } catch (error) {
+    throw new GatehouseError('credential_invalid', `The signing key cannot be used with ${sign.algorithm}. Change the credential.`, {
+      details: { reason: 'invalid_value' },
+      cause: error,
+    });
+  }
+}
+
+/** OAuth 1.0a (RFC 5849): the signature base string of section 3.4.1 over method, address, query and form body. */
+function signOAuth1(draft: Draft, sign: Extract<Sign, { type: 'oauth1' }>, value: Values, now: number): string[] {
+  const filled = (template: string | undefined) => (template === undefined ? '' : fillTemplate(template, value));
+  const token = filled(sign.token);
+  const parameters: [string, string][] = [
+    ['oauth_consumer_key', filled(sign.consumerKey)],
+    ['oauth_nonce', randomBytes(16).toString('hex')],
+    ['oauth_signature_method', sign.method],
+    ['oauth_timestamp', String(Math.floor(now / SECOND))],
+    ...(token === '' ? [] : [['oauth_token', token] satisfies [string, string]]),
+    ['oauth_version', '1.0'],
+  ];
+  const key = `${percent(filled(sign.consumerSecret))}&${percent(filled(sign.tokenSecret))}`;
+  const base = signatureBase(draft, parameters);
+  const signature = createHmac(sign.method === 'HMAC-SHA1' ? 'sha1' : 'sha256', key).update(base).digest('base64');
+  const signed: [string, string][] = [...parameters, ['oauth_signature', signature]];
+  if (sign.place === 'query') {
+    for (const [name, text] of signed) draft.url.searchParams.set(name, text);
+  } else {
+    const realm = sign.realm === undefined ? [] : [`realm="${percent(filled(sign.realm))}"`];
+    const pairs = signed.map(([name, text]) => `${percent(name)}="${percent(text)}"`);
+    draft.headers['authorization'] = `OAuth ${[...realm, ...pairs].join(', ')}`;
+  }
+  return [signature];
+}
+
+/** RFC 5849 section 3.4.1.1. Exported for the RFC's own example in the tests. */
+export function signatureBase(draft: Draft, oauth: [string, string][]): string {
+  const pairs = [...draft.url.searchParams, ...(draft.body?.formPairs() ?? []), ...oauth]
+    .map(([name, text]): [string, string] => [percent(name), percent(text)])
+    .sort(([a, x], [b, y]) => compare(a, b) || compare(x, y))
+    .map(([name, text]) => `${name}=${text}`);
+  const address = `${draft.url.protocol}//${draft.url.host}${draft.url.pathname}`;
+  return [draft.method, address, pairs.join('&')].map(percent).join('&');
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** RFC 3986 unreserved characters stay, all others are encoded (RFC 5849 section 3.6). */
+function percent(text: string): string {
+  return encodeURIComponent(text).replaceAll(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+}
