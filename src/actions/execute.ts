@@ -10,7 +10,7 @@ import { GatehouseError, invalidRequest, publicError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { Decision } from '../servers/restrictions.ts';
 import type { Environment } from '../store/schema.ts';
-import type { Progress, UpstreamCall } from '../upstream/call.ts';
+import { isRepeatable, type Progress, type UpstreamCall } from '../upstream/call.ts';
 import { runOnce } from './idempotency.ts';
 import { readList, readValue, splitWindow } from './results.ts';
 
@@ -113,14 +113,15 @@ async function runKeyed(
   call: UpstreamCall,
   trace: Trace,
 ): Promise<ExecuteResult> {
-  const { connector, action } = call;
+  const { action } = call;
   const { value, replayed } = await runOnce(
     context,
     {
       key: idempotencyKey,
       scope: [environment, userId ?? '', action.connectorId, action.actionId],
       body: { credentialId: trace.credential?.credentialId ?? null, input },
-      repeatable: isRepeatable(connector, action),
+      // The key that the third party will be given is one more reason why a repetition does no harm.
+      repeatable: isRepeatable({ ...call, idempotencyKey }),
     },
     (upstreamKey) => callThirdParty(context, environment, { ...call, idempotencyKey: upstreamKey }, trace),
   );
@@ -177,15 +178,6 @@ function find(
   const action = catalog.action(environment, connectorId, actionId);
   if (action) return { connector, action };
   throw new GatehouseError('action_not_found', `${connector.name} has no action "${actionId.slice(0, 64)}".`);
-}
-
-/** Whether running it twice does no harm: the third party may recognise a repeated write by our key. */
-function isRepeatable({ definition }: Connector, action: Action): boolean {
-  return (
-    action.effect === 'read' ||
-    (action.definition.idempotent ?? false) ||
-    definition.idempotencyHeader !== undefined
-  );
 }
 
 function statusIn({ details }: GatehouseError): number | undefined {

@@ -98,11 +98,7 @@ function cursorAfter(
   return page.records.length >= (size ?? paging.defaultLimit ?? 1) ? next : undefined;
 }
 
-function namedNext(
-  source: ListSource,
-  paging: SequentialPaging,
-  page: UpstreamPage,
-): string | undefined {
+function namedNext(source: ListSource, paging: SequentialPaging, page: UpstreamPage): string | undefined {
   const place = paging.style === 'keyset' ? `last:${paging.field}` : paging.next;
   let value = valueAtPlace(place, page);
   if (paging.style === 'link' && /^header:link$/i.test(place) && typeof value === 'string')

@@ -28,7 +28,7 @@ export async function probe(
 ): Promise<Probed> {
   const { definition } = connector;
   const action = definition.probe === undefined ? undefined : connector.actions.get(definition.probe);
-  if (!action || credential.scheme.type === 'none') return { checked: false };
+  if (!action) return { checked: false };
   const call: UpstreamCall = {
     connector,
     action,

@@ -225,13 +225,10 @@ export const executeActionRoute = defineRoute({
       .optional()
       .meta({ description: "Default: the user's single active one." }),
     actionId: z.string().optional().meta({ description: 'Equal to that of the path, when given.' }),
-    input: z
-      .custom<JsonObject>(isJsonObject, 'must be an object')
-      .default({})
-      .meta({
-        type: 'object',
-        description: "Checked against the action's inputSchema before anything is sent.",
-      }),
+    input: z.custom<JsonObject>(isJsonObject, 'must be an object').default({}).meta({
+      type: 'object',
+      description: "Checked against the action's inputSchema before anything is sent.",
+    }),
   }),
   success: {
     status: 200,

@@ -161,7 +161,7 @@ function backoffMs(tries: number): number {
 }
 
 /** Whether sending it twice does no harm: its method says so, its file says so, or the app recognises the key. */
-function isRepeatable({ action, connector, idempotencyKey }: UpstreamCall): boolean {
+export function isRepeatable({ action, connector, idempotencyKey }: UpstreamCall): boolean {
   if (action.definition.idempotent !== undefined) return action.definition.idempotent;
   if (['GET', 'HEAD', 'PUT', 'DELETE'].includes(action.method) || action.effect === 'read') return true;
   return idempotencyKey !== undefined && connector.definition.idempotencyHeader !== undefined;

@@ -1,0 +1,75 @@
+import type { ExecuteContext } from '../../src/actions/execute.ts';
+import { createExecutionLog } from '../../src/actions/executions.ts';
+import { createKeyRing } from '../../src/crypto/key-ring.ts';
+import { createUser } from '../../src/identity/users.ts';
+import { createOutbound } from '../../src/lib/outbound.ts';
+import { createLog } from '../../src/log.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { openStore } from '../../src/store/open.ts';
+import { createThrottle } from '../../src/upstream/throttle.ts';
+import { manualClock, type ManualClock } from './clock.ts';
+import { freshDatabase, type StoreKind } from './stores.ts';
+import { catalogFor } from './third-party.ts';
+
+/** What runs actions, without the surfaces: a real store, the real way out, and the connectors of the tests. */
+export interface ActionBench extends ExecuteContext, AsyncDisposable {
+  readonly clock: ManualClock;
+  /** Lines of the log so far. */
+  readonly logged: string[];
+  /** A user of development. */
+  readonly userId: string;
+  /** The same again over the same database, as another process has it. */
+  again(): Promise<ActionBench>;
+}
+
+export async function openActions(kind: StoreKind = 'sqlite'): Promise<ActionBench> {
+  const fresh = await freshDatabase(kind);
+  const clock = manualClock();
+  const first = await open(fresh.database, clock, undefined);
+  return {
+    ...first,
+    async [Symbol.asyncDispose]() {
+      await first[Symbol.asyncDispose]();
+      await fresh.remove();
+    },
+  };
+}
+
+async function open(
+  database: Awaited<ReturnType<typeof freshDatabase>>['database'],
+  clock: ManualClock,
+  known: string | undefined,
+): Promise<ActionBench> {
+  const store = await openStore(database);
+  await migrate(store, clock.now());
+  const { db } = store;
+  const logged: string[] = [];
+  const log = createLog('debug', { write: (line) => void logged.push(line) });
+  const userId =
+    known ?? (await createUser({ db, clock }, { environment: 'development', username: 'ada' })).userId;
+  const outbound = createOutbound({
+    allowedNetworks: [],
+    allowPrivateNetwork: true,
+    egressProxy: undefined,
+    caFile: undefined,
+  });
+  const executions = createExecutionLog({ db, clock, log });
+  return {
+    db,
+    clock,
+    log,
+    keys: createKeyRing([Buffer.alloc(32, 9).toString('base64')]),
+    catalog: catalogFor(),
+    outbound,
+    throttle: createThrottle(clock),
+    executions,
+    logged,
+    userId,
+    again: () => open(database, clock, userId),
+    async [Symbol.asyncDispose]() {
+      await executions.close();
+      await outbound.close();
+      await store.close();
+    },
+  };
+}
