@@ -1,9 +1,10 @@
+import { sql } from 'kysely';
 import type { Connector } from '../connectors/catalog.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { DbOrTx, Environment } from '../store/schema.ts';
-import { credentialNotFound, type Credential } from './credential.ts';
+import { credentialNotFound, toCredential, type Credential } from './credential.ts';
 import { credentialFields, isRequired } from './fields.ts';
-import { findCredential, listCredentials } from './records.ts';
+import { findCredential } from './records.ts';
 
 /** More choices than anybody reads; beyond them one is chosen by id. */
 const MAX_CHOICES = 50;
@@ -37,13 +38,7 @@ export async function chooseCredential(db: DbOrTx, choice: Choice): Promise<Cred
   const named = await namedCredential(db, { ...choice, userId });
   if (named) return usable(connector, named);
 
-  const { credentials } = await listCredentials(db, {
-    environment: choice.environment,
-    userId,
-    connectorId: connector.connectorId,
-    limit: MAX_CHOICES,
-    offset: 0,
-  });
+  const credentials = await choices(db, choice.environment, userId, connector.connectorId);
   const active = credentials.filter(({ state }) => state === 'active');
   const [first, ...others] = active;
   if (first && others.length === 0) return first;
@@ -68,6 +63,25 @@ export async function chooseCredential(db: DbOrTx, choice: Choice): Promise<Cred
       },
     },
   );
+}
+
+/** What there is to choose from, oldest first: read at every call, so without the sort and the bound parameters of a page. */
+async function choices(
+  db: DbOrTx,
+  environment: Environment,
+  userId: string,
+  connectorId: string,
+): Promise<Credential[]> {
+  const rows = await db
+    .selectFrom('credentials')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('connector_id', '=', connectorId)
+    .where('environment', '=', environment)
+    .limit(sql.lit(MAX_CHOICES))
+    .execute();
+  const inOrder = rows.length > 1 ? rows.sort((a, b) => a.created_at - b.created_at) : rows;
+  return inOrder.map(toCredential);
 }
 
 /** The credential that the caller named, which belongs to the user and the connector. */
