@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts';
+import { sha256 } from '../crypto/key-ring.ts';
 import { createTtlCache } from '../lib/ttl-cache.ts';
 
 import { STALE_MS } from '../identity/caller.ts';
@@ -13,6 +14,8 @@ const MAX_KEPT = 10_000;
 export interface LiveServer {
   server: McpServer;
   decision: Decision;
+  /** Equal for equal restrictions, tool mode and instructions: what is derived from them is kept under this. */
+  shape: string;
 }
 
 /** Servers by id and by token, at most STALE_MS old: a change, a rotation or a kill switch holds within a second. */
@@ -31,9 +34,11 @@ export function createLiveServers(context: Pick<Context, 'db' | 'clock' | 'hashK
   });
   const complete = async (server: McpServer | undefined): Promise<LiveServer | undefined> => {
     if (!server) return undefined;
-    if (!server.bound) return { server, decision: decide(server.restrictions) };
-    const { userServerRestrictions } = await readSettings(context.db, server.environment);
-    return { server, decision: decide(server.restrictions, userServerRestrictions) };
+    const sets = [server.restrictions];
+    if (server.bound) sets.push((await readSettings(context.db, server.environment)).userServerRestrictions);
+    const { environment, toolMode, customInstructions } = server;
+    const shape = sha256(JSON.stringify([environment, toolMode, customInstructions, ...sets]));
+    return { server, decision: decide(...sets), shape };
   };
   return {
     forget: () => kept.clear(),

@@ -1,0 +1,62 @@
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import type { Config } from '../config.ts';
+import { GatehouseError } from '../lib/errors.ts';
+
+/** How a caller stands with its limit, as response headers. */
+export type LimitHeaders = Record<string, string>;
+
+/** Our own limits, counted in this process. */
+export interface Limits {
+  /**
+   * Counts `cost` requests of a caller on an MCP endpoint and answers with the RateLimit headers.
+   * @throws GatehouseError `rate_limited` with Retry-After.
+   */
+  mcp(key: string, cost: number): Promise<LimitHeaders>;
+  /** Counts a 401 of a client address. */
+  refused(address: string): void;
+  /** @throws GatehouseError `rate_limited` when this address was refused too often in the last minute. */
+  assertNotBarred(address: string): Promise<void>;
+}
+
+const REFUSALS_PER_MINUTE = 30;
+const NONE: LimitHeaders = {};
+
+export function createLimits({ mcpRateLimit }: Pick<Config, 'mcpRateLimit'>): Limits {
+  const limiter =
+    mcpRateLimit && new RateLimiterMemory({ points: mcpRateLimit.points, duration: mcpRateLimit.windowSeconds });
+  const refusals = new RateLimiterMemory({ points: REFUSALS_PER_MINUTE, duration: 60 });
+
+  return {
+    async mcp(key, cost) {
+      if (!limiter) return NONE;
+      try {
+        return headersOf(limiter.points, await limiter.consume(key, cost));
+      } catch (rejected) {
+        if (!(rejected instanceof RateLimiterRes)) throw rejected;
+        throw tooMany('Too many requests on this MCP server.', headersOf(limiter.points, rejected));
+      }
+    },
+    refused: (address) => void refusals.penalty(address, 1),
+    async assertNotBarred(address) {
+      const state = await refusals.get(address);
+      if (!state || state.consumedPoints < REFUSALS_PER_MINUTE) return;
+      throw tooMany('Too many refused requests from this address.', headersOf(REFUSALS_PER_MINUTE, state));
+    },
+  };
+}
+
+/** Header fields of the IETF draft "RateLimit header fields for HTTP"; seconds. */
+function headersOf(points: number, { remainingPoints, msBeforeNext }: RateLimiterRes): LimitHeaders {
+  return {
+    'RateLimit-Limit': String(points),
+    'RateLimit-Remaining': String(Math.max(0, remainingPoints)),
+    'RateLimit-Reset': String(Math.ceil(msBeforeNext / 1000)),
+  };
+}
+
+function tooMany(what: string, headers: LimitHeaders): GatehouseError {
+  const seconds = headers['RateLimit-Reset'] ?? '60';
+  return new GatehouseError('rate_limited', `${what} Try again in ${seconds} s.`, {
+    headers: { ...headers, 'Retry-After': seconds },
+  });
+}

@@ -1,0 +1,43 @@
+import type { Context } from '../context.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { Progress } from '../upstream/call.ts';
+import type { Grant } from './grant.ts';
+import type { SearchActions } from './search.ts';
+import type { Visibility, Visible } from './visible.ts';
+
+/** A tool as tools/list shows it. */
+export interface ToolDefinition {
+  name: string;
+  title: string;
+  description: string;
+  inputSchema: { type: 'object'; [keyword: string]: unknown };
+  outputSchema?: { type: 'object'; [keyword: string]: unknown };
+  annotations: {
+    title: string;
+    readOnlyHint: boolean;
+    destructiveHint: boolean;
+    idempotentHint: boolean;
+    openWorldHint: boolean;
+  };
+  icons?: { src: string; mimeType: string; sizes: string[] }[];
+  _meta?: Record<string, unknown>;
+}
+
+/** What a tool run has to work with. */
+export interface ToolScope {
+  context: Context;
+  grant: Grant;
+  visible: Visible;
+  visibility: Visibility;
+  searchActions: SearchActions;
+  requestId: string;
+  signal: AbortSignal;
+  onProgress: ((progress: Progress) => void) | undefined;
+}
+
+/** A built-in tool: one value, name, schema and code together. */
+export interface BuiltInTool {
+  definition: ToolDefinition;
+  /** The structured answer. @throws GatehouseError for what the run meets; it becomes a tool error. */
+  run(scope: ToolScope, args: unknown): Promise<JsonObject>;
+}
