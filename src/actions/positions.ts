@@ -51,9 +51,7 @@ export function storedPositions(
         .orderBy('item_offset', 'desc')
         .limit(1)
         .executeTakeFirst();
-      if (!row) return undefined;
-      const stored = storedPosition.parse(JSON.parse(keys.open(row.position, binding(row.item_offset))));
-      return { offset: row.item_offset, ...stored };
+      return row && openPosition(row);
     },
 
     async remember(positions) {
@@ -85,6 +83,16 @@ export function storedPositions(
       await db.deleteFrom('page_positions').where('list_hash', '=', list.listHash).execute();
     },
   };
+
+  /** A row that was altered, or sealed by a key that is gone, is as good as none: the list is walked anew. */
+  function openPosition(row: { item_offset: number; position: string }): Position | undefined {
+    try {
+      const text = keys.open(row.position, binding(row.item_offset));
+      return { offset: row.item_offset, ...storedPosition.parse(JSON.parse(text)) };
+    } catch {
+      return undefined;
+    }
+  }
 
   async function prune(): Promise<void> {
     await db

@@ -41,6 +41,9 @@ afterAll(async () => {
 const newPositions = (listHash = `list-${lists++}`): Positions =>
   storedPositions({ db: store.db, clock, keys }, { listHash, credentialId: 'cred_1' });
 
+const positionsOf = (listHash: string) =>
+  store.db.selectFrom('page_positions').selectAll().where('list_hash', '=', listHash).execute();
+
 /** A list of records 0 … total-1 behind one paging style, counting its calls. */
 function thirdParty(paging: Paging, { total, cap, signal }: Behaviour) {
   const all: Json[] = Array.from({ length: total }, (_, id) => ({ id: id + 1 }));
@@ -195,17 +198,38 @@ test('a window of page numbers costs one call whenever a page size holds it', as
 test('positions are forgotten after an hour, and are sealed in the store', async () => {
   const { source, calls } = thirdParty(pagingOf('cursor', PLAIN, 100), PLAIN);
   await readPage(source, newPositions('an hour'), { limit: 50, offset: 0 });
-  const rows = await store.db
-    .selectFrom('page_positions')
-    .selectAll()
-    .where('list_hash', '=', 'an hour')
-    .execute();
+  const rows = await positionsOf('an hour');
   expect(rows).toHaveLength(1);
   expect(rows[0]?.position).not.toContain('c50');
   clock.advance(60 * 60 * 1000 + 1);
   calls.length = 0;
   await readPage(source, newPositions('an hour'), { limit: 50, offset: 50 });
   expect(calls[0]).toEqual({ params: { limit: 100 } });
+});
+
+test('a position that was altered or moved is not used', async () => {
+  const { source, calls, all } = thirdParty(pagingOf('cursor', PLAIN, 100), PLAIN);
+  await readPage(source, newPositions('mine'), { limit: 50, offset: 0 });
+  await readPage(source, newPositions('theirs'), { limit: 10, offset: 0 });
+  const [theirs] = await positionsOf('theirs');
+  await store.db
+    .updateTable('page_positions')
+    .set({ position: theirs?.position ?? '' })
+    .where('list_hash', '=', 'mine')
+    .execute();
+  calls.length = 0;
+  const page = await readPage(source, newPositions('mine'), { limit: 50, offset: 50 });
+  expect(page.records).toEqual(all.slice(50, 100));
+  expect(calls[0]).toEqual({ params: { limit: 100 } });
+});
+
+test('a list keeps at most a thousand positions', async () => {
+  const how: Behaviour = { total: 3000, cap: 100, signal: 'total', sized: true };
+  const { source } = thirdParty(pagingOf('cursor', how, 100), how);
+  for (let offset = 0; offset < 1300; offset++) {
+    await readPage(source, newPositions('long'), { limit: 1, offset });
+  }
+  expect((await positionsOf('long')).length).toBeLessThan(1070);
 });
 
 test('a far offset is reached in several requests, each of at most that many calls', async () => {

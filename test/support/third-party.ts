@@ -199,7 +199,7 @@ actions:
     response: {data: data}
 `;
 
-const OPEN = `${HEAD('open').replace(/example: .*/, 'required: false')}
+export const OPEN = `${HEAD('open').replace(/example: .*/, 'required: false')}
 authentication:
   - type: none
 actions:
