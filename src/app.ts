@@ -42,12 +42,12 @@ export async function listen(context: OpenContext): Promise<App> {
     server.once('error', reject);
     server.listen(config.port, config.host, resolve);
   });
-  const { port } = addressOf(server);
+  const { address, port } = addressOf(server);
   if (config.publicUrl === undefined) {
-    const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-    context.publicUrl = `http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`;
+    const host = urlHost(config.host);
+    context.publicUrl = `http://${host === '0.0.0.0' || host === '[::]' ? '127.0.0.1' : host}:${port}`;
   }
-  if (config.sandbox) context.outbound.allowSandbox(`http://127.0.0.1:${port}`);
+  if (config.sandbox) context.outbound.allowSandbox(async () => `http://${urlHost(address)}:${port}`);
 
   return {
     server,
@@ -65,6 +65,10 @@ function addressOf(server: Server): AddressInfo {
   if (address === null || typeof address === 'string')
     throw new Error('The server does not listen on a port.');
   return address;
+}
+
+function urlHost(host: string): string {
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
 }
 
 async function drain(server: Server): Promise<void> {

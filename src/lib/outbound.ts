@@ -19,7 +19,7 @@ export interface OutboundRequest {
   maxBytes?: number;
   /** At most three are followed when true; each hop is guarded anew. */
   followRedirects?: boolean;
-  /** For the built-in sandbox connector alone: may reach our own /sandbox/. */
+  /** For the built-in sandbox connector alone: SANDBOX_HOST is our own /sandbox/. */
   allowSandbox?: boolean;
 }
 
@@ -57,11 +57,16 @@ export interface Outbound {
   request(request: OutboundRequest): Promise<OutboundAnswer>;
   /** As request(), with the body still to come. */
   stream(request: OutboundRequest): Promise<OutboundStream>;
-  /** Says at which origin our own sandbox listens. */
-  allowSandbox(origin: string): void;
+  /** Says at which origin our own sandbox listens; asked when it is called, so that it may begin to listen then. */
+  allowSandbox(origin: () => Promise<string>): void;
   close(): Promise<void>;
 }
 
+/**
+ * The name under which the sandbox's connector file knows it: at which port we listen shows only at run time. Nothing
+ * else answers to it (RFC 6761 section 6.4).
+ */
+const SANDBOX_HOST = 'sandbox.invalid';
 const DEFAULT_TIMEOUT_MS = 60_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 const HEADERS_TIMEOUT_MS = 30_000;
@@ -74,7 +79,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const guard = createAddressGuard(options.allowedNetworks, options.allowPrivateNetwork);
   const ca = options.caFile ? [...rootCertificates, readFileSync(options.caFile, 'utf8')] : undefined;
   const agents = new Map<'guarded' | 'sandbox', Dispatcher>();
-  let sandboxOrigin: string | undefined;
+  let sandboxOrigin: (() => Promise<string>) | undefined;
 
   const agentOf = (kind: 'guarded' | 'sandbox'): Dispatcher => {
     const known = agents.get(kind);
@@ -126,8 +131,10 @@ export function createOutbound(options: OutboundOptions): Outbound {
     let url = request.url;
     let { method, body, headers = {} } = request;
     for (let hop = 0; ; hop++) {
-      const target = checkedUrl(url);
-      const own = request.allowSandbox && target.origin === sandboxOrigin && target.pathname.startsWith('/sandbox/');
+      let target = checkedUrl(url);
+      const own =
+        request.allowSandbox && target.hostname === SANDBOX_HOST && target.pathname.startsWith('/sandbox/') && sandboxOrigin;
+      if (own) target = new URL(target.pathname + target.search, await own());
       if (!own && !guard.allowsHost(target.hostname, portOf(target))) throw new BlockedAddress();
       if (!own && target.protocol === 'http:' && !guard.allowsPlain(target.hostname, portOf(target))) {
         throw new GatehouseError('upstream_failed', `${target.host} was not called: only https addresses are.`, {

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import type { Response } from 'express';
+import { SECOND, type Clock } from '../lib/clock.ts';
+import { seedAccount, type Customer, type Order, type Product, type Seeded } from './seed.ts';
+
+export interface Message {
+  id: string;
+  to: string;
+  subject: string | null;
+  text: string;
+  created_at: string;
+}
+
+export interface Contact {
+  id: string;
+  email: string;
+  name: string | null;
+  tags: string[];
+  created_at: string;
+  updated_at: string;
+}
+
+export interface Ticket {
+  id: string;
+  title: string;
+  body: string;
+  priority: 'low' | 'normal' | 'high';
+  status: 'open';
+  customer_id: string | null;
+  created_at: string;
+}
+
+/** What a key sees: the data that it was seeded with, and what was written with it since this process began. */
+export interface Account {
+  readonly customers: Customer[];
+  readonly orders: Order[];
+  readonly products: readonly Product[];
+  readonly messages: Message[];
+  readonly contacts: Contact[];
+  readonly tickets: Ticket[];
+  /** Answers of writes by Idempotency-Key. */
+  readonly answers: Map<string, { request: string; status: number; body: unknown }>;
+  /** The next id of a kind of record: `cus_1121`. */
+  nextId(prefix: string): string;
+  /** Counts a record that was added. @returns false when the account is full. */
+  hasRoom(): boolean;
+  /** Counts a request: the milliseconds to wait when there were too many, else 0. */
+  admit(): number;
+}
+
+/** The account of the key that came with the request of this answer. */
+export type AccountOf = (res: Response) => Account;
+
+/** Accounts by key. The one that was used longest ago goes when there are too many; its writes go with it. */
+export interface Accounts {
+  of(apiKey: string): Account;
+}
+
+const MAX_ACCOUNTS = 100;
+/** Records that one key may add, all kinds together. */
+export const MAX_WRITTEN = 500;
+/** Requests that one key may make in a second. */
+export const REQUESTS_PER_SECOND = 50;
+const FIRST_IDS: Record<string, number> = { cus: 1121, ord: 5241 };
+
+export function createAccounts(clock: Clock): Accounts {
+  const accounts = new Map<string, Account>();
+  return {
+    of(apiKey) {
+      // By digest: a key may be long, and need not lie around.
+      const id = createHash('sha256').update(apiKey).digest('base64');
+      const account = accounts.get(id) ?? openAccount(clock, seedAccount(apiKey));
+      accounts.delete(id);
+      accounts.set(id, account);
+      if (accounts.size > MAX_ACCOUNTS) accounts.delete(accounts.keys().next().value ?? '');
+      return account;
+    },
+  };
+}
+
+function openAccount(clock: Clock, { customers, orders, products }: Seeded): Account {
+  const counters = new Map<string, number>();
+  let written = 0;
+  let windowStart = 0;
+  let inWindow = 0;
+  return {
+    customers,
+    orders,
+    products,
+    messages: [],
+    contacts: [],
+    tickets: [],
+    answers: new Map(),
+    nextId(prefix) {
+      const next = counters.get(prefix) ?? FIRST_IDS[prefix] ?? 1;
+      counters.set(prefix, next + 1);
+      return `${prefix}_${next}`;
+    },
+    hasRoom() {
+      if (written >= MAX_WRITTEN) return false;
+      written++;
+      return true;
+    },
+    admit() {
+      const now = clock.now();
+      if (now - windowStart >= SECOND) {
+        windowStart = now;
+        inWindow = 0;
+      }
+      inWindow++;
+      return inWindow > REQUESTS_PER_SECOND ? windowStart + SECOND - now : 0;
+    },
+  };
+}

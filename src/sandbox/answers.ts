@@ -1,0 +1,57 @@
+import type { Request, Response } from 'express';
+import type { z } from 'zod';
+
+/** Why a request of the sandbox's API is refused. Its errors look unlike Gatehouse's own: it is a third party. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly status: number;
+  readonly kind: string;
+  readonly fields: Record<string, string> | undefined;
+
+  constructor(status: number, kind: string, message: string, fields?: Record<string, string>) {
+    super(message);
+    this.status = status;
+    this.kind = kind;
+    this.fields = fields;
+  }
+}
+
+/** `{fault: {kind, text, fields?}}` */
+export function sendRefusal(res: Response, { status, kind, message, fields }: Refusal): void {
+  res.status(status).json({ fault: { kind, text: message, ...(fields ? { fields } : {}) } });
+}
+
+export function notFound(what: string, id: string): Refusal {
+  return new Refusal(404, 'missing', `No ${what} has the id "${id.slice(0, 64)}".`);
+}
+
+/** The query of a request by its schema. @throws Refusal 422 with the fields that are wrong. */
+export function queryOf<T>(schema: z.ZodType<T>, req: Request): T {
+  const url = new URL(req.originalUrl, 'http://sandbox');
+  return parse(schema, Object.fromEntries(url.searchParams));
+}
+
+/** The JSON body of a request by its schema. @throws Refusal 422 with the fields that are wrong. */
+export function bodyOf<T>(schema: z.ZodType<T>, req: Request): T {
+  const body: unknown = req.body;
+  if (body === undefined)
+    throw new Refusal(415, 'no_json', 'Send a JSON body with Content-Type: application/json.');
+  return parse(schema, body);
+}
+
+function parse<T>(schema: z.ZodType<T>, value: unknown): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const fields = parsed.error.issues.flatMap((issue) => {
+    const path = issue.path.join('.');
+    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => [key, 'is unknown'] as const);
+    return [[path || 'body', issue.message] as const];
+  });
+  const named = fields.map(([name, rule]) => `${name}: ${rule}`).join('; ');
+  throw new Refusal(
+    422,
+    'invalid',
+    `Some fields are wrong. ${named}`.slice(0, 1000),
+    Object.fromEntries(fields),
+  );
+}

@@ -1,0 +1,88 @@
+import { Router } from 'express';
+import { z } from 'zod';
+import { notFound, queryOf, Refusal } from './answers.ts';
+import type { AccountOf } from './accounts.ts';
+
+/** Reading: each kind of list in another style of paging, as third parties have them. */
+export function listRoutes(accountOf: AccountOf): Router {
+  const router = Router();
+
+  router.get('/customers', (req, res) => {
+    const { skip, take, segment, email } = queryOf(customersQuery, req);
+    const found = accountOf(res).customers.filter(
+      (one) => (!segment || one.segment === segment) && (!email || one.email === email.toLowerCase()),
+    );
+    res.json({ total: found.length, skip, take, customers: found.slice(skip, skip + take) });
+  });
+
+  router.get('/orders', (req, res) => {
+    const { after, size, status, customer } = queryOf(ordersQuery, req);
+    const found = accountOf(res).orders.filter(
+      (one) => (!status || one.status === status) && (!customer || one.customer_id === customer),
+    );
+    const last = after === undefined ? 0 : numberOfCursor(after);
+    const rest = found.filter(({ number }) => number > last);
+    const orders = rest.slice(0, size);
+    const end = orders.at(-1);
+    res.json({ orders, next: end && rest.length > size ? cursorOf(end.number) : null });
+  });
+
+  router.get('/products', (req, res) => {
+    const { page, per_page: perPage, category } = queryOf(productsQuery, req);
+    const found = accountOf(res).products.filter((one) => !category || one.category === category);
+    const start = (page - 1) * perPage;
+    res.set('X-Total', String(found.length)).set('X-Total-Pages', String(Math.ceil(found.length / perPage)));
+    res.json(found.slice(start, start + perPage));
+  });
+
+  router.get('/messages', (req, res) => {
+    const { skip, take } = queryOf(window, req);
+    const { messages } = accountOf(res);
+    res.json({ total: messages.length, skip, take, messages: messages.slice(skip, skip + take) });
+  });
+
+  for (const [path, what, kind] of [
+    ['/customers/:id', 'customer', 'customers'],
+    ['/orders/:id', 'order', 'orders'],
+    ['/products/:id', 'product', 'products'],
+  ] as const) {
+    router.get(path, (req, res) => {
+      const record = accountOf(res)[kind].find(({ id }) => id === req.params['id']);
+      if (!record) throw notFound(what, String(req.params['id']));
+      res.json({ [what]: record });
+    });
+  }
+  return router;
+}
+
+const whole = (least: number, most: number, fallback: number) =>
+  z.coerce.number('must be a number').int().min(least).max(most).default(fallback);
+const window = z.strictObject({ skip: whole(0, 1_000_000, 0), take: whole(1, 100, 25) });
+const customersQuery = window.extend({
+  segment: z.enum(['new', 'regular', 'vip']).optional(),
+  email: z.string().max(200).optional(),
+});
+const ordersQuery = z.strictObject({
+  after: z.string().max(200).optional(),
+  size: whole(1, 50, 20),
+  status: z.enum(['open', 'paid', 'shipped', 'cancelled']).optional(),
+  customer: z.string().max(64).optional(),
+});
+const productsQuery = z.strictObject({
+  page: whole(1, 1_000_000, 1),
+  per_page: whole(1, 30, 15),
+  category: z.string().max(64).optional(),
+});
+
+/** Opaque to the caller: the number of the order that it points behind. */
+function cursorOf(orderNumber: number): string {
+  return Buffer.from(`after:${orderNumber}`).toString('base64url');
+}
+
+function numberOfCursor(cursor: string): number {
+  const number = /^after:(\d{1,9})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1];
+  if (number === undefined) {
+    throw new Refusal(422, 'invalid', 'This cursor is not one of ours.', { after: 'is no cursor' });
+  }
+  return Number(number);
+}

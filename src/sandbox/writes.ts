@@ -1,0 +1,196 @@
+import { Router, type Request } from 'express';
+import { z } from 'zod';
+import { isoTime, type Clock } from '../lib/clock.ts';
+import { bodyOf, notFound, Refusal } from './answers.ts';
+import type { Account, AccountOf } from './accounts.ts';
+import { CURRENCIES, priceIn, totalOf, type Order } from './seed.ts';
+
+interface Written {
+  status: number;
+  body: unknown;
+}
+type Write = (account: Account, req: Request, now: string) => Written;
+
+const MAX_ANSWERS = 200;
+
+/** Writing. A repeated Idempotency-Key gives the first answer again. */
+export function writeRoutes(accountOf: AccountOf, clock: Clock): Router {
+  const router = Router();
+  const writes: Record<string, Write> = {
+    '/customers': createCustomer,
+    '/orders': createOrder,
+    '/messages': sendMessage,
+    '/contacts': upsertContact,
+    '/tickets': createTicket,
+  };
+  for (const [path, write] of Object.entries(writes)) {
+    router.post(path, (req, res) => {
+      const account = accountOf(res);
+      const key = req.get('idempotency-key');
+      const request = JSON.stringify([path, req.body ?? null]);
+      const earlier = key === undefined ? undefined : account.answers.get(key);
+      if (earlier && earlier.request !== request) {
+        throw new Refusal(409, 'key_reused', 'This Idempotency-Key was used for another request.');
+      }
+      const answer = earlier ?? write(account, req, isoTime(clock.now()));
+      if (earlier) res.set('Idempotency-Replayed', 'true');
+      if (key !== undefined && !earlier && key.length <= 200) {
+        account.answers.set(key, { request, ...answer });
+        if (account.answers.size > MAX_ANSWERS)
+          account.answers.delete(account.answers.keys().next().value ?? '');
+      }
+      res.status(answer.status).json(answer.body);
+    });
+  }
+
+  router.delete('/customers/:id', (req, res) => {
+    const { customers } = accountOf(res);
+    const index = customers.findIndex(({ id }) => id === req.params.id);
+    if (index === -1) throw notFound('customer', req.params.id);
+    customers.splice(index, 1);
+    res.status(204).end();
+  });
+  return router;
+}
+
+const line = (most: number) => z.string().trim().min(1).max(most);
+const email = z.email('must be an e-mail address').max(200).toLowerCase();
+
+const newCustomer = z.strictObject({
+  name: line(200),
+  email,
+  phone: line(40).nullish(),
+  company: line(200).nullish(),
+  country: z
+    .string()
+    .regex(/^[A-Z]{2}$/, 'must be two capital letters, such as DE')
+    .default('US'),
+});
+
+const createCustomer: Write = (account, req, now) => {
+  const { phone = null, company = null, ...wish } = bodyOf(newCustomer, req);
+  if (account.customers.some((one) => one.email === wish.email)) {
+    throw new Refusal(409, 'taken', 'A customer has this e-mail address.', { email: 'is taken' });
+  }
+  assertRoom(account);
+  const customer = {
+    id: account.nextId('cus'),
+    ...wish,
+    phone,
+    company,
+    segment: 'new' as const,
+    ...times(now),
+  };
+  account.customers.push(customer);
+  return { status: 201, body: { customer } };
+};
+
+const newOrder = z.strictObject({
+  customer_id: line(64),
+  currency: z.enum(CURRENCIES).default('EUR'),
+  lines: z
+    .array(z.strictObject({ product_id: line(64), quantity: z.int().min(1).max(1000) }))
+    .min(1)
+    .max(50),
+  note: line(500).nullish(),
+});
+
+const createOrder: Write = (account, req, now) => {
+  const { customer_id, currency, note = null, lines: wishes } = bodyOf(newOrder, req);
+  const customer = account.customers.find(({ id }) => id === customer_id);
+  if (!customer)
+    throw new Refusal(422, 'invalid', 'There is no such customer.', { customer_id: 'is unknown' });
+  const lines = wishes.map(({ product_id, quantity }, index) => {
+    const product = account.products.find(({ id }) => id === product_id);
+    if (!product) {
+      throw new Refusal(422, 'invalid', 'There is no such product.', {
+        [`lines.${index}.product_id`]: 'is unknown',
+      });
+    }
+    return { product_id, title: product.title, quantity, unit_price: priceIn(product, currency) };
+  });
+  assertRoom(account);
+  const id = account.nextId('ord');
+  const order: Order = {
+    id,
+    number: Number(id.slice('ord_'.length)),
+    customer_id,
+    status: 'open',
+    currency,
+    total: totalOf(lines),
+    lines,
+    note,
+    ...times(now),
+  };
+  account.orders.push(order);
+  return { status: 201, body: { order } };
+};
+
+const newMessage = z.strictObject({ to: email, subject: line(200).nullish(), text: line(2000) });
+
+const sendMessage: Write = (account, req, now) => {
+  const { to, subject = null, text } = bodyOf(newMessage, req);
+  assertRoom(account);
+  const message = { id: account.nextId('msg'), to, subject, text, created_at: now };
+  account.messages.unshift(message);
+  return { status: 201, body: { message } };
+};
+
+const contactWish = z.strictObject({
+  email,
+  name: line(200).optional(),
+  tags: z.array(line(40)).max(20).optional(),
+});
+
+/** By e-mail address: what is named replaces what was there. */
+const upsertContact: Write = (account, req, now) => {
+  const wish = bodyOf(contactWish, req);
+  const index = account.contacts.findIndex((one) => one.email === wish.email);
+  const known = account.contacts[index];
+  if (known) {
+    const contact = { ...known, ...wish, updated_at: now };
+    account.contacts[index] = contact;
+    return { status: 200, body: { contact, created: false } };
+  }
+  assertRoom(account);
+  const contact = { id: account.nextId('con'), name: null, tags: [], ...wish, ...times(now) };
+  account.contacts.push(contact);
+  return { status: 201, body: { contact, created: true } };
+};
+
+const newTicket = z.strictObject({
+  title: line(200),
+  body: line(2000),
+  priority: z.enum(['low', 'normal', 'high']).default('normal'),
+  customer_id: line(64).nullish(),
+});
+
+const createTicket: Write = (account, req, now) => {
+  const { customer_id = null, ...wish } = bodyOf(newTicket, req);
+  if (customer_id !== null && !account.customers.some(({ id }) => id === customer_id)) {
+    throw new Refusal(422, 'invalid', 'There is no such customer.', { customer_id: 'is unknown' });
+  }
+  assertRoom(account);
+  const ticket = {
+    id: account.nextId('tic'),
+    ...wish,
+    customer_id,
+    status: 'open' as const,
+    created_at: now,
+  };
+  account.tickets.push(ticket);
+  return { status: 201, body: { ticket } };
+};
+
+function times(now: string): { created_at: string; updated_at: string } {
+  return { created_at: now, updated_at: now };
+}
+
+function assertRoom(account: Account): void {
+  if (account.hasRoom()) return;
+  throw new Refusal(
+    507,
+    'full',
+    'This sandbox account is full. Use another key: any value that begins with sandbox_.',
+  );
+}
