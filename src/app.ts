@@ -30,7 +30,7 @@ export async function listen(context: OpenContext): Promise<App> {
   const express = mountRoutes(context, routes);
   if (config.sandbox) express.use('/sandbox', createSandbox(context));
   mountNotFound(context, express);
-  const mcp = createMcpHandler(context);
+  const mcp = await createMcpHandler(context);
 
   const server = createServer((req, res) => {
     if (req.url?.startsWith('/mcp/')) void mcp.handle(req, res);
@@ -54,8 +54,9 @@ export async function listen(context: OpenContext): Promise<App> {
     port,
     async close() {
       context.stopping = true;
-      mcp.close();
+      mcp.hush();
       await drain(server);
+      await mcp.close();
     },
   };
 }

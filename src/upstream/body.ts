@@ -50,7 +50,8 @@ function setMember(members: JsonObject, name: string, value: Json): void {
   let at = members;
   for (const part of parts) {
     const next = at[part];
-    at = at[part] = isJsonObject(next) ? next : {};
+    // A copy: what is nested into may be an object of the caller's.
+    at = at[part] = isJsonObject(next) ? { ...next } : {};
   }
   at[last] = value;
 }

@@ -144,7 +144,9 @@ function waitAfter(
   const kind = errorKind(call.connector.definition.errors, answer);
   const limited = kind === 'upstream_rate_limited';
   if (!limited && !RETRIED_STATUSES.has(answer.status)) return undefined;
-  const asked = retryAfterMs(call, answer, clock.now());
+  // The app's own header speaks of its limit: on a gateway's 503 it says nothing about when to come back.
+  const told = limited || answer.headers['retry-after'] !== undefined;
+  const asked = told ? retryAfterMs(call, answer, clock.now()) : undefined;
   if (limited && asked !== undefined) throttle.hold(call, clock.now() + asked);
   return asked ?? backoffMs(tries);
 }

@@ -100,7 +100,7 @@ export function retryAfterMs(
   now: number,
 ): number | undefined {
   const own = connector.definition.retryAfterHeader?.toLowerCase();
-  const text = (own && headers[own]) ?? headers['retry-after'];
+  const text = headers['retry-after'] ?? (own && headers[own]);
   if (text === undefined || text === '') return undefined;
   const number = Number(text);
   if (Number.isFinite(number)) {

@@ -1,0 +1,23 @@
+import type { IncomingMessage } from 'node:http';
+import ipaddr from 'ipaddr.js';
+
+/**
+ * The address of the client: the connected peer, or what the trusted proxies in front of us forwarded. Of
+ * X-Forwarded-For the last entry that no trusted proxy wrote counts: those before it are the client's own claim.
+ */
+export function clientAddress(req: IncomingMessage, trustedProxies: readonly string[]): string {
+  const peer = req.socket.remoteAddress ?? '';
+  if (trustedProxies.length === 0 || !isIn(peer, trustedProxies)) return peer;
+  const forwarded = String(req.headers['x-forwarded-for'] ?? '').split(',').map((part) => part.trim());
+  return forwarded.reverse().find((part) => ipaddr.isValid(part) && !isIn(part, trustedProxies)) ?? peer;
+}
+
+function isIn(address: string, cidrs: readonly string[]): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.process(address);
+  return cidrs.some((cidr) => {
+    const [net, bits] = ipaddr.parseCIDR(cidr);
+    if (parsed instanceof ipaddr.IPv4 && net instanceof ipaddr.IPv4) return parsed.match(net, bits);
+    return parsed instanceof ipaddr.IPv6 && net instanceof ipaddr.IPv6 && parsed.match(net, bits);
+  });
+}

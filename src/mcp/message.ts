@@ -1,0 +1,38 @@
+import { GatehouseError } from '../lib/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
+
+/** A JSON-RPC request with an id, as it came. */
+export interface RpcRequest {
+  jsonrpc: '2.0';
+  id: string | number;
+  method: string;
+  params?: JsonObject;
+  [key: string]: unknown;
+}
+
+export type Message =
+  | { kind: 'request'; method: string; request: RpcRequest }
+  | { kind: 'notification'; method: string; params: JsonObject }
+  | { kind: 'response' };
+
+/** One JSON-RPC message. @throws GatehouseError `invalid_request` (-32600) naming what is wrong. */
+export function readMessage(value: Json): Message {
+  if (!isJsonObject(value)) throw invalid('The body must be one JSON-RPC request: an object.');
+  if (value['jsonrpc'] !== '2.0') throw invalid('jsonrpc must be exactly "2.0".');
+  const { method, id, params } = value;
+  if (method === undefined && ('result' in value || 'error' in value)) return { kind: 'response' };
+  if (typeof method !== 'string' || method === '') throw invalid('method must be a string.');
+  if (params !== undefined && !isJsonObject(params)) throw invalid('params must be an object.');
+  if (id === undefined) {
+    if (method.startsWith('notifications/')) return { kind: 'notification', method, params: params ?? {} };
+    throw invalid(`${method} needs an id: a string or an integer.`);
+  }
+  if (typeof id !== 'string' && !Number.isSafeInteger(id)) throw invalid('id must be a string or an integer.');
+  const request: RpcRequest = { jsonrpc: '2.0', id: typeof id === 'string' ? id : Number(id), method };
+  if (params !== undefined) request.params = params;
+  return { kind: 'request', method, request };
+}
+
+function invalid(message: string): GatehouseError {
+  return new GatehouseError('invalid_request', message);
+}

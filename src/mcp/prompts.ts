@@ -1,0 +1,103 @@
+import { fillTemplate } from '../connectors/templates.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { pageAt } from './cursor.ts';
+import { restricted } from './tools.ts';
+import type { ToolScope } from './tool.ts';
+
+const PER_PAGE = 100;
+const MAX_COMPLETIONS = 100;
+
+interface Prompt {
+  name: string;
+  title: string;
+  description: string;
+  arguments: { name: string; description: string; required: boolean }[];
+  text(values: Record<string, string>): string;
+}
+
+const CONNECTOR_ARGUMENT = { name: 'connectorId', description: 'The app, as list_connectors_svc names it.', required: true };
+
+/** Prompts of Gatehouse itself, then those that visible connectors bring as `<connectorId>_<prompt>`. */
+function promptsOf({ visible }: ToolScope): Prompt[] {
+  const own: Prompt[] = [
+    {
+      name: 'connect_app',
+      title: 'Connect an app',
+      description: 'Find out whether an app is connected, and what its user has to do if it is not.',
+      arguments: [CONNECTOR_ARGUMENT],
+      text: ({ connectorId = '' }) =>
+        `Check with list_credentials_svc whether I have a working account for "${connectorId}". If not, read it with ` +
+        'get_connector_svc and tell me in plain words which kind of key or login it takes and where I find it.',
+    },
+    {
+      name: 'use_connector',
+      title: 'Do something in an app',
+      description: 'Reach a goal with the actions of one app.',
+      arguments: [CONNECTOR_ARGUMENT, { name: 'goal', description: 'What should be done.', required: true }],
+      text: ({ connectorId = '', goal = '' }) =>
+        `Use the connector "${connectorId}" to do this: ${goal}\nFind the right actions with search_actions_svc, read their ` +
+        'parameters with get_action_svc, and run them with execute_action_svc. Ask me before anything that changes or deletes.',
+    },
+  ];
+  const brought = visible.connectors.flatMap(({ connector }) =>
+    Object.entries(connector.definition.prompts).map(([name, prompt]): Prompt => ({
+      name: `${connector.connectorId}_${name}`,
+      title: prompt.title ?? name.replaceAll('_', ' '),
+      description: prompt.description,
+      arguments: Object.entries(prompt.arguments).map(([argument, { description, required }]) => ({ name: argument, description, required })),
+      text: (values) => fillTemplate(prompt.text, (argument) => values[argument] ?? ''),
+    })),
+  );
+  return [...own, ...brought];
+}
+
+export function listPrompts(scope: ToolScope, cursor: string | undefined) {
+  const all = promptsOf(scope).map(({ text: _, ...shown }) => shown);
+  const { page, nextCursor } = pageAt(all, cursor, PER_PAGE);
+  return { prompts: [...page], ...(nextCursor === undefined ? {} : { nextCursor }) };
+}
+
+/** @throws GatehouseError `invalid_request` for an unknown prompt or a missing argument, `restricted`. */
+export function getPrompt(scope: ToolScope, name: string, values: Record<string, string>) {
+  const prompt = promptsOf(scope).find((one) => one.name === name);
+  if (!prompt) {
+    const rule = ruleAgainst(scope, name);
+    if (rule) throw restricted(`the prompt ${name}`, rule);
+    throw new GatehouseError('invalid_request', `There is no prompt "${name.slice(0, 100)}". See prompts/list.`);
+  }
+  const missing = prompt.arguments.find((argument) => argument.required && !values[argument.name]);
+  if (missing) throw new GatehouseError('invalid_request', `The prompt ${name} needs the argument ${missing.name}.`);
+  const { connectorId } = values;
+  if (connectorId !== undefined && prompt.arguments.includes(CONNECTOR_ARGUMENT)) {
+    const rule = scope.grant.live.decision.connector(connectorId);
+    if (rule) throw restricted(connectorId, rule);
+  }
+  return {
+    description: prompt.description,
+    messages: [{ role: 'user' as const, content: { type: 'text' as const, text: prompt.text(values) } }],
+  };
+}
+
+/** The restriction that hides the prompt of a connector, or undefined when no connector brings it. */
+function ruleAgainst({ context, grant }: ToolScope, name: string): string | undefined {
+  const owner = context.catalog
+    .connectors(grant.environment)
+    .find(({ connectorId, definition }) => Object.keys(definition.prompts).some((prompt) => `${connectorId}_${prompt}` === name));
+  return owner && (grant.live.decision.connector(owner.connectorId) ?? 'actions');
+}
+
+/** Values that an argument may take, for prompts and resource templates. */
+export function complete(scope: ToolScope, argument: { name: string; value: string }, chosen: Record<string, string>) {
+  const all =
+    argument.name === 'connectorId'
+      ? scope.visible.connectors.map(({ connector }) => connector.connectorId)
+      : argument.name === 'actionId'
+        ? scope.visible.connectors
+            .filter(({ connector }) => chosen['connectorId'] === undefined || connector.connectorId === chosen['connectorId'])
+            .flatMap(({ actions }) => actions.map(({ actionId }) => actionId))
+        : [];
+  const values = [...new Set(all)].filter((value) => value.startsWith(argument.value));
+  return {
+    completion: { values: values.slice(0, MAX_COMPLETIONS), total: values.length, hasMore: values.length > MAX_COMPLETIONS },
+  };
+}

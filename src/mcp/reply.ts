@@ -1,0 +1,71 @@
+import type { ServerResponse } from 'node:http';
+import type { GatehouseError } from '../lib/errors.ts';
+
+/** On every answer of an MCP endpoint: its address may hold a token. */
+const ALWAYS = {
+  'Cache-Control': 'no-store',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+};
+
+/** How an answer may be framed, by the Accept header: none and wildcards take both (service.md section 4.2). */
+export interface Framing {
+  json: boolean;
+  events: boolean;
+}
+
+export function framingOf(accept: string | undefined): Framing {
+  if (accept === undefined || accept.trim() === '') return { json: true, events: true };
+  const types = accept.toLowerCase().split(',').map((part) => part.split(';')[0]?.trim() ?? '');
+  const any = types.includes('*/*');
+  return {
+    json: any || types.includes('application/json') || types.includes('application/*'),
+    events: any || types.includes('text/event-stream') || types.includes('text/*'),
+  };
+}
+
+/** One write, with its length: headers and body leave together. */
+export function sendJson(res: ServerResponse, status: number, text: string, headers: Record<string, string> = {}): void {
+  if (res.headersSent || res.destroyed) return;
+  res.writeHead(status, {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(text),
+    ...ALWAYS,
+    ...headers,
+  });
+  res.end(text);
+}
+
+export function sendEmpty(res: ServerResponse, status: number, headers: Record<string, string> = {}): void {
+  res.writeHead(status, { ...ALWAYS, ...headers, ...(status === 204 ? {} : { 'Content-Length': '0' }) });
+  res.end();
+}
+
+export function beginEvents(res: ServerResponse, headers: Record<string, string> = {}): void {
+  res.writeHead(200, {
+    'Content-Type': 'text/event-stream',
+    ...ALWAYS,
+    'X-Accel-Buffering': 'no',
+    ...headers,
+  });
+  res.flushHeaders();
+}
+
+export function eventText(message: string): string {
+  return `event: message\ndata: ${message}\n\n`;
+}
+
+/** A refusal of the endpoint itself: a JSON-RPC error with the HTTP status of its code (contract.md section 3). */
+export function sendRefusal(
+  res: ServerResponse,
+  error: GatehouseError,
+  { requestId, id, headers = {} }: { requestId: string; id?: string | number | undefined; headers?: Record<string, string> },
+): void {
+  // An unknown user is 404 on REST and a bad request here; -32700 is for what is no JSON at all.
+  const code = error.details?.['parse'] === true ? -32700 : error.rpcCode;
+  const { parse: _, reason, ...details } = error.details ?? {};
+  const named = reason === 'user_not_found' ? reason : error.code;
+  const data = { code: named, requestId, ...(reason !== undefined && named !== reason ? { reason } : {}), ...details };
+  const text = JSON.stringify({ jsonrpc: '2.0', id: id ?? null, error: { code, message: error.message, data } });
+  sendJson(res, error.status, text, { ...headers, ...error.headers });
+}

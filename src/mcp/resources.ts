@@ -1,0 +1,102 @@
+import { authenticationMetadata } from '../credentials/metadata.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { pageAt } from './cursor.ts';
+import { readResult } from './results.ts';
+import { restricted } from './tools.ts';
+import type { ToolScope } from './tool.ts';
+import type { VisibleConnector } from './visible.ts';
+
+const PER_PAGE = 100;
+const JSON_TYPE = 'application/json';
+
+/** A page of resources/list: the catalogue as this server shows it. */
+export function listResources({ visible, context }: ToolScope, cursor: string | undefined) {
+  const all = [
+    { uri: 'svc://connectors', name: 'connectors', title: 'Connectors', description: 'The apps of this server.', mimeType: JSON_TYPE },
+    ...visible.connectors.map(({ connector }) => ({
+      uri: `svc://connectors/${connector.connectorId}`,
+      name: connector.connectorId,
+      title: connector.name,
+      description: connector.description,
+      mimeType: JSON_TYPE,
+      icons: [{ src: `${context.publicUrl}/connectors/${connector.connectorId}/icon.svg`, mimeType: 'image/svg+xml', sizes: ['any'] }],
+    })),
+  ];
+  const { page, nextCursor } = pageAt(all, cursor, PER_PAGE);
+  return { resources: [...page], ...(nextCursor === undefined ? {} : { nextCursor }) };
+}
+
+export const RESOURCE_TEMPLATES = [
+  { uriTemplate: 'svc://connectors/{connectorId}', name: 'connector', title: 'A connector', description: 'An app and its actions.', mimeType: JSON_TYPE },
+  {
+    uriTemplate: 'svc://connectors/{connectorId}/actions/{actionId}',
+    name: 'action',
+    title: 'An action',
+    description: 'Parameters and answers of an action, as JSON Schema.',
+    mimeType: JSON_TYPE,
+  },
+  {
+    uriTemplate: 'svc://results/{resultId}{?page}',
+    name: 'result',
+    title: 'A large result',
+    description: 'A page of a result that was too large to inline, from page 1 on.',
+    mimeType: JSON_TYPE,
+  },
+];
+
+/** The text of a resource. @throws GatehouseError `not_found` (-32002), `restricted`. */
+export async function readResource(scope: ToolScope, uri: string) {
+  const text = await textOf(scope, uri);
+  if (text === undefined) throw resourceNotFound(uri);
+  return { contents: [{ uri, mimeType: JSON_TYPE, text }] };
+}
+
+/** Whether a resource may be subscribed to: it exists and is visible. @throws as readResource */
+export async function assertReadable(scope: ToolScope, uri: string): Promise<void> {
+  await readResource(scope, uri);
+}
+
+export function resourceNotFound(uri: string): GatehouseError {
+  return new GatehouseError('not_found', `There is no resource ${uri.slice(0, 200)}.`, { details: { uri: uri.slice(0, 200) } });
+}
+
+async function textOf(scope: ToolScope, uri: string): Promise<string | undefined> {
+  if (uri === 'svc://connectors') {
+    return JSON.stringify({ connectors: scope.visible.connectors.map(summaryOf) });
+  }
+  const result = /^svc:\/\/results\/(res_[0-9A-Za-z]{22})(?:\?page=(\d{1,6}))?$/.exec(uri);
+  if (result?.[1]) return readResult(scope.context, scope.grant, result[1], Number(result[2] ?? 1));
+
+  const path = /^svc:\/\/connectors\/([a-z0-9-]{1,32})(?:\/actions\/([a-z0-9_]{1,64}))?$/.exec(uri);
+  if (!path?.[1]) return undefined;
+  const [, connectorId, actionId] = path;
+  const { grant, context, visible } = scope;
+  const { decision } = grant.live;
+  if (actionId !== undefined) {
+    const action = context.catalog.action(grant.environment, connectorId, actionId);
+    if (!action) return undefined;
+    const rule = decision.action(connectorId, actionId);
+    if (rule) throw restricted(uri, rule);
+    const { name, description, effect, list, inputSchema, outputSchema } = action;
+    return JSON.stringify({ connectorId, actionId, name, description, effect, list, inputSchema, outputSchema });
+  }
+  const found = visible.connectors.find(({ connector }) => connector.connectorId === connectorId);
+  if (found) return JSON.stringify(detailOf(found));
+  const rule = context.catalog.connector(grant.environment, connectorId) && decision.connector(connectorId);
+  if (rule) throw restricted(uri, rule);
+  return undefined;
+}
+
+function summaryOf({ connector, actions }: VisibleConnector) {
+  const { connectorId, name, description, categories } = connector;
+  return { connectorId, name, description, categories, actionCount: actions.length };
+}
+
+function detailOf(one: VisibleConnector) {
+  return {
+    ...summaryOf(one),
+    website: one.connector.definition.website,
+    authentication: authenticationMetadata(one.connector).map(({ type }) => type),
+    actions: one.actions.map(({ actionId, name, description, effect, list }) => ({ actionId, name, description, effect, list })),
+  };
+}

@@ -1,0 +1,111 @@
+import type { Context } from '../context.ts';
+import { HOUR } from '../lib/clock.ts';
+import type { GatehouseError } from '../lib/errors.ts';
+import { newId } from '../lib/ids.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { Grant } from './grant.ts';
+
+/** The result of tools/call, as the SDK sends it. */
+export interface ToolResult {
+  content: ({ type: 'text'; text: string } | { type: 'resource_link'; uri: string; name: string; mimeType: string; size: number })[];
+  structuredContent?: { [key: string]: unknown };
+  isError?: true;
+  [key: string]: unknown;
+}
+
+/** What is inlined, in bytes; larger results are kept and read as a resource. */
+export const INLINE_BYTES = 64 * 1024;
+const PREVIEW_CHARS = 4096;
+const KEPT_MS = HOUR;
+
+/** A good answer. One that is too large is kept for an hour, and given as its beginning and a link. */
+export async function toResult(
+  context: Pick<Context, 'db' | 'clock'>,
+  grant: Grant,
+  structuredContent: JsonObject,
+): Promise<ToolResult> {
+  const text = JSON.stringify(structuredContent);
+  const size = Buffer.byteLength(text);
+  if (size <= INLINE_BYTES) return { content: [{ type: 'text', text }], structuredContent };
+
+  const resultId = newId('res');
+  const now = context.clock.now();
+  await context.db
+    .insertInto('results')
+    .values({
+      result_id: resultId,
+      environment: grant.environment,
+      user_id: grant.userId ?? null,
+      server_id: grant.live.server.serverId,
+      content: text,
+      expires_at: now + KEPT_MS,
+      created_at: now,
+    })
+    .execute();
+  const uri = `svc://results/${resultId}`;
+  const pages = Math.ceil(text.length / INLINE_BYTES);
+  const note =
+    `The result has ${size} bytes, too many to inline. Read it in ${pages} pages from ${uri}?page=1 on, within an hour; ` +
+    `or ask for less of it. It begins:\n${text.slice(0, PREVIEW_CHARS)}`;
+  return {
+    content: [
+      { type: 'text', text: note },
+      { type: 'resource_link', uri, name: 'The whole result', mimeType: 'application/json', size },
+    ],
+    structuredContent: { result: { resultId, uri, bytes: size, pages } },
+  };
+}
+
+/** A page of a kept result, for the user and server that it was made for; undefined for everybody else. */
+export async function readResult(
+  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  grant: Grant,
+  resultId: string,
+  page: number,
+): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('results')
+    .select(['content', 'user_id'])
+    .where('result_id', '=', resultId)
+    .where('environment', '=', grant.environment)
+    .where('server_id', '=', grant.live.server.serverId)
+    .where('expires_at', '>', clock.now())
+    .executeTakeFirst();
+  if (!row || row.user_id !== (grant.userId ?? null)) return undefined;
+  const text = row.content.slice((page - 1) * INLINE_BYTES, page * INLINE_BYTES);
+  return text === '' ? undefined : text;
+}
+
+/** Removes what nobody may read any more. */
+export async function sweepResults({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<void> {
+  await db.deleteFrom('results').where('expires_at', '<=', clock.now()).execute();
+}
+
+/** What a tool run met, as a result that says what to do next (contract.md section 3). */
+export function toErrorResult(error: GatehouseError, requestId: string): ToolResult {
+  const { code, message, details } = error;
+  const next = NEXT_STEPS[code];
+  const faults = details?.['inputSchema'] === undefined ? '' : `\nInput schema: ${JSON.stringify(details['inputSchema'])}`;
+  return {
+    content: [{ type: 'text', text: `${message}${next ? ` ${next}` : ''}${faults}` }],
+    structuredContent: { error: { code, message, requestId, ...(details ? { details } : {}) } },
+    isError: true,
+  };
+}
+
+const NEXT_STEPS: { [code: string]: string } = {
+  invalid_request: 'Repair what is named and call again.',
+  connector_not_found: 'list_connectors_svc names those that are here.',
+  action_not_found: 'search_actions_svc or get_connector_svc name those that are here.',
+  credential_required: 'Ask the user to connect an account of this app, then call again.',
+  credential_ambiguous: 'Ask the user which account is meant, then call again with its credentialId.',
+  credential_not_found: 'list_credentials_svc names those of this user.',
+  credential_invalid: 'Ask the user to renew this account, then call again.',
+  user_id_missing: 'Tell the operator that this server was called without a user.',
+  restricted: 'Do not try again; tell the user that the operator does not allow it.',
+  upstream_rejected: 'Change the parameters by what the app says before calling again.',
+  upstream_rate_limited: 'Wait as long as it says before calling again.',
+  upstream_timeout: 'It may have been done all the same: read before you repeat a write.',
+  upstream_failed: 'Try again in a moment; read before you repeat a write.',
+  upstream_too_large: 'Ask for less: fewer records or a narrower filter.',
+};

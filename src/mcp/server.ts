@@ -1,0 +1,267 @@
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import {
+  CallToolRequestSchema,
+  CompleteRequestSchema,
+  GetPromptRequestSchema,
+  isJSONRPCErrorResponse,
+  isJSONRPCResultResponse,
+  ListPromptsRequestSchema,
+  ListResourcesRequestSchema,
+  ListResourceTemplatesRequestSchema,
+  ListToolsRequestSchema,
+  ReadResourceRequestSchema,
+  type JSONRPCErrorResponse,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  type JSONRPCResultResponse,
+} from '@modelcontextprotocol/sdk/types.js';
+import type { Context } from '../context.ts';
+import { GatehouseError, publicError } from '../lib/errors.ts';
+import { isJsonObject } from '../lib/json.ts';
+import type { Progress } from '../upstream/call.ts';
+import { pageAt } from './cursor.ts';
+import type { Grant } from './grant.ts';
+import { complete, getPrompt, listPrompts } from './prompts.ts';
+import { listResources, readResource, RESOURCE_TEMPLATES } from './resources.ts';
+import { toErrorResult, toResult, type ToolResult } from './results.ts';
+import { createActionSearch } from './search.ts';
+import { BUILT_IN_BY_NAME, restricted, runAction } from './tools.ts';
+import type { ToolScope } from './tool.ts';
+import { createVisibility, type Visible } from './visible.ts';
+
+/** What we are, as `initialize` tells it. */
+export const SERVER_INFO = { name: 'gatehouse', title: 'Gatehouse', version: '0.1.0' };
+export const CAPABILITIES = {
+  tools: { listChanged: true },
+  resources: { subscribe: true, listChanged: true },
+  prompts: { listChanged: true },
+  completions: {},
+  logging: {},
+};
+
+/** More tools than this are listed in pages; most clients never ask for a second one. */
+const TOOLS_A_PAGE = 5000;
+
+/** One request of a client, with what it may do and where its notifications go. */
+export interface McpCall {
+  grant: Grant;
+  requestId: string;
+  signal: AbortSignal;
+  /** Progress for the client's token; undefined when it asked for none. */
+  onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+export type RpcResponse = JSONRPCResultResponse | JSONRPCErrorResponse;
+
+/** All MCP traffic of the process goes through one long-lived SDK server; who asks travels with each call. */
+export interface McpCore {
+  /** Answers a request. Rejects only when the call's signal aborts. */
+  answer(request: JSONRPCRequest, call: McpCall): Promise<RpcResponse>;
+  /** The result of tools/list as text, when the request wants the first page. */
+  toolList(grant: Grant): string | undefined;
+  visible(grant: Grant): Visible;
+  /** @throws GatehouseError when a resource is not there or not allowed. */
+  assertReadable(uri: string, call: McpCall): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** An error with the numeric code that JSON-RPC wants; the SDK copies `code`, `message` and `data`. */
+class RpcError extends Error {
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor(code: number, message: string, data: unknown, cause: unknown) {
+    super(message, { cause });
+    this.code = code;
+    this.data = data;
+  }
+}
+
+export async function createMcpCore(context: Context): Promise<McpCore> {
+  const visibility = createVisibility(context);
+  const searchActions = createActionSearch(context);
+  const calls = new Map<string | number, McpCall>();
+
+  const scopeOf = (call: McpCall): ToolScope => ({
+    context,
+    grant: call.grant,
+    visible: visibility.of(call.grant.live),
+    visibility,
+    searchActions,
+    requestId: call.requestId,
+    signal: call.signal,
+    onProgress: call.onProgress,
+  });
+
+  /** The scope of a running request; refusals become JSON-RPC errors with the contract's codes. */
+  const handled = async <T>(id: string | number, handle: (scope: ToolScope, call: McpCall) => T | Promise<T>): Promise<T> => {
+    const call = calls.get(id);
+    if (!call) throw new RpcError(-32603, 'The request is not known here.', undefined, undefined);
+    try {
+      return await handle(scopeOf(call), call);
+    } catch (thrown) {
+      throw toRpcError(context, thrown, call.requestId);
+    }
+  };
+
+  const server = new Server(SERVER_INFO, { capabilities: CAPABILITIES });
+  server.setRequestHandler(ListToolsRequestSchema, ({ params }, { requestId }) =>
+    handled(requestId, ({ visible }) => {
+      const { page, nextCursor } = pageAt(visible.tools, params?.cursor, TOOLS_A_PAGE);
+      return { tools: [...page], ...(nextCursor === undefined ? {} : { nextCursor }) };
+    }),
+  );
+  server.setRequestHandler(CallToolRequestSchema, ({ params }, { requestId }) =>
+    handled(requestId, (scope) => callTool(scope, params.name, params.arguments ?? {})),
+  );
+  server.setRequestHandler(ListResourcesRequestSchema, ({ params }, { requestId }) =>
+    handled(requestId, (scope) => listResources(scope, params?.cursor)),
+  );
+  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates: RESOURCE_TEMPLATES }));
+  server.setRequestHandler(ReadResourceRequestSchema, ({ params }, { requestId }) =>
+    handled(requestId, (scope) => readResource(scope, params.uri)),
+  );
+  server.setRequestHandler(ListPromptsRequestSchema, ({ params }, { requestId }) =>
+    handled(requestId, (scope) => listPrompts(scope, params?.cursor)),
+  );
+  server.setRequestHandler(GetPromptRequestSchema, ({ params }, { requestId }) =>
+    handled(requestId, (scope) => getPrompt(scope, params.name, params.arguments ?? {})),
+  );
+  server.setRequestHandler(CompleteRequestSchema, ({ params }, { requestId }) =>
+    handled(requestId, (scope) => complete(scope, params.argument, params.context?.arguments ?? {})),
+  );
+
+  const pipe = createPipe();
+  await server.connect(pipe.transport);
+  let nextId = 0;
+
+  return {
+    visible: (grant) => visibility.of(grant.live),
+    toolList(grant) {
+      const { listText, tools } = visibility.of(grant.live);
+      return tools.length <= TOOLS_A_PAGE ? listText : undefined;
+    },
+    async assertReadable(uri, call) {
+      await readResource(scopeOf(call), uri);
+    },
+    async answer(request, call) {
+      const fault = paramsFault(request);
+      if (fault) return { jsonrpc: '2.0', id: request.id, error: { code: -32602, message: fault, data: { code: 'invalid_request', requestId: call.requestId } } };
+      const id = ++nextId;
+      calls.set(id, call);
+      try {
+        const response = await pipe.ask({ ...request, id }, call.signal);
+        return { ...response, id: request.id };
+      } finally {
+        calls.delete(id);
+      }
+    },
+    close: () => server.close(),
+  };
+}
+
+/** Runs a tool by name. What the run meets is a result; an unknown or restricted name is an error. */
+async function callTool(scope: ToolScope, name: string, args: unknown): Promise<ToolResult> {
+  const builtIn = BUILT_IN_BY_NAME.get(name);
+  const action = builtIn ? undefined : directAction(scope, name);
+  try {
+    if (builtIn) return await toResult(scope.context, scope.grant, await builtIn.run(scope, args));
+    if (action && isJsonObject(args)) {
+      const { connectorId, actionId } = action;
+      return await toResult(scope.context, scope.grant, await runAction(scope, { connectorId, actionId, input: args }));
+    }
+    throw new GatehouseError('invalid_request', 'The arguments of a tool are an object.');
+  } catch (thrown) {
+    const error = publicError(thrown);
+    if (error.code === 'internal') logInternal(scope.context, thrown, scope.requestId);
+    return toErrorResult(error, scope.requestId);
+  }
+}
+
+function directAction({ visible, visibility, grant }: ToolScope, name: string) {
+  const action = visible.direct.get(name);
+  if (action) return action;
+  const hidden = visibility.actionOf(grant.environment, name);
+  const rule = hidden && grant.live.decision.action(hidden.connectorId, hidden.actionId);
+  if (rule) throw restricted(`the tool ${name}`, rule);
+  const hint = hidden ? 'This server lists no tool per action: use execute_action_svc.' : 'See tools/list.';
+  throw new GatehouseError('invalid_request', `There is no tool "${name.slice(0, 100)}". ${hint}`);
+}
+
+/** Refusals with the codes of contract.md section 3: inside a session or a bare answer a bad name is invalid params. */
+function toRpcError(context: Context, thrown: unknown, requestId: string): RpcError {
+  if (thrown instanceof RpcError) return thrown;
+  const error = publicError(thrown);
+  if (error.code === 'internal') logInternal(context, thrown, requestId);
+  const code = error.code === 'not_found' ? -32002 : error.code === 'invalid_request' ? -32602 : error.rpcCode;
+  return new RpcError(code, error.message, { code: error.code, requestId, ...error.details }, thrown);
+}
+
+function logInternal({ log }: Context, thrown: unknown, requestId: string): void {
+  log.error({ requestId, err: thrown }, 'MCP request failed');
+}
+
+/** What the SDK would answer with a dump of its own checks, in a sentence (-32602). */
+function paramsFault({ method, params }: JSONRPCRequest): string | undefined {
+  const text = (name: string) => (typeof params?.[name] === 'string' ? undefined : `params.${name} must be a string`);
+  const object = (name: string) =>
+    params?.[name] === undefined || isJsonObject(params[name]) ? undefined : `params.${name} must be an object`;
+  switch (method) {
+    case 'tools/call':
+      return text('name') ?? object('arguments');
+    case 'prompts/get':
+      return text('name') ?? object('arguments') ?? allStrings(params?.['arguments']);
+    case 'resources/read':
+    case 'resources/subscribe':
+    case 'resources/unsubscribe':
+      return text('uri');
+    case 'completion/complete':
+      return isJsonObject(params?.['ref']) && isJsonObject(params['argument']) ? undefined : 'params.ref and params.argument must be objects';
+    case 'tools/list':
+    case 'prompts/list':
+    case 'resources/list':
+    case 'resources/templates/list':
+      return params?.['cursor'] === undefined ? undefined : text('cursor');
+    default:
+      return undefined;
+  }
+}
+
+function allStrings(value: unknown): string | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const bad = Object.keys(value).find((name) => typeof value[name] !== 'string');
+  return bad === undefined ? undefined : `params.arguments.${bad} must be a string`;
+}
+
+/** An in-process transport that many requests share: each waits for the response with its id. */
+function createPipe() {
+  const waiting = new Map<string | number, (response: RpcResponse) => void>();
+  const transport: Transport = {
+    start: async () => {},
+    close: async () => transport.onclose?.(),
+    async send(message: JSONRPCMessage) {
+      if (!isJSONRPCResultResponse(message) && !isJSONRPCErrorResponse(message)) return;
+      if (message.id === undefined) return;
+      waiting.get(message.id)?.(message);
+    },
+  };
+  const ask = (request: JSONRPCRequest, signal: AbortSignal): Promise<RpcResponse> =>
+    new Promise((resolve, reject) => {
+      const onAbort = () => {
+        waiting.delete(request.id);
+        // The SDK aborts the handler and sends no response.
+        transport.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: request.id } });
+        reject(new DOMException('The call was cancelled.', 'AbortError'));
+      };
+      if (signal.aborted) return onAbort();
+      signal.addEventListener('abort', onAbort, { once: true });
+      waiting.set(request.id, (response) => {
+        waiting.delete(request.id);
+        signal.removeEventListener('abort', onAbort);
+        resolve(response);
+      });
+      transport.onmessage?.(request);
+    });
+  return { transport, ask };
+}

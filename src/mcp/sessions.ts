@@ -1,0 +1,186 @@
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import type { Clock } from '../lib/clock.ts';
+import { MINUTE } from '../lib/clock.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { Grant } from './grant.ts';
+
+const IDLE_MS = 30 * MINUTE;
+const MAX_SESSIONS = 10_000;
+const MAX_EVENTS = 256;
+const MAX_EVENT_BYTES = 1024 * 1024;
+/** The stream that a GET opens, beside those of the POSTs. */
+const STANDING = 'g';
+
+export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+interface StoredEvent {
+  stream: string;
+  number: number;
+  text: string;
+}
+
+/**
+ * A session of 2024-11-05 to 2025-11-25: a record in front of the one long-lived server (an SDK transport each costs
+ * 67 MB per 1,000). It belongs to its process, its server, its caller and its user.
+ */
+export interface Session {
+  readonly sessionId: string;
+  readonly serverId: string;
+  readonly caller: string;
+  readonly userId: string | undefined;
+  readonly protocolVersion: string;
+  logLevel: LogLevel | undefined;
+  readonly subscriptions: Set<string>;
+  /** Requests under way, by the client's id. */
+  readonly running: Map<string | number, AbortController>;
+  /** What the server showed when last looked at; another one means that lists changed. */
+  shape: string;
+  lastUsed: number;
+  /** Open streams by name. */
+  readonly open: Map<string, ServerResponse>;
+  readonly ended: Set<string>;
+  events: StoredEvent[];
+  eventBytes: number;
+  nextEvent: number;
+  nextStream: number;
+}
+
+export interface Sessions {
+  create(grant: Grant, protocolVersion: string): Session;
+  /** The session, if it is this caller's, at this server and for this user. */
+  find(sessionId: string, grant: Grant): Session | undefined;
+  end(session: Session): void;
+  /** Those with a standing stream: what changes is told to them. */
+  listening(): Session[];
+  /** Ends the standing streams. */
+  hush(): void;
+  close(): void;
+}
+
+export function createSessions(clock: Clock): Sessions {
+  // In order of last use: the first is the one to give up.
+  const sessions = new Map<string, Session>();
+
+  const end = (session: Session): void => {
+    sessions.delete(session.sessionId);
+    for (const controller of session.running.values()) controller.abort();
+    for (const res of session.open.values()) res.end();
+    session.open.clear();
+  };
+  const sweep = setInterval(() => {
+    for (const session of sessions.values()) {
+      if (session.lastUsed > clock.now() - IDLE_MS) break;
+      if (session.open.size === 0) end(session);
+    }
+  }, MINUTE);
+  sweep.unref();
+
+  return {
+    create(grant, protocolVersion) {
+      const [oldest] = sessions.values();
+      if (sessions.size >= MAX_SESSIONS && oldest) end(oldest);
+      const session: Session = {
+        sessionId: randomUUID(),
+        serverId: grant.live.server.serverId,
+        caller: grant.caller,
+        userId: grant.userId,
+        protocolVersion,
+        logLevel: undefined,
+        subscriptions: new Set(),
+        running: new Map(),
+        shape: grant.live.shape,
+        lastUsed: clock.now(),
+        open: new Map(),
+        ended: new Set(),
+        events: [],
+        eventBytes: 0,
+        nextEvent: 0,
+        nextStream: 0,
+      };
+      sessions.set(session.sessionId, session);
+      return session;
+    },
+    find(sessionId, grant) {
+      const session = sessions.get(sessionId);
+      if (!session || session.serverId !== grant.live.server.serverId) return undefined;
+      if (session.caller !== grant.caller || session.userId !== grant.userId) return undefined;
+      session.lastUsed = clock.now();
+      sessions.delete(sessionId);
+      sessions.set(sessionId, session);
+      return session;
+    },
+    end,
+    hush() {
+      for (const session of sessions.values()) session.open.get(STANDING)?.end();
+    },
+    listening: () => [...sessions.values()].filter((session) => session.open.has(STANDING)),
+    close() {
+      clearInterval(sweep);
+      for (const session of sessions.values()) end(session);
+    },
+  };
+}
+
+/** A new stream for the events of one POST. */
+export function newStream(session: Session, res: ServerResponse): string {
+  const stream = `p${session.nextStream++}`;
+  attach(session, stream, res);
+  return stream;
+}
+
+/** Opens the standing stream, or takes up a stream where `lastEventId` left it. Undefined: no such stream. */
+export function openStream(session: Session, res: ServerResponse, lastEventId: string | undefined): boolean {
+  if (lastEventId === undefined) {
+    session.open.get(STANDING)?.end();
+    attach(session, STANDING, res);
+    return true;
+  }
+  const match = /^([gp]\d*)_(\d+)$/.exec(lastEventId);
+  if (!match?.[1]) return false;
+  const [, stream, last] = match;
+  session.open.get(stream)?.end();
+  attach(session, stream, res);
+  for (const event of session.events) {
+    if (event.stream === stream && event.number > Number(last)) res.write(event.text);
+  }
+  if (session.ended.has(stream)) finish(session, stream);
+  return true;
+}
+
+/** Sends a message on a stream and keeps it, so that a client that lost the line can ask for it again. */
+export function emit(session: Session, stream: string, message: JsonObject | string): void {
+  const number = session.nextEvent++;
+  const data = typeof message === 'string' ? message : JSON.stringify(message);
+  const text = `id: ${stream}_${number}\nevent: message\ndata: ${data}\n\n`;
+  session.events.push({ stream, number, text });
+  session.eventBytes += text.length;
+  while (session.events.length > MAX_EVENTS || (session.eventBytes > MAX_EVENT_BYTES && session.events.length > 1)) {
+    session.eventBytes -= session.events.shift()?.text.length ?? 0;
+  }
+  session.open.get(stream)?.write(text);
+}
+
+/** Tells the standing stream. */
+export function notify(session: Session, method: string, params?: JsonObject): void {
+  emit(session, STANDING, { jsonrpc: '2.0', method, ...(params ? { params } : {}) });
+}
+
+/** No more events will come on this stream. */
+export function finish(session: Session, stream: string): void {
+  session.ended.add(stream);
+  // Streams whose events are forgotten need not be remembered as ended.
+  if (session.ended.size > MAX_EVENTS) session.ended.delete(session.ended.values().next().value ?? '');
+  session.open.get(stream)?.end();
+  session.open.delete(stream);
+}
+
+function attach(session: Session, stream: string, res: ServerResponse): void {
+  session.open.set(stream, res);
+  res.on('close', () => {
+    if (session.open.get(stream) === res) session.open.delete(stream);
+  });
+  // A first event without content: from now on the client has an id to resume from (2025-11-25).
+  if (session.protocolVersion >= '2025-11-25') res.write(`id: ${stream}_${session.nextEvent++}\ndata: \n\n`);
+}

@@ -1,0 +1,321 @@
+import { z } from 'zod';
+import { checkInput } from '../connectors/validate.ts';
+import type { Action, Connector } from '../connectors/catalog.ts';
+import { executeAction, type ExecuteResult } from '../actions/execute.ts';
+import { authenticationMetadata } from '../credentials/metadata.ts';
+import { describeCredential } from '../credentials/credential.ts';
+import { listCredentials } from '../credentials/records.ts';
+import { GatehouseError, invalidRequest } from '../lib/errors.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import { pageAt } from './cursor.ts';
+import { exampleOf } from './example.ts';
+import type { BuiltInTool, ToolScope } from './tool.ts';
+
+const CONNECTORS_A_PAGE = 50;
+const MAX_CREDENTIALS = 50;
+const READ = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+
+const listConnectors = tool({
+  name: 'list_connectors_svc',
+  title: 'List connectors',
+  description: 'The third-party apps that you may use here, and whether the user is connected to each.',
+  input: z.strictObject({
+    category: z.string().optional().describe('Only apps of this category, such as commerce or crm.'),
+    cursor: z.string().optional().describe('nextCursor of the last answer.'),
+  }),
+  hints: READ,
+  async run(scope, { category, cursor }) {
+    const connectors = scope.visible.connectors.filter(
+      ({ connector }) => category === undefined || connector.categories.includes(category.toLowerCase()),
+    );
+    const { page, nextCursor } = pageAt(connectors, cursor, CONNECTORS_A_PAGE);
+    const connected = await connectedTo(scope);
+    return {
+      connectors: page.map(({ connector, actions }) => ({
+        connectorId: connector.connectorId,
+        name: connector.name,
+        description: connector.description,
+        categories: [...connector.categories],
+        actionCount: actions.length,
+        connected: isConnected(connector, connected),
+      })),
+      ...(nextCursor === undefined ? {} : { nextCursor }),
+    };
+  },
+});
+
+const getConnector = tool({
+  name: 'get_connector_svc',
+  title: 'Read a connector',
+  description: 'One app: its actions, one line each, and how an account of it is connected.',
+  input: z.strictObject({ connectorId: z.string().describe('As list_connectors_svc names it.') }),
+  hints: READ,
+  async run(scope, { connectorId }) {
+    const { connector, actions } = visibleConnector(scope, connectorId);
+    return {
+      connectorId,
+      name: connector.name,
+      description: connector.description,
+      website: connector.definition.website,
+      connected: isConnected(connector, await connectedTo(scope)),
+      authentication: authenticationMetadata(connector).map(({ type }) => type),
+      actions: actions.map(lineOf),
+    };
+  },
+});
+
+const searchActions = tool({
+  name: 'search_actions_svc',
+  title: 'Search actions',
+  description: 'Finds the actions that fit what you want to do, best first. Describe it in a few plain words.',
+  input: z.strictObject({
+    query: z.string().min(1).max(500).describe('What to do: "create a customer", "unpaid invoices".'),
+    connectorId: z.string().optional().describe('Only actions of this app.'),
+    effect: z.enum(['read', 'write', 'destructive']).optional().describe('Only actions with this effect.'),
+    limit: z.int().min(1).max(10).optional().describe('How many, 5 when left out.'),
+  }),
+  hints: READ,
+  async run(scope, { query, connectorId, effect, limit = 5 }) {
+    const allowed = scope.visible.connectors
+      .filter(({ connector }) => connectorId === undefined || connector.connectorId === connectorId)
+      .flatMap(({ actions }) => actions)
+      .filter((action) => effect === undefined || action.effect === effect);
+    const found = scope.searchActions(scope.grant.environment, query, allowed, limit);
+    const connected = await connectedTo(scope);
+    return {
+      actions: found.map((action) => ({
+        connectorId: action.connectorId,
+        ...lineOf(action),
+        required: requiredArguments(action),
+        connected: isConnected(connectorOf(scope, action), connected),
+      })),
+    };
+  },
+});
+
+const getAction = tool({
+  name: 'get_action_svc',
+  title: 'Read actions',
+  description: 'Parameters and answers of up to five actions, as JSON Schema, with an example of a call.',
+  input: z.strictObject({
+    actions: z
+      .array(z.strictObject({ connectorId: z.string(), actionId: z.string() }))
+      .min(1)
+      .max(5),
+  }),
+  hints: READ,
+  async run(scope, { actions }) {
+    return {
+      actions: actions.map(({ connectorId, actionId }) => {
+        const action = visibleAction(scope, connectorId, actionId);
+        return {
+          connectorId,
+          actionId,
+          name: action.name,
+          description: action.description,
+          effect: action.effect,
+          list: action.list,
+          inputSchema: asJson(action.inputSchema),
+          outputSchema: asJson(action.outputSchema),
+          example: { connectorId, actionId, parameters: exampleOf(action.inputSchema) },
+        };
+      }),
+    };
+  },
+});
+
+const executeActionTool = tool({
+  name: 'execute_action_svc',
+  title: 'Run an action',
+  description:
+    'Runs an action of an app for the user. Lists answer with data and pagination: repeat with parameters.offset = ' +
+    'pagination.nextOffset while pagination.hasMore. Wrong parameters are told by field, with the schema to repair them.',
+  input: z.strictObject({
+    connectorId: z.string(),
+    actionId: z.string(),
+    parameters: z.record(z.string(), z.json()).optional().describe('The input of the action; see get_action_svc.'),
+    credentialId: z.string().optional().describe('Which account, where the user has connected several.'),
+  }),
+  hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  async run(scope, { connectorId, actionId, parameters = {}, credentialId }) {
+    return runAction(scope, { connectorId, actionId, input: parameters, credentialId });
+  },
+});
+
+const listCredentialsTool = tool({
+  name: 'list_credentials_svc',
+  title: 'List connected accounts',
+  description: 'The accounts that the user has connected, and whether each still works.',
+  input: z.strictObject({ connectorId: z.string().optional().describe('Only accounts of this app.') }),
+  hints: READ,
+  async run(scope, { connectorId }) {
+    if (connectorId !== undefined) visibleConnector(scope, connectorId);
+    const visible = new Set(scope.visible.connectors.map(({ connector }) => connector.connectorId));
+    const credentials = (await credentialsOf(scope, connectorId)).filter((one) => visible.has(one.connectorId));
+    return { credentials: credentials.map((one) => asJson(describeCredential(one))) };
+  },
+});
+
+/** In the order of tools/list. */
+export const BUILT_IN_TOOLS: readonly BuiltInTool[] = [
+  listConnectors,
+  getConnector,
+  searchActions,
+  getAction,
+  executeActionTool,
+  listCredentialsTool,
+];
+export const BUILT_IN_BY_NAME: ReadonlyMap<string, BuiltInTool> = new Map(
+  BUILT_IN_TOOLS.map((one) => [one.definition.name, one]),
+);
+
+/** Runs an action for a grant. @throws GatehouseError as executeAction; `invalid_request` brings the input schema. */
+export async function runAction(
+  scope: ToolScope,
+  wish: { connectorId: string; actionId: string; input: JsonObject; credentialId?: string | undefined },
+): Promise<JsonObject> {
+  const { context, grant } = scope;
+  const { credentialId } = wish;
+  if (credentialId !== undefined && grant.credentialHeader !== undefined && credentialId !== grant.credentialHeader) {
+    await assertOtherConnector(scope, wish.connectorId);
+  }
+  try {
+    const result = await executeAction(context, {
+      environment: grant.environment,
+      caller: grant.caller,
+      requestId: scope.requestId,
+      userId: grant.userId,
+      server: { serverId: grant.live.server.serverId, decision: grant.live.decision },
+      connectorId: wish.connectorId,
+      actionId: wish.actionId,
+      input: wish.input,
+      credentialHeader: grant.credentialHeader,
+      credentialId,
+      signal: scope.signal,
+      ...(scope.onProgress ? { onProgress: scope.onProgress } : {}),
+    });
+    return toStructured(result);
+  } catch (error) {
+    const action = context.catalog.action(grant.environment, wish.connectorId, wish.actionId);
+    if (error instanceof GatehouseError && error.code === 'invalid_request' && action) {
+      if (checkInput(action, wish.input).length > 0) {
+        throw new GatehouseError(error.code, error.message, {
+          details: { ...error.details, inputSchema: action.inputSchema },
+          cause: error,
+        });
+      }
+    }
+    throw error;
+  }
+}
+
+/** The header counts for its own connector alone; for that one an argument must not contradict it. */
+async function assertOtherConnector(scope: ToolScope, connectorId: string): Promise<void> {
+  const held = (await credentialsOf(scope, connectorId)).some((one) => one.credentialId === scope.grant.credentialHeader);
+  if (!held) return;
+  throw new GatehouseError(
+    'credential_conflict',
+    'The argument credentialId names another credential than the header x-credential-id. Leave the argument out.',
+  );
+}
+
+function toStructured({ data, pagination }: ExecuteResult): JsonObject {
+  return pagination === undefined ? { data } : { data, pagination: { ...pagination } };
+}
+
+function visibleConnector(scope: ToolScope, connectorId: string) {
+  const found = scope.visible.connectors.find(({ connector }) => connector.connectorId === connectorId);
+  if (found) return found;
+  const rule = scope.context.catalog.connector(scope.grant.environment, connectorId) && scope.grant.live.decision.connector(connectorId);
+  if (rule) throw restricted(connectorId, rule);
+  throw new GatehouseError('connector_not_found', `There is no connector "${connectorId.slice(0, 64)}" here. See list_connectors_svc.`);
+}
+
+function visibleAction(scope: ToolScope, connectorId: string, actionId: string): Action {
+  const rule = scope.grant.live.decision.action(connectorId, actionId);
+  const action = scope.context.catalog.action(scope.grant.environment, connectorId, actionId);
+  if (action && rule) throw restricted(`${connectorId}.${actionId}`, rule);
+  if (action) return action;
+  visibleConnector(scope, connectorId);
+  throw new GatehouseError('action_not_found', `${connectorId} has no action "${actionId.slice(0, 64)}". See get_connector_svc.`);
+}
+
+/** A refusal that names the restriction. */
+export function restricted(what: string, rule: string): GatehouseError {
+  return new GatehouseError('restricted', `This MCP server does not allow ${what} (${rule}).`, { details: { rule } });
+}
+
+function connectorOf({ context, grant }: ToolScope, action: Action): Connector | undefined {
+  return context.catalog.connector(grant.environment, action.connectorId);
+}
+
+async function credentialsOf({ context, grant }: ToolScope, connectorId?: string) {
+  if (grant.userId === undefined) return [];
+  const { credentials } = await listCredentials(context.db, {
+    environment: grant.environment,
+    userId: grant.userId,
+    connectorId,
+    limit: MAX_CREDENTIALS,
+    offset: 0,
+  });
+  return credentials;
+}
+
+async function connectedTo(scope: ToolScope): Promise<Set<string>> {
+  const active = (await credentialsOf(scope)).filter(({ state }) => state === 'active');
+  return new Set(active.map(({ connectorId }) => connectorId));
+}
+
+function isConnected(connector: Connector | undefined, connected: Set<string>): boolean {
+  if (!connector) return false;
+  const free = connector.definition.authentication.some(({ type }) => type === 'none');
+  return free || connected.has(connector.connectorId);
+}
+
+function lineOf({ actionId, name, description, effect, list }: Action) {
+  const [line = ''] = description.split('\n');
+  return { actionId, name, description: line, effect, list };
+}
+
+function requiredArguments({ inputSchema }: Action): string[] {
+  const { required = [], properties = {} } = z
+    .looseObject({
+      required: z.array(z.string()).optional(),
+      properties: z.record(z.string(), z.looseObject({ type: z.unknown() })).optional(),
+    })
+    .parse(inputSchema);
+  return required.map((name) => `${name}: ${String(properties[name]?.type ?? 'any')}`);
+}
+
+function asJson(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value));
+}
+
+function tool<S extends z.ZodType>(spec: {
+  name: string;
+  title: string;
+  description: string;
+  input: S;
+  hints: { readOnlyHint: boolean; destructiveHint: boolean; idempotentHint: boolean; openWorldHint: boolean };
+  run(scope: ToolScope, args: z.output<S>): Promise<JsonObject>;
+}): BuiltInTool {
+  const { $schema: _, ...inputSchema } = z.toJSONSchema(spec.input, { io: 'input', target: 'draft-2020-12' });
+  return {
+    definition: {
+      name: spec.name,
+      title: spec.title,
+      description: spec.description,
+      inputSchema: { ...inputSchema, type: 'object' },
+      annotations: { title: spec.title, ...spec.hints },
+    },
+    async run(scope, args) {
+      const parsed = spec.input.safeParse(args);
+      if (parsed.success) return spec.run(scope, parsed.data);
+      const faults = parsed.error.issues.map((issue) => ({
+        field: issue.path.join('.') || (issue.code === 'unrecognized_keys' ? issue.keys.join(', ') : '(whole)'),
+        rule: issue.code === 'unrecognized_keys' ? 'is not a known argument' : issue.message,
+      }));
+      throw invalidRequest(faults, `The arguments of ${spec.name}`);
+    },
+  };
+}
