@@ -124,7 +124,6 @@ function generator(seed: string): Random {
 function seedProduct(random: Random, index: number): Product {
   const [thing, category] = THINGS[index % THINGS.length] ?? ['Thing', 'other'];
   const material = MATERIALS[Math.floor(index / THINGS.length)] ?? 'Plain';
-  const times = seedTimes(random);
   return {
     id: `prd_${101 + index}`,
     sku: `${material.slice(0, 3)}-${thing.replaceAll(' ', '').slice(0, 4)}-${101 + index}`.toUpperCase(),
@@ -133,7 +132,7 @@ function seedProduct(random: Random, index: number): Product {
     price: 500 + random(1900) * 10 + 99,
     stock: random(200),
     active: random(10) !== 0,
-    ...times,
+    ...seedTimes(random, index / SEEDED.products),
   };
 }
 
@@ -155,7 +154,7 @@ function seedCustomer(random: Random, index: number): Customer {
     company,
     country: pick(random, COUNTRIES),
     segment: pick(random, SEGMENTS),
-    ...seedTimes(random),
+    ...seedTimes(random, index / SEEDED.customers),
   };
 }
 
@@ -179,12 +178,13 @@ function seedOrder(
     total: totalOf(lines),
     lines,
     note: random(6) === 0 ? 'Please ring twice.' : null,
-    ...seedTimes(random),
+    ...seedTimes(random, index / SEEDED.orders),
   };
 }
 
-function seedTimes(random: Random): { created_at: string; updated_at: string } {
-  const created = FIRST_DAY + random(300) * DAY + random(86_400) * 1000;
+/** Times of a record at this part (0 to 1) of the shop's first 300 days: later ids are later in time. */
+function seedTimes(random: Random, part: number): { created_at: string; updated_at: string } {
+  const created = FIRST_DAY + Math.floor(part * 300) * DAY + Math.floor(part * 86_399) * 1000;
   const updated = created + random(60) * DAY + random(3600) * 1000;
   return { created_at: new Date(created).toISOString(), updated_at: new Date(updated).toISOString() };
 }

@@ -1,0 +1,275 @@
+import { createServer } from 'node:http';
+import express from 'express';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { createLog } from '../../src/log.ts';
+import { createSandbox } from '../../src/sandbox/router.ts';
+import { manualClock } from '../support/clock.ts';
+
+/** The sandbox alone, as any client meets it: no Gatehouse in between. */
+const clock = manualClock();
+let base = '';
+let server: ReturnType<typeof createServer>;
+
+beforeAll(async () => {
+  [server, base] = await serve();
+});
+afterAll(() => void server.close());
+
+test('a key that does not begin with sandbox_ is 401 in its own error shape', async () => {
+  for (const key of ['', 'live_123', 'Sandbox_1']) {
+    const { status, body } = await call('GET', '/customers', { key });
+    expect([status, body]).toEqual([
+      401,
+      { fault: { kind: 'unknown_key', text: expect.stringContaining('sandbox_') } },
+    ]);
+  }
+});
+
+test('a key gives the same data in every process, another key gives other data', async () => {
+  const [other, otherBase] = await serve();
+  const here = await call('GET', '/orders', { key: 'sandbox_same' });
+  const there = await call('GET', '/orders', { key: 'sandbox_same', at: otherBase });
+  const stranger = await call('GET', '/orders', { key: 'sandbox_else' });
+  other.close();
+  expect(there.body).toEqual(here.body);
+  expect(stranger.body).not.toEqual(here.body);
+});
+
+test('customers come by offset with a total in the body', async () => {
+  const ids: string[] = [];
+  for (let skip = 0; ; skip += 50) {
+    const { body } = await call('GET', `/customers?skip=${skip}&take=50`);
+    const page = z.object({ total: z.literal(120), customers: z.array(record) }).parse(body);
+    ids.push(...page.customers.map(({ id }) => id));
+    if (skip + 50 >= page.total) break;
+  }
+  expect(new Set(ids).size).toBe(120);
+});
+
+test.each([
+  ['', 240],
+  ['&status=paid', undefined],
+])('orders come by cursor, also with the filter "%s"', async (filter, count) => {
+  const ids: string[] = [];
+  let after = '';
+  for (;;) {
+    const { body } = await call('GET', `/orders?size=37${filter}${after}`, { key: 'sandbox_orders' });
+    const page = z.object({ orders: z.array(record), next: z.string().nullable() }).parse(body);
+    ids.push(...page.orders.map(({ id }) => id));
+    if (page.next === null) break;
+    after = `&after=${page.next}`;
+  }
+  expect(new Set(ids).size).toBe(count ?? ids.length);
+  expect(ids.length).toBeGreaterThan(37);
+});
+
+test('products come by page number with totals in headers', async () => {
+  const first = await call('GET', '/products?per_page=25');
+  expect([first.headers.get('x-total'), first.headers.get('x-total-pages')]).toEqual(['60', '3']);
+  const last = await call('GET', '/products?per_page=25&page=3');
+  expect(z.array(record).parse(last.body)).toHaveLength(10);
+  expect((await call('GET', '/products?per_page=25&page=4')).body).toEqual([]);
+});
+
+test('amounts are whole minor units, and an order adds up', async () => {
+  const { body } = await call('GET', '/orders?size=50');
+  const line = z.object({ quantity: z.int(), unit_price: z.int().positive() });
+  const { orders } = z
+    .object({ orders: z.array(z.object({ total: z.int(), lines: z.array(line) })) })
+    .parse(body);
+  for (const { total, lines } of orders) {
+    expect(total).toBe(lines.reduce((sum, one) => sum + one.quantity * one.unit_price, 0));
+  }
+});
+
+test.each([
+  ['/customers/cus_1', 'missing'],
+  ['/orders/ord_1', 'missing'],
+  ['/products/nothing', 'missing'],
+  ['/nowhere', 'no_such_page'],
+])('GET %s is 404 in its own error shape', async (path, kind) => {
+  const { status, body } = await call('GET', path);
+  expect([status, body]).toMatchObject([404, { fault: { kind } }]);
+});
+
+test.each([
+  ['GET', '/customers?take=101', undefined, 'take'],
+  ['GET', '/customers?skip=-1', undefined, 'skip'],
+  ['GET', '/customers?colour=red', undefined, 'colour'],
+  ['GET', '/orders?after=rubbish', undefined, 'after'],
+  ['GET', '/products?page=0', undefined, 'page'],
+  ['GET', '/fail/99', undefined, 'status'],
+  ['GET', '/slow?ms=60001', undefined, 'ms'],
+  ['POST', '/customers', { name: 'Ada' }, 'email'],
+  ['POST', '/customers', { name: 'Ada', email: 'ada@example.com', age: 3 }, 'age'],
+  [
+    'POST',
+    '/orders',
+    { customer_id: 'cus_1', lines: [{ product_id: 'prd_101', quantity: 1 }] },
+    'customer_id',
+  ],
+  [
+    'POST',
+    '/orders',
+    { customer_id: 'cus_1001', lines: [{ product_id: 'x', quantity: 1 }] },
+    'lines.0.product_id',
+  ],
+  ['POST', '/messages', { to: 'nobody', text: 'hi' }, 'to'],
+  ['POST', '/tickets', { title: 'T', body: 'B', customer_id: 'cus_1' }, 'customer_id'],
+])('%s %s with a wrong field is 422 and names it', async (method, path, json, field) => {
+  const { status, body } = await call(method, path, { json, key: 'sandbox_faults' });
+  expect([status, body]).toMatchObject([
+    422,
+    { fault: { kind: 'invalid', fields: { [field]: expect.any(String) } } },
+  ]);
+});
+
+test('a body that is no JSON, or none at all, is refused', async () => {
+  expect(await call('POST', '/customers', { text: '{' })).toMatchObject({
+    status: 400,
+    body: { fault: { kind: 'bad_body' } },
+  });
+  expect(await call('POST', '/customers')).toMatchObject({
+    status: 415,
+    body: { fault: { kind: 'no_json' } },
+  });
+  expect((await call('POST', '/messages', { text: `"${'x'.repeat(70_000)}"` })).status).toBe(413);
+});
+
+test('what is written is there, for its key alone', async () => {
+  const key = 'sandbox_writer';
+  const made = await call('POST', '/customers', { key, json: { name: 'Ada', email: 'Ada@Example.com' } });
+  expect(made).toMatchObject({
+    status: 201,
+    body: { customer: { id: 'cus_1121', email: 'ada@example.com', segment: 'new' } },
+  });
+  expect(
+    await call('POST', '/customers', { key, json: { name: 'A', email: 'ada@example.com' } }),
+  ).toMatchObject({ status: 409 });
+  expect((await call('GET', '/customers/cus_1121', { key })).status).toBe(200);
+  expect((await call('GET', '/customers/cus_1121')).status).toBe(404);
+
+  const wish = { customer_id: 'cus_1121', currency: 'JPY', lines: [{ product_id: 'prd_101', quantity: 2 }] };
+  const order = await call('POST', '/orders', { key, json: wish });
+  expect(order).toMatchObject({
+    status: 201,
+    body: { order: { id: 'ord_5241', number: 5241, status: 'open', currency: 'JPY' } },
+  });
+
+  expect((await call('DELETE', '/customers/cus_1121', { key })).status).toBe(204);
+  expect((await call('GET', '/customers/cus_1121', { key })).status).toBe(404);
+  expect((await call('DELETE', '/customers/cus_1121', { key })).status).toBe(404);
+});
+
+test('messages are listed newest first', async () => {
+  const key = 'sandbox_mail';
+  for (const text of ['one', 'two']) {
+    await call('POST', '/messages', { key, json: { to: 'a@example.com', text } });
+    clock.advance(1000);
+  }
+  const { body } = await call('GET', '/messages?take=1', { key });
+  expect(body).toMatchObject({ total: 2, messages: [{ text: 'two', subject: null }] });
+});
+
+test('a contact is added once and changed afterwards', async () => {
+  const key = 'sandbox_contacts';
+  const first = await call('POST', '/contacts', {
+    key,
+    json: { email: 'b@example.com', name: 'B', tags: ['x'] },
+  });
+  const second = await call('POST', '/contacts', { key, json: { email: 'B@example.com', tags: ['y'] } });
+  expect(first).toMatchObject({ status: 201, body: { created: true } });
+  expect(second).toMatchObject({
+    status: 200,
+    body: { created: false, contact: { id: 'con_1', name: 'B', tags: ['y'] } },
+  });
+});
+
+test('a repeated Idempotency-Key gives the first answer; with another body it is refused', async () => {
+  const key = 'sandbox_keyed';
+  const headers = { 'Idempotency-Key': 'k1' };
+  const json = { title: 'Broken', body: 'It broke.' };
+  const first = await call('POST', '/tickets', { key, headers, json });
+  const again = await call('POST', '/tickets', { key, headers, json });
+  const other = await call('POST', '/tickets', { key, headers, json: { ...json, title: 'Else' } });
+  expect(again.body).toEqual(first.body);
+  expect(again.headers.get('idempotency-replayed')).toBe('true');
+  expect(other).toMatchObject({ status: 409, body: { fault: { kind: 'key_reused' } } });
+});
+
+test('an account takes 500 records, then says that it is full', async () => {
+  const key = 'sandbox_full';
+  const write = () => call('POST', '/messages', { key, json: { to: 'a@example.com', text: 'x' } });
+  for (let count = 0; count < 500; count++) {
+    if (count % 40 === 0) clock.advance(1000);
+    expect((await write()).status).toBe(201);
+  }
+  clock.advance(1000);
+  expect(await write()).toMatchObject({ status: 507, body: { fault: { kind: 'full' } } });
+});
+
+test('more than 50 requests in a second are 429 with Retry-After, until the second is over', async () => {
+  const key = 'sandbox_eager';
+  clock.advance(1000);
+  for (let count = 0; count < 50; count++) expect((await call('GET', '/messages', { key })).status).toBe(200);
+  const refused = await call('GET', '/messages', { key });
+  expect(refused).toMatchObject({ status: 429, body: { fault: { kind: 'too_fast' } } });
+  expect(refused.headers.get('retry-after')).toBe('1');
+  clock.advance(1000);
+  expect((await call('GET', '/messages', { key })).status).toBe(200);
+});
+
+test.each([200, 204, 400, 401, 404, 418, 429, 500, 503, 599])('fail answers with %i', async (wanted) => {
+  const { status, headers } = await call('GET', `/fail/${wanted}`, { key: 'sandbox_fail' });
+  expect(status).toBe(wanted);
+  expect(headers.get('retry-after')).toBe(wanted === 429 || wanted === 503 ? '1' : null);
+});
+
+test('slow reports progress to those who accept events, and one answer to others', async () => {
+  const plain = await call('GET', '/slow?ms=60', { key: 'sandbox_slow' });
+  expect(plain.body).toEqual({ waited_ms: 60 });
+  const response = await fetch(`${base}/slow?ms=150`, {
+    headers: { 'x-sandbox-key': 'sandbox_slow', accept: 'text/event-stream' },
+  });
+  const text = await response.text();
+  expect(text.match(/event: progress\n/g)).toHaveLength(3);
+  expect(text).toContain('data: {"progress":3,"total":3,"message":"step 3 of 3"}');
+  expect(text.trimEnd().endsWith('event: result\ndata: {"waited_ms":150}')).toBe(true);
+});
+
+const record = z.object({ id: z.string() });
+
+async function serve(): Promise<[ReturnType<typeof createServer>, string]> {
+  const app = express();
+  app.use('/sandbox', createSandbox({ clock, log: createLog('silent') }));
+  const listening = createServer(app);
+  await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
+  const address = listening.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return [listening, `http://127.0.0.1:${address.port}/sandbox/api`];
+}
+
+interface CallOptions {
+  key?: string;
+  json?: unknown;
+  text?: string;
+  headers?: Record<string, string>;
+  at?: string;
+}
+
+async function call(method: string, path: string, options: CallOptions = {}) {
+  const body = options.text ?? (options.json === undefined ? undefined : JSON.stringify(options.json));
+  const response = await fetch((options.at ?? base) + path, {
+    method,
+    headers: {
+      'x-sandbox-key': options.key ?? 'sandbox_test',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...options.headers,
+    },
+    ...(body === undefined ? {} : { body }),
+  });
+  const answer = await response.text();
+  const parsed: unknown = answer === '' ? null : JSON.parse(answer);
+  return { status: response.status, headers: response.headers, body: parsed };
+}
