@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import type { AllowedAddress } from './lib/addresses.ts';
+import { isLoopback, type AllowedAddress } from './lib/addresses.ts';
 
 const jwtIssuer = z.strictObject({
   issuer: z.string().min(1),
@@ -107,10 +107,6 @@ export function readConfig(env: Environment = process.env): Config {
   }
   if (faults.length > 0) throw new ConfigError(faults);
   return config;
-}
-
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
 function integer(text: string, least: number, most: number): number {

@@ -87,8 +87,9 @@ async function readByOffset(
 /**
  * Page numbers: the size is chosen so that one page holds the window whenever some size does. A third party that
  * answers with pages of another size than it was asked for also counts them by that size, so a page number leads
- * elsewhere than it was meant to: a page of the wrong length is measured against the first one, and the window is
- * read again by what that shows. It costs a list one call more at its end, and never doubles or skips a record.
+ * elsewhere than it was meant to: a page of the wrong length, or behind the end, is measured against the first one,
+ * and the window is read again by what that shows. It costs a list one call more at its end. What it cannot see: an
+ * app that ignores the size its file says it takes, whose last page by chance is as long as was asked for.
  */
 async function readByNumber(
   source: ListSource,
@@ -108,16 +109,17 @@ async function readByNumber(
       numbered(paging, index, size),
       index > 0 && numbered(paging, 0, size),
     );
-    if (!page || page.records.length === 0) return { records, hasMore: false };
-    const got = page.records.length;
-    const more = saysMore(paging, page, start + got, fullSize, index);
+    const got = page?.records.length ?? 0;
+    const more = page !== undefined && saysMore(paging, page, start + got, fullSize, index);
     if (!trusted && (got > size || (got < size && (more || index > 0)))) {
-      const first = index === 0 ? page : await source.fetch(numbered(paging, 0, size));
+      const first = index === 0 && page ? page : await source.fetch(numbered(paging, 0, size));
       const firstSize = first.records.length;
-      if (firstSize > 0 && firstSize !== size)
-        return readByNumber(source, paging, { limit, offset }, firstSize);
+      // An empty list behind the end is as it should be, unless the first page is longer than was asked for.
+      const differs = got === 0 ? firstSize > size : firstSize > 0 && firstSize !== size;
+      if (differs) return readByNumber(source, paging, { limit, offset }, firstSize);
       trusted = true;
     }
+    if (!page || got === 0) return { records, hasMore: false };
     records.push(...page.records.slice(Math.max(0, offset - start), end - start));
     if (!more || start + size >= end) return { records, hasMore: more || start + got > end };
   }

@@ -23,7 +23,7 @@ export type Parsed =
 export function parseConnector(text: string, file: string, id?: string): Parsed {
   const value = parseYaml(text, file);
   if ('faults' in value) return value;
-  const parsed = connectorFile.safeParse(value.value);
+  const parsed = connectorFile.safeParse(value.value, { reportInput: true });
   if (!parsed.success) {
     return faulty(
       parsed.error.issues.flatMap((issue) => {

@@ -226,7 +226,7 @@ async function readJson(schema: z.ZodType | undefined, req: IncomingMessage): Pr
 
 /** The parsed value. @throws GatehouseError `invalid_request` listing each fault by field. */
 function parse(schema: z.ZodType, value: unknown, where: string): unknown {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, { reportInput: true });
   if (parsed.success) return parsed.data;
   throw invalidRequest(parsed.error.issues.flatMap(toFaults), where);
 }

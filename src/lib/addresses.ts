@@ -104,3 +104,8 @@ function within(address: Address, net: Address, bits: number): boolean {
   if (address instanceof ipaddr.IPv6 && net instanceof ipaddr.IPv6) return address.match(net, bits);
   return false;
 }
+
+/** Whether a host, as a person writes it, is this machine alone. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}

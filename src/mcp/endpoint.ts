@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { isLoopback } from '../config.ts';
 import type { Context } from '../context.ts';
 import { isAccessToken } from '../crypto/tokens.ts';
 import { assertScope, bearerOf, type Caller } from '../identity/caller.ts';
+import { isLoopback } from '../lib/addresses.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { readSettings } from '../servers/settings.ts';
 import { serverNotFound } from '../servers/records.ts';

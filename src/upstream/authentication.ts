@@ -1,7 +1,7 @@
 import type { Apply, Authentication } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import type { UpstreamCall } from './call.ts';
-import { headerValue, type Draft } from './request.ts';
+import { headerValue, type Draft } from './draft.ts';
 import { signRequest } from './sign.ts';
 
 /**

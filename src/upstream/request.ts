@@ -4,8 +4,9 @@ import { fillTemplate } from '../connectors/templates.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import type { Json } from '../lib/json.ts';
 import { applyAuthentication } from './authentication.ts';
-import { buildBody, type Body } from './body.ts';
+import { buildBody } from './body.ts';
 import type { UpstreamCall } from './call.ts';
+import { headerValue, type Draft } from './draft.ts';
 import { queryPairs } from './values.ts';
 
 /** A request, complete and signed. `secrets` are the live values in it, for the scrubber. */
@@ -18,14 +19,6 @@ export interface BuiltRequest {
   secrets: string[];
 }
 
-/** What authentication adds to, before the request is written out. */
-export interface Draft {
-  method: string;
-  url: URL;
-  headers: Record<string, string>;
-  body: Body | undefined;
-}
-
 /** Never taken from input: they would change whose request it is, or where it ends. */
 const FORBIDDEN_HEADERS = new Set([
   'authorization', 'connection', 'content-length', 'cookie', 'expect', 'host', 'keep-alive', 'proxy-authenticate',
@@ -33,8 +26,6 @@ const FORBIDDEN_HEADERS = new Set([
 ]);
 // eslint-disable-next-line no-control-regex -- what these find is the point
 const CONTROL = /[\u0000-\u001f\u007f]/;
-// eslint-disable-next-line no-control-regex -- RFC 9110 section 5.5: visible characters, space and tab
-const NOT_HEADER = /[^\t\u0020-\u007e\u0080-\u00ff]/;
 const USER_AGENT = 'Gatehouse/0.1';
 
 /**
@@ -190,10 +181,4 @@ function addHeader(headers: Record<string, string>, name: string, parameter: Par
     throw invalidRequest([{ field: name, rule: `the header ${header} is never taken from input` }], 'The input');
   }
   headers[header] = headerValue(name, typeof given === 'string' ? given : JSON.stringify(given));
-}
-
-/** @throws GatehouseError `invalid_request` for line breaks and anything else that is no header value. */
-export function headerValue(name: string, text: string): string {
-  if (!NOT_HEADER.test(text)) return text;
-  throw invalidRequest([{ field: name, rule: 'must not hold line breaks or characters that no header can carry' }], 'The input');
 }

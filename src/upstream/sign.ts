@@ -4,7 +4,7 @@ import type { Sign } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { headerValue, type Draft } from './request.ts';
+import { headerValue, type Draft } from './draft.ts';
 
 type Values = (name: string) => string;
 

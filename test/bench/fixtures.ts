@@ -6,7 +6,11 @@ export function benchActions(count: number) {
     properties: {
       query: { type: 'string', description: 'Only things whose name contains this text.' },
       status: { type: 'string', enum: ['open', 'closed', 'any'], description: 'Only things in this state.' },
-      createdAfter: { type: 'string', format: 'date-time', description: 'Only things created after this time.' },
+      createdAfter: {
+        type: 'string',
+        format: 'date-time',
+        description: 'Only things created after this time.',
+      },
     },
   }));
 }

@@ -20,7 +20,10 @@ const home = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
 const catalogFolder = join(home, 'connectors');
 for (const count of COUNTS) {
   mkdirSync(join(catalogFolder, `bench${count}`), { recursive: true });
-  writeFileSync(join(catalogFolder, `bench${count}`, 'connector.yaml'), benchConnector(`bench${count}`, count, upstream));
+  writeFileSync(
+    join(catalogFolder, `bench${count}`, 'connector.yaml'),
+    benchConnector(`bench${count}`, count, upstream),
+  );
 }
 
 const config = readConfig({

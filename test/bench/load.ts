@@ -52,7 +52,7 @@ function worker(): Promise<void> {
     let began = 0;
     let missing = -1;
     let chunked = false;
-    let text = Buffer.alloc(0);
+    let text: Buffer = Buffer.alloc(0);
     const next = () => {
       if (sent >= job.requests || performance.now() > deadline) {
         socket.destroy();

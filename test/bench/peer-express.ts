@@ -12,7 +12,9 @@ app.use(express.json({ limit: '4mb' }));
 app.post('/mcp', (req, res) => {
   const { id, method, params } = req.body;
   const result =
-    method === 'tools/list' ? { tools } : { content: [{ type: 'text', text: JSON.stringify(params.arguments) }] };
+    method === 'tools/list'
+      ? { tools }
+      : { content: [{ type: 'text', text: JSON.stringify(params.arguments) }] };
   res.json({ jsonrpc: '2.0', id, result });
 });
 const listening = app.listen(0, '127.0.0.1', () => {

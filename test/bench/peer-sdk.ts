@@ -22,9 +22,13 @@ function createServer(): Server {
   const server = new Server({ name: 'peer', version: '1.0.0' }, { capabilities: { tools: {} } });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
-    if (params.name === 'echo') return { content: [{ type: 'text', text: JSON.stringify(params.arguments) }] };
+    if (params.name === 'echo')
+      return { content: [{ type: 'text', text: JSON.stringify(params.arguments) }] };
     const path = params.name === 'get_item' ? '/items/1' : '/things?limit=50&offset=0';
-    const answer = await request(upstream + path, { dispatcher: agent, headers: { authorization: 'Bearer t' } });
+    const answer = await request(upstream + path, {
+      dispatcher: agent,
+      headers: { authorization: 'Bearer t' },
+    });
     const body: unknown = await answer.body.json();
     const structuredContent = { data: body };
     return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent };

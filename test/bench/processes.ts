@@ -15,7 +15,12 @@ export interface Child extends AsyncDisposable {
   line: string;
 }
 
-export async function start(core: string, script: string, args: string[], env: Record<string, string> = {}): Promise<Child> {
+export async function start(
+  core: string,
+  script: string,
+  args: string[],
+  env: Record<string, string> = {},
+): Promise<Child> {
   const child = spawn('taskset', ['-c', core, process.execPath, script, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...env },
@@ -60,7 +65,8 @@ export async function drive(load: Load): Promise<Figures> {
   const script = new URL('load.ts', import.meta.url).pathname;
   const { stdout } = await run('taskset', ['-c', LOAD_CORE, process.execPath, script, JSON.stringify(load)]);
   const figures: Figures = JSON.parse(stdout);
-  if (figures.failed > 0) throw new Error(`${figures.failed} of ${figures.requests} answers were not 2xx at ${load.url}`);
+  if (figures.failed > 0)
+    throw new Error(`${figures.failed} of ${figures.requests} answers were not 2xx at ${load.url}`);
   return figures;
 }
 

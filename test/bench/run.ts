@@ -4,7 +4,17 @@ import { createInterface } from 'node:readline';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { cpuSeconds, drive, LOAD_CORE, median, residentMb, SERVER_CORE, start, type Child, type Figures } from './processes.ts';
+import {
+  cpuSeconds,
+  drive,
+  LOAD_CORE,
+  median,
+  residentMb,
+  SERVER_CORE,
+  start,
+  type Child,
+  type Figures,
+} from './processes.ts';
 
 /*
  * npm run bench [-- --rounds 5 --seconds 3 --only tools/list]: Gatehouse beside the bare official SDK and an Express echo, in
@@ -36,7 +46,12 @@ interface Cell {
 
 const call = (name: string, args: object): [string, object] => ['tools/call', { name, arguments: args }];
 const CELLS: Cell[] = [
-  ...[10, 200, 2000].map((tools): Cell => ({ name: `tools/list, ${tools} tools`, tools, ours: ['tools/list', {}], peers: ['sdk', 'express'] })),
+  ...[10, 200, 2000].map((tools): Cell => ({
+    name: `tools/list, ${tools} tools`,
+    tools,
+    ours: ['tools/list', {}],
+    peers: ['sdk', 'express'],
+  })),
   ...[10, 2000].map((tools): Cell => ({
     name: `tools/call of a built-in, ${tools} tools visible`,
     tools,
@@ -44,9 +59,28 @@ const CELLS: Cell[] = [
     theirs: call('echo', { text: 'hello' }),
     peers: ['sdk', 'express'],
   })),
-  { name: 'action, 1 KB answer', tools: 10, ours: call('bench10_get_item', { itemId: '1' }), theirs: call('get_item', {}), peers: ['sdk'] },
-  { name: 'action, page of 50', tools: 10, ours: call('bench10_list_page', { limit: 50 }), theirs: call('list_page', {}), peers: ['sdk'] },
-  { name: 'action, 1 KB answer, one connection', tools: 10, ours: call('bench10_get_item', { itemId: '1' }), theirs: call('get_item', {}), peers: ['sdk'], connections: 1 },
+  {
+    name: 'action, 1 KB answer',
+    tools: 10,
+    ours: call('bench10_get_item', { itemId: '1' }),
+    theirs: call('get_item', {}),
+    peers: ['sdk'],
+  },
+  {
+    name: 'action, page of 50',
+    tools: 10,
+    ours: call('bench10_list_page', { limit: 50 }),
+    theirs: call('list_page', {}),
+    peers: ['sdk'],
+  },
+  {
+    name: 'action, 1 KB answer, one connection',
+    tools: 10,
+    ours: call('bench10_get_item', { itemId: '1' }),
+    theirs: call('get_item', {}),
+    peers: ['sdk'],
+    connections: 1,
+  },
 ];
 
 interface Sample extends Figures {
@@ -69,7 +103,11 @@ async function runCell(cell: Cell): Promise<void> {
       await using child = await startTarget(target, cell.tools);
       const [method, params] = target === 'gatehouse' ? cell.ours : (cell.theirs ?? cell.ours);
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-      const load = { url: urlOf(target, child, cell.tools), body, connections: cell.connections ?? CONNECTIONS };
+      const load = {
+        url: urlOf(target, child, cell.tools),
+        body,
+        connections: cell.connections ?? CONNECTIONS,
+      };
       await drive({ ...load, requests: WARM_UP_REQUESTS, seconds: SECONDS });
       const before = cpuSeconds(pidOf(child));
       const figures = await drive({ ...load, requests: 1e9, seconds: SECONDS });
@@ -77,7 +115,8 @@ async function runCell(cell: Cell): Promise<void> {
       samples.set(target, [...(samples.get(target) ?? []), { ...figures, cpu }]);
     }
   }
-  const middle = (target: string, key: keyof Sample) => median((samples.get(target) ?? []).map((sample) => sample[key]));
+  const middle = (target: string, key: keyof Sample) =>
+    median((samples.get(target) ?? []).map((sample) => sample[key]));
   const rows = [...samples.keys()].map((target) => [
     target,
     middle(target, 'perSecond').toFixed(0),
@@ -87,7 +126,11 @@ async function runCell(cell: Cell): Promise<void> {
     (middle('sdk', 'cpu') / middle(target, 'cpu')).toFixed(2),
     (middle(target, 'perSecond') / middle('sdk', 'perSecond')).toFixed(2),
   ]);
-  table(`${cell.name} (c=${cell.connections ?? CONNECTIONS})`, ['target', 'req/s', 'CPU µs/req', 'p50 ms', 'p99 ms', 'SDK CPU ÷ this', 'req/s ÷ SDK'], rows);
+  table(
+    `${cell.name} (c=${cell.connections ?? CONNECTIONS})`,
+    ['target', 'req/s', 'CPU µs/req', 'p50 ms', 'p99 ms', 'SDK CPU ÷ this', 'req/s ÷ SDK'],
+    rows,
+  );
 }
 
 /** The upstream called with nothing between: what an action adds is its median less this one. */
@@ -95,18 +138,27 @@ async function direct(): Promise<void> {
   const load = { method: 'GET', body: '', connections: 1, requests: 1e9, seconds: SECONDS };
   const item = await drive({ ...load, url: `${origin}/items/1` });
   const page = await drive({ ...load, url: `${origin}/things?limit=50&offset=0` });
-  table('upstream called directly (c=1)', ['answer', 'p50 ms', 'p99 ms'], [
-    ['1 KB', item.p50.toFixed(2), item.p99.toFixed(2)],
-    ['page of 50', page.p50.toFixed(2), page.p99.toFixed(2)],
-  ]);
+  table(
+    'upstream called directly (c=1)',
+    ['answer', 'p50 ms', 'p99 ms'],
+    [
+      ['1 KB', item.p50.toFixed(2), item.p99.toFixed(2)],
+      ['page of 50', page.p50.toFixed(2), page.p99.toFixed(2)],
+    ],
+  );
 }
 
 async function memory(): Promise<void> {
   const rows: string[][] = [];
   for (const target of ['gatehouse', 'sdk', 'express']) {
     await using child = await startTarget(target, 10);
-    const [method, params] = target === 'gatehouse' ? call('list_connectors_svc', {}) : call('echo', { text: 'hello' });
-    const load = { url: urlOf(target, child, 10), body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), connections: CONNECTIONS };
+    const [method, params] =
+      target === 'gatehouse' ? call('list_connectors_svc', {}) : call('echo', { text: 'hello' });
+    const load = {
+      url: urlOf(target, child, 10),
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      connections: CONNECTIONS,
+    };
     await drive({ ...load, requests: 1, seconds: 5, connections: 1 });
     const idle = residentMb(pidOf(child));
     await drive({ ...load, requests: 10_000, seconds: 60 });
@@ -120,7 +172,10 @@ async function coldStart(): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), 'gatehouse-bench-start-'));
   const bin = here('../../bin/gatehouse.js');
   const env = { GATEHOUSE_HOME: home, LOG_LEVEL: 'silent', PORT: '39517' };
-  const first = spawn(process.execPath, [bin, 'serve'], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'inherit'] });
+  const first = spawn(process.execPath, [bin, 'serve'], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   await answered('http://127.0.0.1:39517/ready');
   first.kill('SIGTERM');
   await new Promise((resolve) => first.once('exit', resolve));
@@ -139,7 +194,11 @@ async function coldStart(): Promise<void> {
     median(values.sdk).toFixed(0),
     (median(values.gatehouse) / median(values.sdk)).toFixed(2),
   ];
-  table('time to the first answer, ms', ['transport', 'gatehouse', 'sdk', 'gatehouse ÷ sdk'], [row('HTTP', http), row('stdio', stdio)]);
+  table(
+    'time to the first answer, ms',
+    ['transport', 'gatehouse', 'sdk', 'gatehouse ÷ sdk'],
+    [row('HTTP', http), row('stdio', stdio)],
+  );
   rmSync(home, { recursive: true, force: true });
 }
 
@@ -185,7 +244,11 @@ async function firstLine(stream: NodeJS.ReadableStream): Promise<string> {
 
 async function answered(url: string): Promise<void> {
   for (;;) {
-    const ok = await fetch(url, { method: url.endsWith('/mcp') ? 'POST' : 'GET', headers: { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }, ...(url.endsWith('/mcp') ? { body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' } : {}) }).then(
+    const ok = await fetch(url, {
+      method: url.endsWith('/mcp') ? 'POST' : 'GET',
+      headers: { accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
+      ...(url.endsWith('/mcp') ? { body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' } : {}),
+    }).then(
       async (response) => (await response.text()) !== '' && response.ok,
       () => false,
     );
@@ -211,5 +274,7 @@ function pidOf(child: Child): number {
 
 function table(title: string, columns: string[], rows: string[][]): void {
   const line = (cells: string[]) => `| ${cells.join(' | ')} |`;
-  console.log(`\n**${title}**\n\n${line(columns)}\n${line(columns.map(() => '---'))}\n${rows.map(line).join('\n')}`);
+  console.log(
+    `\n**${title}**\n\n${line(columns)}\n${line(columns.map(() => '---'))}\n${rows.map(line).join('\n')}`,
+  );
 }

@@ -34,6 +34,10 @@ server.listen(0, '127.0.0.1', () => {
 
 function response(body: unknown): Buffer {
   const text = JSON.stringify(body);
-  const head = ['HTTP/1.1 200 OK', 'Content-Type: application/json', `Content-Length: ${Buffer.byteLength(text)}`];
+  const head = [
+    'HTTP/1.1 200 OK',
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(text)}`,
+  ];
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${text}`);
 }

@@ -37,7 +37,12 @@ let credentialId: string;
 beforeAll(async () => {
   service = await startService();
   userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
-  serverId = (await service.call('POST', '/api/servers', { body: { name: 'ada server' }, headers: { 'x-svc-userid': userId } })).text('serverId');
+  serverId = (
+    await service.call('POST', '/api/servers', {
+      body: { name: 'ada server' },
+      headers: { 'x-svc-userid': userId },
+    })
+  ).text('serverId');
   credentialId = (
     await service.call('POST', `/users/${userId}/credentials`, {
       headers: { 'x-svc-userid': userId },
@@ -48,18 +53,23 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 describe('without a key', () => {
-  test.each(routes.filter((route) => route.spec.auth !== 'none').map(label))('%s is 401', async (_, route) => {
-    const answer = await request(route, { bearer: null });
-    expect(answer.status).toBe(401);
-    expect(answer.text('code')).toBe('unauthorized');
-    expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/);
-  });
+  test.each(routes.filter((route) => route.spec.auth !== 'none').map(label))(
+    '%s is 401',
+    async (_, route) => {
+      const answer = await request(route, { bearer: null });
+      expect(answer.status).toBe(401);
+      expect(answer.text('code')).toBe('unauthorized');
+      expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/);
+    },
+  );
 });
 
 describe('with a key that lacks the scope', () => {
   const scoped = routes.filter((route) => route.spec.scope !== undefined);
   test.each(scoped.map(label))('%s is 403 naming it', async (_, route) => {
-    const scopes = Object.keys(SCOPES).filter(isScope).filter((scope) => scope !== route.spec.scope);
+    const scopes = Object.keys(SCOPES)
+      .filter(isScope)
+      .filter((scope) => scope !== route.spec.scope);
     const bearer = await createApiKey(service.context, { environment: 'development', scopes });
     const answer = await request(route, { bearer });
     expect(answer.status).toBe(403);
@@ -67,18 +77,23 @@ describe('with a key that lacks the scope', () => {
   });
 
   test('every route that is not open to all names a scope', () => {
-    const without = routes.filter((route) => route.spec.auth !== 'none' && !route.spec.scope).map((route) => route.path);
+    const without = routes
+      .filter((route) => route.spec.auth !== 'none' && !route.spec.scope)
+      .map((route) => route.path);
     expect(without).toEqual([]);
   });
 });
 
 describe('with the JWT of a user', () => {
-  test.each(routes.filter((route) => route.spec.auth === 'api_key').map(label))('%s is refused', async (_, route) => {
-    const bearer = (await service.call('GET', `/2023-12/user/${userId}/token`)).text('token');
-    const answer = await request(route, { bearer });
-    expect(answer.status).toBe(403);
-    expect(answer.text('code')).toBe('forbidden');
-  });
+  test.each(routes.filter((route) => route.spec.auth === 'api_key').map(label))(
+    '%s is refused',
+    async (_, route) => {
+      const bearer = (await service.call('GET', `/2023-12/user/${userId}/token`)).text('token');
+      const answer = await request(route, { bearer });
+      expect(answer.status).toBe(403);
+      expect(answer.text('code')).toBe('forbidden');
+    },
+  );
 });
 
 /** What belongs to somebody: its parameter and the ids under which strangers look for it. */
@@ -88,9 +103,11 @@ describe.each(['serverId', 'userId', 'credentialId'])('a %s that is not the call
   test.each(owned.map(label))('%s answers as if it were not there', async (_, route) => {
     const unknown = await request(route, { id: 'absent' });
     const otherEnvironment = await request(route, { bearer: service.productionKey });
+    const nowhere = await request(route, { bearer: service.productionKey, nowhere: true });
     const deleted = await request(route, { id: await deletedId(parameter) });
     expect(unknown.status).toBe(404);
-    expect(neutral(otherEnvironment)).toEqual(neutral(unknown));
+    expect(otherEnvironment.status).toBe(404);
+    expect(neutral(otherEnvironment)).toEqual(neutral(nowhere));
     expect(neutral(deleted)).toEqual(neutral(unknown));
   });
 });
@@ -98,7 +115,12 @@ describe.each(['serverId', 'userId', 'credentialId'])('a %s that is not the call
 test('a server of another owner is 404 for x-svc-userid and for a JWT', async () => {
   const other = (await service.call('POST', '/users', { body: { username: 'bob' } })).text('userId');
   const jwt = (await service.call('GET', `/2023-12/user/${other}/token`)).text('token');
-  for (const [, route] of [...named('getServer'), ...named('updateServer'), ...named('deleteServer'), ...named('rotateServerToken')]) {
+  for (const [, route] of [
+    ...named('getServer'),
+    ...named('updateServer'),
+    ...named('deleteServer'),
+    ...named('rotateServerToken'),
+  ]) {
     const absent = await request(route, { id: 'absent' });
     expect(neutral(await request(route, { user: other }))).toEqual(neutral(absent));
     expect(neutral(await request(route, { bearer: jwt, user: null }))).toEqual(neutral(absent));
@@ -107,14 +129,29 @@ test('a server of another owner is 404 for x-svc-userid and for a JWT', async ()
 
 test('a credential is 404 through another user, and 403 when header and path disagree', async () => {
   const other = (await service.call('POST', '/users', { body: { username: 'carol' } })).text('userId');
-  for (const [, route] of [...named('getCredential'), ...named('updateCredential'), ...named('deleteCredential'), ...named('checkCredential')]) {
+  for (const [, route] of [
+    ...named('getCredential'),
+    ...named('updateCredential'),
+    ...named('deleteCredential'),
+    ...named('checkCredential'),
+  ]) {
     const path = route.path.replace('{userId}', other).replace('{credentialId}', credentialId);
-    const options = BODIES[route.spec.operationId] === undefined ? {} : { body: BODIES[route.spec.operationId] };
-    const through = await service.call(route.method, path, { ...options, headers: { 'x-svc-userid': other } });
-    const absent = await service.call(route.method, path.replace(credentialId, 'absent'), { ...options, headers: { 'x-svc-userid': other } });
+    const options =
+      BODIES[route.spec.operationId] === undefined ? {} : { body: BODIES[route.spec.operationId] };
+    const through = await service.call(route.method, path, {
+      ...options,
+      headers: { 'x-svc-userid': other },
+    });
+    const absent = await service.call(route.method, path.replace(credentialId, 'absent'), {
+      ...options,
+      headers: { 'x-svc-userid': other },
+    });
     expect(through.status).toBe(404);
     expect(neutral(through)).toEqual(neutral(absent));
-    const crossed = await service.call(route.method, path, { ...options, headers: { 'x-svc-userid': userId } });
+    const crossed = await service.call(route.method, path, {
+      ...options,
+      headers: { 'x-svc-userid': userId },
+    });
     expect(crossed.status).toBe(403);
   }
 });
@@ -123,16 +160,25 @@ interface RequestOptions {
   bearer?: string | null;
   id?: string;
   user?: string | null;
+  /** No id of the path is anybody's. */
+  nowhere?: boolean;
 }
 
-async function request(route: Route, { bearer, id, user = userId }: RequestOptions): Promise<Answer> {
-  const ids: Record<string, string> = { serverId, userId, credentialId, connectorId: 'sandbox', actionId: 'list_customers' };
+async function request(route: Route, { bearer, id, user = userId, nowhere }: RequestOptions): Promise<Answer> {
+  const ids: Record<string, string> = {
+    serverId,
+    userId,
+    credentialId,
+    connectorId: 'sandbox',
+    actionId: 'list_customers',
+  };
   const last = lastParameter(route);
   if (id !== undefined && last) ids[last] = id;
+  if (nowhere) for (const name of ['serverId', 'userId', 'credentialId']) ids[name] = 'absent';
   const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'none');
   const body = BODIES[route.spec.operationId];
   // The header follows the path, so that a stranger's path is refused for what it is.
-  const header = last === 'userId' && id !== undefined ? id : user;
+  const header = nowhere ? 'absent' : last === 'userId' && id !== undefined ? id : user;
   return service.call(route.method, path, {
     ...(bearer === undefined ? {} : { bearer }),
     ...(body === undefined ? {} : { body }),
@@ -146,12 +192,19 @@ function lastParameter(route: Route): string | undefined {
 
 async function deletedId(parameter: string): Promise<string> {
   if (parameter === 'serverId') {
-    const id = (await service.call('POST', '/api/servers', { body: { name: `gone ${Math.random()}` }, headers: { 'x-svc-userid': userId } })).text('serverId');
+    const id = (
+      await service.call('POST', '/api/servers', {
+        body: { name: `gone ${Math.random()}` },
+        headers: { 'x-svc-userid': userId },
+      })
+    ).text('serverId');
     await service.call('DELETE', `/api/servers/${id}`);
     return id;
   }
   if (parameter === 'userId') {
-    const id = (await service.call('POST', '/users', { body: { username: `gone ${Math.random()}` } })).text('userId');
+    const id = (await service.call('POST', '/users', { body: { username: `gone ${Math.random()}` } })).text(
+      'userId',
+    );
     await service.call('DELETE', `/users/${id}`);
     return id;
   }
@@ -166,8 +219,12 @@ async function deletedId(parameter: string): Promise<string> {
 
 /** Status and body without what differs by nature: the request's id and the id that was asked for. */
 function neutral(answer: Answer): unknown {
-  const text = JSON.stringify(answer.body).replaceAll(/"[^"]*(srv|usr|cred)_\w+[^"]*"|\\"absent\\"|\\"(srv|usr|cred)_\w+\\"/g, (found) =>
-    found.replaceAll(/\\"[^\\]*\\"/g, '«id»'),
+  const text = JSON.stringify(answer.body).replaceAll(
+    /"[^"]*(srv|usr|cred)_\w+[^"]*"|\\"absent\\"|\\"(srv|usr|cred)_\w+\\"/g,
+    (found) => found.replaceAll(/\\"[^\\]*\\"/g, '«id»'),
   );
-  return { status: answer.status, body: text.replace(/"requestId":"[^"]*"/, '').replaceAll('\\"absent\\"', '«id»') };
+  return {
+    status: answer.status,
+    body: text.replace(/"requestId":"[^"]*"/, '').replaceAll('\\"absent\\"', '«id»'),
+  };
 }

@@ -14,7 +14,9 @@ describe('an API key', () => {
     expect(key).toMatch(/^gh_prod_[0-9A-Za-z]{49}$/);
     expect(apiKeyEnvironment(key)).toBe('production');
     for (let at = 'gh_prod_'.length; at < key.length; at++) {
-      expect(apiKeyEnvironment(key.slice(0, at) + (key[at] === 'x' ? 'y' : 'x') + key.slice(at + 1))).toBeUndefined();
+      expect(
+        apiKeyEnvironment(key.slice(0, at) + (key[at] === 'x' ? 'y' : 'x') + key.slice(at + 1)),
+      ).toBeUndefined();
     }
   });
 
@@ -67,7 +69,9 @@ describe('x-api-version', () => {
 
 describe('users', () => {
   test('are created, read, changed and deleted', async () => {
-    const made = await service.call('POST', '/users', { body: { username: 'ada', metadata: { plan: 'pro' } } });
+    const made = await service.call('POST', '/users', {
+      body: { username: 'ada', metadata: { plan: 'pro' } },
+    });
     expect(made.status).toBe(201);
     expect(made.body).toMatchObject({ username: 'ada', metadata: { plan: 'pro' }, enabled: true });
     const path = `/users/${made.text('userId')}`;
@@ -82,7 +86,10 @@ describe('users', () => {
     await service.call('POST', '/users', { body: { username: 'twice' } });
     const again = await service.call('POST', '/2023-12/users', { body: { username: 'twice' } });
     expect([again.status, again.text('code')]).toEqual([409, 'user_exists']);
-    const elsewhere = await service.call('POST', '/users', { bearer: service.productionKey, body: { username: 'twice' } });
+    const elsewhere = await service.call('POST', '/users', {
+      bearer: service.productionKey,
+      body: { username: 'twice' },
+    });
     expect(elsewhere.status).toBe(201);
   });
 
@@ -94,7 +101,10 @@ describe('users', () => {
       let offset = 0;
       for (;;) {
         const page = await own.call('GET', `/users?limit=3&offset=${offset}`);
-        const { data, pagination } = page.body as { data: { username: string }[]; pagination: { hasMore: boolean; nextOffset?: number } };
+        const { data, pagination } = page.body as {
+          data: { username: string }[];
+          pagination: { hasMore: boolean; nextOffset?: number };
+        };
         seen.push(...data.map((user) => user.username));
         if (!pagination.hasMore) {
           expect(pagination.nextOffset).toBeUndefined();
@@ -109,12 +119,21 @@ describe('users', () => {
     }
   });
 
-  test.each(['limit=0', 'limit=51', 'limit=1.5', 'offset=-1', 'offset=x', 'limit='])('the query %s is 400', async (query) => {
-    expect(await service.call('GET', `/users?${query}`)).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
-  });
+  test.each(['limit=0', 'limit=51', 'limit=1.5', 'offset=-1', 'offset=x', 'limit='])(
+    'the query %s is 400',
+    async (query) => {
+      expect(await service.call('GET', `/users?${query}`)).toMatchObject({
+        status: 400,
+        body: { code: 'invalid_request' },
+      });
+    },
+  );
 });
 
 test('health needs no key, readiness tells what is missing', async () => {
-  expect(await (await fetch(`${service.url}/health`)).json()).toEqual({ status: 'healthy', timestamp: expect.stringMatching(/Z$/) });
+  expect(await (await fetch(`${service.url}/health`)).json()).toEqual({
+    status: 'healthy',
+    timestamp: expect.stringMatching(/Z$/),
+  });
   expect(await (await fetch(`${service.url}/ready`)).json()).toEqual({ status: 'ready', missing: [] });
 });

@@ -16,7 +16,12 @@ describe('creating an MCP server', () => {
   test('answers 201 with its addresses and the token, which is not shown again', async () => {
     const made = await create({ name: '  Support  ', description: 'for support' });
     expect(made.status).toBe(201);
-    expect(made.body).toMatchObject({ name: 'Support', description: 'for support', hasRestrictions: false, enabled: true });
+    expect(made.body).toMatchObject({
+      name: 'Support',
+      description: 'for support',
+      hasRestrictions: false,
+      enabled: true,
+    });
     expect(made.text('url')).toBe(`${service.url}/mcp/${made.text('serverId')}`);
     expect(made.text('accessUrl')).toBe(`${made.text('url')}/${made.text('accessToken')}`);
     expect(made.headers.get('cache-control')).toBe('no-store');
@@ -34,7 +39,10 @@ describe('creating an MCP server', () => {
     [{ name: 'a', tokenExpiresInDays: 366 }, 'tokenExpiresInDays: must be a whole number from 1 to 365'],
     [{ name: 'a', tokenExpiresInDays: 1.5 }, 'tokenExpiresInDays: must be a whole number from 1 to 365'],
     [{ name: 'a', colour: 'red' }, 'colour: is not a known member'],
-    [{ name: 'a', restrictions: { users: { mode: 'allowlist', blockedIds: ['u'] } } }, 'restrictions.users.blockedIds: must be empty in mode allowlist'],
+    [
+      { name: 'a', restrictions: { users: { mode: 'allowlist', blockedIds: ['u'] } } },
+      'restrictions.users.blockedIds: must be empty in mode allowlist',
+    ],
     [{ name: 'a', restrictions: { actions: { mode: 'sometimes' } } }, 'restrictions.actions.mode'],
     [{ name: 'a', restrictions: { apps: {} } }, 'restrictions.apps: is not a known member'],
   ])('refuses %j: %s', async (body, sentence) => {
@@ -55,7 +63,10 @@ describe('creating an MCP server', () => {
   });
 
   test('refuses another content type and a body over 1 MiB', async () => {
-    const form = await service.call('POST', '/api/servers', { rawBody: 'name=a', headers: { 'content-type': 'application/x-www-form-urlencoded' } });
+    const form = await service.call('POST', '/api/servers', {
+      rawBody: 'name=a',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    });
     expect([form.status, form.text('code')]).toEqual([415, 'unsupported_media_type']);
     const large = await create({ name: 'a', description: 'x'.repeat(1024 * 1024) });
     expect([large.status, large.text('code')]).toEqual([413, 'payload_too_large']);
@@ -65,13 +76,18 @@ describe('creating an MCP server', () => {
     await create({ name: 'Taken' });
     const again = await create({ name: 'tAKEN ' });
     expect([again.status, again.text('code')]).toEqual([409, 'server_exists']);
-    const elsewhere = await service.call('POST', '/api/servers', { bearer: service.productionKey, body: { name: 'Taken' } });
+    const elsewhere = await service.call('POST', '/api/servers', {
+      bearer: service.productionKey,
+      body: { name: 'Taken' },
+    });
     expect(elsewhere.status).toBe(201);
   });
 
   test('two at once with one name make one server', async () => {
     const name = newName();
-    const statuses = (await Promise.all([create({ name }), create({ name })])).map((answer) => answer.status).sort();
+    const statuses = (await Promise.all([create({ name }), create({ name })]))
+      .map((answer) => answer.status)
+      .sort();
     expect(statuses).toEqual([201, 409]);
   });
 
@@ -94,9 +110,12 @@ describe('listing', () => {
     }
   });
 
-  test.each(['limit=0', 'limit=51', 'limit=x', 'offset=-1', 'limit=2&limit=3', 'page=1'])('refuses ?%s', async (query) => {
-    expect((await service.call('GET', `/api/servers?${query}`)).status).toBe(400);
-  });
+  test.each(['limit=0', 'limit=51', 'limit=x', 'offset=-1', 'limit=2&limit=3', 'page=1'])(
+    'refuses ?%s',
+    async (query) => {
+      expect((await service.call('GET', `/api/servers?${query}`)).status).toBe(400);
+    },
+  );
 
   test('x-svc-userid filters by owner', async () => {
     const owner = (await service.call('POST', '/users', { body: { username: 'owner' } })).text('userId');
@@ -119,9 +138,15 @@ describe('changing', () => {
       body: { restrictions: { actions: { blockedActions: ['x'] } }, customInstructions: 'Be brief.' },
     });
     expect(changed.status).toBe(200);
-    expect(changed.body).toMatchObject({ description: 'kept', customInstructions: 'Be brief.', hasRestrictions: true });
+    expect(changed.body).toMatchObject({
+      description: 'kept',
+      customInstructions: 'Be brief.',
+      hasRestrictions: true,
+    });
     expect(changed.at('restrictions')).toEqual({ actions: { blockedActions: ['x'] } });
-    expect((await service.call('PUT', path, { body: { restrictions: {} } })).at('hasRestrictions')).toBe(false);
+    expect((await service.call('PUT', path, { body: { restrictions: {} } })).at('hasRestrictions')).toBe(
+      false,
+    );
   });
 
   test('to a taken name is 409, to its own name in another case is not', async () => {
@@ -166,13 +191,20 @@ describe('with the JWT of a user', () => {
     expect(made.body).toMatchObject({ ownerUserId: userId });
     const list = await service.call('GET', '/api/servers', { bearer: jwt });
     expect(list.body).toMatchObject({ count: 1, servers: [{ serverId: made.text('serverId') }] });
-    expect((await service.call('GET', `/api/servers/${byKey.text('serverId')}`, { bearer: jwt })).status).toBe(404);
-    expect((await service.call('DELETE', `/api/servers/${made.text('serverId')}`, { bearer: jwt })).status).toBe(200);
+    expect(
+      (await service.call('GET', `/api/servers/${byKey.text('serverId')}`, { bearer: jwt })).status,
+    ).toBe(404);
+    expect(
+      (await service.call('DELETE', `/api/servers/${made.text('serverId')}`, { bearer: jwt })).status,
+    ).toBe(200);
   });
 
   test('naming somebody else in x-svc-userid is 403', async () => {
     const other = (await service.call('POST', '/users', { body: { username: 'other' } })).text('userId');
-    const answer = await service.call('GET', '/api/servers', { bearer: jwt, headers: { 'x-svc-userid': other } });
+    const answer = await service.call('GET', '/api/servers', {
+      bearer: jwt,
+      headers: { 'x-svc-userid': other },
+    });
     expect([answer.status, answer.text('code')]).toEqual([403, 'forbidden']);
   });
 
@@ -194,19 +226,28 @@ describe('with the JWT of a user', () => {
 
 test('access tokens are hidden from keys without servers:token, and showing them is audited', async () => {
   const { createApiKey } = await import('../../src/identity/api-keys.ts');
-  const bearer = await createApiKey(service.context, { environment: 'development', scopes: ['servers:read'] });
+  const bearer = await createApiKey(service.context, {
+    environment: 'development',
+    scopes: ['servers:read'],
+  });
   const serverId = (await create({ name: newName() })).text('serverId');
   const hidden = await service.call('GET', `/api/servers/${serverId}`, { bearer });
   expect(hidden.text('accessUrl')).toMatch(/\/\*\*\*$/);
   await service.call('GET', `/api/servers/${serverId}`);
   const audit = await service.call('GET', '/api/audit?limit=1');
-  expect(audit.body).toMatchObject({ data: [{ operation: 'getServer', target: serverId, status: 200, caller: 'key:key_development' }] });
+  expect(audit.body).toMatchObject({
+    data: [{ operation: 'getServer', target: serverId, status: 200, caller: 'key:key_development' }],
+  });
 });
 
 test('an unknown address is 404 and a wrong method 405 with Allow, both as JSON', async () => {
   expect(await service.call('GET', '/nowhere')).toMatchObject({ status: 404, body: { code: 'not_found' } });
   const wrong = await service.call('PATCH', '/api/servers');
-  expect([wrong.status, wrong.headers.get('allow'), wrong.text('code')]).toEqual([405, 'POST, GET', 'method_not_allowed']);
+  expect([wrong.status, wrong.headers.get('allow'), wrong.text('code')]).toEqual([
+    405,
+    'POST, GET',
+    'method_not_allowed',
+  ]);
 });
 
 test('no access token reaches the log', async () => {
