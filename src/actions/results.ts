@@ -74,7 +74,8 @@ function whole(name: string, value: Json | undefined, least: number, most: numbe
   throw invalidRequest([{ field: `input.${name}`, rule: `must be a whole number from ${least} to ${most}` }]);
 }
 
-function listSource(context: ResultContext, call: UpstreamCall, onStatus: OnStatus): ListSource {
+/** A list action as readPage() reads it. */
+export function listSource(context: Pick<ResultContext, 'outbound' | 'throttle' | 'clock' | 'log'>, call: UpstreamCall, onStatus: OnStatus): ListSource {
   const { connector, action } = call;
   if (!action.paging) throw new Error(`${action.connectorId}.${action.actionId} is a list without paging.`);
   return {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { executeAction, type ExecuteRequest } from '../../src/actions/execute.ts';
-import { createCredential } from '../../src/credentials/records.ts';
+import { createCredential, deleteCredential, updateCredential } from '../../src/credentials/records.ts';
 import type { Json } from '../../src/lib/json.ts';
 import { decide } from '../../src/servers/restrictions.ts';
 import { openActions, type ActionBench } from '../support/actions.ts';
@@ -109,6 +109,30 @@ describe.each(STORE_KINDS)('running an action on %s', (kind) => {
     await execute({ actionId: 'list_cursor', input: { limit: 30, offset: 60 } }, restarted);
     await restarted[Symbol.asyncDispose]();
     expect(party.seen.map((one) => one.query.get('cursor'))).toEqual(['c30', 'c60']);
+  });
+
+  test('positions of one credential are not used for another, nor for its replaced key', async () => {
+    const id = { environment: 'development' as const, userId: bench.userId };
+    const data = { apiKey: GOOD_KEY, origin: party.origin };
+    const second = await createCredential(bench, { ...id, connectorId: 'shop', data });
+    const { credentialId } = second;
+    const [first] = await bench.db
+      .selectFrom('credentials')
+      .select('credential_id')
+      .where('connector_id', '=', 'shop')
+      .where('credential_id', '!=', credentialId)
+      .execute();
+    const read = (offset: number, chosen: string | undefined) =>
+      execute({ actionId: 'list_cursor', input: { limit: 30, offset, color: 'own' }, credentialId: chosen });
+    await read(0, first?.credential_id);
+    party.seen.length = 0;
+    await read(30, credentialId);
+    expect(party.seen[0]?.query.get('cursor')).toBeNull();
+    await updateCredential(bench, { ...id, credentialId }, { data });
+    party.seen.length = 0;
+    await read(30, credentialId);
+    expect(party.seen[0]?.query.get('cursor')).toBeNull();
+    await deleteCredential(bench.db, { ...id, credentialId });
   });
 
   test('positions of one input are not used for another', async () => {

@@ -266,19 +266,27 @@ test.each([1, 2, 3, 7])('a third party that goes round in circles of %i pages is
 });
 
 test('an empty page with a next cursor is passed over, and with the same cursor ends the list', async () => {
+  const cursors: unknown[] = [];
   const source: ListSource = {
     name: 'Sparse',
     paging: pagingOf('cursor', PLAIN, 100),
     async fetch(page) {
       const cursor = page && 'params' in page ? page.params['cursor'] : undefined;
+      cursors.push(cursor);
       const next = cursor === undefined ? 'a' : 'b';
       const records = cursor === 'a' ? [{ id: 1 }] : [];
       return { records, lastRaw: records.at(-1), headers: {}, body: { next } };
     },
     resolveLink: (link) => link,
   };
-  const page = await readPage(source, newPositions(), { limit: 10, offset: 0 });
-  expect(page).toEqual({ records: [{ id: 1 }], hasMore: false });
+  const positions = newPositions();
+  for (const _ of [1, 2]) {
+    cursors.length = 0;
+    const page = await readPage(source, positions, { limit: 10, offset: 0 });
+    expect(page).toEqual({ records: [{ id: 1 }], hasMore: false });
+    // Offset 0 begins anew, although a position at 0 behind the empty page is remembered.
+    expect(cursors).toEqual([undefined, 'a', 'b']);
+  }
 });
 
 test('a cursor that the third party has dropped is walked to anew', async () => {
@@ -297,6 +305,71 @@ test('a cursor that the third party has dropped is walked to anew', async () => 
   };
   const page = await readPage(forgetful, positions, { limit: 50, offset: 50 });
   expect(page.records).toEqual(honest.all.slice(50, 100));
+});
+
+test('what else is remembered of a list goes with a dropped cursor', async () => {
+  const honest = thirdParty(pagingOf('cursor', PLAIN, 50), PLAIN);
+  const positions = newPositions('dropped');
+  for (const offset of [0, 50, 100, 150]) await readPage(honest.source, positions, { limit: 50, offset });
+  const forgetful: ListSource = {
+    ...honest.source,
+    async fetch(page) {
+      const cursor = page && 'params' in page ? page.params['cursor'] : undefined;
+      if (cursor === 'c100') throw new GatehouseError('upstream_rejected', 'unknown cursor');
+      return honest.source.fetch(page);
+    },
+  };
+  await readPage(forgetful, positions, { limit: 50, offset: 100 }).catch(() => {});
+  expect(await positionsOf('dropped')).toEqual([]);
+});
+
+test('pages larger than asked for are counted by their real size', async () => {
+  const all = Array.from({ length: 95 }, (_, id) => ({ id }));
+  const source: ListSource = {
+    name: 'Generous',
+    paging: { ...pagingOf('page', PLAIN, 100) },
+    async fetch(page) {
+      const number = page && 'params' in page ? Number(page.params['page']) : 1;
+      const records = all.slice((number - 1) * 25, number * 25);
+      return { records, lastRaw: records.at(-1), headers: {}, body: { total: all.length } };
+    },
+    resolveLink: (link) => link,
+  };
+  for (const [limit, offset] of [
+    [10, 0],
+    [10, 30],
+    [7, 88],
+    [20, 40],
+  ] as const) {
+    const page = await readPage(source, newPositions(), { limit, offset });
+    expect(page).toEqual({ records: all.slice(offset, offset + limit), hasMore: offset + limit < 95 });
+  }
+});
+
+test('a number of pages tells where a list of page numbers ends', async () => {
+  const all = Array.from({ length: 40 }, (_, id) => ({ id }));
+  const source: ListSource = {
+    name: 'Numbered',
+    paging: {
+      style: 'page',
+      in: 'query',
+      pageParam: 'page',
+      firstPage: 1,
+      limitParam: 'limit',
+      maxLimit: 20,
+      totalPages: 'body:pages',
+    },
+    async fetch(page) {
+      const params = page && 'params' in page ? page.params : {};
+      const size = Number(params['limit']);
+      const from = (Number(params['page']) - 1) * size;
+      const records = all.slice(from, from + size);
+      return { records, lastRaw: records.at(-1), headers: {}, body: { pages: Math.ceil(40 / size) } };
+    },
+    resolveLink: (link) => link,
+  };
+  expect((await readPage(source, newPositions(), { limit: 20, offset: 0 })).hasMore).toBe(true);
+  expect((await readPage(source, newPositions(), { limit: 20, offset: 20 })).hasMore).toBe(false);
 });
 
 test('a page behind the end that is refused is the end; a refused list is refused', async () => {
@@ -321,4 +394,11 @@ test('a page behind the end that is refused is the end; a refused list is refuse
     },
   };
   await expect(readPage(closed, newPositions(), { limit: 50, offset: 50 })).rejects.toThrow('no such filter');
+});
+
+test('a total ends a list of keys whose last page is full', async () => {
+  const how: Behaviour = { total: 40, cap: 100, signal: 'total', sized: true };
+  const { source } = thirdParty(pagingOf('keyset', how, 100), how);
+  expect((await readPage(source, newPositions(), { limit: 20, offset: 0 })).hasMore).toBe(true);
+  expect((await readPage(source, newPositions(), { limit: 20, offset: 20 })).hasMore).toBe(false);
 });
