@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Express, type Request, type Response } from 'express';
 import helmet from 'helmet';
 import type { Context } from '../context.ts';
+import { clientAddress } from '../lib/client-address.ts';
 import { GatehouseError, publicError } from '../lib/errors.ts';
 import type { Reply, Route } from './route.ts';
 
@@ -64,9 +65,22 @@ async function answer(context: Context, route: Route, req: Request, res: Respons
     send(res, reply);
     logRequest(context, req, res, route.path, requestId, started);
   } catch (error) {
-    sendError(context, res, error, requestId, route.path);
+    sendError(context, res, await counted(context, req, error), requestId, route.path);
     logRequest(context, req, res, route.path, requestId, started);
   }
+}
+
+/** The error to show: a client that was refused with 401 too often is told to slow down instead. */
+async function counted({ limits, config }: Context, req: Request, thrown: unknown): Promise<unknown> {
+  if (!(thrown instanceof GatehouseError) || thrown.status !== 401) return thrown;
+  const address = clientAddress(req, config.trustedProxies);
+  try {
+    await limits.assertNotBarred(address);
+  } catch (barred) {
+    return barred;
+  }
+  limits.refused(address);
+  return thrown;
 }
 
 function send(res: ServerResponse, { status = 200, body, headers = {} }: Reply): void {

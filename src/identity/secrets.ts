@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Context } from '../context.ts';
+import { KeyError } from '../crypto/key-ring.ts';
 
 const HASH_KEY = 'hash-key';
 
@@ -26,5 +27,14 @@ export async function loadHashKey({
     row = await find();
   }
   if (!row) throw new Error('The hash key was neither found nor stored.');
-  return Buffer.from(keys.open(row.sealed, `secret|${HASH_KEY}`), 'base64');
+  try {
+    return Buffer.from(keys.open(row.sealed, `secret|${HASH_KEY}`), 'base64');
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new KeyError(
+      `The master key does not open this store: ${reason} Start with the key that the store was written with: ` +
+        'GATEHOUSE_MASTER_KEY, or master.key in GATEHOUSE_HOME.',
+      { cause: error },
+    );
+  }
 }

@@ -96,8 +96,13 @@ export function jwtRefusal(error: unknown): GatehouseError {
   );
 }
 
-/** The public keys that verify live tokens, as a JWK Set (RFC 7517). */
-export async function publicKeys({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<{ keys: JWK[] }> {
+/**
+ * The public keys that verify live tokens, as a JWK Set (RFC 7517). There is always one: who keeps the set before the
+ * first token is issued would not know its key.
+ */
+export async function publicKeys(context: TokenContext): Promise<{ keys: JWK[] }> {
+  const { db, clock } = context;
+  await signingKey(context);
   const rows = await db
     .selectFrom('signing_keys')
     .select('public_jwk')
