@@ -50,7 +50,8 @@ export interface OpenContext extends Context {
   close(): Promise<void>;
 }
 
-const CATALOG_FOLDER = fileURLToPath(new URL('../data/connectors', import.meta.url));
+/** Where the connector files of this package are. */
+export const CATALOG_FOLDER = fileURLToPath(new URL('../data/connectors', import.meta.url));
 
 /**
  * Opens the store, brings its schema up to date, and makes everything that a server or a command needs.

@@ -4,7 +4,7 @@ import { sha256 } from '../crypto/key-ring.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { canonicalJson, valueAt, type Json, type JsonObject } from '../lib/json.ts';
 import type { Environment } from '../store/schema.ts';
-import { callUpstream, type UpstreamCall } from '../upstream/call.ts';
+import { callUpstream, type UpstreamCall, type UpstreamContext } from '../upstream/call.ts';
 import { resolveLink } from '../upstream/request.ts';
 import { interpretAnswer } from '../upstream/response.ts';
 import { defaultLimit, readPage, type ListPage, type ListSource, type Window } from './pages.ts';
@@ -15,12 +15,12 @@ import { storedPositions } from './positions.ts';
 const MAX_LIMIT = 50;
 const MAX_OFFSET = 1_000_000_000;
 
-type ResultContext = Pick<Context, 'outbound' | 'throttle' | 'clock' | 'log' | 'db' | 'keys'>;
+type ResultContext = UpstreamContext & Pick<Context, 'db' | 'keys'>;
 type OnStatus = (status: number) => void;
 
 /** The value of an action that is no list. `onStatus` hears the HTTP status of the answer. */
 export async function readValue(
-  context: ResultContext,
+  context: UpstreamContext,
   call: UpstreamCall,
   onStatus: OnStatus,
 ): Promise<Json> {
@@ -75,7 +75,7 @@ function whole(name: string, value: Json | undefined, least: number, most: numbe
 }
 
 /** A list action as readPage() reads it. */
-export function listSource(context: Pick<ResultContext, 'outbound' | 'throttle' | 'clock' | 'log'>, call: UpstreamCall, onStatus: OnStatus): ListSource {
+export function listSource(context: UpstreamContext, call: UpstreamCall, onStatus: OnStatus): ListSource {
   const { connector, action } = call;
   if (!action.paging) throw new Error(`${action.connectorId}.${action.actionId} is a list without paging.`);
   return {

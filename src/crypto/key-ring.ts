@@ -104,15 +104,17 @@ function createKeyFile(path: string): void {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     if (existsSync(path)) return;
     // Written whole under another name and then linked: a second first start never reads half a key.
-    const draft = `${path}.${process.pid}`;
+    const draft = `${path}.${randomBytes(6).toString('hex')}`;
     writeFileSync(draft, `${randomBytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
     try {
       linkSync(draft, path);
+    } catch (error) {
+      // Another first start was faster: its key is the one.
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
     } finally {
       unlinkSync(draft);
     }
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
     throw new KeyError(
       `Cannot write the master key file ${path}: ${reasonOf(error)}. Set GATEHOUSE_HOME to a folder that this user may write.`,
       { cause: error },

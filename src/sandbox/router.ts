@@ -1,4 +1,4 @@
-import express, { type NextFunction, type Request, type Response, type Router } from 'express';
+import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../log.ts';
 import { createAccounts, REQUESTS_PER_SECOND, type Account } from './accounts.ts';
@@ -63,6 +63,11 @@ export function createSandbox({ clock, log }: { clock: Clock; log: Logger }): Ro
     sendRefusal(res, refusalOf(error, log));
   });
   return router;
+}
+
+/** The sandbox as a server of its own, for a process that has none. */
+export function createSandboxApp(context: { clock: Clock; log: Logger }): Express {
+  return express().disable('x-powered-by').use('/sandbox', createSandbox(context));
 }
 
 function refusalOf(error: unknown, log: Logger): Refusal {

@@ -1,0 +1,187 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Action, Connector } from '../connectors/catalog.ts';
+import type { ExamplesFile } from '../connectors/format.ts';
+import { checkInput, compileSchema } from '../connectors/validate.ts';
+import type { Context } from '../context.ts';
+import { checkFields, credentialFields } from '../credentials/fields.ts';
+import { unsavedCredential } from '../credentials/open.ts';
+import { GatehouseError, type Fault } from '../lib/errors.ts';
+import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
+import type { Outbound, OutboundAnswer, OutboundRequest } from '../lib/outbound.ts';
+import type { OpenCredential } from '../upstream/credential.ts';
+import type { UpstreamCall, UpstreamContext } from '../upstream/call.ts';
+import { readPage } from './pages.ts';
+import { listSource, readValue, splitWindow } from './results.ts';
+
+type Example = ExamplesFile['examples'][number];
+
+/**
+ * Plays an example of a connector file: its input must make its request, and its response its output or error.
+ * Answers with what differs, nothing when all is well. No network: the response of the example is what comes back.
+ */
+export async function replayExample(
+  { clock, log }: Pick<Context, 'clock' | 'log'>,
+  connector: Connector,
+  example: Example,
+): Promise<Fault[]> {
+  const action = connector.actions.get(example.action);
+  if (!action) return [{ field: 'action', rule: `"${example.action}" is no action of this connector` }];
+  const credential = credentialOf(connector, example);
+  if (Array.isArray(credential)) return credential;
+  const input = toJson(example.input);
+  if (!isJsonObject(input)) return [{ field: 'input', rule: 'must be a mapping' }];
+  const badInput = checkInput(action, input);
+  if (badInput.length > 0) return badInput.map(({ field, rule }) => ({ field: `input.${field}`, rule }));
+
+  const sent: OutboundRequest[] = [];
+  const outbound = replayingOutbound(example, sent);
+  // Nobody waits for a retry: the first answer is the one.
+  const throttle: Context['throttle'] = {
+    enter: async () => () => {},
+    hold: () => {},
+    mayRetry: () => false,
+  };
+  const got = await outcomeOf({ outbound, throttle, clock, log }, { connector, action, credential, input });
+
+  const [first] = sent;
+  const faults = first ? requestFaults(first, example) : [{ field: 'request', rule: 'nothing was sent' }];
+  if (sent.length > 1)
+    faults.push({ field: 'input', rule: `needs ${sent.length} calls; ask for a smaller page` });
+  return [...faults, ...outcomeFaults(got, example), ...schemaFaults(got, action)];
+}
+
+function credentialOf(connector: Connector, example: Example): OpenCredential | undefined | Fault[] {
+  const schemes = connector.definition.authentication;
+  const scheme =
+    example.authentication === undefined
+      ? schemes[0]
+      : schemes.find(({ type }) => type === example.authentication);
+  if (!scheme)
+    return [
+      { field: 'authentication', rule: `must be one of: ${schemes.map(({ type }) => type).join(', ')}` },
+    ];
+  if (scheme.type === 'none') return undefined;
+  const { values, faults } = checkFields(credentialFields(connector, scheme), example.credential);
+  if (faults.length > 0) {
+    return faults.map(({ field, rule }) => ({ field: field.replace(/^data/, 'credential'), rule }));
+  }
+  return unsavedCredential(connector, scheme, 'cred_example', values);
+}
+
+/** Answers every request with the example's response and keeps what was asked. */
+function replayingOutbound({ response }: Example, sent: OutboundRequest[]): Outbound {
+  const answer = (request: OutboundRequest): OutboundAnswer => {
+    sent.push(request);
+    const { status, body } = response;
+    const headers = lowerCase(response.headers);
+    const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
+    if (typeof body !== 'string' && body !== undefined) headers['content-type'] ??= 'application/json';
+    return { status, headers, body: Buffer.from(text) };
+  };
+  return {
+    request: async (request) => answer(request),
+    async stream(request) {
+      const { status, headers, body } = answer(request);
+      return {
+        status,
+        headers,
+        body: (async function* chunks() {
+          yield body;
+        })(),
+      };
+    },
+    allowSandbox: () => {},
+    close: async () => {},
+  };
+}
+
+type Outcome = { value: Json } | { error: GatehouseError };
+
+/** What the caller would get: the value, or `{data, pagination}` for a list. Or the error. */
+async function outcomeOf(context: UpstreamContext, call: UpstreamCall): Promise<Outcome> {
+  try {
+    if (!call.action.list) return { value: await readValue(context, call, () => {}) };
+    const { window, input } = splitWindow(call.action, call.input);
+    const nothingKnown = { nearest: async () => undefined, remember: async () => {}, forget: async () => {} };
+    const source = listSource(context, { ...call, input }, () => {});
+    const { records, hasMore } = await readPage(source, nothingKnown, window);
+    const pagination: JsonObject = hasMore
+      ? { hasMore, nextOffset: window.offset + window.limit }
+      : { hasMore };
+    return { value: { data: records, pagination } };
+  } catch (error) {
+    if (error instanceof GatehouseError) return { error };
+    throw error;
+  }
+}
+
+/** What differs between the request that was sent and the one that is written down. */
+function requestFaults(sent: OutboundRequest, { request }: Example): Fault[] {
+  const faults: Fault[] = [];
+  if (sent.method !== request.method) faults.push(differs('request.method', request.method, sent.method));
+  if (sent.url !== request.url) faults.push(differs('request.url', request.url, sent.url));
+  const headers = lowerCase(sent.headers ?? {});
+  for (const [name, wanted] of Object.entries(request.headers)) {
+    const actual = headers[name.toLowerCase()];
+    if (actual !== wanted) faults.push(differs(`request.headers.${name}`, wanted, actual));
+  }
+  const body = bodyOf(sent, headers['content-type'] ?? '', request.body);
+  if (request.body !== undefined && !isDeepStrictEqual(body, toJson(request.body))) {
+    faults.push(differs('request.body', request.body, body));
+  }
+  return faults;
+}
+
+/** The body as the example writes it: a text where it has one, else the members of a JSON or form body. */
+function bodyOf({ body }: OutboundRequest, type: string, wanted: unknown): Json {
+  if (body === undefined) return null;
+  const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
+  if (typeof wanted === 'string') return text;
+  if (type.startsWith('application/x-www-form-urlencoded'))
+    return Object.fromEntries(new URLSearchParams(text));
+  return type.includes('json') ? parseJson(text) : text;
+}
+
+function outcomeFaults(got: Outcome, example: Example): Fault[] {
+  const { output, error } = example;
+  if ('error' in got) {
+    if (!error)
+      return [{ field: 'output', rule: `came as the error ${got.error.code}: ${got.error.message}` }];
+    const faults: Fault[] = [];
+    if (error.code !== got.error.code) faults.push(differs('error.code', error.code, got.error.code));
+    if (error.message !== undefined && error.message !== got.error.message) {
+      faults.push(differs('error.message', error.message, got.error.message));
+    }
+    return faults;
+  }
+  if (error) return [differs('error', error.code, got.value)];
+  if (output === undefined || isDeepStrictEqual(got.value, toJson(output))) return [];
+  return [differs('output', output, got.value)];
+}
+
+/** Whether the output is what the action promises. */
+function schemaFaults(got: Outcome, action: Action): Fault[] {
+  if ('error' in got) return [];
+  const validate = compileSchema(action.outputSchema);
+  if (validate(action.list ? got.value : { data: got.value })) return [];
+  return (validate.errors ?? []).slice(0, 5).map(({ instancePath, message }) => ({
+    field: `output${instancePath.replaceAll('/', '.')}`,
+    rule: `does not fit response.schema: ${message ?? 'invalid'}`,
+  }));
+}
+
+const MOST_SHOWN = 600;
+
+function differs(field: string, wanted: unknown, actual: unknown): Fault {
+  const show = (value: unknown) => (JSON.stringify(value) ?? 'nothing').slice(0, MOST_SHOWN);
+  return { field, rule: `should be ${show(wanted)}, is ${show(actual)}` };
+}
+
+function lowerCase(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/** What YAML read, as JSON. */
+function toJson(value: unknown): Json {
+  return value === undefined ? null : parseJson(JSON.stringify(value));
+}

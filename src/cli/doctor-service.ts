@@ -1,0 +1,111 @@
+import { createServer } from 'node:net';
+import type { Config } from '../config.ts';
+import { loadCatalog } from '../connectors/catalog.ts';
+import { CATALOG_FOLDER } from '../context.ts';
+import { isLoopback } from '../lib/addresses.ts';
+import { parseJson, valueAt } from '../lib/json.ts';
+import { createOutbound } from '../lib/outbound.ts';
+import { SECOND } from '../lib/clock.ts';
+import type { Finding } from './doctor.ts';
+
+/** Free, or held by a Gatehouse that is well. */
+export async function checkPort({ host, port }: Config): Promise<Finding> {
+  const name = 'port';
+  const code = await bindFault(host, port);
+  if (code === undefined)
+    return { name, state: 'ok', found: port === 0 ? 'any free one' : `${port} of ${host} is free` };
+  if (code !== 'EADDRINUSE') {
+    return {
+      name,
+      state: 'fail',
+      found: `${port} of ${host} cannot be had (${code})`,
+      fix: 'Set PORT and HOST.',
+    };
+  }
+  if (await isHealthy(host, port))
+    return { name, state: 'ok', found: `a healthy Gatehouse answers at ${port} of ${host}` };
+  const fix = `Stop what uses it, or choose another: PORT=${port < 65_535 ? port + 1 : 3000} gatehouse serve`;
+  return { name, state: 'fail', found: `${port} of ${host} is in use by something else`, fix };
+}
+
+export function checkPublicUrl({ publicUrl, host, port, production }: Config): Finding {
+  const name = 'public URL';
+  if (publicUrl === undefined) {
+    if (isLoopback(host))
+      return { name, state: 'ok', found: `http://${host}:${port}, for this machine alone` };
+    return {
+      name,
+      state: 'warn',
+      found: 'is not set, and HOST is more than this machine',
+      fix: 'Set GATEHOUSE_PUBLIC_URL to the address that clients use: it stands in every accessUrl.',
+    };
+  }
+  if (production && publicUrl.startsWith('http:')) {
+    const fix = 'Put TLS before it: access tokens travel in the address.';
+    return { name, state: 'warn', found: `${publicUrl} is not https`, fix };
+  }
+  return { name, state: 'ok', found: publicUrl };
+}
+
+export async function checkCatalogue({ sandbox }: Config): Promise<Finding> {
+  const name = 'connectors';
+  try {
+    const catalogue = await loadCatalog({ folder: CATALOG_FOLDER, sandbox });
+    const ids = catalogue.connectors('development').map(({ connectorId }) => connectorId);
+    return { name, state: 'ok', found: `${ids.length}: ${ids.join(', ')}` };
+  } catch (error) {
+    return { name, state: 'fail', found: reasonOf(error), fix: 'Run: gatehouse connectors check <file>' };
+  }
+}
+
+/** What outbound calls may reach, and whether the extra CA can be read. */
+export function checkOutbound(config: Config): Finding[] {
+  const name = 'outbound';
+  const { allowedNetworks, allowPrivateNetwork, egressProxy, caFile } = config;
+  try {
+    void createOutbound({ allowedNetworks, allowPrivateNetwork, egressProxy, caFile }).close();
+  } catch (error) {
+    return [{ name, state: 'fail', found: reasonOf(error), fix: 'Mend GATEHOUSE_CA_FILE.' }];
+  }
+  const proxy = egressProxy ? ', through the proxy' : '';
+  if (allowPrivateNetwork) {
+    const fix = 'Right for development; else unset GATEHOUSE_ALLOW_PRIVATE_NETWORK.';
+    return [{ name, state: 'warn', found: `public and every private address${proxy}`, fix }];
+  }
+  const more = allowedNetworks.length === 0 ? '' : ` and ${allowedNetworks.length} allowed networks`;
+  return [{ name, state: 'ok', found: `public addresses over https${more}${proxy}` }];
+}
+
+/** The code of why this port cannot be had, or undefined. */
+function bindFault(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error) => resolve('code' in error ? String(error.code) : error.message));
+    server.listen(port, host, () => server.close(() => resolve(undefined)));
+  });
+}
+
+async function isHealthy(host: string, port: number): Promise<boolean> {
+  const outbound = createOutbound({
+    allowedNetworks: [{ kind: 'host', host, port }],
+    allowPrivateNetwork: true,
+  });
+  try {
+    const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}/health`;
+    const { status, body } = await outbound.request({
+      method: 'GET',
+      url,
+      timeoutMs: 2 * SECOND,
+      maxBytes: 4096,
+    });
+    return status === 200 && valueAt(parseJson(body.toString('utf8')), 'status') === 'healthy';
+  } catch {
+    return false;
+  } finally {
+    await outbound.close();
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

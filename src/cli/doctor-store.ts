@@ -1,0 +1,174 @@
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { sql } from 'kysely';
+import type { Config } from '../config.ts';
+import { loadKeyRing, type KeyRing } from '../crypto/key-ring.ts';
+import { loadHashKey } from '../identity/secrets.ts';
+import { isoTime, MINUTE, SECOND, systemClock } from '../lib/clock.ts';
+import { MIGRATIONS } from '../store/migrations.ts';
+import { openStore, type Store } from '../store/open.ts';
+import type { Finding } from './doctor.ts';
+
+const MOST_SKEW_MS = 30 * SECOND;
+
+export function checkNode(): Finding {
+  const { node } = process.versions;
+  return { name: 'Node.js', state: 'ok', found: `${node}, ${process.execPath}` };
+}
+
+/** A folder that this user may write, or may make. */
+export function checkHome({ home }: Config): Finding {
+  const name = 'home';
+  const fix = 'Set GATEHOUSE_HOME to a folder that this user may write.';
+  try {
+    if (!existsSync(home)) {
+      accessSync(nearestFolder(home), constants.W_OK);
+      return { name, state: 'ok', found: `${home} is not there yet; the first start makes it` };
+    }
+    const { mode } = statSync(home);
+    if (!statSync(home).isDirectory()) return { name, state: 'fail', found: `${home} is no folder`, fix };
+    accessSync(home, constants.W_OK);
+    if ((mode & 0o077) !== 0) {
+      return {
+        name,
+        state: 'warn',
+        found: `${home} can be entered by other users`,
+        fix: `Run: chmod 700 ${home}`,
+      };
+    }
+    return { name, state: 'ok', found: `${home} is writable` };
+  } catch (error) {
+    return { name, state: 'fail', found: `${home}: ${reasonOf(error)}`, fix };
+  }
+}
+
+export function checkMasterKey(config: Config): Finding {
+  const name = 'master key';
+  if (!config.masterKeys && !config.masterKeyFile && !existsSync(keyFile(config))) {
+    return { name, state: 'ok', found: `${keyFile(config)} is not there yet; the first start makes it` };
+  }
+  try {
+    const { keyId } = loadKeyRing(config);
+    return { name, state: 'ok', found: `key ${keyId} writes` };
+  } catch (error) {
+    return {
+      name,
+      state: 'fail',
+      found: reasonOf(error),
+      fix: 'Put the right key back; without it nothing opens.',
+    };
+  }
+}
+
+/** The database, its schema, whether the master key opens what is sealed in it, and the clock beside it. */
+export async function checkStore(config: Config): Promise<Finding[]> {
+  const name = 'database';
+  const { database } = config;
+  if (database.kind === 'sqlite' && !existsSync(database.path)) {
+    return [{ name, state: 'ok', found: `${database.path} is not there yet; the first start makes it` }];
+  }
+  try {
+    await using store = await openStore(database);
+    const schema = await checkSchema(store);
+    if (schema.state !== 'ok') return [schema];
+    return [schema, await checkCanary(config, store), await checkClock(store)];
+  } catch (error) {
+    return [
+      { name, state: 'fail', found: reasonOf(error), fix: 'Mend DATABASE_URL, or start the database.' },
+    ];
+  }
+}
+
+async function checkSchema({ db, kind }: Store): Promise<Finding> {
+  const name = 'database';
+  const tables = await db.introspection.getTables();
+  if (!tables.some((table) => table.name === 'schema_versions')) {
+    return {
+      name,
+      state: 'warn',
+      found: `${kind} is reachable and empty`,
+      fix: 'Run: gatehouse migrate, or start.',
+    };
+  }
+  const { version } = await db
+    .selectFrom('schema_versions')
+    .select((e) => e.fn.coalesce(e.fn.max('version'), sql<number>`0`).as('version'))
+    .executeTakeFirstOrThrow();
+  const newest = MIGRATIONS.length;
+  const found = `${kind} is reachable, at schema version ${version} of ${newest}`;
+  if (version > newest) {
+    return {
+      name,
+      state: 'fail',
+      found,
+      fix: 'A newer Gatehouse migrated it: start that release, or restore a backup.',
+    };
+  }
+  if (version < newest) return { name, state: 'warn', found, fix: 'Run: gatehouse migrate, or start.' };
+  return { name, state: 'ok', found };
+}
+
+/** The hash key is sealed at the first start; it opens with the master key that wrote this store, and no other. */
+async function checkCanary(config: Config, { db }: Store): Promise<Finding> {
+  const name = 'sealed data';
+  const sealed = await db.selectFrom('secrets').select('name').limit(1).executeTakeFirst();
+  if (!sealed) return { name, state: 'ok', found: 'nothing is sealed yet' };
+  const missing = !config.masterKeys && !config.masterKeyFile && !existsSync(keyFile(config));
+  if (missing) {
+    return {
+      name,
+      state: 'fail',
+      found: `the store holds sealed data, and its master key ${keyFile(config)} is gone`,
+      fix: 'Put the key back from a backup, or set GATEHOUSE_MASTER_KEY.',
+    };
+  }
+  try {
+    const keys: KeyRing = loadKeyRing(config);
+    await loadHashKey({ db, keys, clock: systemClock });
+    return { name, state: 'ok', found: `opens with key ${keys.keyId}` };
+  } catch (error) {
+    return { name, state: 'fail', found: reasonOf(error) };
+  }
+}
+
+/** Tokens live by the clock: it must not be behind what the store has seen, nor away from the database's. */
+async function checkClock({ db, kind }: Store): Promise<Finding> {
+  const name = 'clock';
+  const now = systemClock.now();
+  const { latest } = await db
+    .selectFrom('schema_versions')
+    .select((e) => e.fn.max('applied_at').as('latest'))
+    .executeTakeFirstOrThrow();
+  const fix = 'Set the clock of this machine, by NTP.';
+  if (latest > now + MINUTE) {
+    return { name, state: 'fail', found: `it is ${isoTime(now)} here, before the store was made`, fix };
+  }
+  if (kind === 'postgres') {
+    const { rows } = await sql<{ ms: number }>`select extract(epoch from now())::float8 * 1000 as ms`.execute(
+      db,
+    );
+    const skewMs = Math.abs((rows[0]?.ms ?? now) - now);
+    if (skewMs > MOST_SKEW_MS) {
+      return {
+        name,
+        state: 'warn',
+        found: `${Math.round(skewMs / SECOND)} s away from the database's clock`,
+        fix,
+      };
+    }
+  }
+  return { name, state: 'ok', found: isoTime(now) };
+}
+
+function keyFile({ home }: Config): string {
+  return join(home, 'master.key');
+}
+
+function nearestFolder(path: string): string {
+  const parent = dirname(path);
+  return existsSync(parent) || parent === path ? parent : nearestFolder(parent);
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

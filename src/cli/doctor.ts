@@ -1,0 +1,59 @@
+import { styleText } from 'node:util';
+import { ConfigError, readConfig, type Config } from '../config.ts';
+import { checkCatalogue, checkOutbound, checkPort, checkPublicUrl } from './doctor-service.ts';
+import { checkHome, checkMasterKey, checkNode, checkStore } from './doctor-store.ts';
+
+/** One thing that was looked at. `fix` says what to do about a warning or a failure. */
+export interface Finding {
+  name: string;
+  state: 'ok' | 'warn' | 'fail';
+  found: string;
+  fix?: string;
+}
+
+/** `gatehouse doctor`: a line per finding. Exit code 1 when something fails. */
+export async function doctor({ json }: { json: boolean }): Promise<number> {
+  const findings = await examine();
+  const ok = findings.every(({ state }) => state !== 'fail');
+  if (json) process.stdout.write(`${JSON.stringify({ ok, findings })}\n`);
+  else for (const finding of findings) process.stdout.write(lineOf(finding));
+  return ok ? 0 : 1;
+}
+
+async function examine(): Promise<Finding[]> {
+  const findings = [checkNode()];
+  let config: Config;
+  try {
+    config = readConfig();
+    findings.push({ name: 'configuration', state: 'ok', found: 'every variable is right' });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    // What follows depends on it.
+    return [
+      ...findings,
+      ...error.faults.map((found): Finding => ({
+        name: 'configuration',
+        state: 'fail',
+        found,
+        fix: 'See README.md.',
+      })),
+    ];
+  }
+  return [
+    ...findings,
+    checkHome(config),
+    checkMasterKey(config),
+    ...(await checkStore(config)),
+    await checkPort(config),
+    checkPublicUrl(config),
+    await checkCatalogue(config),
+    ...checkOutbound(config),
+  ];
+}
+
+const COLORS = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
+
+function lineOf({ name, state, found, fix }: Finding): string {
+  const mark = styleText(COLORS[state], state.padEnd(4), { stream: process.stdout });
+  return `${mark}  ${name.padEnd(13)}  ${found}${fix ? `\n      ${' '.repeat(13)}  ${fix}` : ''}\n`;
+}

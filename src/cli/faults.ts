@@ -1,0 +1,52 @@
+/**
+ * What went wrong, in lines for the operator: one a fault. Errors that the project throws on purpose carry such lines;
+ * they are known by their names, so that nothing needs to be loaded to print them.
+ */
+export function faultLines(error: unknown): string[] {
+  if (!(error instanceof Error)) return [String(error)];
+  if (SPOKEN.has(error.name)) return error.message.split('\n');
+  const at = listening(error);
+  if (at && error.message.includes('EADDRINUSE')) {
+    return [
+      `Port ${at.port} of ${at.address} is in use. Stop what uses it, or choose another: PORT=${nextPort(at.port)} gatehouse serve`,
+    ];
+  }
+  if (at && error.message.includes('EACCES')) {
+    return [
+      `Port ${at.port} needs more rights than this user has. Choose one from 1024 on: PORT=3000 gatehouse serve`,
+    ];
+  }
+  if (error.message.includes('EADDRNOTAVAIL') || error.message.includes('ENOTFOUND')) {
+    return [
+      `HOST names no address of this machine (${error.message}). For this machine alone: HOST=127.0.0.1`,
+    ];
+  }
+  // Not foreseen: its stack is what helps.
+  return [error.stack ?? error.message];
+}
+
+/** Errors whose message is written for the operator, a line a fault. */
+const SPOKEN = new Set([
+  'ConfigError',
+  'ConnectorFileError',
+  'GatehouseError',
+  'KeyError',
+  'SchemaError',
+  'StartError',
+  'StoreError',
+]);
+
+/** What keeps a command from doing its work, in words for the operator. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+}
+
+function listening(error: Error): { address: string; port: number } | undefined {
+  if (!('syscall' in error) || error.syscall !== 'listen') return undefined;
+  if (!('port' in error) || typeof error.port !== 'number') return undefined;
+  return { address: 'address' in error ? String(error.address) : 'this machine', port: error.port };
+}
+
+function nextPort(port: number): number {
+  return port < 65_535 ? port + 1 : 3000;
+}

@@ -1,0 +1,42 @@
+import { createServer, type Server } from 'node:http';
+import type { Readable, Writable } from 'node:stream';
+import { readConfig } from '../config.ts';
+import { openContext, type Context } from '../context.ts';
+import { createLog } from '../log.ts';
+import { runStdio, type StdioWish } from '../mcp/stdio.ts';
+
+/** One MCP server straight from the store, on these streams. The log goes to standard error. */
+export async function serveFromStore(
+  wish: StdioWish,
+  streams: { input: Readable; output: Writable; signal: AbortSignal },
+): Promise<void> {
+  const config = readConfig();
+  const context = await openContext(config, { log: createLog(config.logLevel, process.stderr) });
+  let sandbox: Promise<Server> | undefined;
+  if (config.sandbox) {
+    // There is no port of ours here: the sandbox gets one when it is first called.
+    context.outbound.allowSandbox(async () => {
+      sandbox ??= serveSandbox(context);
+      const address = (await sandbox).address();
+      return typeof address === 'object' && address ? `http://127.0.0.1:${address.port}` : '';
+    });
+  }
+  try {
+    await runStdio(context, wish, streams);
+  } finally {
+    const server = await sandbox;
+    server?.closeAllConnections();
+    server?.close();
+    await context.close();
+  }
+}
+
+async function serveSandbox(context: Context): Promise<Server> {
+  const { createSandboxApp } = await import('../sandbox/router.ts');
+  const server = createServer(createSandboxApp(context));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return server;
+}

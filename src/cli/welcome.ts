@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { styleText } from 'node:util';
+import type { Config } from '../config.ts';
+import type { Context } from '../context.ts';
+import { ensureKeys } from '../identity/api-keys.ts';
+import { publicError } from '../lib/errors.ts';
+import { ENVIRONMENTS } from '../store/schema.ts';
+import { createDemonstration, type Demonstration } from './demonstration.ts';
+import { StartError } from './faults.ts';
+import { version } from './version.ts';
+
+type Keys = Awaited<ReturnType<typeof ensureKeys>>;
+
+/**
+ * Says where we are. On the first start of an empty store it also makes the API keys and the demonstration and shows
+ * them once: on a terminal, else in `<home>/first-keys`, whose path alone is logged (contract.md section 2).
+ * @throws GatehouseError for a preset key that is malformed; StartError when the file cannot be written.
+ */
+export async function welcome(context: Context, port: number): Promise<void> {
+  const { config, log, publicUrl } = context;
+  const keys = await ensureKeys(context, config.presetKeys);
+  const demonstration = await demonstrationFor(context, keys);
+  const terminal = process.stderr.isTTY;
+  const isFirst = Object.keys(keys).length > 0;
+  if (terminal) {
+    process.stderr.write(greeting({ publicUrl, version: version() }, bold));
+    if (isFirst) process.stderr.write(firstKeys(config, publicUrl, keys, demonstration, bold));
+    return;
+  }
+  log.info({ url: publicUrl, port, docs: `${publicUrl}/docs` }, 'listening');
+  if (!isFirst) return;
+  const file = join(config.home, 'first-keys');
+  writeOnce(
+    file,
+    firstKeys(config, publicUrl, keys, demonstration, (text) => text),
+  );
+  log.info({ file }, 'API keys and what to try first were written to this file, once');
+}
+
+/** Only beside keys that were made here: whoever presets keys wants an empty store. */
+async function demonstrationFor(context: Context, keys: Keys): Promise<Demonstration | undefined> {
+  if (!context.config.sandbox || !ENVIRONMENTS.every((environment) => keys[environment])) return undefined;
+  try {
+    return await createDemonstration(context);
+  } catch (error) {
+    // The keys must be shown all the same.
+    context.log.warn({ code: publicError(error).code, err: error }, 'no demonstration was made');
+    return undefined;
+  }
+}
+
+type Style = (text: string) => string;
+
+function bold(text: string): string {
+  return styleText('bold', text, { stream: process.stderr });
+}
+
+function greeting({ publicUrl, version }: { publicUrl: string; version: string }, strong: Style): string {
+  return `
+  ${strong('Gatehouse')} ${version} is ready at ${strong(publicUrl)}
+  Reference: ${publicUrl}/docs   Stop: Ctrl+C
+
+`;
+}
+
+/** What is shown once: the keys, and where to paste what. */
+function firstKeys(
+  config: Config,
+  publicUrl: string,
+  keys: Keys,
+  demonstration: Demonstration | undefined,
+  strong: Style,
+): string {
+  const lines = ['API keys, shown this once. Keep them: they open everything.'].map(strong);
+  for (const environment of ENVIRONMENTS) {
+    if (keys[environment]) lines.push(`  ${environment.padEnd(12)} ${keys[environment]}`);
+  }
+  if (demonstration) lines.push('', ...demonstrationLines(config, demonstration, strong));
+  lines.push('', strong('Reference of everything'), `  ${publicUrl}/docs`, '');
+  return `${lines.map((line) => (line === '' ? '' : `  ${line}`)).join('\n')}\n`;
+}
+
+function demonstrationLines(
+  config: Config,
+  { accessUrl, serverName }: Demonstration,
+  strong: Style,
+): string[] {
+  return [
+    strong('To try it: an MCP server over a sandbox shop. Paste this URL into an MCP client'),
+    `  ${accessUrl}`,
+    '  Whoever has the URL may use the server: treat it like a password.',
+    '',
+    strong('Claude Desktop, in claude_desktop_config.json'),
+    ...JSON.stringify(desktopConfig(config, { accessUrl, serverName }), null, 2)
+      .split('\n')
+      .map((line) => `  ${line}`),
+    '',
+    strong('curl: list its tools'),
+    `  curl -s ${accessUrl} -H 'Content-Type: application/json' -d '{"jsonrpc":"2.0","id":"1","method":"tools/list"}'`,
+    '',
+    strong('MCP Inspector'),
+    `  npx @modelcontextprotocol/inspector --cli ${accessUrl} --transport http --method tools/list`,
+  ];
+}
+
+/**
+ * The client starts this very Node.js with this very program. It knows none of our variables: where more than the home
+ * matters, it comes through the bridge instead of through the store.
+ */
+function desktopConfig(
+  config: Config,
+  { accessUrl, serverName }: Pick<Demonstration, 'accessUrl' | 'serverName'>,
+): object {
+  const bin = fileURLToPath(new URL('../../bin/gatehouse.js', import.meta.url));
+  const inHome =
+    config.database.kind === 'sqlite' &&
+    config.database.path === join(config.home, 'gatehouse.db') &&
+    config.masterKeys === undefined &&
+    config.masterKeyFile === undefined;
+  const args = inHome ? ['stdio', '--server', serverName] : ['stdio', '--url', accessUrl];
+  const isUsualHome = config.home === join(homedir(), '.gatehouse');
+  return {
+    mcpServers: {
+      gatehouse: {
+        command: process.execPath,
+        args: [bin, ...args],
+        ...(inHome && !isUsualHome ? { env: { GATEHOUSE_HOME: config.home } } : {}),
+      },
+    },
+  };
+}
+
+/** Whole or not at all, readable by this user alone. A file of an earlier store is replaced: its keys are dead. */
+function writeOnce(file: string, text: string): void {
+  const draft = `${file}.${randomBytes(6).toString('hex')}`;
+  try {
+    writeFileSync(draft, text, { mode: 0o600, flag: 'wx' });
+    renameSync(draft, file);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(
+      `The first API keys could not be written: ${reason}. Make GATEHOUSE_HOME writable, then make new keys: ` +
+        'gatehouse keys rotate development, gatehouse keys rotate production',
+    );
+  }
+}

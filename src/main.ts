@@ -1,0 +1,165 @@
+import { Command, CommanderError } from 'commander';
+import { faultLines } from './cli/faults.ts';
+import { version } from './cli/version.ts';
+
+/** Exit codes: done, failed, wrong usage. */
+const FAILED = 1;
+const WRONG_USAGE = 2;
+
+/**
+ * Runs the command line and answers with the exit code. Results go to standard output, words for people to standard
+ * error. Commands are loaded when they are called: `stdio` must answer fast.
+ */
+export async function main(argv: string[]): Promise<number> {
+  let code = 0;
+  // Whatever is written, the database first of all, is this user's alone.
+  process.umask(0o077);
+  const program = buildProgram((done) => {
+    code = done;
+  });
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
+    for (const line of faultLines(error)) process.stderr.write(`gatehouse: ${line}\n`);
+    return FAILED;
+  }
+}
+
+function buildProgram(done: (code: number) => void): Command {
+  const program = new Command('gatehouse')
+    .description('Self-hosted integration service: gives AI agents controlled access to third-party apps.')
+    .version(version())
+    .showHelpAfterError('Run with --help to see how it is used.')
+    .addHelpText('after', PROGRAM_HELP)
+    // exitOverride() reaches those commands that are added after it.
+    .exitOverride();
+
+  program
+    .command('serve', { isDefault: true })
+    .description('Serve MCP, REST and the reference on one port. What is run without a command.')
+    .addHelpText('after', SERVE_HELP)
+    .action(async () => {
+      const { serve } = await import('./cli/serve.ts');
+      done(await serve());
+    });
+
+  program
+    .command('stdio')
+    .description('Serve one MCP server on standard input and output, for a client that starts programs.')
+    .option('--server <serverId|name>', 'the MCP server, straight from the store')
+    .option('--user <userId|username>', 'for whom; without it the owner of the server')
+    .option('--environment <environment>', 'development or production (default: development)')
+    .option('--url <accessUrl>', 'bridge to a remote Gatehouse instead')
+    .option('--header <name:value>', 'sent with each request to --url; may be repeated', collect, [])
+    .addHelpText('after', STDIO_HELP)
+    .action(async (options, command: Command) => {
+      const { readStdioWish, stdio } = await import('./cli/stdio.ts');
+      const wish = readStdioWish(options);
+      if (typeof wish === 'string') command.error(`error: ${wish}`);
+      else done(await stdio(wish));
+    });
+
+  const keys = program.command('keys').description('API keys of the two environments.');
+  keys
+    .command('rotate')
+    .description('Make a new API key and end the old one at once.')
+    .argument('<environment>', 'development or production')
+    .addHelpText('after', ROTATE_HELP)
+    .action(async (environment: string, _options, command: Command) => {
+      const { isEnvironment, rotate } = await import('./cli/keys.ts');
+      if (!isEnvironment(environment)) {
+        command.error(`error: the environment must be development or production, not '${environment}'`);
+      } else done(await rotate(environment));
+    });
+
+  program
+    .command('migrate')
+    .description('Bring the database to this release. serve does it too, when it starts.')
+    .option('--json', 'print the migrations that ran as JSON')
+    .addHelpText('after', MIGRATE_HELP)
+    .action(async ({ json }: { json?: boolean }) => {
+      const { migrateStore } = await import('./cli/migrate.ts');
+      done(await migrateStore({ json: json === true }));
+    });
+
+  const connectors = program.command('connectors').description('Connector files.');
+  connectors
+    .command('check')
+    .description('Check a connector file, and replay the examples.yaml beside it.')
+    .argument('<file>', 'path of a connector.yaml')
+    .option('--json', 'print what was found as JSON')
+    .addHelpText('after', CHECK_HELP)
+    .action(async (file: string, { json }: { json?: boolean }) => {
+      const { checkConnector } = await import('./cli/connectors-check.ts');
+      done(await checkConnector(file, { json: json === true }));
+    });
+
+  program
+    .command('doctor')
+    .description('Look for what would stop a start or a call, and say how to mend it. Changes nothing.')
+    .option('--json', 'print the findings as JSON')
+    .addHelpText('after', DOCTOR_HELP)
+    .action(async ({ json }: { json?: boolean }) => {
+      const { doctor } = await import('./cli/doctor.ts');
+      done(await doctor({ json: json === true }));
+    });
+  return program;
+}
+
+function collect(value: string, earlier: string[]): string[] {
+  return [...earlier, value];
+}
+
+const PROGRAM_HELP = `
+Exit codes: 0 done, 1 failed, 2 wrong usage. Configuration is by environment variables: see README.md.
+
+Examples:
+  $ gatehouse                                  serve on http://127.0.0.1:3000
+  $ PORT=8080 gatehouse serve                  serve on another port
+  $ gatehouse stdio --server Sandbox           one MCP server for a client that starts programs
+  $ gatehouse doctor                           what is wrong here?`;
+
+const SERVE_HELP = `
+The first start makes the API keys and shows them once: on a terminal, else in GATEHOUSE_HOME/first-keys.
+SIGTERM and SIGINT let running requests finish (20 s at most); a second signal ends at once.
+
+Examples:
+  $ gatehouse serve
+  $ PORT=8080 GATEHOUSE_HOME=/var/lib/gatehouse gatehouse serve
+  $ HOST=0.0.0.0 GATEHOUSE_PUBLIC_URL=https://gatehouse.example.com gatehouse serve`;
+
+const STDIO_HELP = `
+Standard output carries the protocol alone; words for people go to standard error.
+
+Examples:
+  $ gatehouse stdio --server Sandbox
+  $ gatehouse stdio --server srv_4fK2… --user alice --environment production
+  $ gatehouse stdio --url https://gatehouse.example.com/mcp/srv_4fK2…/gh_mcp_…
+  $ gatehouse stdio --url https://gatehouse.example.com/mcp/srv_4fK2… \\
+      --header 'Authorization: Bearer gh_prod_…' --header 'x-svc-userid: usr_7Ab…'`;
+
+const ROTATE_HELP = `
+The new key is printed on standard output, once. Whoever still uses the old one gets 401 within a second.
+
+Examples:
+  $ gatehouse keys rotate development
+  $ gatehouse keys rotate production > /run/secrets/gatehouse-key`;
+
+const MIGRATE_HELP = `
+Examples:
+  $ gatehouse migrate
+  $ DATABASE_URL=postgres://gatehouse@db/gatehouse gatehouse migrate --json`;
+
+const CHECK_HELP = `
+Examples:
+  $ gatehouse connectors check data/connectors/sandbox/connector.yaml
+  $ gatehouse connectors check my-app/connector.yaml --json`;
+
+const DOCTOR_HELP = `
+Exit code 1 when something fails; warnings do not count.
+
+Examples:
+  $ gatehouse doctor
+  $ gatehouse doctor --json`;
