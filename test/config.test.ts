@@ -17,13 +17,19 @@ test.each([
   [{ PORT: 'eighty' }, 'PORT: must be a whole number from 0 to 65535, got "eighty"'],
   [{ PORT: '70000' }, 'PORT: must be a whole number from 0 to 65535'],
   [{ DATABASE_URL: 'mysql://x' }, 'DATABASE_URL: must begin with sqlite: or postgres://'],
-  [{ GATEHOUSE_PUBLIC_URL: 'gatehouse.example' }, 'GATEHOUSE_PUBLIC_URL: must be an http:// or https:// address'],
+  [
+    { GATEHOUSE_PUBLIC_URL: 'gatehouse.example' },
+    'GATEHOUSE_PUBLIC_URL: must be an http:// or https:// address',
+  ],
   [{ GATEHOUSE_ALLOWED_NETWORKS: '10.0.0.0' }, 'GATEHOUSE_ALLOWED_NETWORKS: "10.0.0.0" is neither a CIDR'],
   [{ GATEHOUSE_RATE_LIMIT_MCP: 'often' }, 'GATEHOUSE_RATE_LIMIT_MCP: must be <requests>/<seconds>s'],
   [{ GATEHOUSE_JWT_ISSUERS: '{' }, 'GATEHOUSE_JWT_ISSUERS: is not JSON'],
   [{ GATEHOUSE_JWT_ISSUERS: '[{"issuer":"x"}]' }, 'GATEHOUSE_JWT_ISSUERS: 0.jwksUrl'],
   [{ GATEHOUSE_SANDBOX: '1', HOST: '0.0.0.0' }, 'GATEHOUSE_SANDBOX: needs a loopback HOST'],
-  [{ GATEHOUSE_ALLOW_PRIVATE_NETWORK: '1', NODE_ENV: 'production' }, 'GATEHOUSE_ALLOW_PRIVATE_NETWORK: is for development'],
+  [
+    { GATEHOUSE_ALLOW_PRIVATE_NETWORK: '1', NODE_ENV: 'production' },
+    'GATEHOUSE_ALLOW_PRIVATE_NETWORK: is for development',
+  ],
   [{ GATEHOUSE_SANDBOX: 'perhaps' }, 'GATEHOUSE_SANDBOX: must be 1 or 0'],
   [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL: must be fatal'],
 ])('%j is refused: %s', (env, line) => {
@@ -44,7 +50,9 @@ test('every fault is told at once', () => {
 });
 
 test('networks are read as CIDRs and as host and port', () => {
-  const { allowedNetworks } = readConfig({ GATEHOUSE_ALLOWED_NETWORKS: '10.1.0.0/16, shop.internal:8443,[fd00::1]:80' });
+  const { allowedNetworks } = readConfig({
+    GATEHOUSE_ALLOWED_NETWORKS: '10.1.0.0/16, shop.internal:8443,[fd00::1]:80',
+  });
   expect(allowedNetworks).toEqual([
     { kind: 'cidr', address: '10.1.0.0', bits: 16 },
     { kind: 'host', host: 'shop.internal', port: 8443 },

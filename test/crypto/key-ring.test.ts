@@ -78,7 +78,9 @@ describe('the key file', () => {
     const path = join(home, 'mine.key');
     writeFileSync(path, newKey());
     chmodSync(path, 0o644);
-    expect(() => loadKeyRing({ home, masterKeys: undefined, masterKeyFile: path })).toThrow(`chmod 600 ${path}`);
+    expect(() => loadKeyRing({ home, masterKeys: undefined, masterKeyFile: path })).toThrow(
+      `chmod 600 ${path}`,
+    );
   });
 
   test('that is missing where one is named is not made', () => {

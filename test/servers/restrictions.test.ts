@@ -13,7 +13,9 @@ describe('an action', () => {
 
   test('is denied by an allowlist that does not name it, and by an empty or absent one', () => {
     const rule = 'actions.allowedActions';
-    expect(actions({ mode: 'allowlist', allowedActions: ['get_order'] }).action('shop', 'list_orders')).toBe(rule);
+    expect(actions({ mode: 'allowlist', allowedActions: ['get_order'] }).action('shop', 'list_orders')).toBe(
+      rule,
+    );
     expect(actions({ mode: 'allowlist', allowedActions: [] }).action('shop', 'list_orders')).toBe(rule);
     expect(actions({ mode: 'allowlist' }).action('shop', 'list_orders')).toBe(rule);
     expect(actions({ allowedActions: [] }).action('shop', 'list_orders')).toBe(rule);
@@ -67,7 +69,10 @@ test('no user is denied under a users allowlist and allowed under a blocklist', 
 });
 
 test('several sets mean all of them', () => {
-  const decision = decide({ connectors: { allowedIds: ['shop', 'mail'] } }, { connectors: { blockedIds: ['mail'] } });
+  const decision = decide(
+    { connectors: { allowedIds: ['shop', 'mail'] } },
+    { connectors: { blockedIds: ['mail'] } },
+  );
   expect(decision.connector('shop')).toBeUndefined();
   expect(decision.connector('mail')).toBe('connectors.blockedIds');
   expect(decision.connector('crm')).toBe('connectors.allowedIds');
@@ -90,7 +95,9 @@ test.each([
 });
 
 test('a list of the other mode may be there when it is empty', () => {
-  expect(() => assertCoherent({ connectors: { mode: 'allowlist', allowedIds: ['a'], blockedIds: [] } })).not.toThrow();
+  expect(() =>
+    assertCoherent({ connectors: { mode: 'allowlist', allowedIds: ['a'], blockedIds: [] } }),
+  ).not.toThrow();
 });
 
 test('property: a blocklist denies exactly what the same list as an allowlist allows', () => {
@@ -98,8 +105,10 @@ test('property: a blocklist denies exactly what the same list as an allowlist al
   const id = fc.stringMatching(/^[a-c]{1,8}$/);
   fc.assert(
     fc.property(fc.array(pattern, { minLength: 1 }), id, id, (list, connectorId, actionId) => {
-      const allowed = decide({ actions: { allowedActions: list } }).action(connectorId, actionId) === undefined;
-      const blocked = decide({ actions: { blockedActions: list } }).action(connectorId, actionId) === undefined;
+      const allowed =
+        decide({ actions: { allowedActions: list } }).action(connectorId, actionId) === undefined;
+      const blocked =
+        decide({ actions: { blockedActions: list } }).action(connectorId, actionId) === undefined;
       expect(allowed).toBe(!blocked);
     }),
     { numRuns: 1000 },

@@ -62,7 +62,10 @@ describe.each(STORE_KINDS)('the store on %s', (kind) => {
   test('tells a unique violation from other faults', async () => {
     await migrate(store, 1);
     await store.db.insertInto('users').values(USER).execute();
-    const twice = store.db.insertInto('users').values({ ...USER, user_id: 'usr_2' }).execute();
+    const twice = store.db
+      .insertInto('users')
+      .values({ ...USER, user_id: 'usr_2' })
+      .execute();
     expect(isUniqueViolation(await twice.catch((error: unknown) => error))).toBe(true);
     const orphan = store.db.insertInto('credentials').values(credentialOf('usr_absent')).execute();
     const refused = await orphan.catch((error: unknown) => error);
@@ -97,7 +100,10 @@ describe.each(STORE_KINDS)('the store on %s', (kind) => {
           one.db.transaction().execute(async (tx) => {
             const name = `${process}-${number}`;
             await tx.selectFrom('users').select('user_id').where('user_id', '=', name).execute();
-            await tx.insertInto('users').values({ ...USER, user_id: name, username: name }).execute();
+            await tx
+              .insertInto('users')
+              .values({ ...USER, user_id: name, username: name })
+              .execute();
           }),
         ),
       );

