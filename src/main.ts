@@ -12,8 +12,10 @@ const WRONG_USAGE = 2;
  */
 export async function main(argv: string[]): Promise<number> {
   let code = 0;
-  // Whatever is written, the database first of all, is this user's alone.
-  process.umask(0o077);
+  // A reader that has seen enough (`| head`) is no fault.
+  process.stdout.on('error', (error) => {
+    if (!('code' in error) || error.code !== 'EPIPE') throw error;
+  });
   const program = buildProgram((done) => {
     code = done;
   });
@@ -40,7 +42,11 @@ function buildProgram(done: (code: number) => void): Command {
     .command('serve', { isDefault: true })
     .description('Serve MCP, REST and the reference on one port. What is run without a command.')
     .addHelpText('after', SERVE_HELP)
-    .action(async () => {
+    // As the default it is given whatever is no command.
+    .allowExcessArguments(true)
+    .action(async (_options, command: Command) => {
+      const [unknown] = command.args;
+      if (unknown !== undefined) command.error(`error: unknown command '${unknown}'`);
       const { serve } = await import('./cli/serve.ts');
       done(await serve());
     });
@@ -61,7 +67,10 @@ function buildProgram(done: (code: number) => void): Command {
       else done(await stdio(wish));
     });
 
-  const keys = program.command('keys').description('API keys of the two environments.');
+  const keys = program
+    .command('keys')
+    .description('API keys of the two environments.')
+    .addHelpText('after', ROTATE_HELP);
   keys
     .command('rotate')
     .description('Make a new API key and end the old one at once.')
@@ -84,7 +93,10 @@ function buildProgram(done: (code: number) => void): Command {
       done(await migrateStore({ json: json === true }));
     });
 
-  const connectors = program.command('connectors').description('Connector files.');
+  const connectors = program
+    .command('connectors')
+    .description('Connector files.')
+    .addHelpText('after', CHECK_HELP);
   connectors
     .command('check')
     .description('Check a connector file, and replay the examples.yaml beside it.')

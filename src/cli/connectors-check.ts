@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { replayExample } from '../actions/replay.ts';
-import { buildCatalog } from '../connectors/catalog.ts';
+import { buildCatalog } from '../connectors/build.ts';
 import { checkCompiles } from '../connectors/compiles.ts';
 import { examplesFile, type ExamplesFile } from '../connectors/format.ts';
 import { parseConnector, parseYaml, type FileFault } from '../connectors/parse.ts';
@@ -47,7 +47,7 @@ export async function checkFile(file: string): Promise<Checked> {
   const known = { connectorId: definition.id, actions: Object.keys(definition.actions).length };
   if (faults.length > 0) return { ...known, examples: 0, faults };
 
-  const [connector] = buildCatalog([{ path: file, text }]).connectors('development');
+  const [connector] = (await buildCatalog([{ path: file, text }])).connectors('development');
   const path = join(dirname(file), 'examples.yaml');
   const examples = await readExamples(path);
   if ('faults' in examples) return { ...known, examples: 0, faults: examples.faults };

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import type { Config } from '../config.ts';
-import { loadCatalog } from '../connectors/catalog.ts';
+import { loadCatalog } from '../connectors/load.ts';
 import { CATALOG_FOLDER } from '../context.ts';
 import { isLoopback } from '../lib/addresses.ts';
 import { parseJson, valueAt } from '../lib/json.ts';
