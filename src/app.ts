@@ -9,6 +9,7 @@ import { createSandbox } from './sandbox/router.ts';
 
 /** How long a stop waits for running requests. */
 const DRAIN_MS = 20_000;
+const SWEEP_MS = 50;
 
 /** A listening Gatehouse. */
 export interface App {
@@ -38,10 +39,15 @@ export async function listen(context: OpenContext): Promise<App> {
   });
   // Idle sockets end before a load balancer's usual minute does, so that it never writes into a closing one.
   server.keepAliveTimeout = 65_000;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(config.port, config.host, resolve);
-  });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(config.port, config.host, resolve);
+    });
+  } catch (error) {
+    await mcp.close();
+    throw error;
+  }
   const { address, port } = addressOf(server);
   if (config.publicUrl === undefined) {
     const host = urlHost(config.host);
@@ -74,9 +80,12 @@ function urlHost(host: string): string {
 
 async function drain(server: Server): Promise<void> {
   const force = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+  // A connection whose request ends meanwhile stays open for a next one, which would only be refused.
+  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
   await new Promise<void>((resolve) => {
     server.close(() => resolve());
     server.closeIdleConnections();
   });
+  clearInterval(sweep);
   clearTimeout(force);
 }

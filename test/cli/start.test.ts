@@ -1,0 +1,244 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { newApiKey } from '../../src/crypto/tokens.ts';
+import { openStore } from '../../src/store/open.ts';
+import { cliEnv, freePort, runCli, startCli, tempHome } from '../support/cli.ts';
+
+const serverList = z.object({ servers: z.array(z.object({ name: z.string() })) });
+const ACCESS_URL = /http:\/\/127\.0\.0\.1:\d+\/mcp\/srv_\w+\/gh_mcp_\w{43}/;
+
+test('the first start writes keys and the demonstration once to a file of this user, and logs its path alone', async () => {
+  using home = tempHome();
+  await using gatehouse = await startCli(cliEnv(home.path));
+  const file = join(home.path, 'first-keys');
+  await until(() => gatehouse.out().includes('"file"'));
+  const text = readFileSync(file, 'utf8');
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(text).toMatch(/development\s+gh_dev_\w{49}\n/);
+  expect(text).toMatch(/production\s+gh_prod_\w{49}\n/);
+  expect(text).toContain(`${gatehouse.url}/docs`);
+  expect(text).toMatch(ACCESS_URL);
+
+  const { code, out, err } = await gatehouse.stop();
+  expect(code).toBe(0);
+  expect(out).toContain(JSON.stringify(file));
+  expect(out + err).not.toMatch(/gh_(dev|prod|mcp)_/);
+});
+
+test('the access URL of the first start lists tools that reach the sandbox', async () => {
+  using home = tempHome();
+  await using gatehouse = await startCli(cliEnv(home.path));
+  const url = await accessUrl(home.path);
+  expect(url.startsWith(gatehouse.url)).toBe(true);
+  const list = await rpc(url, 'tools/list', {});
+  expect(list).toContain('"sandbox_list_orders"');
+  const call = await rpc(url, 'tools/call', { name: 'sandbox_list_customers', arguments: { limit: 2 } });
+  expect(call).toContain('cus_1001');
+});
+
+test('what the first start says about Claude Desktop starts a server over stdio', async () => {
+  using home = tempHome();
+  const gatehouse = await startCli(cliEnv(home.path));
+  await until(() => existsSync(join(home.path, 'first-keys')));
+  await gatehouse.stop();
+  const text = readFileSync(join(home.path, 'first-keys'), 'utf8');
+  const snippet: {
+    mcpServers: { gatehouse: { command: string; args: string[]; env: Record<string, string> } };
+  } = JSON.parse(text.slice(text.indexOf('{'), text.indexOf('\n    }\n') + 7));
+  const { command, args, env } = snippet.mcpServers.gatehouse;
+  expect(command).toBe(process.execPath);
+  expect(env).toEqual({ GATEHOUSE_HOME: home.path });
+  const call = { name: 'sandbox_get_product', arguments: { productId: 'prd_101' } };
+  const lines = [
+    { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+    { jsonrpc: '2.0', id: 2, method: 'tools/call', params: call },
+  ];
+  const input = `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`;
+  const { code, out, err } = await runCli(args.slice(1), cliEnv(home.path), input);
+  expect([code, err]).toEqual([0, '']);
+  expect(out.trim().split('\n')).toHaveLength(2);
+  expect(out).toContain('prd_101');
+});
+
+test('a later start says the addresses and no secret', async () => {
+  using home = tempHome();
+  const first = await startCli(cliEnv(home.path));
+  await first.stop();
+  const written = readFileSync(join(home.path, 'first-keys'), 'utf8');
+  const second = await startCli(cliEnv(home.path));
+  expect((await fetch(`${second.url}/health`)).status).toBe(200);
+  const { code, out, err } = await second.stop();
+  expect(code).toBe(0);
+  expect(out + err).not.toMatch(/gh_(dev|prod|mcp)_|first-keys/);
+  expect(readFileSync(join(home.path, 'first-keys'), 'utf8')).toBe(written);
+});
+
+test('preset keys work from the start, are not written, and bring no demonstration', async () => {
+  using home = tempHome();
+  const keys = {
+    GATEHOUSE_DEVELOPMENT_KEY: newApiKey('development'),
+    GATEHOUSE_PRODUCTION_KEY: newApiKey('production'),
+  };
+  await using gatehouse = await startCli(cliEnv(home.path, keys));
+  for (const key of Object.values(keys)) expect(await serverNames(gatehouse.url, key)).toEqual([]);
+  expect(existsSync(join(home.path, 'first-keys'))).toBe(false);
+});
+
+test('with NODE_ENV=production there is neither sandbox nor demonstration', async () => {
+  using home = tempHome();
+  await using gatehouse = await startCli(cliEnv(home.path, { NODE_ENV: 'production' }));
+  await until(() => existsSync(join(home.path, 'first-keys')));
+  expect(readFileSync(join(home.path, 'first-keys'), 'utf8')).not.toContain('/mcp/');
+  expect((await fetch(`${gatehouse.url}/sandbox/api/customers`)).status).toBe(404);
+});
+
+test('every wrong variable is a line of its own, and the exit code is 1', async () => {
+  using home = tempHome();
+  const wrong = { PORT: '70000', GATEHOUSE_PUBLIC_URL: 'gatehouse.example.com', LOG_LEVEL: 'loud' };
+  const { code, out, err } = await runCli(['serve'], cliEnv(home.path, wrong));
+  expect([code, out]).toEqual([1, '']);
+  const lines = err.trim().split('\n');
+  expect(lines).toHaveLength(3);
+  for (const [index, name] of Object.keys(wrong).entries()) {
+    expect(lines[index]).toMatch(new RegExp(`^gatehouse: ${name}: must be `));
+  }
+});
+
+test('a malformed preset key stops the start and names its variable', async () => {
+  using home = tempHome();
+  const { code, err } = await runCli([], cliEnv(home.path, { GATEHOUSE_DEVELOPMENT_KEY: 'gh_dev_short' }));
+  expect(code).toBe(1);
+  expect(err).toMatch(/^gatehouse: GATEHOUSE_DEVELOPMENT_KEY: must be gh_dev_.*\n$/);
+});
+
+test('a port in use is named, with how to choose another, and nothing is lost', async () => {
+  using home = tempHome();
+  const port = await freePort();
+  const other = createServer();
+  await new Promise<void>((listens) => other.listen(port, '127.0.0.1', listens));
+  const { code, err } = await runCli(['serve'], cliEnv(home.path, { PORT: String(port) }));
+  await new Promise((closed) => other.close(closed));
+  expect(code).toBe(1);
+  expect(err).toBe(
+    `gatehouse: Port ${port} of 127.0.0.1 is in use. Stop what uses it, or choose another: PORT=${port + 1} gatehouse serve\n`,
+  );
+  // The keys of the first start are made by the start that can show them.
+  await using gatehouse = await startCli(cliEnv(home.path));
+  await until(() => gatehouse.out().includes('first-keys'));
+});
+
+test('a home that is a file stops the start with one line', async () => {
+  using home = tempHome();
+  const file = join(home.path, 'file');
+  writeFileSync(file, '');
+  const { code, err } = await runCli(['serve'], cliEnv(file));
+  expect(code).toBe(1);
+  expect(err).toMatch(/^gatehouse: Cannot write the master key file .*Set GATEHOUSE_HOME to a folder.*\n$/);
+});
+
+test('another master key stops the start, and says which one is needed', async () => {
+  using home = tempHome();
+  await (await startCli(cliEnv(home.path))).stop();
+  const other = Buffer.alloc(32, 7).toString('base64');
+  const { code, err } = await runCli(['serve'], cliEnv(home.path, { GATEHOUSE_MASTER_KEY: other }));
+  expect(code).toBe(1);
+  expect(err).toMatch(
+    /^gatehouse: The master key does not open this store: .*GATEHOUSE_MASTER_KEY, or master\.key.*\n$/,
+  );
+  const again = await startCli(cliEnv(home.path));
+  expect((await again.stop()).code).toBe(0);
+});
+
+test('a database of a newer release stops the start and is left as it is', async () => {
+  using home = tempHome();
+  await (await startCli(cliEnv(home.path))).stop();
+  const path = join(home.path, 'gatehouse.db');
+  {
+    await using store = await openStore({ kind: 'sqlite', path });
+    await store.db
+      .insertInto('schema_versions')
+      .values({ version: 999, name: 'future', applied_at: 0 })
+      .execute();
+  }
+  for (const command of ['serve', 'migrate']) {
+    const { code, err } = await runCli([command], cliEnv(home.path));
+    expect(code).toBe(1);
+    expect(err).toMatch(
+      /^gatehouse: The database is at schema version 999, this release knows \d+: .*newer Gatehouse.*\n$/,
+    );
+  }
+});
+
+test.each(['SIGTERM', 'SIGINT'] as const)('%s lets a running request finish and exits 0', async (signal) => {
+  using home = tempHome();
+  const gatehouse = await startCli(cliEnv(home.path));
+  const url = await accessUrl(home.path);
+  const running = rpc(url, 'tools/call', { name: 'sandbox_slow', arguments: { milliseconds: 700 } });
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const { code, out } = await gatehouse.stop(signal);
+  expect(await running).toContain('waitedMs');
+  expect(code).toBe(0);
+  expect(out).toContain('"stopped"');
+});
+
+test('a second signal ends at once', async () => {
+  using home = tempHome();
+  const gatehouse = await startCli(cliEnv(home.path));
+  const url = await accessUrl(home.path);
+  const running = rpc(url, 'tools/call', { name: 'sandbox_slow', arguments: { milliseconds: 15_000 } }).catch(
+    () => 'cut',
+  );
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  gatehouse.child.kill('SIGTERM');
+  await until(() => gatehouse.out().includes('"stopping"'));
+  const { signal } = await gatehouse.stop('SIGTERM');
+  expect([signal, await running]).toEqual(['SIGTERM', 'cut']);
+});
+
+test('keys rotate ends the old key at once and prints the new one alone', async () => {
+  using home = tempHome();
+  await using gatehouse = await startCli(cliEnv(home.path));
+  await until(() => existsSync(join(home.path, 'first-keys')));
+  const old = /gh_dev_\w{49}/.exec(readFileSync(join(home.path, 'first-keys'), 'utf8'))?.[0] ?? '';
+  expect(await serverNames(gatehouse.url, old)).toEqual(['Sandbox']);
+
+  const { code, out, err } = await runCli(['keys', 'rotate', 'development'], cliEnv(home.path));
+  expect(code).toBe(0);
+  expect(out).toMatch(/^gh_dev_\w{49}\n$/);
+  expect(err).not.toContain('gh_dev_');
+  await until(async () => (await serverNames(gatehouse.url, old)) === 401, 1000);
+  expect(await serverNames(gatehouse.url, out.trim())).toEqual(['Sandbox']);
+});
+
+async function accessUrl(home: string): Promise<string> {
+  const file = join(home, 'first-keys');
+  await until(() => existsSync(file));
+  return ACCESS_URL.exec(readFileSync(file, 'utf8'))?.[0] ?? '';
+}
+
+async function serverNames(url: string, key: string): Promise<string[] | number> {
+  const response = await fetch(`${url}/api/servers`, { headers: { authorization: `Bearer ${key}` } });
+  if (!response.ok) return response.status;
+  return serverList.parse(await response.json()).servers.map(({ name }) => name);
+}
+
+async function rpc(url: string, method: string, params: object): Promise<string> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: '1', method, params }),
+  });
+  expect(response.status).toBe(200);
+  return response.text();
+}
+
+async function until(holds: () => boolean | Promise<boolean>, withinMs = 5000): Promise<void> {
+  const end = Date.now() + withinMs;
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error(`it did not come true within ${withinMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
