@@ -1,7 +1,9 @@
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createExecutionLog, type ExecutionLog } from './actions/executions.ts';
 import type { Config } from './config.ts';
-import { loadCatalog, type Catalog } from './connectors/catalog.ts';
+import type { Catalog } from './connectors/catalog.ts';
+import { loadCatalog } from './connectors/load.ts';
 import { loadKeyRing, type KeyRing } from './crypto/key-ring.ts';
 import { createAudit, type Audit } from './guard/audit.ts';
 import { createLimits, type Limits } from './guard/limits.ts';
@@ -66,7 +68,7 @@ export async function openContext(
   }: { log: Logger; clock?: Clock; catalogFolder?: string },
 ): Promise<OpenContext> {
   const keys = loadKeyRing(config);
-  const catalog = await loadCatalog({ folder: catalogFolder, sandbox: config.sandbox });
+  const catalog = await loadCatalog({ folder: catalogFolder, sandbox: config.sandbox, keepIn: join(config.home, 'cache') });
   const store = await openStore(config.database);
   try {
     await migrate(store, clock.now());

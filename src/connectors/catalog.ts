@@ -1,8 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Environment } from '../store/schema.ts';
-import { compileConnector } from './compile.ts';
-import { parseConnector, type FileFault } from './parse.ts';
+import type { FileFault } from './parse.ts';
 import type { ActionDefinition, ConnectorFile, JsonSchema, Paging } from './format.ts';
 
 export type Effect = 'read' | 'write' | 'destructive';
@@ -59,47 +56,25 @@ export class ConnectorFileError extends Error {
   }
 }
 
+/** The text of a connector file; `id` is the name of its folder. */
+export interface ConnectorText {
+  path: string;
+  id?: string;
+  text: string;
+}
+
 /** The connector that this process itself serves, and in which environments it is seen. */
 export const SANDBOX_ID = 'sandbox';
 const EVERYWHERE: readonly Environment[] = ['development', 'production'];
 const DEVELOPMENT: readonly Environment[] = ['development'];
 
-/**
- * Loads every `<folder>/<id>/connector.yaml`. Without `sandbox` that connector is left out.
- * @throws ConnectorFileError with all faults of all files.
- */
-export async function loadCatalog({ folder, sandbox }: { folder: string; sandbox: boolean }): Promise<Catalog> {
-  const entries = await readdir(folder, { withFileTypes: true });
-  const ids = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
-  const files = await Promise.all(
-    ids
-      .filter((id) => sandbox || id !== SANDBOX_ID)
-      .map(async (id) => {
-        const path = join(folder, id, 'connector.yaml');
-        return { path, id, text: await readFile(path, 'utf8') };
-      }),
-  );
-  return buildCatalog(files);
-}
-
-/** A catalogue of connector files. @throws ConnectorFileError with all faults of all files. */
-export function buildCatalog(files: { path: string; id?: string; text: string }[]): Catalog {
-  const faults: FileFault[] = [];
-  const connectors: Connector[] = [];
-  for (const { path, id, text } of files) {
-    const parsed = parseConnector(text, path, id);
-    if (!parsed.definition) faults.push(...parsed.faults);
-    else connectors.push(compileConnector(parsed.definition, environmentsOf(parsed.definition)));
-  }
-  if (faults.length > 0) throw new ConnectorFileError(faults);
-  return catalogOf(connectors);
-}
-
-function environmentsOf({ id }: ConnectorFile): readonly Environment[] {
+/** Where a connector is seen. */
+export function environmentsOf({ id }: ConnectorFile): readonly Environment[] {
   return id === SANDBOX_ID ? DEVELOPMENT : EVERYWHERE;
 }
 
-function catalogOf(all: Connector[]): Catalog {
+/** A catalogue of compiled connectors. */
+export function catalogOf(all: Connector[]): Catalog {
   const sorted = [...all].sort((a, b) => (a.connectorId < b.connectorId ? -1 : 1));
   const seenIn = (environment: Environment) => sorted.filter((one) => one.environments.includes(environment));
   const lists = { development: seenIn('development'), production: seenIn('production') };

@@ -1,8 +1,7 @@
 import type { Environment } from '../store/schema.ts';
 import type { Action, Connector, Effect } from './catalog.ts';
 import type { ActionDefinition, ConnectorFile, JsonSchema } from './format.ts';
-import { pagingOf } from './meaning.ts';
-import { inputSchemaOf, outputSchemaOf } from './schemas.ts';
+import { inputSchemaOf, outputSchemaOf, pagingOf } from './schemas.ts';
 
 /** The runtime form of a checked connector file. Schemas are built when they are first asked for. */
 export function compileConnector(definition: ConnectorFile, environments: readonly Environment[]): Connector {

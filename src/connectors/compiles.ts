@@ -1,7 +1,7 @@
 import jsonata from 'jsonata';
 import type { ConnectorFile } from './format.ts';
-import { pagingOf, type MeaningFault } from './meaning.ts';
-import { inputSchemaOf, outputSchemaOf } from './schemas.ts';
+import type { MeaningFault } from './meaning.ts';
+import { inputSchemaOf, outputSchemaOf, pagingOf } from './schemas.ts';
 import { compileSchema } from './validate.ts';
 
 /**

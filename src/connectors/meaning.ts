@@ -1,5 +1,5 @@
 import type { ActionDefinition, Authentication, ConnectorFile, CredentialField } from './format.ts';
-import { parametersOf, refsOf } from './schemas.ts';
+import { pagingOf, parametersOf, refsOf } from './schemas.ts';
 import { templateNames } from './templates.ts';
 
 /** A fault without its file. */
@@ -175,11 +175,6 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
   const { schema } = action.response;
   if (schema) faults.push(...checkRefs(file, schema, `${path}.response.schema`));
   return faults;
-}
-
-/** The paging of an action, named or written out. */
-export function pagingOf(file: ConnectorFile, { paging }: ActionDefinition) {
-  return typeof paging === 'string' ? file.paging[paging] : paging;
 }
 
 function checkRefs(file: ConnectorFile, schema: unknown, path: string): MeaningFault[] {

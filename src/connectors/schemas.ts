@@ -15,6 +15,11 @@ export function parametersOf(action: ActionDefinition): { place: Place; name: st
   );
 }
 
+/** The paging of an action, named or written out. */
+export function pagingOf(file: ConnectorFile, { paging }: ActionDefinition) {
+  return typeof paging === 'string' ? file.paging[paging] : paging;
+}
+
 /** JSON Schema 2020-12 of an action's input: its parameters, and `limit` and `offset` where it is a list. */
 export function inputSchemaOf(file: ConnectorFile, action: ActionDefinition, paging: Paging | undefined): JsonSchema {
   const parameters = parametersOf(action);

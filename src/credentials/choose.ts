@@ -1,13 +1,10 @@
-import { sql } from 'kysely';
 import type { Connector } from '../connectors/catalog.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { DbOrTx, Environment } from '../store/schema.ts';
-import { credentialNotFound, toCredential, type Credential } from './credential.ts';
+import { credentialNotFound, type Credential } from './credential.ts';
 import { credentialFields, isRequired } from './fields.ts';
+import { choices } from './choices.ts';
 import { findCredential } from './records.ts';
-
-/** More choices than anybody reads; beyond them one is chosen by id. */
-const MAX_CHOICES = 50;
 
 export interface Choice {
   environment: Environment;
@@ -63,25 +60,6 @@ export async function chooseCredential(db: DbOrTx, choice: Choice): Promise<Cred
       },
     },
   );
-}
-
-/** What there is to choose from, oldest first: read at every call, so without the sort and the bound parameters of a page. */
-async function choices(
-  db: DbOrTx,
-  environment: Environment,
-  userId: string,
-  connectorId: string,
-): Promise<Credential[]> {
-  const rows = await db
-    .selectFrom('credentials')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .where('connector_id', '=', connectorId)
-    .where('environment', '=', environment)
-    .limit(sql.lit(MAX_CHOICES))
-    .execute();
-  const inOrder = rows.length > 1 ? rows.sort((a, b) => a.created_at - b.created_at) : rows;
-  return inOrder.map(toCredential);
 }
 
 /** The credential that the caller named, which belongs to the user and the connector. */

@@ -6,6 +6,7 @@ import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { credentialNotFound, toCredential, type Account, type Credential } from './credential.ts';
+import { forgetChoices } from './choices.ts';
 import { checkFields, credentialFields } from './fields.ts';
 import { openCredential, openValues, sealValues, unsavedCredential } from './open.ts';
 import { probe, type ProbeContext } from './probe.ts';
@@ -74,6 +75,7 @@ export async function createCredential(context: CredentialContext, wish: NewCred
     updated_at: now,
   };
   await context.db.insertInto('credentials').values(row).execute();
+  forgetChoices(context.db);
   return toCredential(row);
 }
 
@@ -101,6 +103,21 @@ export async function listCredentials(
     .offset(filter.offset)
     .execute();
   return { credentials: rows.slice(0, filter.limit).map(toCredential), hasMore: rows.length > filter.limit };
+}
+
+/** Connectors for which a user has an active credential. */
+export async function connectedConnectors(
+  db: DbOrTx,
+  { environment, userId }: Omit<CredentialKey, 'credentialId'>,
+): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom('credentials')
+    .select('connector_id')
+    .where('user_id', '=', userId)
+    .where('environment', '=', environment)
+    .where('state', '=', 'active')
+    .execute();
+  return new Set(rows.map((row) => row.connector_id));
 }
 
 /** The credential, if it is that user's; undefined for one of another user or environment. */
@@ -192,6 +209,7 @@ export async function deleteCredential(db: DbOrTx, key: CredentialKey): Promise<
     .where('environment', '=', key.environment)
     .executeTakeFirst();
   if (numDeletedRows === 0n) throw credentialNotFound(key.credentialId);
+  forgetChoices(db);
   await db.deleteFrom('page_positions').where('credential_id', '=', key.credentialId).execute();
 }
 
@@ -211,6 +229,7 @@ export async function markRefused(
     .where('sealed', '=', credential.sealed)
     .where('state', '=', 'active')
     .execute();
+  forgetChoices(db);
 }
 
 function requireConnector(
@@ -253,5 +272,6 @@ async function updateRow(
     .returningAll()
     .executeTakeFirst();
   if (!row) throw credentialNotFound(key.credentialId);
+  forgetChoices(db);
   return toCredential(row);
 }

@@ -10,6 +10,7 @@ import {
 } from '../identity/users.ts';
 import { issueUserToken } from '../identity/user-tokens.ts';
 import { isoTime } from '../lib/clock.ts';
+import { forgetChoices } from '../credentials/choices.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { defineRoute } from './route.ts';
 import { pageOf, pageQuery, time, toPage } from './shapes.ts';
@@ -133,6 +134,7 @@ export const deleteUserRoute = defineRoute({
   audited: true,
   async handler({ context, caller, params: { userId } }) {
     await deleteUser(context.db, caller.environment, userId);
+    forgetChoices(context.db);
     context.callers.forget();
     context.servers.forget();
     return { body: { message: 'The user was deleted.', userId } };

@@ -1,4 +1,4 @@
-import { createRemoteJWKSet, customFetch, jwtVerify, type JWTVerifyGetKey } from 'jose';
+import type { JWTVerifyGetKey } from 'jose';
 import type { JwtIssuer } from '../config.ts';
 import type { Context } from '../context.ts';
 import { DAY, SECOND } from '../lib/clock.ts';
@@ -38,23 +38,27 @@ export interface Issuers {
 }
 
 export function createIssuers(trusted: JwtIssuer[], context: Pick<Context, 'outbound' | 'clock'>): Issuers {
-  const byIssuer = new Map<string, { issuer: JwtIssuer; keySet: JWTVerifyGetKey }[]>();
-  for (const issuer of trusted) {
+  const keySets = new Map<JwtIssuer, JWTVerifyGetKey>();
+  const keySetOf = async (issuer: JwtIssuer): Promise<JWTVerifyGetKey> => {
+    const { createRemoteJWKSet, customFetch } = await import('jose');
+    const known = keySets.get(issuer);
+    if (known) return known;
     const keySet = createRemoteJWKSet(new URL(issuer.jwksUrl), {
       timeoutDuration: JWKS_TIMEOUT_MS,
       [customFetch]: (url: string) => fetchKeys(context, url),
     });
-    byIssuer.set(issuer.issuer, [...(byIssuer.get(issuer.issuer) ?? []), { issuer, keySet }]);
-  }
+    keySets.set(issuer, keySet);
+    return keySet;
+  };
 
   return {
-    trusts: (issuer) => byIssuer.has(issuer),
+    trusts: (name) => trusted.some((issuer) => issuer.issuer === name),
     async verify(issuer, token) {
       let refusal: unknown;
       // One issuer may serve both environments under different audiences.
-      for (const candidate of byIssuer.get(issuer) ?? []) {
+      for (const candidate of trusted.filter((one) => one.issuer === issuer)) {
         try {
-          return await verifyWith(candidate, token, context.clock.now());
+          return await verifyWith(candidate, await keySetOf(candidate), token, context.clock.now());
         } catch (error) {
           refusal ??= error;
         }
@@ -65,10 +69,12 @@ export function createIssuers(trusted: JwtIssuer[], context: Pick<Context, 'outb
 }
 
 async function verifyWith(
-  { issuer, keySet }: { issuer: JwtIssuer; keySet: JWTVerifyGetKey },
+  issuer: JwtIssuer,
+  keySet: JWTVerifyGetKey,
   token: string,
   now: number,
 ): Promise<IssuedName> {
+  const { jwtVerify } = await import('jose');
   const { payload } = await jwtVerify(token, keySet, {
     algorithms: ALGORITHMS,
     issuer: issuer.issuer,

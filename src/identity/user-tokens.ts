@@ -1,13 +1,4 @@
-import {
-  createLocalJWKSet,
-  errors,
-  exportJWK,
-  generateKeyPair,
-  importJWK,
-  jwtVerify,
-  SignJWT,
-  type JWK,
-} from 'jose';
+import type { JWK } from 'jose';
 import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { newId } from '../lib/ids.ts';
@@ -16,6 +7,9 @@ import { GatehouseError } from '../lib/errors.ts';
 import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
 
 type TokenContext = Pick<Context, 'db' | 'clock' | 'keys' | 'publicUrl'>;
+
+/** Loaded when the first token is issued or verified: a start does not wait for it. */
+const jose = () => import('jose');
 
 const AUDIENCE = 'gatehouse';
 const ALGORITHM = 'EdDSA';
@@ -49,6 +43,7 @@ export async function issueUserToken(
   userId: string,
 ): Promise<string> {
   const { kid, privateJwk } = await signingKey(context);
+  const { importJWK, SignJWT } = await jose();
   const issuedAtMs = context.clock.now();
   const now = Math.floor(issuedAtMs / SECOND);
   return new SignJWT({ env: environment, scope: 'user', issuedAtMs })
@@ -64,6 +59,7 @@ export async function issueUserToken(
 
 /** @throws GatehouseError `token_expired` or `unauthorized`. Whether the user still exists is the caller's question. */
 export async function verifyUserToken(context: TokenContext, token: string): Promise<UserClaims> {
+  const { createLocalJWKSet, jwtVerify } = await jose();
   const keySet = createLocalJWKSet(await publicKeys(context));
   try {
     const { payload } = await jwtVerify(token, keySet, {
@@ -84,7 +80,7 @@ export async function verifyUserToken(context: TokenContext, token: string): Pro
 /** A refusal in our codes for what jose throws. */
 export function jwtRefusal(error: unknown): GatehouseError {
   if (error instanceof GatehouseError) return error;
-  if (error instanceof errors.JWTExpired) {
+  if (error instanceof Error && 'code' in error && error.code === 'ERR_JWT_EXPIRED') {
     return new GatehouseError('token_expired', 'The JWT has expired. Request a new one.', { cause: error });
   }
   return new GatehouseError(
@@ -129,6 +125,7 @@ async function signingKey({ db, clock, keys }: TokenContext): Promise<{ kid: str
       .parse(JSON.parse(keys.open(newest.sealed, `signing|${newest.kid}`)));
     return { kid: newest.kid, privateJwk };
   }
+  const { exportJWK, generateKeyPair } = await jose();
   const pair = await generateKeyPair(ALGORITHM, { extractable: true });
   const kid = newId('key');
   const privateJwk = await exportJWK(pair.privateKey);

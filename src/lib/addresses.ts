@@ -15,19 +15,18 @@ export interface AddressGuard {
   allowsPlain(host: string, port: number): boolean;
 }
 
+const MAX_JUDGED = 1000;
+
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** Never, whatever is allowed: they hand out the credentials of the machine. Sources: the clouds' documentation. */
-const METADATA = ['169.254.169.254', '169.254.170.2', '100.100.100.200', '168.63.129.16', 'fd00:ec2::254', 'fd20:ce::254'];
+const METADATA = ['169.254.169.254', '169.254.170.2', '100.100.100.200', '168.63.129.16', 'fd00:ec2::254', 'fd20:ce::254'].map((text) =>
+  ipaddr.parse(text).toNormalizedString(),
+);
 /** Ranges that ipaddr.js calls unicast, and that lead to IPv4 addresses inside. */
-const EMBEDDING: [string, number][] = [
-  ['::', 96],
-  ['64:ff9b::', 96],
-  ['64:ff9b:1::', 48],
-  ['2002::', 16],
-  ['2001::', 32],
-  ['::ffff:0:0:0', 96],
-];
+const EMBEDDING = ['::/96', '64:ff9b::/96', '64:ff9b:1::/48', '2002::/16', '2001::/32', '::ffff:0:0:0/96'].map((cidr) =>
+  ipaddr.parseCIDR(cidr),
+);
 
 export function createAddressGuard(allowed: AllowedAddress[], allowPrivate: boolean): AddressGuard {
   const cidrs = allowed.flatMap((one): [Address, number][] =>
@@ -37,18 +36,30 @@ export function createAddressGuard(allowed: AllowedAddress[], allowPrivate: bool
   const hostNames = new Set(allowed.flatMap((one) => (one.kind === 'host' ? [bare(one.host)] : [])));
 
   const allows = (address: Address): boolean => {
-    if (METADATA.some((bad) => same(address, ipaddr.parse(bad)))) return false;
+    if (isMetadata(address)) return false;
     if (cidrs.some(([net, bits]) => within(address, net, bits))) return true;
     if (isPublic(address)) return true;
     return allowPrivate && isPrivate(address);
   };
 
+  const judgeHost = (host: string, port: number): boolean => {
+    const name = bare(host);
+    const literal = parse(name);
+    if (!literal) return isName(name);
+    return allows(literal) || (hosts.has(`${name}:${port}`) && !isMetadata(literal));
+  };
+  // Asked at every call; what a host is called says the same every time.
+  const judged = new Map<string, boolean>();
+
   return {
     allowsHost(host, port) {
-      const name = bare(host);
-      const literal = parse(name);
-      if (!literal) return isName(name);
-      return allows(literal) || (hosts.has(`${name}:${port}`) && !isMetadata(literal));
+      const key = `${host}:${port}`;
+      const known = judged.get(key);
+      if (known !== undefined) return known;
+      if (judged.size >= MAX_JUDGED) judged.clear();
+      const verdict = judgeHost(host, port);
+      judged.set(key, verdict);
+      return verdict;
     },
     allowsPeer(text, host, port) {
       const address = parse(text);
@@ -84,7 +95,7 @@ function parse(text: string): Address | undefined {
 
 function isPublic(address: Address): boolean {
   if (address.range() !== 'unicast') return false;
-  return !EMBEDDING.some(([net, bits]) => within(address, ipaddr.parse(net), bits));
+  return !EMBEDDING.some(([net, bits]) => within(address, net, bits));
 }
 
 function isPrivate(address: Address): boolean {
@@ -92,11 +103,7 @@ function isPrivate(address: Address): boolean {
 }
 
 function isMetadata(address: Address): boolean {
-  return METADATA.some((bad) => same(address, ipaddr.parse(bad)));
-}
-
-function same(a: Address, b: Address): boolean {
-  return a.toNormalizedString() === b.toNormalizedString();
+  return METADATA.includes(address.toNormalizedString());
 }
 
 function within(address: Address, net: Address, bits: number): boolean {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { lookup as dnsLookup } from 'node:dns';
 import { rootCertificates } from 'node:tls';
-import { Agent, buildConnector, ProxyAgent, type Dispatcher } from 'undici';
+import type { buildConnector, Dispatcher } from 'undici';
 import { createAddressGuard, type AllowedAddress } from './addresses.ts';
 import { GatehouseError } from './errors.ts';
 import { decoderOf, readCapped } from './outbound-body.ts';
@@ -81,7 +81,8 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const agents = new Map<'guarded' | 'sandbox', Dispatcher>();
   let sandboxOrigin: (() => Promise<string>) | undefined;
 
-  const agentOf = (kind: 'guarded' | 'sandbox'): Dispatcher => {
+  const agentOf = async (kind: 'guarded' | 'sandbox'): Promise<Dispatcher> => {
+    const undici = await import('undici');
     const known = agents.get(kind);
     if (known) return known;
     const common = {
@@ -92,15 +93,15 @@ export function createOutbound(options: OutboundOptions): Outbound {
     };
     const agent =
       kind === 'guarded' && options.egressProxy
-        ? new ProxyAgent({ ...common, uri: options.egressProxy, requestTls: { ca } })
-        : new Agent({ ...common, connect: kind === 'guarded' ? guardedConnect() : { timeout: CONNECT_TIMEOUT_MS } });
+        ? new undici.ProxyAgent({ ...common, uri: options.egressProxy, requestTls: { ca } })
+        : new undici.Agent({ ...common, connect: kind === 'guarded' ? guardedConnect(undici.buildConnector) : { timeout: CONNECT_TIMEOUT_MS } });
     agents.set(kind, agent);
     return agent;
   };
 
   /** Connects, and looks at who is really at the other end: a name may resolve anew between check and use. */
-  function guardedConnect(): buildConnector.connector {
-    const connect = buildConnector({
+  function guardedConnect(build: typeof buildConnector): buildConnector.connector {
+    const connect = build({
       timeout: CONNECT_TIMEOUT_MS,
       ...(ca ? { ca } : {}),
       lookup: (hostname, lookupOptions, callback) => {
@@ -141,7 +142,8 @@ export function createOutbound(options: OutboundOptions): Outbound {
           details: { reason: 'blocked_address' },
         });
       }
-      const answer = await agentOf(own ? 'sandbox' : 'guarded').request({
+      const agent = agents.get(own ? 'sandbox' : 'guarded') ?? (await agentOf(own ? 'sandbox' : 'guarded'));
+      const answer = await agent.request({
         origin: target.origin,
         path: target.pathname + target.search,
         method: toMethod(method),

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatehouseError } from '../lib/errors.ts';
-import { isJsonObject, type Json } from '../lib/json.ts';
+import { isJsonObject, parseJson, type Json } from '../lib/json.ts';
 import type { Progress } from '../upstream/call.ts';
 import type { Grant } from './grant.ts';
 import { initializeResult, negotiate } from './initialize.ts';
 import type { Message, RpcRequest } from './message.ts';
-import { beginEvents, eventText, sendEmpty, sendJson, type Framing } from './reply.ts';
+import { beginEvents, eventText, sendEmpty, sendJson, sendResult, type Framing } from './reply.ts';
 import type { McpCore } from './server.ts';
 import { emit, finish, LOG_LEVELS, newStream, type Session, type Sessions } from './sessions.ts';
 
@@ -52,10 +52,8 @@ export function createExchange(core: McpCore, sessions: Sessions): Exchange {
       }
       if (message.method === 'initialize') return initialize(flow, message.request);
       const listed = message.method === 'tools/list' && message.request.params?.['cursor'] === undefined;
-      const text = listed ? core.toolList(flow.grant) : undefined;
-      if (text !== undefined && flow.framing.json) {
-        return sendJson(res, 200, `{"jsonrpc":"2.0","id":${JSON.stringify(message.request.id)},"result":${text}}`, headers);
-      }
+      const list = listed && flow.framing.json ? core.toolList(flow.grant) : undefined;
+      if (list) return sendResult(res, message.request.id, list, headers);
       const stream = streamOf(flow);
       const answer = await answerOf(flow, message.request, stream);
       if (answer !== undefined) stream.finish(answer);
@@ -101,9 +99,9 @@ export function createExchange(core: McpCore, sessions: Sessions): Exchange {
       const own = await ownAnswer(session, request, flow, cancel.signal);
       if (own !== undefined) return JSON.stringify({ jsonrpc: '2.0', id: request.id, ...own });
       const onProgress = progressOf(request, stream);
-      const response = await core.answer(request, { grant, requestId, signal: cancel.signal, onProgress });
-      logToSession(session, stream, request, response);
-      return JSON.stringify(response);
+      const { text, failed } = await core.answer(request, { grant, requestId, signal: cancel.signal, onProgress });
+      logToSession(session, stream, request, failed);
+      return text;
     } catch (error) {
       if (cancel.signal.aborted) return undefined;
       throw error;
@@ -132,7 +130,7 @@ export function createExchange(core: McpCore, sessions: Sessions): Exchange {
         if (request.method === 'resources/unsubscribe') session.subscriptions.delete(uri);
         else {
           const read = await core.answer({ ...request, method: 'resources/read' }, { grant: flow.grant, requestId: flow.requestId, signal });
-          if ('error' in read) return { error: read.error };
+          if (read.failed) return readError(read.text);
           session.subscriptions.add(uri);
         }
         return { result: {} };
@@ -141,6 +139,12 @@ export function createExchange(core: McpCore, sessions: Sessions): Exchange {
         return undefined;
     }
   }
+}
+
+/** The error member of a response text. */
+function readError(text: string) {
+  const response = parseJson(text);
+  return { error: isJsonObject(response) ? (response['error'] ?? null) : null };
 }
 
 function noted(session: Session, { method, params }: { method: string; params: { [key: string]: Json } }): void {
@@ -158,9 +162,8 @@ function progressOf(request: RpcRequest, stream: Stream): ((progress: Progress) 
 }
 
 /** A line for clients that asked for log messages: which tool ran, and how it ended. */
-function logToSession(session: Session | undefined, stream: Stream, request: RpcRequest, response: object): void {
+function logToSession(session: Session | undefined, stream: Stream, request: RpcRequest, failed: boolean): void {
   if (!session?.logLevel || request.method !== 'tools/call') return;
-  const failed = 'error' in response || ('result' in response && isJsonObject(response.result) && response.result['isError'] === true);
   const level = failed ? 'warning' : 'info';
   if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(session.logLevel)) return;
   const data = { tool: request.params?.['name'], outcome: failed ? 'failed' : 'succeeded' };

@@ -36,6 +36,28 @@ export function sendJson(res: ServerResponse, status: number, text: string, head
   res.end(text);
 }
 
+/** A response whose result is bytes already: the id is put before them, and nothing is copied. */
+export function sendResult(
+  res: ServerResponse,
+  id: string | number,
+  result: Buffer,
+  headers: Record<string, string>,
+): void {
+  if (res.headersSent || res.destroyed) return;
+  const before = Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`);
+  res.writeHead(200, {
+    'Content-Type': 'application/json',
+    'Content-Length': before.length + result.length + 1,
+    ...ALWAYS,
+    ...headers,
+  });
+  res.cork();
+  res.write(before);
+  res.write(result);
+  res.end('}');
+  res.uncork();
+}
+
 export function sendEmpty(res: ServerResponse, status: number, headers: Record<string, string> = {}): void {
   res.writeHead(status, { ...ALWAYS, ...headers, ...(status === 204 ? {} : { 'Content-Length': '0' }) });
   res.end();

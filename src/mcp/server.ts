@@ -24,7 +24,7 @@ import { pageAt } from './cursor.ts';
 import type { Grant } from './grant.ts';
 import { complete, getPrompt, listPrompts } from './prompts.ts';
 import { listResources, readResource, RESOURCE_TEMPLATES } from './resources.ts';
-import { toErrorResult, toResult, type ToolResult } from './results.ts';
+import { toErrorResult, toResultText } from './results.ts';
 import { createActionSearch } from './search.ts';
 import { BUILT_IN_BY_NAME, restricted, runAction } from './tools.ts';
 import type { ToolScope } from './tool.ts';
@@ -48,6 +48,8 @@ export interface McpCall {
   grant: Grant;
   requestId: string;
   signal: AbortSignal;
+  /** Set by tools/call: its result as JSON text, which goes out instead of the SDK's own copy. */
+  rendered?: { text: string; failed: boolean };
   /** Progress for the client's token; undefined when it asked for none. */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
@@ -56,15 +58,18 @@ export type RpcResponse = JSONRPCResultResponse | JSONRPCErrorResponse;
 
 /** All MCP traffic of the process goes through one long-lived SDK server; who asks travels with each call. */
 export interface McpCore {
-  /** Answers a request. Rejects only when the call's signal aborts. */
-  answer(request: JSONRPCRequest, call: McpCall): Promise<RpcResponse>;
-  /** The result of tools/list as text, when the request wants the first page. */
-  toolList(grant: Grant): string | undefined;
+  /** The response to a request as JSON text, and whether it tells of a failure. Rejects only when the call's signal aborts. */
+  answer(request: JSONRPCRequest, call: McpCall): Promise<{ text: string; failed: boolean }>;
+  /** The result of tools/list as JSON bytes, where the whole list is one page. */
+  toolList(grant: Grant): Buffer | undefined;
   visible(grant: Grant): Visible;
   /** @throws GatehouseError when a resource is not there or not allowed. */
   assertReadable(uri: string, call: McpCall): Promise<void>;
   close(): Promise<void>;
 }
+
+/** What the SDK is given of a tool's result: it parses results anew, and ours is JSON text already. */
+const NOTHING_TO_COPY = { content: [] };
 
 /** An error with the numeric code that JSON-RPC wants; the SDK copies `code`, `message` and `data`. */
 class RpcError extends Error {
@@ -113,7 +118,10 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
     }),
   );
   server.setRequestHandler(CallToolRequestSchema, ({ params }, { requestId }) =>
-    handled(requestId, (scope) => callTool(scope, params.name, params.arguments ?? {})),
+    handled(requestId, async (scope, call) => {
+      call.rendered = await callTool(scope, params.name, params.arguments ?? {});
+      return NOTHING_TO_COPY;
+    }),
   );
   server.setRequestHandler(ListResourcesRequestSchema, ({ params }, { requestId }) =>
     handled(requestId, (scope) => listResources(scope, params?.cursor)),
@@ -139,20 +147,28 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
   return {
     visible: (grant) => visibility.of(grant.live),
     toolList(grant) {
-      const { listText, tools } = visibility.of(grant.live);
-      return tools.length <= TOOLS_A_PAGE ? listText : undefined;
+      const { listBytes, tools } = visibility.of(grant.live);
+      return tools.length <= TOOLS_A_PAGE ? listBytes : undefined;
     },
     async assertReadable(uri, call) {
       await readResource(scopeOf(call), uri);
     },
     async answer(request, call) {
       const fault = paramsFault(request);
-      if (fault) return { jsonrpc: '2.0', id: request.id, error: { code: -32602, message: fault, data: { code: 'invalid_request', requestId: call.requestId } } };
+      if (fault) {
+        const data = { code: 'invalid_request', requestId: call.requestId };
+        const text = JSON.stringify({ jsonrpc: '2.0', id: request.id, error: { code: -32602, message: fault, data } });
+        return { text, failed: true };
+      }
       const id = ++nextId;
       calls.set(id, call);
       try {
         const response = await pipe.ask({ ...request, id }, call.signal);
-        return { ...response, id: request.id };
+        if (call.rendered && 'result' in response) {
+          const { text, failed } = call.rendered;
+          return { text: `{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},"result":${text}}`, failed };
+        }
+        return { text: JSON.stringify({ ...response, id: request.id }), failed: 'error' in response };
       } finally {
         calls.delete(id);
       }
@@ -162,21 +178,26 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
 }
 
 /** Runs a tool by name. What the run meets is a result; an unknown or restricted name is an error. */
-async function callTool(scope: ToolScope, name: string, args: unknown): Promise<ToolResult> {
+async function callTool(scope: ToolScope, name: string, args: unknown): Promise<{ text: string; failed: boolean }> {
   const builtIn = BUILT_IN_BY_NAME.get(name);
   const action = builtIn ? undefined : directAction(scope, name);
   try {
-    if (builtIn) return await toResult(scope.context, scope.grant, await builtIn.run(scope, args));
+    if (builtIn) return good(await toResultText(scope.context, scope.grant, await builtIn.run(scope, args)));
     if (action && isJsonObject(args)) {
       const { connectorId, actionId } = action;
-      return await toResult(scope.context, scope.grant, await runAction(scope, { connectorId, actionId, input: args }));
+      const structured = await runAction(scope, { connectorId, actionId, input: args });
+      return good(await toResultText(scope.context, scope.grant, structured));
     }
     throw new GatehouseError('invalid_request', 'The arguments of a tool are an object.');
   } catch (thrown) {
     const error = publicError(thrown);
     if (error.code === 'internal') logInternal(scope.context, thrown, scope.requestId);
-    return toErrorResult(error, scope.requestId);
+    return { text: JSON.stringify(toErrorResult(error, scope.requestId)), failed: true };
   }
+}
+
+function good(text: string) {
+  return { text, failed: false };
 }
 
 function directAction({ visible, visibility, grant }: ToolScope, name: string) {

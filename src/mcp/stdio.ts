@@ -99,7 +99,7 @@ async function answer(
   request: RpcRequest,
   call: { grant: Grant; requestId: string; signal: AbortSignal },
   write: (message: object) => void,
-): Promise<object> {
+): Promise<object | string> {
   const own = (result: object) => ({ jsonrpc: '2.0', id: request.id, result });
   switch (request.method) {
     case 'initialize':
@@ -110,7 +110,7 @@ async function answer(
       return own({});
     case 'resources/subscribe': {
       const read = await core.answer({ ...request, method: 'resources/read' }, call);
-      return 'error' in read ? read : own({});
+      return read.failed ? read.text : own({});
     }
     default: {
       const meta = request.params?.['_meta'];
@@ -120,7 +120,7 @@ async function answer(
           ? undefined
           : (progress: object) =>
               write({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, ...progress } });
-      return core.answer(request, { ...call, onProgress });
+      return (await core.answer(request, { ...call, onProgress })).text;
     }
   }
 }

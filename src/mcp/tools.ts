@@ -4,7 +4,7 @@ import type { Action, Connector } from '../connectors/catalog.ts';
 import { executeAction, type ExecuteResult } from '../actions/execute.ts';
 import { authenticationMetadata } from '../credentials/metadata.ts';
 import { describeCredential } from '../credentials/credential.ts';
-import { listCredentials } from '../credentials/records.ts';
+import { connectedConnectors, listCredentials } from '../credentials/records.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import { pageAt } from './cursor.ts';
@@ -261,9 +261,9 @@ async function credentialsOf({ context, grant }: ToolScope, connectorId?: string
   return credentials;
 }
 
-async function connectedTo(scope: ToolScope): Promise<Set<string>> {
-  const active = (await credentialsOf(scope)).filter(({ state }) => state === 'active');
-  return new Set(active.map(({ connectorId }) => connectorId));
+async function connectedTo({ context, grant }: ToolScope): Promise<Set<string>> {
+  const { environment, userId } = grant;
+  return userId === undefined ? new Set() : connectedConnectors(context.db, { environment, userId });
 }
 
 function isConnected(connector: Connector | undefined, connected: Set<string>): boolean {

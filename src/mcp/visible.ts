@@ -15,8 +15,8 @@ export interface Visible {
   readonly direct: ReadonlyMap<string, Action>;
   /** Every tool as it is listed: the built-in ones first, then direct ones in the catalogue's order. */
   readonly tools: readonly ToolDefinition[];
-  /** The result of tools/list as text, when it fits one page. */
-  readonly listText: string;
+  /** The result of tools/list as JSON bytes, to be written as they are. */
+  readonly listBytes: Buffer;
   readonly instructions: string;
 }
 
@@ -91,7 +91,7 @@ function see({ catalog, publicUrl }: Pick<Context, 'catalog' | 'publicUrl'>, { s
     connectors,
     direct: directTools.length > 0 ? namedActions(actions) : new Map(),
     tools,
-    listText: JSON.stringify({ tools }),
+    listBytes: Buffer.from(JSON.stringify({ tools })),
     instructions: instructionsOf(connectors, server.customInstructions),
   };
 }

@@ -2,7 +2,6 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { Kysely, PostgresDialect } from 'kysely';
-import pg from 'pg';
 import type { Config } from '../config.ts';
 import type { Db, Tables } from './schema.ts';
 import { BLOCKING_BUSY_TIMEOUT_MS, sqliteDialect } from './sqlite.ts';
@@ -53,6 +52,7 @@ function openSqlite(path: string): Store {
 }
 
 async function openPostgres(url: string): Promise<Store> {
+  const { default: pg } = await import('pg');
   const pool = new pg.Pool({
     connectionString: url,
     max: 10,

@@ -2,7 +2,6 @@ import type { Apply, Authentication } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import type { UpstreamCall } from './call.ts';
 import { headerValue, type Draft } from './draft.ts';
-import { signRequest } from './sign.ts';
 
 /**
  * Puts the credential of a call where its scheme says, and signs where the app asks for it. Answers with the secrets
@@ -36,7 +35,10 @@ export async function applyAuthentication(
     // A key may be the user name of an empty password: the pair as a whole is then what leaks.
     secrets.push(encoded);
   }
-  if (scheme.type === 'custom' && scheme.sign) secrets.push(...(await signRequest(draft, scheme.sign, value, now)));
+  if (scheme.type === 'custom' && scheme.sign) {
+    const { signRequest } = await import('./sign.ts');
+    secrets.push(...(await signRequest(draft, scheme.sign, value, now)));
+  }
   return secrets.filter((secret) => secret !== '');
 }
 

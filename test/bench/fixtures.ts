@@ -1,5 +1,13 @@
-/** Actions of the bench connector and tools of its rivals, alike in name, description and schema. */
-export function benchActions(count: number) {
+import { readFileSync } from 'node:fs';
+
+/** The tools of a tools/list answer kept in a file; none without a file. */
+export function toolsIn(file: string | undefined) {
+  if (!file) return [];
+  const answer: { result: { tools: { name: string; inputSchema: { type: 'object' } }[] } } = JSON.parse(readFileSync(file, 'utf8'));
+  return answer.result.tools;
+}
+
+function benchActions(count: number) {
   return Array.from({ length: count }, (_, n) => ({
     name: `list_things_${n}`,
     description: `List things of kind ${n}, newest first, with their names, addresses and tags.`,

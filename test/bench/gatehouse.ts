@@ -11,11 +11,11 @@ import { createServer } from '../../src/servers/records.ts';
 import { benchConnector } from './fixtures.ts';
 
 /*
- * Gatehouse as the bench sees it: one process with servers that show 10, 200 and 2,000 tools, every check on (token,
- * restrictions, rate limit, credential, record of executions). Argument: upstream origin. Prints a JSON line.
+ * Gatehouse as the bench sees it: one process with servers that show as many tools, every check on (token,
+ * restrictions, rate limit, credential, record of executions). Arguments: upstream origin, numbers of tools. Prints a JSON line.
  */
-const COUNTS = [10, 200, 2000];
 const upstream = process.argv[2] ?? '';
+const COUNTS = (process.argv[3] ?? '10,200,2000').split(',').map(Number);
 const home = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
 const catalogFolder = join(home, 'connectors');
 for (const count of COUNTS) {

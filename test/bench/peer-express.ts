@@ -1,12 +1,8 @@
 import express from 'express';
-import { benchActions } from './fixtures.ts';
+import { toolsIn } from './fixtures.ts';
 
-/* The floor: Express that parses a JSON-RPC request and answers it, with no MCP library. Argument: number of tools. */
-const tools = benchActions(Number(process.argv[2] ?? '10')).map(({ name, description, properties }) => ({
-  name,
-  description,
-  inputSchema: { type: 'object', properties },
-}));
+/* The floor: Express that parses a JSON-RPC request and answers it, with no MCP library. Argument: a file with the tools to list. */
+const tools = toolsIn(process.argv[2]);
 const app = express();
 app.use(express.json({ limit: '4mb' }));
 app.post('/mcp', (req, res) => {

@@ -4,19 +4,15 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import express from 'express';
 import { Agent, request } from 'undici';
-import { benchActions } from './fixtures.ts';
+import { toolsIn } from './fixtures.ts';
 
 /*
  * The rival: the bare official SDK, a low-level Server for each POST as its stateless example has it. No token, no
- * restriction, no limit, no credential, no record. Arguments: number of tools, upstream origin, `http` or `stdio`.
+ * restriction, no limit, no credential, no record. Arguments: a file with the tools to list, upstream origin, `http` or `stdio`.
  */
-const [count = '10', upstream = '', mode = 'http'] = process.argv.slice(2);
+const [file, upstream = '', mode = 'http'] = process.argv.slice(2);
 const agent = new Agent({ connections: 64 });
-const tools = benchActions(Number(count)).map(({ name, description, properties }) => ({
-  name,
-  description,
-  inputSchema: { type: 'object' as const, properties },
-}));
+const tools = toolsIn(file);
 
 function createServer(): Server {
   const server = new Server({ name: 'peer', version: '1.0.0' }, { capabilities: { tools: {} } });

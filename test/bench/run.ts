@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,6 +32,7 @@ const ROUNDS = Number(options.rounds);
 const SECONDS = Number(options.seconds);
 const CONNECTIONS = Number(options.connections);
 const WARM_UP_REQUESTS = 5000;
+const scratch = mkdtempSync(join(tmpdir(), 'gatehouse-bench-run-'));
 const here = (name: string) => new URL(name, import.meta.url).pathname;
 
 interface Cell {
@@ -184,9 +185,9 @@ async function coldStart(): Promise<void> {
   const stdio = { gatehouse: [] as number[], sdk: [] as number[] };
   for (let round = 0; round < Math.max(5, ROUNDS); round++) {
     http.gatehouse.push(await timeHttp([bin, 'serve'], env));
-    http.sdk.push(await timeHttp([here('peer-sdk.ts'), '10', origin], {}));
+    http.sdk.push(await timeHttp([here('peer-sdk.ts'), '', origin], {}));
     stdio.gatehouse.push(await timeStdio([bin, 'stdio', '--server', 'Sandbox'], env));
-    stdio.sdk.push(await timeStdio([here('peer-sdk.ts'), '10', origin, 'stdio'], {}));
+    stdio.sdk.push(await timeStdio([here('peer-sdk.ts'), '', origin, 'stdio'], {}));
   }
   const row = (name: string, values: { gatehouse: number[]; sdk: number[] }) => [
     name,
@@ -257,9 +258,18 @@ async function answered(url: string): Promise<void> {
   }
 }
 
-function startTarget(target: string, tools: number): Promise<Child> {
-  if (target === 'gatehouse') return start(SERVER_CORE, here('gatehouse.ts'), [origin]);
-  return start(SERVER_CORE, here(`peer-${target}.ts`), [String(tools), origin]);
+async function startTarget(target: string, tools: number): Promise<Child> {
+  if (target === 'gatehouse') return start(SERVER_CORE, here('gatehouse.ts'), [origin, String(tools)]);
+  // The rivals list the very tools that Gatehouse lists, so that all send the same bytes.
+  await using model = await start(SERVER_CORE, here('gatehouse.ts'), [origin, String(tools)]);
+  const listed = await fetch(urlOf('gatehouse', model, tools), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+  });
+  const file = join(scratch, `tools-${tools}.json`);
+  writeFileSync(file, await listed.text());
+  return start(SERVER_CORE, here(`peer-${target}.ts`), [file, origin]);
 }
 
 function urlOf(target: string, child: Child, tools: number): string {

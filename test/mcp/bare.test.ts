@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DAY } from '../../src/lib/clock.ts';
+import { parseJson, valueAt } from '../../src/lib/json.ts';
 import { manualClock } from '../support/clock.ts';
 import { rpc, shop } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
@@ -103,19 +104,19 @@ describe('a bare request on the token URL', () => {
   });
 
   test('keeps a result that is too large, and gives it page by page to its own user alone', async () => {
-    const { toResult, readResult, INLINE_BYTES } = await import('../../src/mcp/results.ts');
+    const { toResultText, readResult, INLINE_BYTES } = await import('../../src/mcp/results.ts');
     const live = await service.context.servers.byId('development', one.serverId);
     if (!live) throw new Error('no server');
     const grant = { environment: 'development' as const, live, caller: 'test', userId: one.userId, credentialHeader: undefined };
-    const large = await toResult(service.context, grant, { data: 'x'.repeat(INLINE_BYTES * 2) });
-    const link = large.content.find((part) => part.type === 'resource_link');
+    const large = parseJson(await toResultText(service.context, grant, { data: 'x'.repeat(INLINE_BYTES * 2) }));
+    const uri = String(valueAt(large, 'content.1.uri'));
     const whole: string[] = [];
     for (let page = 1; page <= 3; page++) {
-      const read = await rpc(one.accessUrl, 'resources/read', { uri: `${link?.uri}?page=${page}` });
+      const read = await rpc(one.accessUrl, 'resources/read', { uri: `${uri}?page=${page}` });
       whole.push(String(read.at('result.contents.0.text')));
     }
     expect(JSON.parse(whole.join(''))).toEqual({ data: 'x'.repeat(INLINE_BYTES * 2) });
-    const foreign = await readResult(service.context, { ...grant, userId: 'usr_other' }, String(link?.uri).split('/').at(-1) ?? '', 1);
+    const foreign = await readResult(service.context, { ...grant, userId: 'usr_other' }, uri.split('/').at(-1) ?? '', 1);
     expect(foreign).toBeUndefined();
   });
 });

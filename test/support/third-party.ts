@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { buildCatalog, type Catalog } from '../../src/connectors/catalog.ts';
+import { buildCatalog } from '../../src/connectors/build.ts';
+import type { Catalog } from '../../src/connectors/catalog.ts';
 
 /** One request as it arrived. */
 export interface Seen {

@@ -1,0 +1,17 @@
+import { catalogOf, ConnectorFileError, environmentsOf, type Catalog, type Connector, type ConnectorText } from './catalog.ts';
+import { compileConnector } from './compile.ts';
+import { parseConnector, type FileFault } from './parse.ts';
+
+/** A catalogue of connector files. @throws ConnectorFileError with all faults of all files. */
+export function buildCatalog(files: ConnectorText[]): Catalog {
+  const faults: FileFault[] = [];
+  const connectors: Connector[] = [];
+  for (const { path, id, text } of files) {
+    const parsed = parseConnector(text, path, id);
+    if (!parsed.definition) faults.push(...parsed.faults);
+    else connectors.push(compileConnector(parsed.definition, environmentsOf(parsed.definition)));
+  }
+  if (faults.length > 0) throw new ConnectorFileError(faults);
+  return catalogOf(connectors);
+}
+

@@ -1,0 +1,251 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { openStore } from '../../src/store/open.ts';
+import { BIN, cliEnv, freePort, runCli, startCli, tempHome } from '../support/cli.ts';
+
+const SANDBOX = resolve(import.meta.dirname, '../../data/connectors/sandbox');
+
+test.each([
+  ['--help'],
+  ['serve', '--help'],
+  ['stdio', '--help'],
+  ['keys', '--help'],
+  ['keys', 'rotate', '--help'],
+  ['migrate', '--help'],
+  ['connectors', '--help'],
+  ['connectors', 'check', '--help'],
+  ['doctor', '--help'],
+])('%s %s %s explains with examples and changes nothing', async (...args) => {
+  using home = tempHome();
+  const { code, out, err } = await runCli(args, cliEnv(join(home.path, 'none')));
+  expect([code, err]).toEqual([0, '']);
+  expect(out).toMatch(/^Usage: gatehouse /);
+  expect(out).toMatch(/\nExamples:\n {2}\$ /);
+  expect(existsSync(join(home.path, 'none'))).toBe(false);
+});
+
+test.each([
+  [['bogus'], "unknown command 'bogus'"],
+  [['--bogus'], "unknown option '--bogus'"],
+  [['keys'], 'Usage: gatehouse keys'],
+  [['keys', 'rotate'], "missing required argument 'environment'"],
+  [['keys', 'rotate', 'staging'], "must be development or production, not 'staging'"],
+  [['connectors', 'check'], "missing required argument 'file'"],
+  [['doctor', 'now'], 'too many arguments'],
+  [['stdio'], 'give either --server or --url'],
+  [['stdio', '--server', 'a', '--url', 'http://b'], 'give either --server or --url'],
+  [['stdio', '--url', 'ftp://b'], '--url must be an http:// or https:// address'],
+  [['stdio', '--url', 'http://b', '--header', 'nothing'], '--header must be name:value'],
+  [['stdio', '--server', 'a', '--header', 'a:b'], '--header goes with --url'],
+  [['stdio', '--server', 'a', '--environment', 'x'], '--environment must be development or production'],
+])('%j is wrong usage: exit code 2', async (args, said) => {
+  using home = tempHome();
+  const { code, out, err } = await runCli(args, cliEnv(home.path));
+  expect([code, out]).toEqual([2, '']);
+  expect(err).toContain(said);
+});
+
+test('the version is that of the package', async () => {
+  using home = tempHome();
+  const manifest = readFileSync(resolve(import.meta.dirname, '../../package.json'), 'utf8');
+  const { version } = z.object({ version: z.string() }).parse(JSON.parse(manifest));
+  expect(await runCli(['--version'], cliEnv(home.path))).toMatchObject({ code: 0, out: `${version}\n` });
+});
+
+test('stdio without such a server ends with one line on standard error', async () => {
+  using home = tempHome();
+  const { code, out, err } = await runCli(['stdio', '--server', 'nobody'], cliEnv(home.path));
+  expect([code, out]).toEqual([1, '']);
+  expect(err).toBe('gatehouse: There is no MCP server "nobody" in the environment development.\n');
+});
+
+test('stdio --url bridges to a running Gatehouse', async () => {
+  using home = tempHome();
+  await using gatehouse = await startCli(cliEnv(home.path));
+  while (!existsSync(join(home.path, 'first-keys'))) await new Promise((done) => setTimeout(done, 20));
+  const [url = ''] = /http\S+gh_mcp_\w+/.exec(readFileSync(join(home.path, 'first-keys'), 'utf8')) ?? [];
+  expect(url.startsWith(gatehouse.url)).toBe(true);
+  const line = `${JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/list' })}\n`;
+  const { code, out } = await runCli(['stdio', '--url', url], cliEnv(home.path), line);
+  expect(code).toBe(0);
+  expect(JSON.parse(out)).toMatchObject({ id: 7, result: { tools: expect.any(Array) } });
+});
+
+test('migrate says what it did, once', async () => {
+  using home = tempHome();
+  const first = await runCli(['migrate', '--json'], cliEnv(home.path));
+  expect(JSON.parse(first.out)).toMatchObject({ version: 1, applied: ['foundation'] });
+  const second = await runCli(['migrate'], cliEnv(home.path));
+  expect(second).toMatchObject({ code: 0, out: '', err: 'The database is at schema version 1.\n' });
+});
+
+test('connectors check replays the examples of a good file', async () => {
+  using home = tempHome();
+  const file = join(SANDBOX, 'connector.yaml');
+  const { code, out } = await runCli(['connectors', 'check', file], cliEnv(home.path));
+  expect([code, out]).toEqual([0, `${file}: sandbox is good: 15 actions, 18 examples replayed\n`]);
+});
+
+test('connectors check names file, path and rule of every fault', async () => {
+  using home = tempHome();
+  const folder = join(home.path, 'sandbox');
+  cpSync(SANDBOX, folder, { recursive: true });
+  const file = join(folder, 'connector.yaml');
+  const good = readFileSync(file, 'utf8');
+  const check = async (text: string) => {
+    writeFileSync(file, text);
+    return runCli(['connectors', 'check', file], cliEnv(home.path));
+  };
+
+  const misspelt = await check(
+    good.replace('idempotencyHeader:', 'idempotencyHeeder:').replace('website:', 'web:'),
+  );
+  expect(misspelt.code).toBe(1);
+  expect(misspelt.err.trim().split('\n').sort()).toEqual([
+    `${file}: idempotencyHeeder: is not a known member`,
+    `${file}: web: is not a known member`,
+    `${file}: website: is required`,
+  ]);
+
+  const expression = await check(good.replace(`'{"waitedMs": waited_ms}'`, `'{"waitedMs": '`));
+  expect(expression.err).toMatch(/actions\.slow\.response\.map: is no JSONata expression/);
+
+  const moved = await check(good.replace('request: GET /slow', 'request: GET /slower'));
+  expect(moved.err).toContain('examples.17 (slow).request.url: should be');
+
+  const mapped = await check(good.replace('"waitedMs": waited_ms', '"waitedMs": waited_ms + 1'));
+  expect(mapped.err).toContain('examples.17 (slow).output: should be {"waitedMs":50}, is {"waitedMs":51}');
+
+  const json = JSON.parse((await runCli(['connectors', 'check', file, '--json'], cliEnv(home.path))).out);
+  expect(json).toMatchObject({
+    ok: false,
+    connectorId: 'sandbox',
+    actions: 15,
+    examples: 18,
+    faults: [{ file: join(folder, 'examples.yaml') }],
+  });
+  expect(await runCli(['connectors', 'check', '/nowhere.yaml'], cliEnv(home.path))).toMatchObject({
+    code: 1,
+  });
+});
+
+test('doctor before the first start finds nothing wrong and makes nothing', async () => {
+  using home = tempHome();
+  const none = join(home.path, 'none');
+  const { code, findings } = await doctor(cliEnv(none));
+  expect(code).toBe(0);
+  expect(findings.filter(({ state }) => state !== 'ok')).toEqual([]);
+  expect(existsSync(none)).toBe(false);
+});
+
+test('doctor knows a healthy Gatehouse on its port from anything else', async () => {
+  using home = tempHome();
+  const env = cliEnv(home.path, { PORT: String(await freePort()) });
+  {
+    await using _gatehouse = await startCli(env);
+    const { code, findings } = await doctor(env);
+    expect(code).toBe(0);
+    expect(findings.find(({ name }) => name === 'port')?.found).toContain('a healthy Gatehouse answers');
+    expect(findings.map(({ state }) => state)).not.toContain('fail');
+  }
+  const other = createServer((_req, res) => res.end('hello'));
+  await new Promise<void>((listens) => other.listen(Number(env['PORT']), '127.0.0.1', listens));
+  const { code, findings } = await doctor(env);
+  await new Promise((closed) => other.close(closed));
+  expect(code).toBe(1);
+  expect(findings.find(({ name }) => name === 'port')).toMatchObject({
+    state: 'fail',
+    fix: expect.stringContaining('PORT='),
+  });
+});
+
+test('doctor lists every wrong variable', async () => {
+  using home = tempHome();
+  const { code, findings } = await doctor(cliEnv(home.path, { PORT: 'x', LOG_LEVEL: 'loud' }));
+  expect(code).toBe(1);
+  expect(findings.filter(({ state }) => state === 'fail').map(({ found }) => found.split(':')[0])).toEqual([
+    'PORT',
+    'LOG_LEVEL',
+  ]);
+});
+
+test('doctor finds a wrong master key, a lost one, a home that is a file and a newer database', async () => {
+  using home = tempHome();
+  await (await startCli(cliEnv(home.path))).stop();
+  const other = Buffer.alloc(32, 9).toString('base64');
+  expect(await failed(cliEnv(home.path, { GATEHOUSE_MASTER_KEY: other }))).toEqual(['sealed data']);
+
+  const key = readFileSync(join(home.path, 'master.key'));
+  rmSync(join(home.path, 'master.key'));
+  expect(await failed(cliEnv(home.path))).toEqual(['sealed data']);
+  expect(existsSync(join(home.path, 'master.key'))).toBe(false);
+  writeFileSync(join(home.path, 'master.key'), key, { mode: 0o600 });
+
+  const file = join(home.path, 'file');
+  writeFileSync(file, '');
+  expect(await failed(cliEnv(file))).toEqual(['home']);
+
+  await using store = await openStore({ kind: 'sqlite', path: join(home.path, 'gatehouse.db') });
+  await store.db
+    .insertInto('schema_versions')
+    .values({ version: 999, name: 'future', applied_at: 0 })
+    .execute();
+  expect(await failed(cliEnv(home.path))).toEqual(['database']);
+});
+
+test('doctor warns of a home that others can enter', async () => {
+  using home = tempHome();
+  const open = join(home.path, 'open');
+  mkdirSync(open, { mode: 0o755 });
+  const { code, findings } = await doctor(cliEnv(open));
+  expect(code).toBe(0);
+  expect(findings.find(({ name }) => name === 'home')).toMatchObject({
+    state: 'warn',
+    fix: `Run: chmod 700 ${open}`,
+  });
+});
+
+const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
+
+test.skipIf(!hasScript)(
+  'on a terminal the keys and what to try are shown once, and no file is written',
+  async () => {
+    using home = tempHome();
+    const show = (): string => {
+      const command = `timeout -s INT 4 ${process.execPath} ${BIN}`;
+      const env = cliEnv(home.path, { TERM: 'xterm', LOG_LEVEL: 'warn' });
+      return execFileSync('script', ['-qfc', `${command}; true`, '/dev/null'], { env, encoding: 'utf8' });
+    };
+    const first = show();
+    expect(first).toMatch(/Gatehouse.* is ready at .*http:\/\/127\.0\.0\.1:\d+/);
+    expect(first).toMatch(/gh_dev_\w{49}/);
+    expect(first).toMatch(/\/mcp\/srv_\w+\/gh_mcp_\w{43}/);
+    for (const part of ['claude_desktop_config.json', 'curl -s', 'inspector', '/docs'])
+      expect(first).toContain(part);
+    expect(existsSync(join(home.path, 'first-keys'))).toBe(false);
+
+    const second = show();
+    expect(second).toMatch(/is ready at/);
+    expect(second).not.toMatch(/gh_(dev|prod|mcp)_/);
+  },
+);
+
+const report = z.object({
+  ok: z.boolean(),
+  findings: z.array(
+    z.object({ name: z.string(), state: z.string(), found: z.string(), fix: z.string().optional() }),
+  ),
+});
+
+async function doctor(env: Record<string, string>) {
+  const { code, out } = await runCli(['doctor', '--json'], env);
+  return { code, ...report.parse(JSON.parse(out)) };
+}
+
+async function failed(env: Record<string, string>): Promise<string[]> {
+  return (await doctor(env)).findings.filter(({ state }) => state === 'fail').map(({ name }) => name);
+}
