@@ -2,17 +2,24 @@ import { readConfig } from '../config.ts';
 import { openContext } from '../context.ts';
 import { rotateApiKey } from '../identity/api-keys.ts';
 import { createLog } from '../log.ts';
+import { StartError } from './faults.ts';
 import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
 
 export function isEnvironment(text: string): text is Environment {
   return ENVIRONMENTS.some((environment) => environment === text);
 }
 
-/** `gatehouse keys rotate`: prints the new key on standard output, and nothing else there. */
+/**
+ * `gatehouse keys rotate`: prints the new key on standard output, and nothing else there.
+ * @throws StartError before the first start, which makes the keys of both environments and shows them.
+ */
 export async function rotate(environment: Environment): Promise<number> {
   const config = readConfig();
   const context = await openContext(config, { log: createLog(config.logLevel, process.stderr) });
   try {
+    const any = await context.db.selectFrom('api_keys').select('key_id').limit(1).executeTakeFirst();
+    if (!any)
+      throw new StartError('There are no API keys yet. Start Gatehouse once: it makes them and shows them.');
     const key = await rotateApiKey(context, environment);
     process.stdout.write(`${key}\n`);
     process.stderr.write(

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/open.ts';
 import { BIN, cliEnv, freePort, runCli, startCli, tempHome } from '../support/cli.ts';
 
@@ -78,9 +79,23 @@ test('stdio --url bridges to a running Gatehouse', async () => {
 test('migrate says what it did, once', async () => {
   using home = tempHome();
   const first = await runCli(['migrate', '--json'], cliEnv(home.path));
-  expect(JSON.parse(first.out)).toMatchObject({ version: 1, applied: ['foundation'] });
+  expect(JSON.parse(first.out)).toEqual({
+    version: MIGRATIONS.length,
+    applied: MIGRATIONS.map(({ name }) => name),
+  });
   const second = await runCli(['migrate'], cliEnv(home.path));
-  expect(second).toMatchObject({ code: 0, out: '', err: 'The database is at schema version 1.\n' });
+  expect(second).toMatchObject({
+    code: 0,
+    out: '',
+    err: `The database is at schema version ${MIGRATIONS.length}.\n`,
+  });
+});
+
+test('keys rotate before the first start makes no key that the start would then not show', async () => {
+  using home = tempHome();
+  const { code, out, err } = await runCli(['keys', 'rotate', 'production'], cliEnv(home.path));
+  expect([code, out]).toEqual([1, '']);
+  expect(err).toMatch(/^gatehouse: There are no API keys yet\. Start Gatehouse once.*\n$/);
 });
 
 test('connectors check replays the examples of a good file', async () => {
@@ -146,7 +161,8 @@ test('doctor knows a healthy Gatehouse on its port from anything else', async ()
   using home = tempHome();
   const env = cliEnv(home.path, { PORT: String(await freePort()) });
   {
-    await using _gatehouse = await startCli(env);
+    await using gatehouse = await startCli(env);
+    expect(gatehouse.url).toBe(`http://127.0.0.1:${env['PORT']}`);
     const { code, findings } = await doctor(env);
     expect(code).toBe(0);
     expect(findings.find(({ name }) => name === 'port')?.found).toContain('a healthy Gatehouse answers');
