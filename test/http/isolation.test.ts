@@ -35,7 +35,7 @@ let serverId: string;
 let credentialId: string;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ env: { GATEHOUSE_TRUST_PROXY: '127.0.0.0/8' } });
   userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
   serverId = (
     await service.call('POST', '/api/servers', {
@@ -56,7 +56,7 @@ describe('without a key', () => {
   test.each(routes.filter((route) => route.spec.auth !== 'none').map(label))(
     '%s is 401',
     async (_, route) => {
-      const answer = await request(route, { bearer: null });
+      const answer = await request(route, { bearer: null, from: '198.51.100.' + routes.indexOf(route) });
       expect(answer.status).toBe(401);
       expect(answer.text('code')).toBe('unauthorized');
       expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/);
@@ -162,9 +162,11 @@ interface RequestOptions {
   user?: string | null;
   /** No id of the path is anybody's. */
   nowhere?: boolean;
+  /** The client's address, as a trusted proxy tells it: too many 401s of one are told to slow down. */
+  from?: string;
 }
 
-async function request(route: Route, { bearer, id, user = userId, nowhere }: RequestOptions): Promise<Answer> {
+async function request(route: Route, { bearer, id, user = userId, nowhere, from }: RequestOptions): Promise<Answer> {
   const ids: Record<string, string> = {
     serverId,
     userId,
@@ -182,7 +184,10 @@ async function request(route: Route, { bearer, id, user = userId, nowhere }: Req
   return service.call(route.method, path, {
     ...(bearer === undefined ? {} : { bearer }),
     ...(body === undefined ? {} : { body }),
-    ...(route.spec.user !== undefined && header !== null ? { headers: { 'x-svc-userid': header } } : {}),
+    headers: {
+      ...(route.spec.user !== undefined && header !== null ? { 'x-svc-userid': header } : {}),
+      ...(from === undefined ? {} : { 'x-forwarded-for': from }),
+    },
   });
 }
 
