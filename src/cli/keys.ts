@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readConfig } from '../config.ts';
 import { openContext } from '../context.ts';
 import { rotateApiKey } from '../identity/api-keys.ts';
@@ -21,6 +22,15 @@ export async function rotate(environment: Environment): Promise<number> {
     if (!any)
       throw new StartError('There are no API keys yet. Start Gatehouse once: it makes them and shows them.');
     const key = await rotateApiKey(context, environment);
+    const requestId = randomUUID();
+    await context.audit.record({
+      environment,
+      requestId,
+      caller: 'cli',
+      operation: 'rotateKey',
+      target: undefined,
+      status: 200,
+    });
     process.stdout.write(`${key}\n`);
     process.stderr.write(
       `The ${environment} API key is new; the old one has ended. It is not shown again.\n`,

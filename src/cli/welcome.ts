@@ -27,17 +27,15 @@ export async function welcome(context: Context, port: number): Promise<void> {
   const terminal = process.stderr.isTTY;
   const isFirst = Object.keys(keys).length > 0;
   if (terminal) {
-    process.stderr.write(greeting({ publicUrl, version: version() }, bold));
-    if (isFirst) process.stderr.write(firstKeys(config, publicUrl, keys, demonstration, bold));
+    const first = isFirst ? firstKeys(config, keys, demonstration, bold) : '';
+    process.stderr.write(`${greeting(publicUrl, bold)}${first}  Stop: Ctrl+C\n\n`);
     return;
   }
   log.info({ url: publicUrl, port, docs: `${publicUrl}/docs` }, 'listening');
   if (!isFirst) return;
   const file = join(config.home, 'first-keys');
-  writeOnce(
-    file,
-    firstKeys(config, publicUrl, keys, demonstration, (text) => text),
-  );
+  const text = greeting(publicUrl, plain) + firstKeys(config, keys, demonstration, plain);
+  writeOnce(file, `${text}  Keep the keys elsewhere, then delete this file.\n`);
   log.info({ file }, 'API keys and what to try first were written to this file, once');
 }
 
@@ -59,10 +57,14 @@ function bold(text: string): string {
   return styleText('bold', text, { stream: process.stderr });
 }
 
-function greeting({ publicUrl, version }: { publicUrl: string; version: string }, strong: Style): string {
+function plain(text: string): string {
+  return text;
+}
+
+function greeting(publicUrl: string, strong: Style): string {
   return `
-  ${strong('Gatehouse')} ${version} is ready at ${strong(publicUrl)}
-  Reference: ${publicUrl}/docs   Stop: Ctrl+C
+  ${strong('Gatehouse')} ${version()} is ready at ${strong(publicUrl)}
+  The reference of everything is at ${publicUrl}/docs
 
 `;
 }
@@ -70,18 +72,16 @@ function greeting({ publicUrl, version }: { publicUrl: string; version: string }
 /** What is shown once: the keys, and where to paste what. */
 function firstKeys(
   config: Config,
-  publicUrl: string,
   keys: Keys,
   demonstration: Demonstration | undefined,
   strong: Style,
 ): string {
-  const lines = ['API keys, shown this once. Keep them: they open everything.'].map(strong);
+  const lines = [strong('API keys, given this once. Keep them: they open everything.')];
   for (const environment of ENVIRONMENTS) {
     if (keys[environment]) lines.push(`  ${environment.padEnd(12)} ${keys[environment]}`);
   }
   if (demonstration) lines.push('', ...demonstrationLines(config, demonstration, strong));
-  lines.push('', strong('Reference of everything'), `  ${publicUrl}/docs`, '');
-  return `${lines.map((line) => (line === '' ? '' : `  ${line}`)).join('\n')}\n`;
+  return `${lines.map((line) => (line === '' ? '' : `  ${line}`)).join('\n')}\n\n`;
 }
 
 function demonstrationLines(
@@ -95,9 +95,7 @@ function demonstrationLines(
     '  Whoever has the URL may use the server: treat it like a password.',
     '',
     strong('Claude Desktop, in claude_desktop_config.json'),
-    ...JSON.stringify(desktopConfig(config, { accessUrl, serverName }), null, 2)
-      .split('\n')
-      .map((line) => `  ${line}`),
+    ...json(desktopConfig(config, { accessUrl, serverName })).map((line) => `  ${line}`),
     '',
     strong('curl: list its tools'),
     `  curl -s ${accessUrl} -H 'Content-Type: application/json' -d '{"jsonrpc":"2.0","id":"1","method":"tools/list"}'`,
@@ -105,6 +103,16 @@ function demonstrationLines(
     strong('MCP Inspector'),
     `  npx @modelcontextprotocol/inspector --cli ${accessUrl} --transport http --method tools/list`,
   ];
+}
+
+/** Lines of JSON, with the items of a list beside each other. */
+function json(value: object): string[] {
+  const text = JSON.stringify(value, null, 2);
+  const compact = text.replaceAll(
+    /\[\n([^\]]*?)\n\s*\]/g,
+    (_, items: string) => `[${items.trim().replaceAll(/\n\s*/g, ' ')}]`,
+  );
+  return compact.split('\n');
 }
 
 /**
