@@ -68,7 +68,11 @@ export async function openContext(
   }: { log: Logger; clock?: Clock; catalogFolder?: string },
 ): Promise<OpenContext> {
   const keys = loadKeyRing(config);
-  const catalog = await loadCatalog({ folder: catalogFolder, sandbox: config.sandbox, keepIn: join(config.home, 'cache') });
+  const catalog = await loadCatalog({
+    folder: catalogFolder,
+    sandbox: config.sandbox,
+    keepIn: join(config.home, 'cache'),
+  });
   const store = await openStore(config.database);
   try {
     await migrate(store, clock.now());

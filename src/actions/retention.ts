@@ -4,7 +4,7 @@ import type { DbOrTx } from '../store/schema.ts';
 /** How long the record of executions is kept. */
 const EXECUTIONS_KEPT_MS = 90 * DAY;
 
-/** Deletes what has had its time: executions, answers kept for idempotency keys, positions in lists. */
+/** Deletes what has had its time: executions, answers kept for idempotency keys, positions in lists, large results. */
 export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {
   await db
     .deleteFrom('executions')
@@ -12,4 +12,5 @@ export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {
     .execute();
   await db.deleteFrom('idempotency').where('expires_at', '<=', now).execute();
   await db.deleteFrom('page_positions').where('expires_at', '<=', now).execute();
+  await db.deleteFrom('results').where('expires_at', '<=', now).execute();
 }

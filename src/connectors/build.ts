@@ -1,4 +1,11 @@
-import { catalogOf, ConnectorFileError, environmentsOf, type Catalog, type Connector, type ConnectorText } from './catalog.ts';
+import {
+  catalogOf,
+  ConnectorFileError,
+  environmentsOf,
+  type Catalog,
+  type Connector,
+  type ConnectorText,
+} from './catalog.ts';
 import { compileConnector } from './compile.ts';
 import { parseConnector, type FileFault } from './parse.ts';
 
@@ -14,4 +21,3 @@ export function buildCatalog(files: ConnectorText[]): Catalog {
   if (faults.length > 0) throw new ConnectorFileError(faults);
   return catalogOf(connectors);
 }
-

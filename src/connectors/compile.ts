@@ -5,9 +5,10 @@ import { inputSchemaOf, outputSchemaOf, pagingOf } from './schemas.ts';
 
 /** The runtime form of a checked connector file. Schemas are built when they are first asked for. */
 export function compileConnector(definition: ConnectorFile, environments: readonly Environment[]): Connector {
-  const actions = Object.entries(definition.actions).map(
-    ([actionId, action]): [string, Action] => [actionId, compileAction(definition, actionId, action)],
-  );
+  const actions = Object.entries(definition.actions).map(([actionId, action]): [string, Action] => [
+    actionId,
+    compileAction(definition, actionId, action),
+  ]);
   return {
     connectorId: definition.id,
     name: definition.name,

@@ -13,9 +13,17 @@ export function checkCompiles(file: ConnectorFile): MeaningFault[] {
     const paging = pagingOf(file, action);
     const path = `actions.${actionId}`;
     return [
-      faultOf(path, 'its parameters make no valid JSON Schema', () => compileSchema(inputSchemaOf(file, action, paging))),
-      faultOf(`${path}.response.schema`, 'is no valid JSON Schema', () => compileSchema(outputSchemaOf(file, action, paging))),
-      faultOf(`${path}.response.map`, 'is no JSONata expression', () => action.response.map && jsonata(action.response.map)),
+      faultOf(path, 'its parameters make no valid JSON Schema', () =>
+        compileSchema(inputSchemaOf(file, action, paging)),
+      ),
+      faultOf(`${path}.response.schema`, 'is no valid JSON Schema', () =>
+        compileSchema(outputSchemaOf(file, action, paging)),
+      ),
+      faultOf(
+        `${path}.response.map`,
+        'is no JSONata expression',
+        () => action.response.map && jsonata(action.response.map),
+      ),
     ].filter((fault) => fault !== undefined);
   });
 }

@@ -18,6 +18,9 @@ const answerPlace = z
 const fieldName = z
   .string()
   .regex(/^[a-zA-Z_][a-zA-Z0-9_]{0,63}$/, 'must be a name such as apiKey or per_page');
+const HIDDEN =
+  // oxlint-disable-next-line no-control-regex -- what it finds is the point
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]|<!--/u;
 /** A sentence for people and models: no control, zero-width or bidirectional characters, no comments in it. */
 const text = (most: number) =>
   z
@@ -25,14 +28,7 @@ const text = (most: number) =>
     .trim()
     .min(1)
     .max(most)
-    // eslint-disable-next-line no-control-regex
-    .refine(
-      (s) =>
-        !/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]|<!--/u.test(
-          s,
-        ),
-      'must not hold hidden characters or HTML comments',
-    );
+    .refine((s) => !HIDDEN.test(s), 'must not hold hidden characters or HTML comments');
 
 /** A JSON Schema 2020-12 object, kept as written. Checked when the catalogue compiles it. */
 export type JsonSchema = { [keyword: string]: unknown };
@@ -369,7 +365,6 @@ export const connectorFile = z.strictObject({
   prompts: z.record(z.string().regex(/^[a-z0-9_]{1,64}$/), prompt).default({}),
 });
 export type ConnectorFile = z.infer<typeof connectorFile>;
-export type PromptDefinition = z.infer<typeof prompt>;
 
 /** One recorded exchange of `examples.yaml`, replayed by `connectors check` and by the tests. */
 export const examplesFile = z.strictObject({

@@ -5,7 +5,9 @@ import type { ConnectorText } from './catalog.ts';
 import type { ConnectorFile } from './format.ts';
 
 /** The checker itself is part of the key: another release may find faults that this one does not. */
-const CHECKERS = ['format', 'meaning', 'parse'].map((name) => new URL(`./${name}${import.meta.url.slice(-3)}`, import.meta.url));
+const CHECKERS = ['format', 'meaning', 'parse'].map(
+  (name) => new URL(`./${name}${import.meta.url.slice(-3)}`, import.meta.url),
+);
 
 /** Definitions kept for exactly these texts, or undefined. Whoever can write the folder can write the database too. */
 export async function readKept(folder: string, files: ConnectorText[]): Promise<ConnectorFile[] | undefined> {
@@ -17,7 +19,11 @@ export async function readKept(folder: string, files: ConnectorText[]): Promise<
 }
 
 /** Keeps checked definitions. A folder that cannot be written costs time at the next start, and nothing else. */
-export async function writeKept(folder: string, files: ConnectorText[], definitions: ConnectorFile[]): Promise<void> {
+export async function writeKept(
+  folder: string,
+  files: ConnectorText[],
+  definitions: ConnectorFile[],
+): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const name = await nameOf(files);

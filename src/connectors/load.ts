@@ -31,7 +31,8 @@ export async function loadCatalog({
       }),
   );
   const kept = keepIn === undefined ? undefined : await readKept(keepIn, files);
-  if (kept) return catalogOf(kept.map((definition) => compileConnector(definition, environmentsOf(definition))));
+  if (kept)
+    return catalogOf(kept.map((definition) => compileConnector(definition, environmentsOf(definition))));
   const { buildCatalog } = await import('./build.ts');
   const catalog = buildCatalog(files);
   if (keepIn !== undefined) await writeKept(keepIn, files, definitionsOf(catalog));
@@ -42,4 +43,3 @@ function definitionsOf(catalog: Catalog): ConnectorFile[] {
   // Every connector is seen in development.
   return catalog.connectors('development').map((connector) => connector.definition);
 }
-

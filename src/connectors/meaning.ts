@@ -32,7 +32,10 @@ function checkBase(file: ConnectorFile): MeaningFault[] {
   const open = openNames(file);
   for (const name of templateNames(file.baseUrl)) {
     if (!open.has(name)) {
-      faults.push({ path: 'baseUrl', rule: `{${name}} is neither a variable nor a field that is not secret` });
+      faults.push({
+        path: 'baseUrl',
+        rule: `{${name}} is neither a variable nor a field that is not secret`,
+      });
     }
   }
   const sample = file.baseUrl.replace(/^\{\w+\}/, 'https://example.com').replaceAll(/\{\w+\}/g, 'x');
@@ -41,13 +44,16 @@ function checkBase(file: ConnectorFile): MeaningFault[] {
   } else if (/[?#]|\/$/.test(sample)) {
     faults.push({ path: 'baseUrl', rule: 'must end without slash, query and fragment' });
   }
-  if (Object.keys(file.actions).length === 0) faults.push({ path: 'actions', rule: 'must hold at least one action' });
+  if (Object.keys(file.actions).length === 0)
+    faults.push({ path: 'actions', rule: 'must hold at least one action' });
   return faults;
 }
 
 /** Names that may stand in an address: variables, and fields of any scheme that are not secret. */
 function openNames(file: ConnectorFile): Set<string> {
-  const fields = file.authentication.flatMap((scheme) => ('fields' in scheme ? Object.entries(scheme.fields) : []));
+  const fields = file.authentication.flatMap((scheme) =>
+    'fields' in scheme ? Object.entries(scheme.fields) : [],
+  );
   const open = fields.filter(([, field]) => !field.secret).map(([name]) => name);
   return new Set([...Object.keys(file.variables), ...open]);
 }
@@ -55,19 +61,26 @@ function openNames(file: ConnectorFile): Set<string> {
 function checkTypes(file: ConnectorFile): MeaningFault[] {
   const types = file.authentication.map((scheme) => scheme.type);
   return types.flatMap((type, index) =>
-    types.indexOf(type) === index ? [] : [{ path: `authentication.${index}.type`, rule: `"${type}" is there twice` }],
+    types.indexOf(type) === index
+      ? []
+      : [{ path: `authentication.${index}.type`, rule: `"${type}" is there twice` }],
   );
 }
 
 function checkScheme(file: ConnectorFile, scheme: Authentication, path: string): MeaningFault[] {
   if (scheme.type === 'none') return [];
   const faults = checkFields(scheme.fields, `${path}.fields`);
-  const brought = { bearer: ['token'], api_key: ['apiKey'], basic: ['username', 'password'], custom: [] }[scheme.type];
+  const brought = { bearer: ['token'], api_key: ['apiKey'], basic: ['username', 'password'], custom: [] }[
+    scheme.type
+  ];
   const names = new Set([...brought, ...Object.keys(scheme.fields), ...Object.keys(file.variables)]);
   const check = (template: string | undefined, at: string, more: string[] = []) => {
     for (const name of templateNames(template ?? '')) {
       if (!names.has(name) && !more.includes(name)) {
-        faults.push({ path: `${path}.${at}`, rule: `{${name}} is no field; fields: ${[...names, ...more].join(', ')}` });
+        faults.push({
+          path: `${path}.${at}`,
+          rule: `{${name}} is no field; fields: ${[...names, ...more].join(', ')}`,
+        });
       }
     }
   };
@@ -78,7 +91,8 @@ function checkScheme(file: ConnectorFile, scheme: Authentication, path: string):
   if (scheme.type === 'custom') {
     const { apply, sign } = scheme;
     if (!apply && !sign) faults.push({ path, rule: 'custom needs apply or sign, else nothing is sent' });
-    if (Object.keys(scheme.fields).length === 0) faults.push({ path: `${path}.fields`, rule: 'must name its fields' });
+    if (Object.keys(scheme.fields).length === 0)
+      faults.push({ path: `${path}.fields`, rule: 'must name its fields' });
     checkAll(apply?.headers ?? {}, 'apply.headers');
     checkAll(apply?.query ?? {}, 'apply.query');
     checkAll(apply?.body ?? {}, 'apply.body');
@@ -108,7 +122,8 @@ function checkScheme(file: ConnectorFile, scheme: Authentication, path: string):
   }
   for (const [header, template] of Object.entries(file.headers)) {
     for (const name of templateNames(template)) {
-      if (!names.has(name)) faults.push({ path: `headers.${header}`, rule: `{${name}} is no field or variable` });
+      if (!names.has(name))
+        faults.push({ path: `headers.${header}`, rule: `{${name}} is no field or variable` });
     }
   }
   return faults;
@@ -123,7 +138,8 @@ function checkFields(fields: Record<string, CredentialField>, path: string): Mea
 
 function patternFault(pattern: string): string | undefined {
   try {
-    return new RegExp(pattern, 'u') && undefined;
+    RegExp(pattern, 'u');
+    return undefined;
   } catch (error) {
     return `is no regular expression: ${error instanceof Error ? error.message : String(error)}`;
   }
@@ -134,31 +150,42 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
   const [method = '', template = ''] = action.request.split(' ');
   const inPath = templateNames(template);
   for (const name of inPath) {
-    if (!action.path[name]) faults.push({ path: `${path}.path`, rule: `{${name}} of the request is not described` });
+    if (!action.path[name])
+      faults.push({ path: `${path}.path`, rule: `{${name}} of the request is not described` });
   }
   for (const name of Object.keys(action.path)) {
-    if (!inPath.includes(name)) faults.push({ path: `${path}.path.${name}`, rule: 'does not stand in the request' });
+    if (!inPath.includes(name))
+      faults.push({ path: `${path}.path.${name}`, rule: 'does not stand in the request' });
   }
   if (template.split('/').some((segment) => segment === '.' || segment === '..' || segment.includes('\\'))) {
     faults.push({ path: `${path}.request`, rule: 'must not hold dot segments or backslashes' });
   }
-  if (/[?#]/.test(template)) faults.push({ path: `${path}.request`, rule: 'must not hold a query; use query or fixed' });
+  if (/[?#]/.test(template))
+    faults.push({ path: `${path}.request`, rule: 'must not hold a query; use query or fixed' });
 
   const seen = new Map<string, string>();
   for (const [place, name] of parametersOf(action).map(({ place, name }) => [place, name] as const)) {
     const other = seen.get(name);
-    if (other) faults.push({ path: `${path}.${place}.${name}`, rule: `stands in ${other} too; names of one action differ` });
+    if (other)
+      faults.push({
+        path: `${path}.${place}.${name}`,
+        rule: `stands in ${other} too; names of one action differ`,
+      });
     seen.set(name, place);
   }
   const paging = pagingOf(file, action);
   if (typeof action.paging === 'string' && !file.paging[action.paging]) {
     const known = Object.keys(file.paging).join(', ') || 'none';
-    faults.push({ path: `${path}.paging`, rule: `"${action.paging}" is no paging of this file; known: ${known}` });
+    faults.push({
+      path: `${path}.paging`,
+      rule: `"${action.paging}" is no paging of this file; known: ${known}`,
+    });
   }
   if (paging) {
     for (const reserved of ['limit', 'offset']) {
       const place = seen.get(reserved);
-      if (place) faults.push({ path: `${path}.${place}.${reserved}`, rule: 'is added to list actions; leave it out' });
+      if (place)
+        faults.push({ path: `${path}.${place}.${reserved}`, rule: 'is added to list actions; leave it out' });
     }
   }
   const bodyless = method === 'GET' || method === 'HEAD';
@@ -166,8 +193,10 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
   if (bodyless && (hasBody || action.graphql)) {
     faults.push({ path: `${path}.body`, rule: `a ${method} request has no body` });
   }
-  if (action.graphql && method !== 'POST') faults.push({ path: `${path}.graphql`, rule: 'needs a POST request' });
-  if (action.graphql && action.wrap) faults.push({ path: `${path}.wrap`, rule: 'has no meaning beside graphql' });
+  if (action.graphql && method !== 'POST')
+    faults.push({ path: `${path}.graphql`, rule: 'needs a POST request' });
+  if (action.graphql && action.wrap)
+    faults.push({ path: `${path}.wrap`, rule: 'has no meaning beside graphql' });
 
   for (const { place, name, parameter } of parametersOf(action)) {
     faults.push(...checkRefs(file, parameter, `${path}.${place}.${name}`));
@@ -186,15 +215,22 @@ function checkRefs(file: ConnectorFile, schema: unknown, path: string): MeaningF
 }
 
 function checkProbe(file: ConnectorFile): MeaningFault[] {
-  if (file.account && !file.probe) return [{ path: 'account', rule: 'is read from the probe, and there is none' }];
+  if (file.account && !file.probe)
+    return [{ path: 'account', rule: 'is read from the probe, and there is none' }];
   if (file.probe === undefined) return [];
   const action = file.actions[file.probe];
   if (!action) return [{ path: 'probe', rule: `"${file.probe}" is no action of this file` }];
   const needed = parametersOf(action).filter(({ parameter }) => parameter.required === true);
   if (needed.length > 0) {
-    return [{ path: 'probe', rule: `must be callable without input, but "${file.probe}" requires ${needed[0]?.name}` }];
+    return [
+      {
+        path: 'probe',
+        rule: `must be callable without input, but "${file.probe}" requires ${needed[0]?.name}`,
+      },
+    ];
   }
-  const reads = action.effect === 'read' || (action.effect === undefined && /^(GET|HEAD) /.test(action.request));
+  const reads =
+    action.effect === 'read' || (action.effect === undefined && /^(GET|HEAD) /.test(action.request));
   return reads ? [] : [{ path: 'probe', rule: `must be an action that reads; "${file.probe}" does not` }];
 }
 
@@ -202,6 +238,9 @@ function checkPrompts(file: ConnectorFile): MeaningFault[] {
   return Object.entries(file.prompts).flatMap(([name, prompt]) =>
     templateNames(prompt.text)
       .filter((argument) => !prompt.arguments[argument])
-      .map((argument) => ({ path: `prompts.${name}.text`, rule: `{${argument}} is no argument of the prompt` })),
+      .map((argument) => ({
+        path: `prompts.${name}.text`,
+        rule: `{${argument}} is no argument of the prompt`,
+      })),
   );
 }

@@ -29,7 +29,11 @@ export function parseConnector(text: string, file: string, id?: string): Parsed 
       parsed.error.issues.flatMap((issue) => {
         const path = issue.path.join('.');
         if (issue.code === 'unrecognized_keys') {
-          return issue.keys.map((key) => ({ file, path: path ? `${path}.${key}` : key, rule: 'is not a known member' }));
+          return issue.keys.map((key) => ({
+            file,
+            path: path ? `${path}.${key}` : key,
+            rule: 'is not a known member',
+          }));
         }
         const missing = issue.code === 'invalid_type' && issue.input === undefined;
         return [{ file, path, rule: missing ? 'is required' : issue.message }];
@@ -49,7 +53,12 @@ export function parseYaml(
   file: string,
 ): { value: unknown } | { definition: undefined; faults: [FileFault, ...FileFault[]] } {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, version: '1.2', prettyErrors: false });
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    uniqueKeys: true,
+    version: '1.2',
+    prettyErrors: false,
+  });
   if (document.errors.length > 0) {
     return faulty(
       document.errors.map((error) => {

@@ -3,13 +3,15 @@ import type { ActionDefinition, ConnectorFile, JsonSchema, Paging, Parameter } f
 export const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 const MAX_PAGE = 50;
 /** Keywords of ours in a parameter, which are no JSON Schema. */
-const OWN_KEYWORDS = ['as', 'style', 'quote'];
+const OWN_KEYWORDS = new Set(['as', 'style', 'quote']);
 
 export type Place = 'path' | 'query' | 'headers' | 'body';
 export const PLACES: readonly Place[] = ['path', 'query', 'headers', 'body'];
 
 /** Every parameter of an action with its place, in the order of the places. */
-export function parametersOf(action: ActionDefinition): { place: Place; name: string; parameter: Parameter }[] {
+export function parametersOf(
+  action: ActionDefinition,
+): { place: Place; name: string; parameter: Parameter }[] {
   return PLACES.flatMap((place) =>
     Object.entries(action[place]).map(([name, parameter]) => ({ place, name, parameter })),
   );
@@ -21,7 +23,11 @@ export function pagingOf(file: ConnectorFile, { paging }: ActionDefinition) {
 }
 
 /** JSON Schema 2020-12 of an action's input: its parameters, and `limit` and `offset` where it is a list. */
-export function inputSchemaOf(file: ConnectorFile, action: ActionDefinition, paging: Paging | undefined): JsonSchema {
+export function inputSchemaOf(
+  file: ConnectorFile,
+  action: ActionDefinition,
+  paging: Paging | undefined,
+): JsonSchema {
   const parameters = parametersOf(action);
   const properties: Record<string, unknown> = {};
   const required: string[] = [];
@@ -53,10 +59,19 @@ export function inputSchemaOf(file: ConnectorFile, action: ActionDefinition, pag
 }
 
 /** JSON Schema 2020-12 of an action's answer: `{data}`, or a page. */
-export function outputSchemaOf(file: ConnectorFile, action: ActionDefinition, paging: Paging | undefined): JsonSchema {
+export function outputSchemaOf(
+  file: ConnectorFile,
+  action: ActionDefinition,
+  paging: Paging | undefined,
+): JsonSchema {
   const value = action.response.schema ?? {};
   if (!paging) {
-    return withDefinitions(file, { $schema: DIALECT, type: 'object', properties: { data: value }, required: ['data'] });
+    return withDefinitions(file, {
+      $schema: DIALECT,
+      type: 'object',
+      properties: { data: value },
+      required: ['data'],
+    });
   }
   return withDefinitions(file, {
     $schema: DIALECT,
@@ -85,7 +100,7 @@ export function refsOf(schema: unknown): string[] {
 function propertySchema(parameter: Parameter): JsonSchema {
   return Object.fromEntries(
     Object.entries(parameter).filter(
-      ([key, value]) => !OWN_KEYWORDS.includes(key) && !(key === 'required' && typeof value === 'boolean'),
+      ([key, value]) => !OWN_KEYWORDS.has(key) && !(key === 'required' && typeof value === 'boolean'),
     ),
   );
 }

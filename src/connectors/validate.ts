@@ -1,5 +1,7 @@
 import { createRequire } from 'node:module';
-import type { Ajv2020, ValidateFunction, ErrorObject } from 'ajv/dist/2020.js';
+import type * as AjvModule from 'ajv/dist/2020.js';
+import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import type * as FormatsModule from 'ajv-formats';
 import type { Fault } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Action } from './catalog.ts';
@@ -33,10 +35,16 @@ export function checkInput(action: Action, input: JsonObject): Fault[] {
 
 function ajv(): Ajv2020 {
   if (!shared) {
-    const { Ajv2020: Ajv }: typeof import('ajv/dist/2020.js') = require('ajv/dist/2020.js');
-    const { default: addFormats }: typeof import('ajv-formats') = require('ajv-formats');
+    const { Ajv2020: Ajv }: typeof AjvModule = require('ajv/dist/2020.js');
+    const { default: addFormats }: typeof FormatsModule = require('ajv-formats');
     // `code.esm` and source maps are off by default; `strict` finds misspelt keywords in connector files.
-    shared = new Ajv({ allErrors: true, strict: true, strictRequired: false, strictTypes: false, allowUnionTypes: true });
+    shared = new Ajv({
+      allErrors: true,
+      strict: true,
+      strictRequired: false,
+      strictTypes: false,
+      allowUnionTypes: true,
+    });
     addFormats.default(shared);
     // A file in `input`: its content arrives as an object, checked where it is read.
     shared.addFormat('binary', true);
@@ -52,7 +60,10 @@ function toFault(error: ErrorObject): Fault {
     case 'required':
       return { field: below(String(params['missingProperty'])), rule: 'is required' };
     case 'additionalProperties':
-      return { field: below(String(params['additionalProperty']).slice(0, 64)), rule: 'is not a known parameter' };
+      return {
+        field: below(String(params['additionalProperty']).slice(0, 64)),
+        rule: 'is not a known parameter',
+      };
     case 'enum': {
       const values: unknown[] = Array.isArray(params['allowedValues']) ? params['allowedValues'] : [];
       return { field: at, rule: `must be one of: ${values.map(String).join(', ')}` };

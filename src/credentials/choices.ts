@@ -16,10 +16,18 @@ export function forgetChoices(db: DbOrTx): void {
 }
 
 /** What there is to choose from, kept for half a second: a busy user's call costs no read of the store. */
-export function choices(db: DbOrTx, environment: Environment, userId: string, connectorId: string): Promise<Credential[]> {
+export function choices(
+  db: DbOrTx,
+  environment: Environment,
+  userId: string,
+  connectorId: string,
+): Promise<Credential[]> {
   let kept = keptByDb.get(db);
-  if (!kept) keptByDb.set(db, (kept = createTtlCache({ ttlMs: STALE_MS, max: MAX_KEPT, clock: systemClock })));
-  return kept.get(`${userId} ${connectorId} ${environment}`, () => readChoices(db, environment, userId, connectorId));
+  if (!kept)
+    keptByDb.set(db, (kept = createTtlCache({ ttlMs: STALE_MS, max: MAX_KEPT, clock: systemClock })));
+  return kept.get(`${userId} ${connectorId} ${environment}`, () =>
+    readChoices(db, environment, userId, connectorId),
+  );
 }
 
 /** Oldest first, without the sort and the bound parameters of a page, which cost as much as the read. */

@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { base62 } from '../lib/ids.ts';
 import type { Environment } from '../store/schema.ts';
@@ -35,11 +35,6 @@ export function isAccessToken(text: string): boolean {
 /** The keyed hash under which keys and tokens are stored: a copy of the database alone confirms no guess. */
 export function hashToken(hashKey: Buffer, token: string): string {
   return createHmac('sha256', hashKey).update(token).digest('base64url');
-}
-
-/** A key for one purpose, from the hash key (HKDF, RFC 5869): purposes never share a key. */
-export function deriveKey(hashKey: Buffer, purpose: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', hashKey, '', purpose, 32));
 }
 
 function checksum(secret: string): string {

@@ -23,7 +23,8 @@ const NONE: LimitHeaders = {};
 
 export function createLimits({ mcpRateLimit }: Pick<Config, 'mcpRateLimit'>): Limits {
   const limiter =
-    mcpRateLimit && new RateLimiterMemory({ points: mcpRateLimit.points, duration: mcpRateLimit.windowSeconds });
+    mcpRateLimit &&
+    new RateLimiterMemory({ points: mcpRateLimit.points, duration: mcpRateLimit.windowSeconds });
   const refusals = new RateLimiterMemory({ points: REFUSALS_PER_MINUTE, duration: 60 });
 
   return {

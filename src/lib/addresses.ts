@@ -10,7 +10,7 @@ export interface AddressGuard {
   /** A host as it stands in a URL. Names pass here and are judged by their addresses. */
   allowsHost(host: string, port: number): boolean;
   /** An address that a name resolved to, or that a socket is connected to. */
-  allowsPeer(address: string, host: string, port?: number): boolean;
+  allowsPeer(address: string, host: string, port: number): boolean;
   /** Whether plain http may be spoken with this host. */
   allowsPlain(host: string, port: number): boolean;
 }
@@ -20,20 +20,38 @@ const MAX_JUDGED = 1000;
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** Never, whatever is allowed: they hand out the credentials of the machine. Sources: the clouds' documentation. */
-const METADATA = ['169.254.169.254', '169.254.170.2', '100.100.100.200', '168.63.129.16', 'fd00:ec2::254', 'fd20:ce::254'].map((text) =>
-  ipaddr.parse(text).toNormalizedString(),
+const METADATA = new Set(
+  [
+    '169.254.169.254',
+    '169.254.170.2',
+    '100.100.100.200',
+    '168.63.129.16',
+    'fd00:ec2::254',
+    'fd20:ce::254',
+  ].map((text) => ipaddr.parse(text).toNormalizedString()),
 );
-/** Ranges that ipaddr.js calls unicast, and that lead to IPv4 addresses inside. */
-const EMBEDDING = ['::/96', '64:ff9b::/96', '64:ff9b:1::/48', '2002::/16', '2001::/32', '::ffff:0:0:0/96'].map((cidr) =>
-  ipaddr.parseCIDR(cidr),
-);
+/**
+ * Ranges that lead to an IPv4 address inside, and the byte at which it begins: IPv4-compatible (RFC 4291), NAT64
+ * (RFC 6052, RFC 8215), 6to4 (RFC 3056), Teredo (RFC 4380, inverted) and IPv4-translated (RFC 2765).
+ */
+const EMBEDDING: { net: ipaddr.IPv6; bits: number; at: number; inverted?: true }[] = [
+  { net: ipaddr.IPv6.parse('::'), bits: 96, at: 12 },
+  { net: ipaddr.IPv6.parse('64:ff9b::'), bits: 96, at: 12 },
+  { net: ipaddr.IPv6.parse('64:ff9b:1::'), bits: 48, at: 12 },
+  { net: ipaddr.IPv6.parse('2002::'), bits: 16, at: 2 },
+  { net: ipaddr.IPv6.parse('2001::'), bits: 32, at: 12, inverted: true },
+  { net: ipaddr.IPv6.parse('::ffff:0:0:0'), bits: 96, at: 12 },
+];
+/** All that IANA has given out as global unicast; the rest of IPv6 is nobody's, whatever it looks like. */
+const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::');
 
 export function createAddressGuard(allowed: AllowedAddress[], allowPrivate: boolean): AddressGuard {
   const cidrs = allowed.flatMap((one): [Address, number][] =>
     one.kind === 'cidr' ? [[ipaddr.parse(one.address), one.bits]] : [],
   );
-  const hosts = new Set(allowed.flatMap((one) => (one.kind === 'host' ? [`${bare(one.host)}:${one.port}`] : [])));
-  const hostNames = new Set(allowed.flatMap((one) => (one.kind === 'host' ? [bare(one.host)] : [])));
+  const hosts = new Set(
+    allowed.flatMap((one) => (one.kind === 'host' ? [`${bare(one.host)}:${one.port}`] : [])),
+  );
 
   const allows = (address: Address): boolean => {
     if (isMetadata(address)) return false;
@@ -64,9 +82,7 @@ export function createAddressGuard(allowed: AllowedAddress[], allowPrivate: bool
     allowsPeer(text, host, port) {
       const address = parse(text);
       if (!address) return false;
-      const name = bare(host);
-      const named = port === undefined ? hostNames.has(name) : hosts.has(`${name}:${port}`);
-      return allows(address) || (named && !isMetadata(address));
+      return allows(address) || (hosts.has(`${bare(host)}:${port}`) && !isMetadata(address));
     },
     allowsPlain(host, port) {
       const name = bare(host);
@@ -84,7 +100,10 @@ function isName(host: string): boolean {
 }
 
 function bare(host: string): string {
-  return host.toLowerCase().replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  return host
+    .toLowerCase()
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '');
 }
 
 /** The address, IPv4 in IPv6 clothes (::ffff:10.0.0.1) undressed. */
@@ -95,7 +114,9 @@ function parse(text: string): Address | undefined {
 
 function isPublic(address: Address): boolean {
   if (address.range() !== 'unicast') return false;
-  return !EMBEDDING.some(([net, bits]) => within(address, net, bits));
+  return (
+    address instanceof ipaddr.IPv4 || (address.match(GLOBAL_UNICAST, 3) && embedded(address) === undefined)
+  );
 }
 
 function isPrivate(address: Address): boolean {
@@ -103,7 +124,16 @@ function isPrivate(address: Address): boolean {
 }
 
 function isMetadata(address: Address): boolean {
-  return METADATA.includes(address.toNormalizedString());
+  return METADATA.has(address.toNormalizedString()) || METADATA.has(embedded(address) ?? '');
+}
+
+/** The IPv4 address that an IPv6 address leads to, or undefined. */
+function embedded(address: Address): string | undefined {
+  if (address instanceof ipaddr.IPv4) return undefined;
+  const found = EMBEDDING.find(({ net, bits }) => address.match(net, bits));
+  if (!found) return undefined;
+  const bytes = address.toByteArray().slice(found.at, found.at + 4);
+  return bytes.map((byte) => (found.inverted ? byte ^ 0xff : byte)).join('.');
 }
 
 function within(address: Address, net: Address, bits: number): boolean {

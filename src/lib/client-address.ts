@@ -8,8 +8,10 @@ import ipaddr from 'ipaddr.js';
 export function clientAddress(req: IncomingMessage, trustedProxies: readonly string[]): string {
   const peer = req.socket.remoteAddress ?? '';
   if (trustedProxies.length === 0 || !isIn(peer, trustedProxies)) return peer;
-  const forwarded = String(req.headers['x-forwarded-for'] ?? '').split(',').map((part) => part.trim());
-  return forwarded.reverse().find((part) => ipaddr.isValid(part) && !isIn(part, trustedProxies)) ?? peer;
+  const forwarded = String(req.headers['x-forwarded-for'] ?? '')
+    .split(',')
+    .map((part) => part.trim());
+  return forwarded.toReversed().find((part) => ipaddr.isValid(part) && !isIn(part, trustedProxies)) ?? peer;
 }
 
 function isIn(address: string, cidrs: readonly string[]): boolean {

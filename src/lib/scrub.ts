@@ -7,7 +7,8 @@ const LEAST_CHARS = 4;
  */
 export function scrub(text: string, secrets: readonly string[]): string {
   let clean = text;
-  for (const secret of secrets) {
+  // Longest first: a secret within another would leave the rest of it standing.
+  for (const secret of secrets.toSorted((a, b) => b.length - a.length)) {
     if (secret.length < LEAST_CHARS) continue;
     for (const form of formsOf(secret)) clean = clean.replaceAll(form, '[secret]');
   }
@@ -16,10 +17,12 @@ export function scrub(text: string, secrets: readonly string[]): string {
 
 function formsOf(secret: string): Set<string> {
   const bytes = Buffer.from(secret, 'utf8');
+  const encoded = encodeURIComponent(secret.toWellFormed());
   const base64 = bytes.toString('base64');
   const forms = [
     secret,
-    encodeURIComponent(secret),
+    encoded,
+    encoded.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
     new URLSearchParams({ v: secret }).toString().slice('v='.length),
     JSON.stringify(secret).slice(1, -1),
     base64,

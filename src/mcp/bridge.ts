@@ -23,11 +23,22 @@ const TRIES = 4;
  */
 export async function runBridge(
   wish: BridgeWish,
-  { input, output, tell, signal }: { input: Readable; output: Writable; tell: (line: string) => void; signal?: AbortSignal },
+  {
+    input,
+    output,
+    tell,
+    signal,
+  }: { input: Readable; output: Writable; tell: (line: string) => void; signal?: AbortSignal },
 ): Promise<void> {
   const ended = new AbortController();
   signal?.addEventListener('abort', () => ended.abort(), { once: true });
-  const state: State = { session: undefined, version: undefined, lastEventId: undefined, told: new Set(), initialize: undefined };
+  const state: State = {
+    session: undefined,
+    version: undefined,
+    lastEventId: undefined,
+    told: new Set(),
+    initialize: undefined,
+  };
   const side: Side = {
     wish,
     state,
@@ -74,7 +85,9 @@ interface Side {
 async function deliver(side: Side, line: string): Promise<void> {
   const message = messageOf(line);
   if (message === undefined) {
-    side.write(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32700, message: 'The line is not JSON.' } }));
+    side.write(
+      JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32700, message: 'The line is not JSON.' } }),
+    );
     return;
   }
   const { id, method } = message;
@@ -103,7 +116,12 @@ async function deliver(side: Side, line: string): Promise<void> {
 async function post(side: Side, line: string): Promise<RemoteAnswer> {
   for (let tries = 1; ; tries++) {
     try {
-      return await callRemote(side.wish.url, { method: 'POST', headers: headers(side), body: line, signal: side.ended });
+      return await callRemote(side.wish.url, {
+        method: 'POST',
+        headers: headers(side),
+        body: line,
+        signal: side.ended,
+      });
     } catch (error) {
       if (tries >= TRIES || codeOf(error) !== 'ECONNREFUSED' || side.ended.aborted) throw error;
       await sleep(250 * tries, undefined, { signal: side.ended });
@@ -117,7 +135,8 @@ async function pass(side: Side, answer: RemoteAnswer, id: string | number | unde
     await answer.body.dump();
     return '';
   }
-  if (headerOf(answer, 'content-type')?.startsWith('text/event-stream')) return passEvents(side, answer, false);
+  if (headerOf(answer, 'content-type')?.startsWith('text/event-stream'))
+    return passEvents(side, answer, false);
   const text = await answer.body.text();
   const message = messageOf(text);
   if (answer.status === 200 && message !== undefined) {
@@ -148,7 +167,8 @@ async function stand(side: Side): Promise<void> {
   let waitMs = RECONNECT_MS;
   while (!side.ended.aborted && side.state.session !== undefined) {
     try {
-      const resume: Record<string, string> = side.state.lastEventId === undefined ? {} : { 'last-event-id': side.state.lastEventId };
+      const resume: Record<string, string> =
+        side.state.lastEventId === undefined ? {} : { 'last-event-id': side.state.lastEventId };
       const answer = await callRemote(side.wish.url, {
         method: 'GET',
         headers: { ...headers(side), accept: 'text/event-stream', ...resume },
@@ -180,7 +200,11 @@ async function reinitialize(side: Side): Promise<void> {
 
 async function leave(side: Side): Promise<void> {
   try {
-    const answer = await callRemote(side.wish.url, { method: 'DELETE', headers: headers(side), signal: AbortSignal.timeout(2 * SECOND) });
+    const answer = await callRemote(side.wish.url, {
+      method: 'DELETE',
+      headers: headers(side),
+      signal: AbortSignal.timeout(2 * SECOND),
+    });
     await answer.body.dump();
   } catch {
     // The session ends by itself when nobody uses it.
@@ -201,7 +225,13 @@ function headers({ wish, state }: Side): Record<string, string> {
 function fail(side: Side, id: string | number | undefined, sentence: string, error?: Json): void {
   side.tell(sentence);
   if (id === undefined) return;
-  side.write(JSON.stringify({ jsonrpc: '2.0', id, error: isJsonObject(error) ? error : { code: -32603, message: sentence } }));
+  side.write(
+    JSON.stringify({
+      jsonrpc: '2.0',
+      id,
+      error: isJsonObject(error) ? error : { code: -32603, message: sentence },
+    }),
+  );
 }
 
 function refusalOf({ wish }: Side, status: number, text: string): string {
@@ -257,7 +287,9 @@ function versionIn(text: string): string | undefined {
   return typeof version === 'string' ? version : undefined;
 }
 
-function messageOf(text: string): { id: string | number | undefined; method: Json | undefined; result?: Json; error?: Json } | undefined {
+function messageOf(
+  text: string,
+): { id: string | number | undefined; method: Json | undefined; result?: Json; error?: Json } | undefined {
   try {
     const value = parseJson(text);
     if (!isJsonObject(value)) return undefined;

@@ -54,18 +54,36 @@ async function byToken(
 ): Promise<Knock> {
   const live = isAccessToken(accessToken) ? await servers.byToken(accessToken) : undefined;
   if (live?.server.serverId !== serverId) {
-    throw new GatehouseError('unauthorized', 'The access token is not valid for this address. It may have been rotated.', { headers });
+    throw new GatehouseError(
+      'unauthorized',
+      'The access token is not valid for this address. It may have been rotated.',
+      { headers },
+    );
   }
   const { tokenExpiresAt, environment } = live.server;
   if (tokenExpiresAt !== null && tokenExpiresAt <= clock.now()) {
-    throw new GatehouseError('token_expired', 'The access token has expired. Ask the operator for a new address.', { headers });
+    throw new GatehouseError(
+      'token_expired',
+      'The access token has expired. Ask the operator for a new address.',
+      { headers },
+    );
   }
-  const caller: Caller = { kind: 'access_token', environment, label: `token:${serverId}`, userId: undefined, scopes: new Set(['mcp:use']) };
+  const caller: Caller = {
+    kind: 'access_token',
+    environment,
+    label: `token:${serverId}`,
+    userId: undefined,
+    scopes: new Set(['mcp:use']),
+  };
   return { live, caller };
 }
 
 /** What the request may do: the user of its headers, judged by the server. @throws as grantFor, and 401 for a bad JWT. */
-export async function grantOf(context: Context, req: IncomingMessage, { live, caller }: Knock): Promise<Grant> {
+export async function grantOf(
+  context: Context,
+  req: IncomingMessage,
+  { live, caller }: Knock,
+): Promise<Grant> {
   const jwt = headerText(req, 'x-svc-user-token');
   const token = jwt === undefined ? undefined : await context.callers.fromJwt(jwt);
   const wish = { userId: headerText(req, 'x-svc-userid'), token };
@@ -76,7 +94,10 @@ export async function grantOf(context: Context, req: IncomingMessage, { live, ca
  * Against DNS rebinding: while we listen on this machine alone, the Host must be a name of it.
  * @throws GatehouseError `forbidden`
  */
-export function assertHost({ config, publicUrl }: Pick<Context, 'config' | 'publicUrl'>, req: IncomingMessage): void {
+export function assertHost(
+  { config, publicUrl }: Pick<Context, 'config' | 'publicUrl'>,
+  req: IncomingMessage,
+): void {
   if (!isLoopback(config.host)) return;
   const host = req.headers.host ?? '';
   if (isLoopback(hostName(host)) || host === new URL(publicUrl).host) return;
@@ -88,7 +109,11 @@ export function assertHost({ config, publicUrl }: Pick<Context, 'config' | 'publ
  * page of this machine while we listen on it alone.
  * @throws GatehouseError `forbidden`
  */
-export async function assertOrigin(context: Context, origin: string, knocked: Knock | undefined): Promise<void> {
+export async function assertOrigin(
+  context: Context,
+  origin: string,
+  knocked: Knock | undefined,
+): Promise<void> {
   if (origin === new URL(context.publicUrl).origin) return;
   const url = URL.canParse(origin) ? new URL(origin) : undefined;
   if (url && isLoopback(context.config.host) && isLoopback(url.hostname)) return;
@@ -97,7 +122,10 @@ export async function assertOrigin(context: Context, origin: string, knocked: Kn
   for (const environment of environments) {
     if ((await readSettings(context.db, environment)).origins.includes(origin)) return;
   }
-  throw new GatehouseError('forbidden', 'Pages of this origin may not speak to the MCP endpoints. An operator can add it to the settings.');
+  throw new GatehouseError(
+    'forbidden',
+    'Pages of this origin may not speak to the MCP endpoints. An operator can add it to the settings.',
+  );
 }
 
 function hostName(host: string): string {

@@ -99,7 +99,12 @@ export function createExchange(core: McpCore, sessions: Sessions): Exchange {
       const own = await ownAnswer(session, request, flow, cancel.signal);
       if (own !== undefined) return JSON.stringify({ jsonrpc: '2.0', id: request.id, ...own });
       const onProgress = progressOf(request, stream);
-      const { text, failed } = await core.answer(request, { grant, requestId, signal: cancel.signal, onProgress });
+      const { text, failed } = await core.answer(request, {
+        grant,
+        requestId,
+        signal: cancel.signal,
+        onProgress,
+      });
       logToSession(session, stream, request, failed);
       return text;
     } catch (error) {
@@ -111,25 +116,38 @@ export function createExchange(core: McpCore, sessions: Sessions): Exchange {
   }
 
   /** Methods that concern the session itself, or nothing at all. */
-  async function ownAnswer(session: Session | undefined, request: RpcRequest, flow: Flow, signal: AbortSignal) {
+  async function ownAnswer(
+    session: Session | undefined,
+    request: RpcRequest,
+    flow: Flow,
+    signal: AbortSignal,
+  ) {
     const { params = {} } = request;
     switch (request.method) {
       case 'ping':
         return { result: {} };
       case 'logging/setLevel': {
         const level = LOG_LEVELS.find((one) => one === params['level']);
-        if (!level) return { error: { code: -32602, message: `params.level must be one of: ${LOG_LEVELS.join(', ')}` } };
+        if (!level)
+          return {
+            error: { code: -32602, message: `params.level must be one of: ${LOG_LEVELS.join(', ')}` },
+          };
         if (session) session.logLevel = level;
         return { result: {} };
       }
       case 'resources/subscribe':
       case 'resources/unsubscribe': {
         const uri = params['uri'];
-        if (typeof uri !== 'string') return { error: { code: -32602, message: 'params.uri must be a string' } };
-        if (!session) return { error: { code: -32600, message: 'Subscriptions need a session: initialize first.' } };
+        if (typeof uri !== 'string')
+          return { error: { code: -32602, message: 'params.uri must be a string' } };
+        if (!session)
+          return { error: { code: -32600, message: 'Subscriptions need a session: initialize first.' } };
         if (request.method === 'resources/unsubscribe') session.subscriptions.delete(uri);
         else {
-          const read = await core.answer({ ...request, method: 'resources/read' }, { grant: flow.grant, requestId: flow.requestId, signal });
+          const read = await core.answer(
+            { ...request, method: 'resources/read' },
+            { grant: flow.grant, requestId: flow.requestId, signal },
+          );
           if (read.failed) return readError(read.text);
           session.subscriptions.add(uri);
         }
@@ -147,7 +165,10 @@ function readError(text: string) {
   return { error: isJsonObject(response) ? (response['error'] ?? null) : null };
 }
 
-function noted(session: Session, { method, params }: { method: string; params: { [key: string]: Json } }): void {
+function noted(
+  session: Session,
+  { method, params }: { method: string; params: { [key: string]: Json } },
+): void {
   if (method !== 'notifications/cancelled') return;
   const id = params['requestId'];
   if (typeof id === 'string' || typeof id === 'number') session.running.get(id)?.abort();
@@ -162,12 +183,21 @@ function progressOf(request: RpcRequest, stream: Stream): ((progress: Progress) 
 }
 
 /** A line for clients that asked for log messages: which tool ran, and how it ended. */
-function logToSession(session: Session | undefined, stream: Stream, request: RpcRequest, failed: boolean): void {
+function logToSession(
+  session: Session | undefined,
+  stream: Stream,
+  request: RpcRequest,
+  failed: boolean,
+): void {
   if (!session?.logLevel || request.method !== 'tools/call') return;
   const level = failed ? 'warning' : 'info';
   if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(session.logLevel)) return;
   const data = { tool: request.params?.['name'], outcome: failed ? 'failed' : 'succeeded' };
-  stream.send({ jsonrpc: '2.0', method: 'notifications/message', params: { level, logger: 'gatehouse', data } });
+  stream.send({
+    jsonrpc: '2.0',
+    method: 'notifications/message',
+    params: { level, logger: 'gatehouse', data },
+  });
 }
 
 /** JSON unless something precedes the answer or the client takes events alone; in a session events can be resumed. */

@@ -64,19 +64,29 @@ async function userOf(
   const [subject] = subjects;
   if (subject !== undefined) {
     if (subjects.some((other) => other !== subject) || (named !== undefined && named !== subject)) {
-      throw new GatehouseError('forbidden', 'The request names another user than its JWT, which acts for its own alone.');
+      throw new GatehouseError(
+        'forbidden',
+        'The request names another user than its JWT, which acts for its own alone.',
+      );
     }
     return subject;
   }
   if (named === undefined) {
     if (caller.kind !== 'api_key') return server.ownerUserId ?? undefined;
-    throw new GatehouseError('user_id_missing', 'The header x-svc-userid is missing. With an API key it says for whom you act.');
+    throw new GatehouseError(
+      'user_id_missing',
+      'The header x-svc-userid is missing. With an API key it says for whom you act.',
+    );
   }
   const user = await findUser(db, server.environment, named);
   if (!user) {
-    throw new GatehouseError('invalid_request', `x-svc-userid names "${named.slice(0, 64)}", which is no user of this environment.`, {
-      details: { reason: 'user_not_found' },
-    });
+    throw new GatehouseError(
+      'invalid_request',
+      `x-svc-userid names "${named.slice(0, 64)}", which is no user of this environment.`,
+      {
+        details: { reason: 'user_not_found' },
+      },
+    );
   }
   if (!user.enabled) throw new GatehouseError('forbidden', 'This user is disabled.');
   return named;

@@ -43,7 +43,10 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
   const core = await createMcpCore(context);
   const sessions = createSessions(context.clock);
   const exchange = createExchange(core, sessions);
-  const watch = setInterval(() => void tellChanges(context, sessions.listening(), (one) => sessions.end(one)), WATCH_MS);
+  const watch = setInterval(
+    () => void tellChanges(context, sessions.listening(), (one) => sessions.end(one)),
+    WATCH_MS,
+  );
   watch.unref();
 
   return {
@@ -58,7 +61,10 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
       }
       const { requestId, route, serverId, rpcMethod } = visit;
       const durationMs = Math.round((performance.now() - started) * 10) / 10;
-      context.log.info({ requestId, method: req.method, route, serverId, rpcMethod, status: res.statusCode, durationMs }, 'request');
+      context.log.info(
+        { requestId, method: req.method, route, serverId, rpcMethod, status: res.statusCode, durationMs },
+        'request',
+      );
     },
     hush: () => sessions.hush(),
     async close() {
@@ -74,7 +80,11 @@ async function enter(context: Context, exchange: Exchange, visit: Visit): Promis
   const { req, res, headers } = visit;
   assertHost(context, req);
   const path = mcpPathOf(req.url ?? '');
-  if (!path) throw new GatehouseError('not_found', 'MCP is spoken at /mcp/{serverId} and /mcp/{serverId}/{accessToken}.');
+  if (!path)
+    throw new GatehouseError(
+      'not_found',
+      'MCP is spoken at /mcp/{serverId} and /mcp/{serverId}/{accessToken}.',
+    );
   if (path.accessToken !== undefined) visit.route = '/mcp/{serverId}/{accessToken}';
   const origin = headerText(req, 'origin');
   if (req.method === 'OPTIONS') return preflight(context, visit, origin);
@@ -108,11 +118,17 @@ async function post(context: Context, exchange: Exchange, visit: Visit, knocked:
   Object.assign(headers, await context.limits.mcp(key, 1));
   const framing = framingOf(req.headers.accept);
   if (!framing.events) {
-    throw new GatehouseError('not_acceptable', 'The Accept header must include text/event-stream: application/json, text/event-stream.');
+    throw new GatehouseError(
+      'not_acceptable',
+      'The Accept header must include text/event-stream: application/json, text/event-stream.',
+    );
   }
   const type = headerText(req, 'content-type')?.split(';')[0]?.trim().toLowerCase();
   if (type !== undefined && type !== 'application/json') {
-    throw new GatehouseError('unsupported_media_type', 'The Content-Type of an MCP request is application/json.');
+    throw new GatehouseError(
+      'unsupported_media_type',
+      'The Content-Type of an MCP request is application/json.',
+    );
   }
   const body = parse(await readBody(req, MIB));
   const granted = await grant(context, visit, knocked);
@@ -138,7 +154,10 @@ async function listen(context: Context, exchange: Exchange, visit: Visit, knocke
   const sessionId = sessionIdOf(req);
   if (sessionId === undefined) throw notAllowed('GET');
   if (!framingOf(req.headers.accept).events) {
-    throw new GatehouseError('not_acceptable', 'A GET opens an event stream: Accept must include text/event-stream.');
+    throw new GatehouseError(
+      'not_acceptable',
+      'A GET opens an event stream: Accept must include text/event-stream.',
+    );
   }
   const session = exchange.session(await grant(context, visit, knocked), sessionId);
   beginEvents(res, { ...headers, 'Mcp-Session-Id': session.sessionId });
@@ -198,7 +217,10 @@ function parse(text: string): Json {
 
 function batchOf(body: Json[], session: Session | undefined): Message[] {
   if (!session || session.protocolVersion > '2025-03-26') {
-    throw new GatehouseError('invalid_request', 'Batches are not taken: one JSON-RPC message a POST (MCP since 2025-06-18).');
+    throw new GatehouseError(
+      'invalid_request',
+      'Batches are not taken: one JSON-RPC message a POST (MCP since 2025-06-18).',
+    );
   }
   if (body.length === 0 || body.length > MAX_BATCH) {
     throw new GatehouseError('invalid_request', `A batch holds 1 to ${MAX_BATCH} messages.`);
@@ -211,7 +233,10 @@ const KNOWN_VERSIONS = new Set(['2024-10-07', '2024-11-05', '2025-03-26', '2025-
 function assertVersion(req: IncomingMessage): void {
   const version = headerText(req, 'mcp-protocol-version');
   if (version === undefined || KNOWN_VERSIONS.has(version)) return;
-  throw new GatehouseError('invalid_request', `MCP-Protocol-Version is not supported. Supported: ${[...KNOWN_VERSIONS].join(', ')}.`);
+  throw new GatehouseError(
+    'invalid_request',
+    `MCP-Protocol-Version is not supported. Supported: ${[...KNOWN_VERSIONS].join(', ')}.`,
+  );
 }
 
 function sessionIdOf(req: IncomingMessage): string | undefined {
@@ -219,22 +244,33 @@ function sessionIdOf(req: IncomingMessage): string | undefined {
 }
 
 function notAllowed(method: string | undefined): GatehouseError {
-  return new GatehouseError('method_not_allowed', `${method} is not allowed here without a session. Send JSON-RPC by POST.`, {
-    headers: { Allow: METHODS },
-  });
+  return new GatehouseError(
+    'method_not_allowed',
+    `${method} is not allowed here without a session. Send JSON-RPC by POST.`,
+    {
+      headers: { Allow: METHODS },
+    },
+  );
 }
 
 /** Tells the sessions that listen when what their server shows has changed. */
-async function tellChanges(context: Context, listening: Session[], end: (session: Session) => void): Promise<void> {
+async function tellChanges(
+  context: Context,
+  listening: Session[],
+  end: (session: Session) => void,
+): Promise<void> {
   for (const session of listening) {
     const environments = ['development', 'production'] as const;
     try {
-      const found = await Promise.all(environments.map((environment) => context.servers.byId(environment, session.serverId)));
+      const found = await Promise.all(
+        environments.map((environment) => context.servers.byId(environment, session.serverId)),
+      );
       const live = found.find((one) => one !== undefined);
       if (!live?.server.enabled) end(session);
       else if (live.shape !== session.shape) {
         session.shape = live.shape;
-        for (const list of ['tools', 'resources', 'prompts']) notify(session, `notifications/${list}/list_changed`);
+        for (const list of ['tools', 'resources', 'prompts'])
+          notify(session, `notifications/${list}/list_changed`);
         for (const uri of session.subscriptions) notify(session, 'notifications/resources/updated', { uri });
       }
     } catch (error) {
@@ -242,4 +278,3 @@ async function tellChanges(context: Context, listening: Session[], end: (session
     }
   }
 }
-

@@ -6,7 +6,10 @@ import { CAPABILITIES, SERVER_INFO } from './server.ts';
 /** The version that a session speaks: the client's where it is known, else the newest of ours. */
 export function negotiate(asked: Json | undefined): string {
   if (typeof asked !== 'string') {
-    throw new GatehouseError('invalid_request', 'initialize needs params.protocolVersion, a date such as 2025-11-25.');
+    throw new GatehouseError(
+      'invalid_request',
+      'initialize needs params.protocolVersion, a date such as 2025-11-25.',
+    );
   }
   return SUPPORTED_PROTOCOL_VERSIONS.includes(asked) ? asked : LATEST_PROTOCOL_VERSION;
 }

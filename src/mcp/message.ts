@@ -27,7 +27,8 @@ export function readMessage(value: Json): Message {
     if (method.startsWith('notifications/')) return { kind: 'notification', method, params: params ?? {} };
     throw invalid(`${method} needs an id: a string or an integer.`);
   }
-  if (typeof id !== 'string' && !Number.isSafeInteger(id)) throw invalid('id must be a string or an integer.');
+  if (typeof id !== 'string' && !Number.isSafeInteger(id))
+    throw invalid('id must be a string or an integer.');
   const request: RpcRequest = { jsonrpc: '2.0', id: typeof id === 'string' ? id : Number(id), method };
   if (params !== undefined) request.params = params;
   return { kind: 'request', method, request };

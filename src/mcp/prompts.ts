@@ -15,7 +15,11 @@ interface Prompt {
   text(values: Record<string, string>): string;
 }
 
-const CONNECTOR_ARGUMENT = { name: 'connectorId', description: 'The app, as list_connectors_svc names it.', required: true };
+const CONNECTOR_ARGUMENT = {
+  name: 'connectorId',
+  description: 'The app, as list_connectors_svc names it.',
+  required: true,
+};
 
 /** Prompts of Gatehouse itself, then those that visible connectors bring as `<connectorId>_<prompt>`. */
 function promptsOf({ visible }: ToolScope): Prompt[] {
@@ -44,7 +48,11 @@ function promptsOf({ visible }: ToolScope): Prompt[] {
       name: `${connector.connectorId}_${name}`,
       title: prompt.title ?? name.replaceAll('_', ' '),
       description: prompt.description,
-      arguments: Object.entries(prompt.arguments).map(([argument, { description, required }]) => ({ name: argument, description, required })),
+      arguments: Object.entries(prompt.arguments).map(([argument, { description, required }]) => ({
+        name: argument,
+        description,
+        required,
+      })),
       text: (values) => fillTemplate(prompt.text, (argument) => values[argument] ?? ''),
     })),
   );
@@ -52,7 +60,12 @@ function promptsOf({ visible }: ToolScope): Prompt[] {
 }
 
 export function listPrompts(scope: ToolScope, cursor: string | undefined) {
-  const all = promptsOf(scope).map(({ text: _, ...shown }) => shown);
+  const all = promptsOf(scope).map(({ name, title, description, arguments: taken }) => ({
+    name,
+    title,
+    description,
+    arguments: taken,
+  }));
   const { page, nextCursor } = pageAt(all, cursor, PER_PAGE);
   return { prompts: [...page], ...(nextCursor === undefined ? {} : { nextCursor }) };
 }
@@ -63,10 +76,14 @@ export function getPrompt(scope: ToolScope, name: string, values: Record<string,
   if (!prompt) {
     const rule = ruleAgainst(scope, name);
     if (rule) throw restricted(`the prompt ${name}`, rule);
-    throw new GatehouseError('invalid_request', `There is no prompt "${name.slice(0, 100)}". See prompts/list.`);
+    throw new GatehouseError(
+      'invalid_request',
+      `There is no prompt "${name.slice(0, 100)}". See prompts/list.`,
+    );
   }
   const missing = prompt.arguments.find((argument) => argument.required && !values[argument.name]);
-  if (missing) throw new GatehouseError('invalid_request', `The prompt ${name} needs the argument ${missing.name}.`);
+  if (missing)
+    throw new GatehouseError('invalid_request', `The prompt ${name} needs the argument ${missing.name}.`);
   const { connectorId } = values;
   if (connectorId !== undefined && prompt.arguments.includes(CONNECTOR_ARGUMENT)) {
     const rule = scope.grant.live.decision.connector(connectorId);
@@ -82,22 +99,35 @@ export function getPrompt(scope: ToolScope, name: string, values: Record<string,
 function ruleAgainst({ context, grant }: ToolScope, name: string): string | undefined {
   const owner = context.catalog
     .connectors(grant.environment)
-    .find(({ connectorId, definition }) => Object.keys(definition.prompts).some((prompt) => `${connectorId}_${prompt}` === name));
+    .find(({ connectorId, definition }) =>
+      Object.keys(definition.prompts).some((prompt) => `${connectorId}_${prompt}` === name),
+    );
   return owner && (grant.live.decision.connector(owner.connectorId) ?? 'actions');
 }
 
 /** Values that an argument may take, for prompts and resource templates. */
-export function complete(scope: ToolScope, argument: { name: string; value: string }, chosen: Record<string, string>) {
+export function complete(
+  scope: ToolScope,
+  argument: { name: string; value: string },
+  chosen: Record<string, string>,
+) {
   const all =
     argument.name === 'connectorId'
       ? scope.visible.connectors.map(({ connector }) => connector.connectorId)
       : argument.name === 'actionId'
         ? scope.visible.connectors
-            .filter(({ connector }) => chosen['connectorId'] === undefined || connector.connectorId === chosen['connectorId'])
+            .filter(
+              ({ connector }) =>
+                chosen['connectorId'] === undefined || connector.connectorId === chosen['connectorId'],
+            )
             .flatMap(({ actions }) => actions.map(({ actionId }) => actionId))
         : [];
   const values = [...new Set(all)].filter((value) => value.startsWith(argument.value));
   return {
-    completion: { values: values.slice(0, MAX_COMPLETIONS), total: values.length, hasMore: values.length > MAX_COMPLETIONS },
+    completion: {
+      values: values.slice(0, MAX_COMPLETIONS),
+      total: values.length,
+      hasMore: values.length > MAX_COMPLETIONS,
+    },
   };
 }

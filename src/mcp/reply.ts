@@ -16,16 +16,26 @@ export interface Framing {
 
 export function framingOf(accept: string | undefined): Framing {
   if (accept === undefined || accept.trim() === '') return { json: true, events: true };
-  const types = accept.toLowerCase().split(',').map((part) => part.split(';')[0]?.trim() ?? '');
-  const any = types.includes('*/*');
+  const types = new Set(
+    accept
+      .toLowerCase()
+      .split(',')
+      .map((part) => part.split(';')[0]?.trim()),
+  );
+  const any = types.has('*/*');
   return {
-    json: any || types.includes('application/json') || types.includes('application/*'),
-    events: any || types.includes('text/event-stream') || types.includes('text/*'),
+    json: any || types.has('application/json') || types.has('application/*'),
+    events: any || types.has('text/event-stream') || types.has('text/*'),
   };
 }
 
 /** One write, with its length: headers and body leave together. */
-export function sendJson(res: ServerResponse, status: number, text: string, headers: Record<string, string> = {}): void {
+export function sendJson(
+  res: ServerResponse,
+  status: number,
+  text: string,
+  headers: Record<string, string> = {},
+): void {
   if (res.headersSent || res.destroyed) return;
   res.writeHead(status, {
     'Content-Type': 'application/json',
@@ -81,13 +91,26 @@ export function eventText(message: string): string {
 export function sendRefusal(
   res: ServerResponse,
   error: GatehouseError,
-  { requestId, id, headers = {} }: { requestId: string; id?: string | number | undefined; headers?: Record<string, string> },
+  {
+    requestId,
+    id,
+    headers = {},
+  }: { requestId: string; id?: string | number | undefined; headers?: Record<string, string> },
 ): void {
   // An unknown user is 404 on REST and a bad request here; -32700 is for what is no JSON at all.
   const code = error.details?.['parse'] === true ? -32700 : error.rpcCode;
   const { parse: _, reason, ...details } = error.details ?? {};
   const named = reason === 'user_not_found' ? reason : error.code;
-  const data = { code: named, requestId, ...(reason !== undefined && named !== reason ? { reason } : {}), ...details };
-  const text = JSON.stringify({ jsonrpc: '2.0', id: id ?? null, error: { code, message: error.message, data } });
+  const data = {
+    code: named,
+    requestId,
+    ...(reason !== undefined && named !== reason ? { reason } : {}),
+    ...details,
+  };
+  const text = JSON.stringify({
+    jsonrpc: '2.0',
+    id: id ?? null,
+    error: { code, message: error.message, data },
+  });
   sendJson(res, error.status, text, { ...headers, ...error.headers });
 }

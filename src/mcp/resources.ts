@@ -12,14 +12,26 @@ const JSON_TYPE = 'application/json';
 /** A page of resources/list: the catalogue as this server shows it. */
 export function listResources({ visible, context }: ToolScope, cursor: string | undefined) {
   const all = [
-    { uri: 'svc://connectors', name: 'connectors', title: 'Connectors', description: 'The apps of this server.', mimeType: JSON_TYPE },
+    {
+      uri: 'svc://connectors',
+      name: 'connectors',
+      title: 'Connectors',
+      description: 'The apps of this server.',
+      mimeType: JSON_TYPE,
+    },
     ...visible.connectors.map(({ connector }) => ({
       uri: `svc://connectors/${connector.connectorId}`,
       name: connector.connectorId,
       title: connector.name,
       description: connector.description,
       mimeType: JSON_TYPE,
-      icons: [{ src: `${context.publicUrl}/connectors/${connector.connectorId}/icon.svg`, mimeType: 'image/svg+xml', sizes: ['any'] }],
+      icons: [
+        {
+          src: `${context.publicUrl}/connectors/${connector.connectorId}/icon.svg`,
+          mimeType: 'image/svg+xml',
+          sizes: ['any'],
+        },
+      ],
     })),
   ];
   const { page, nextCursor } = pageAt(all, cursor, PER_PAGE);
@@ -27,7 +39,13 @@ export function listResources({ visible, context }: ToolScope, cursor: string | 
 }
 
 export const RESOURCE_TEMPLATES = [
-  { uriTemplate: 'svc://connectors/{connectorId}', name: 'connector', title: 'A connector', description: 'An app and its actions.', mimeType: JSON_TYPE },
+  {
+    uriTemplate: 'svc://connectors/{connectorId}',
+    name: 'connector',
+    title: 'A connector',
+    description: 'An app and its actions.',
+    mimeType: JSON_TYPE,
+  },
   {
     uriTemplate: 'svc://connectors/{connectorId}/actions/{actionId}',
     name: 'action',
@@ -51,13 +69,10 @@ export async function readResource(scope: ToolScope, uri: string) {
   return { contents: [{ uri, mimeType: JSON_TYPE, text }] };
 }
 
-/** Whether a resource may be subscribed to: it exists and is visible. @throws as readResource */
-export async function assertReadable(scope: ToolScope, uri: string): Promise<void> {
-  await readResource(scope, uri);
-}
-
-export function resourceNotFound(uri: string): GatehouseError {
-  return new GatehouseError('not_found', `There is no resource ${uri.slice(0, 200)}.`, { details: { uri: uri.slice(0, 200) } });
+function resourceNotFound(uri: string): GatehouseError {
+  return new GatehouseError('not_found', `There is no resource ${uri.slice(0, 200)}.`, {
+    details: { uri: uri.slice(0, 200) },
+  });
 }
 
 async function textOf(scope: ToolScope, uri: string): Promise<string | undefined> {
@@ -78,7 +93,16 @@ async function textOf(scope: ToolScope, uri: string): Promise<string | undefined
     const rule = decision.action(connectorId, actionId);
     if (rule) throw restricted(uri, rule);
     const { name, description, effect, list, inputSchema, outputSchema } = action;
-    return JSON.stringify({ connectorId, actionId, name, description, effect, list, inputSchema, outputSchema });
+    return JSON.stringify({
+      connectorId,
+      actionId,
+      name,
+      description,
+      effect,
+      list,
+      inputSchema,
+      outputSchema,
+    });
   }
   const found = visible.connectors.find(({ connector }) => connector.connectorId === connectorId);
   if (found) return JSON.stringify(detailOf(found));
@@ -97,6 +121,12 @@ function detailOf(one: VisibleConnector) {
     ...summaryOf(one),
     website: one.connector.definition.website,
     authentication: authenticationMetadata(one.connector).map(({ type }) => type),
-    actions: one.actions.map(({ actionId, name, description, effect, list }) => ({ actionId, name, description, effect, list })),
+    actions: one.actions.map(({ actionId, name, description, effect, list }) => ({
+      actionId,
+      name,
+      description,
+      effect,
+      list,
+    })),
   };
 }

@@ -7,7 +7,10 @@ import type { Grant } from './grant.ts';
 
 /** The result of tools/call, as the SDK sends it. */
 export interface ToolResult {
-  content: ({ type: 'text'; text: string } | { type: 'resource_link'; uri: string; name: string; mimeType: string; size: number })[];
+  content: (
+    | { type: 'text'; text: string }
+    | { type: 'resource_link'; uri: string; name: string; mimeType: string; size: number }
+  )[];
   structuredContent?: { [key: string]: unknown };
   isError?: true;
   [key: string]: unknown;
@@ -36,7 +39,11 @@ export async function toResultText(
   return JSON.stringify(await keepLarge(context, grant, text));
 }
 
-async function keepLarge(context: Pick<Context, 'db' | 'clock'>, grant: Grant, text: string): Promise<ToolResult> {
+async function keepLarge(
+  context: Pick<Context, 'db' | 'clock'>,
+  grant: Grant,
+  text: string,
+): Promise<ToolResult> {
   const size = Buffer.byteLength(text);
 
   const resultId = newId('res');
@@ -87,16 +94,12 @@ export async function readResult(
   return text === '' ? undefined : text;
 }
 
-/** Removes what nobody may read any more. */
-export async function sweepResults({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<void> {
-  await db.deleteFrom('results').where('expires_at', '<=', clock.now()).execute();
-}
-
 /** What a tool run met, as a result that says what to do next (contract.md section 3). */
 export function toErrorResult(error: GatehouseError, requestId: string): ToolResult {
   const { code, message, details } = error;
   const next = NEXT_STEPS[code];
-  const faults = details?.['inputSchema'] === undefined ? '' : `\nInput schema: ${JSON.stringify(details['inputSchema'])}`;
+  const faults =
+    details?.['inputSchema'] === undefined ? '' : `\nInput schema: ${JSON.stringify(details['inputSchema'])}`;
   return {
     content: [{ type: 'text', text: `${message}${next ? ` ${next}` : ''}${faults}` }],
     structuredContent: { error: { code, message, requestId, ...(details ? { details } : {}) } },

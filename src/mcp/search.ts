@@ -14,7 +14,10 @@ export type SearchActions = (
 
 /** Searches the catalogue. The index is built at the first search and again when the catalogue has changed. */
 export function createActionSearch({ catalog }: Pick<Context, 'catalog'>): SearchActions {
-  const built = new Map<Environment, { version: number; index: SearchIndex; ids: Map<Action, number>; actions: Action[] }>();
+  const built = new Map<
+    Environment,
+    { version: number; index: SearchIndex; ids: Map<Action, number>; actions: Action[] }
+  >();
 
   const indexOf = (environment: Environment) => {
     const known = built.get(environment);
@@ -26,7 +29,9 @@ export function createActionSearch({ catalog }: Pick<Context, 'catalog'>): Searc
       title: `${action.name} ${action.actionId} ${action.connectorId}`,
       synonyms: [...action.definition.synonyms, EFFECT_WORDS[action.method] ?? ''].join(' '),
       description: `${action.description} ${catalog.connector(environment, action.connectorId)?.name ?? ''}`,
-      details: parametersOf(action.definition).map(({ name, parameter }) => `${name} ${parameter.description ?? ''}`).join(' '),
+      details: parametersOf(action.definition)
+        .map(({ name, parameter }) => `${name} ${parameter.description ?? ''}`)
+        .join(' '),
     }));
     const fresh = {
       version: catalog.version,
@@ -41,7 +46,10 @@ export function createActionSearch({ catalog }: Pick<Context, 'catalog'>): Searc
   return (environment, query, allowed, limit) => {
     const { index, ids, actions } = indexOf(environment);
     const among = allowed.map((action) => ids.get(action)).filter((id) => id !== undefined);
-    return index.search(query, among, limit).map((id) => actions[id]).filter((action) => action !== undefined);
+    return index
+      .search(query, among, limit)
+      .map((id) => actions[id])
+      .filter((action) => action !== undefined);
   };
 }
 

@@ -63,8 +63,6 @@ export interface McpCore {
   /** The result of tools/list as JSON bytes, where the whole list is one page. */
   toolList(grant: Grant): Buffer | undefined;
   visible(grant: Grant): Visible;
-  /** @throws GatehouseError when a resource is not there or not allowed. */
-  assertReadable(uri: string, call: McpCall): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -100,7 +98,10 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
   });
 
   /** The scope of a running request; refusals become JSON-RPC errors with the contract's codes. */
-  const handled = async <T>(id: string | number, handle: (scope: ToolScope, call: McpCall) => T | Promise<T>): Promise<T> => {
+  const handled = async <T>(
+    id: string | number,
+    handle: (scope: ToolScope, call: McpCall) => T | Promise<T>,
+  ): Promise<T> => {
     const call = calls.get(id);
     if (!call) throw new RpcError(-32603, 'The request is not known here.', undefined, undefined);
     try {
@@ -126,7 +127,9 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
   server.setRequestHandler(ListResourcesRequestSchema, ({ params }, { requestId }) =>
     handled(requestId, (scope) => listResources(scope, params?.cursor)),
   );
-  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates: RESOURCE_TEMPLATES }));
+  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({
+    resourceTemplates: RESOURCE_TEMPLATES,
+  }));
   server.setRequestHandler(ReadResourceRequestSchema, ({ params }, { requestId }) =>
     handled(requestId, (scope) => readResource(scope, params.uri)),
   );
@@ -150,14 +153,15 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
       const { listBytes, tools } = visibility.of(grant.live);
       return tools.length <= TOOLS_A_PAGE ? listBytes : undefined;
     },
-    async assertReadable(uri, call) {
-      await readResource(scopeOf(call), uri);
-    },
     async answer(request, call) {
       const fault = paramsFault(request);
       if (fault) {
         const data = { code: 'invalid_request', requestId: call.requestId };
-        const text = JSON.stringify({ jsonrpc: '2.0', id: request.id, error: { code: -32602, message: fault, data } });
+        const text = JSON.stringify({
+          jsonrpc: '2.0',
+          id: request.id,
+          error: { code: -32602, message: fault, data },
+        });
         return { text, failed: true };
       }
       const id = ++nextId;
@@ -178,7 +182,11 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
 }
 
 /** Runs a tool by name. What the run meets is a result; an unknown or restricted name is an error. */
-async function callTool(scope: ToolScope, name: string, args: unknown): Promise<{ text: string; failed: boolean }> {
+async function callTool(
+  scope: ToolScope,
+  name: string,
+  args: unknown,
+): Promise<{ text: string; failed: boolean }> {
   const builtIn = BUILT_IN_BY_NAME.get(name);
   const action = builtIn ? undefined : directAction(scope, name);
   try {
@@ -215,7 +223,8 @@ function toRpcError(context: Context, thrown: unknown, requestId: string): RpcEr
   if (thrown instanceof RpcError) return thrown;
   const error = publicError(thrown);
   if (error.code === 'internal') logInternal(context, thrown, requestId);
-  const code = error.code === 'not_found' ? -32002 : error.code === 'invalid_request' ? -32602 : error.rpcCode;
+  const code =
+    error.code === 'not_found' ? -32002 : error.code === 'invalid_request' ? -32602 : error.rpcCode;
   return new RpcError(code, error.message, { code: error.code, requestId, ...error.details }, thrown);
 }
 
@@ -225,9 +234,12 @@ function logInternal({ log }: Context, thrown: unknown, requestId: string): void
 
 /** What the SDK would answer with a dump of its own checks, in a sentence (-32602). */
 function paramsFault({ method, params }: JSONRPCRequest): string | undefined {
-  const text = (name: string) => (typeof params?.[name] === 'string' ? undefined : `params.${name} must be a string`);
+  const text = (name: string) =>
+    typeof params?.[name] === 'string' ? undefined : `params.${name} must be a string`;
   const object = (name: string) =>
-    params?.[name] === undefined || isJsonObject(params[name]) ? undefined : `params.${name} must be an object`;
+    params?.[name] === undefined || isJsonObject(params[name])
+      ? undefined
+      : `params.${name} must be an object`;
   switch (method) {
     case 'tools/call':
       return text('name') ?? object('arguments');
@@ -238,7 +250,9 @@ function paramsFault({ method, params }: JSONRPCRequest): string | undefined {
     case 'resources/unsubscribe':
       return text('uri');
     case 'completion/complete':
-      return isJsonObject(params?.['ref']) && isJsonObject(params['argument']) ? undefined : 'params.ref and params.argument must be objects';
+      return isJsonObject(params?.['ref']) && isJsonObject(params['argument'])
+        ? undefined
+        : 'params.ref and params.argument must be objects';
     case 'tools/list':
     case 'prompts/list':
     case 'resources/list':
@@ -272,7 +286,11 @@ function createPipe() {
       const onAbort = () => {
         waiting.delete(request.id);
         // The SDK aborts the handler and sends no response.
-        transport.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: request.id } });
+        transport.onmessage?.({
+          jsonrpc: '2.0',
+          method: 'notifications/cancelled',
+          params: { requestId: request.id },
+        });
         reject(new DOMException('The call was cancelled.', 'AbortError'));
       };
       if (signal.aborted) return onAbort();

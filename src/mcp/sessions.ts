@@ -12,7 +12,16 @@ const MAX_EVENT_BYTES = 1024 * 1024;
 /** The stream that a GET opens, beside those of the POSTs. */
 const STANDING = 'g';
 
-export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;
+export const LOG_LEVELS = [
+  'debug',
+  'info',
+  'notice',
+  'warning',
+  'error',
+  'critical',
+  'alert',
+  'emergency',
+] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 interface StoredEvent {
@@ -156,7 +165,10 @@ export function emit(session: Session, stream: string, message: JsonObject | str
   const text = `id: ${stream}_${number}\nevent: message\ndata: ${data}\n\n`;
   session.events.push({ stream, number, text });
   session.eventBytes += text.length;
-  while (session.events.length > MAX_EVENTS || (session.eventBytes > MAX_EVENT_BYTES && session.events.length > 1)) {
+  while (
+    session.events.length > MAX_EVENTS ||
+    (session.eventBytes > MAX_EVENT_BYTES && session.events.length > 1)
+  ) {
     session.eventBytes -= session.events.shift()?.text.length ?? 0;
   }
   session.open.get(stream)?.write(text);

@@ -45,7 +45,9 @@ export async function runStdio(
   try {
     for await (const line of lines) {
       if (line.trim() === '') continue;
-      const work = answerLine(context, core, grant.server, wish, line, running, write).finally(() => pending.delete(work));
+      const work = answerLine(context, core, grant.server, wish, line, running, write).finally(() =>
+        pending.delete(work),
+      );
       pending.add(work);
     }
     // What was asked before the input ended is still answered.
@@ -79,7 +81,12 @@ async function answerLine(
     const controller = new AbortController();
     running.set(id, controller);
     try {
-      const text = await answer(core, message.request, { grant, requestId, signal: controller.signal }, write);
+      const text = await answer(
+        core,
+        message.request,
+        { grant, requestId, signal: controller.signal },
+        write,
+      );
       if (!controller.signal.aborted) write(text);
     } catch (error) {
       if (!controller.signal.aborted) throw error;
@@ -90,7 +97,11 @@ async function answerLine(
     const error = publicError(thrown);
     if (error.code === 'internal') context.log.error({ requestId, err: thrown }, 'request failed');
     const code = error.details?.['parse'] === true ? -32700 : error.rpcCode;
-    write({ jsonrpc: '2.0', id, error: { code, message: error.message, data: { code: error.code, requestId } } });
+    write({
+      jsonrpc: '2.0',
+      id,
+      error: { code, message: error.message, data: { code: error.code, requestId } },
+    });
   }
 }
 
@@ -103,7 +114,12 @@ async function answer(
   const own = (result: object) => ({ jsonrpc: '2.0', id: request.id, result });
   switch (request.method) {
     case 'initialize':
-      return own(initializeResult(negotiate(request.params?.['protocolVersion']), core.visible(call.grant).instructions));
+      return own(
+        initializeResult(
+          negotiate(request.params?.['protocolVersion']),
+          core.visible(call.grant).instructions,
+        ),
+      );
     case 'ping':
     case 'logging/setLevel':
     case 'resources/unsubscribe':
@@ -119,7 +135,11 @@ async function answer(
         progressToken === undefined
           ? undefined
           : (progress: object) =>
-              write({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, ...progress } });
+              write({
+                jsonrpc: '2.0',
+                method: 'notifications/progress',
+                params: { progressToken, ...progress },
+              });
       return (await core.answer(request, { ...call, onProgress })).text;
     }
   }
@@ -134,13 +154,25 @@ function parsed(line: string) {
   }
 }
 
-async function grantOf(context: Context, { environment, server: wanted, user }: StdioWish): Promise<{ server: string; grant: Grant }> {
+async function grantOf(
+  context: Context,
+  { environment, server: wanted, user }: StdioWish,
+): Promise<{ server: string; grant: Grant }> {
   const record = await findServerByIdOrName(context.db, environment, wanted);
   const live = record && (await context.servers.byId(environment, record.serverId));
   if (!live) {
-    throw new GatehouseError('server_not_found', `There is no MCP server "${wanted}" in the environment ${environment}.`);
+    throw new GatehouseError(
+      'server_not_found',
+      `There is no MCP server "${wanted}" in the environment ${environment}.`,
+    );
   }
-  const caller: Caller = { kind: 'local', environment, label: 'stdio', userId: undefined, scopes: new Set(['mcp:use']) };
+  const caller: Caller = {
+    kind: 'local',
+    environment,
+    label: 'stdio',
+    userId: undefined,
+    scopes: new Set(['mcp:use']),
+  };
   const userId = user === undefined ? undefined : await userIdOf(context, environment, user);
   const grant = await grantFor(context, live, caller, { userId, token: undefined });
   return { server: live.server.serverId, grant };

@@ -67,7 +67,8 @@ const getConnector = tool({
 const searchActions = tool({
   name: 'search_actions_svc',
   title: 'Search actions',
-  description: 'Finds the actions that fit what you want to do, best first. Describe it in a few plain words.',
+  description:
+    'Finds the actions that fit what you want to do, best first. Describe it in a few plain words.',
   input: z.strictObject({
     query: z.string().min(1).max(500).describe('What to do: "create a customer", "unpaid invoices".'),
     connectorId: z.string().optional().describe('Only actions of this app.'),
@@ -133,7 +134,10 @@ const executeActionTool = tool({
   input: z.strictObject({
     connectorId: z.string(),
     actionId: z.string(),
-    parameters: z.record(z.string(), z.json()).optional().describe('The input of the action; see get_action_svc.'),
+    parameters: z
+      .record(z.string(), z.json())
+      .optional()
+      .describe('The input of the action; see get_action_svc.'),
     credentialId: z.string().optional().describe('Which account, where the user has connected several.'),
   }),
   hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
@@ -151,7 +155,9 @@ const listCredentialsTool = tool({
   async run(scope, { connectorId }) {
     if (connectorId !== undefined) visibleConnector(scope, connectorId);
     const visible = new Set(scope.visible.connectors.map(({ connector }) => connector.connectorId));
-    const credentials = (await credentialsOf(scope, connectorId)).filter((one) => visible.has(one.connectorId));
+    const credentials = (await credentialsOf(scope, connectorId)).filter((one) =>
+      visible.has(one.connectorId),
+    );
     return { credentials: credentials.map((one) => asJson(describeCredential(one))) };
   },
 });
@@ -176,7 +182,11 @@ export async function runAction(
 ): Promise<JsonObject> {
   const { context, grant } = scope;
   const { credentialId } = wish;
-  if (credentialId !== undefined && grant.credentialHeader !== undefined && credentialId !== grant.credentialHeader) {
+  if (
+    credentialId !== undefined &&
+    grant.credentialHeader !== undefined &&
+    credentialId !== grant.credentialHeader
+  ) {
     await assertOtherConnector(scope, wish.connectorId);
   }
   try {
@@ -211,7 +221,9 @@ export async function runAction(
 
 /** The header counts for its own connector alone; for that one an argument must not contradict it. */
 async function assertOtherConnector(scope: ToolScope, connectorId: string): Promise<void> {
-  const held = (await credentialsOf(scope, connectorId)).some((one) => one.credentialId === scope.grant.credentialHeader);
+  const held = (await credentialsOf(scope, connectorId)).some(
+    (one) => one.credentialId === scope.grant.credentialHeader,
+  );
   if (!held) return;
   throw new GatehouseError(
     'credential_conflict',
@@ -226,9 +238,14 @@ function toStructured({ data, pagination }: ExecuteResult): JsonObject {
 function visibleConnector(scope: ToolScope, connectorId: string) {
   const found = scope.visible.connectors.find(({ connector }) => connector.connectorId === connectorId);
   if (found) return found;
-  const rule = scope.context.catalog.connector(scope.grant.environment, connectorId) && scope.grant.live.decision.connector(connectorId);
+  const rule =
+    scope.context.catalog.connector(scope.grant.environment, connectorId) &&
+    scope.grant.live.decision.connector(connectorId);
   if (rule) throw restricted(connectorId, rule);
-  throw new GatehouseError('connector_not_found', `There is no connector "${connectorId.slice(0, 64)}" here. See list_connectors_svc.`);
+  throw new GatehouseError(
+    'connector_not_found',
+    `There is no connector "${connectorId.slice(0, 64)}" here. See list_connectors_svc.`,
+  );
 }
 
 function visibleAction(scope: ToolScope, connectorId: string, actionId: string): Action {
@@ -237,12 +254,17 @@ function visibleAction(scope: ToolScope, connectorId: string, actionId: string):
   if (action && rule) throw restricted(`${connectorId}.${actionId}`, rule);
   if (action) return action;
   visibleConnector(scope, connectorId);
-  throw new GatehouseError('action_not_found', `${connectorId} has no action "${actionId.slice(0, 64)}". See get_connector_svc.`);
+  throw new GatehouseError(
+    'action_not_found',
+    `${connectorId} has no action "${actionId.slice(0, 64)}". See get_connector_svc.`,
+  );
 }
 
 /** A refusal that names the restriction. */
 export function restricted(what: string, rule: string): GatehouseError {
-  return new GatehouseError('restricted', `This MCP server does not allow ${what} (${rule}).`, { details: { rule } });
+  return new GatehouseError('restricted', `This MCP server does not allow ${what} (${rule}).`, {
+    details: { rule },
+  });
 }
 
 function connectorOf({ context, grant }: ToolScope, action: Action): Connector | undefined {
@@ -312,7 +334,8 @@ function tool<S extends z.ZodType>(spec: {
       const parsed = spec.input.safeParse(args);
       if (parsed.success) return spec.run(scope, parsed.data);
       const faults = parsed.error.issues.map((issue) => ({
-        field: issue.path.join('.') || (issue.code === 'unrecognized_keys' ? issue.keys.join(', ') : '(whole)'),
+        field:
+          issue.path.join('.') || (issue.code === 'unrecognized_keys' ? issue.keys.join(', ') : '(whole)'),
         rule: issue.code === 'unrecognized_keys' ? 'is not a known argument' : issue.message,
       }));
       throw invalidRequest(faults, `The arguments of ${spec.name}`);

@@ -64,7 +64,9 @@ export function createVisibility(context: Pick<Context, 'catalog' | 'publicUrl'>
       forgetOld();
       let known = names.get(environment);
       if (!known) {
-        known = namedActions(context.catalog.connectors(environment).flatMap((one) => [...one.actions.values()]));
+        known = namedActions(
+          context.catalog.connectors(environment).flatMap((one) => [...one.actions.values()]),
+        );
         names.set(environment, known);
       }
       return known.get(toolName);
@@ -72,7 +74,10 @@ export function createVisibility(context: Pick<Context, 'catalog' | 'publicUrl'>
   };
 }
 
-function see({ catalog, publicUrl }: Pick<Context, 'catalog' | 'publicUrl'>, { server, decision }: LiveServer): Visible {
+function see(
+  { catalog, publicUrl }: Pick<Context, 'catalog' | 'publicUrl'>,
+  { server, decision }: LiveServer,
+): Visible {
   const connectors = catalog
     .connectors(server.environment)
     .map((connector) => ({ connector, actions: allowedActions(connector, decision) }))
@@ -98,7 +103,9 @@ function see({ catalog, publicUrl }: Pick<Context, 'catalog' | 'publicUrl'>, { s
 
 function allowedActions(connector: Connector, decision: Decision): Action[] {
   if (decision.connector(connector.connectorId)) return [];
-  return [...connector.actions.values()].filter(({ connectorId, actionId }) => !decision.action(connectorId, actionId));
+  return [...connector.actions.values()].filter(
+    ({ connectorId, actionId }) => !decision.action(connectorId, actionId),
+  );
 }
 
 /** `<connectorId>_<actionId>`; where that is too long or taken, its first 55 characters and a hash (contract section 5). */
@@ -130,7 +137,13 @@ function toolOf(name: string, action: Action, publicUrl: string): ToolDefinition
       idempotentHint: action.effect === 'read' || action.method === 'PUT',
       openWorldHint: true,
     },
-    icons: [{ src: `${publicUrl}/connectors/${action.connectorId}/icon.svg`, mimeType: 'image/svg+xml', sizes: ['any'] }],
+    icons: [
+      {
+        src: `${publicUrl}/connectors/${action.connectorId}/icon.svg`,
+        mimeType: 'image/svg+xml',
+        sizes: ['any'],
+      },
+    ],
     _meta: { 'gatehouse/connectorId': action.connectorId, 'gatehouse/actionId': action.actionId },
   };
 }
@@ -154,7 +167,9 @@ const PAGE_SHAPE = {
 };
 
 function instructionsOf(connectors: readonly VisibleConnector[], customInstructions: string): string {
-  const lines = connectors.map(({ connector, actions }) => `- ${connector.connectorId}: ${connector.name}, ${actions.length} actions`);
+  const lines = connectors.map(
+    ({ connector, actions }) => `- ${connector.connectorId}: ${connector.name}, ${actions.length} actions`,
+  );
   const intro =
     'Gatehouse runs actions of third-party apps for the user. Find one with search_actions_svc, read its parameters ' +
     'with get_action_svc, run it with execute_action_svc. Lists come in pages: repeat with offset = nextOffset while hasMore. ' +

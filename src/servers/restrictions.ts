@@ -31,9 +31,6 @@ interface Rule {
   check(matches: (pattern: string) => boolean): string | undefined;
 }
 
-/** Allows everything. */
-export const UNRESTRICTED: Decision = decide({});
-
 /** Compiles restrictions for repeated questions. Several sets mean all of them: the first that denies is named. */
 export function decide(...sets: Restrictions[]): Decision {
   const rules = sets.map(({ connectors = {}, actions = {}, users = {} }) => ({

@@ -24,8 +24,12 @@ export interface SearchIndex {
  */
 export function createSearchIndex(documents: Iterable<SearchDocument>): SearchIndex {
   const sqlite = new Sqlite(':memory:');
-  sqlite.exec(`create virtual table documents using fts5(title, synonyms, description, details, tokenize = 'porter unicode61')`);
-  const insert = sqlite.prepare('insert into documents (rowid, title, synonyms, description, details) values (?, ?, ?, ?, ?)');
+  sqlite.exec(
+    `create virtual table documents using fts5(title, synonyms, description, details, tokenize = 'porter unicode61')`,
+  );
+  const insert = sqlite.prepare(
+    'insert into documents (rowid, title, synonyms, description, details) values (?, ?, ?, ?, ?)',
+  );
   sqlite.transaction(() => {
     for (const { id, title, synonyms, description, details } of documents) {
       insert.run(id, words(title), words(synonyms), words(description), words(details));
@@ -38,9 +42,14 @@ export function createSearchIndex(documents: Iterable<SearchDocument>): SearchIn
   );
   return {
     search(query, among, limit) {
-      const terms = words(query).split(' ').filter((word) => word !== '' && !STOP_WORDS.has(word));
+      const terms = words(query)
+        .split(' ')
+        .filter((word) => word !== '' && !STOP_WORDS.has(word));
       if (terms.length === 0) return [];
-      const match = terms.slice(0, 32).map((term) => `"${term}" OR "${term}"*`).join(' OR ');
+      const match = terms
+        .slice(0, 32)
+        .map((term) => `"${term}" OR "${term}"*`)
+        .join(' OR ');
       return select.all(match, JSON.stringify(among), limit).map((row) => row.rowid);
     },
     close: () => void sqlite.close(),

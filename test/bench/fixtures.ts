@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 /** The tools of a tools/list answer kept in a file; none without a file. */
 export function toolsIn(file: string | undefined) {
   if (!file) return [];
-  const answer: { result: { tools: { name: string; inputSchema: { type: 'object' } }[] } } = JSON.parse(readFileSync(file, 'utf8'));
+  const answer: { result: { tools: { name: string; inputSchema: { type: 'object' } }[] } } = JSON.parse(
+    readFileSync(file, 'utf8'),
+  );
   return answer.result.tools;
 }
 

@@ -82,7 +82,7 @@ function worker(): Promise<void> {
         const end = text.indexOf('\r\n\r\n');
         if (end === -1) return;
         const headers = text.subarray(0, end).toString('latin1');
-        if (!/^HTTP\/1\.1 2/.test(headers)) failed++;
+        if (!headers.startsWith('HTTP/1.1 2')) failed++;
         const length = /\r\ncontent-length: (\d+)/i.exec(headers)?.[1];
         chunked = length === undefined;
         if (length !== undefined) {

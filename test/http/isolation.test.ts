@@ -166,7 +166,10 @@ interface RequestOptions {
   from?: string;
 }
 
-async function request(route: Route, { bearer, id, user = userId, nowhere, from }: RequestOptions): Promise<Answer> {
+async function request(
+  route: Route,
+  { bearer, id, user = userId, nowhere, from }: RequestOptions,
+): Promise<Answer> {
   const ids: Record<string, string> = {
     serverId,
     userId,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { apiKeyEnvironment, newApiKey } from '../../src/crypto/tokens.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startService, type Answer, type Service } from '../support/service.ts';
 
 let service: Service;
 beforeAll(async () => {
@@ -98,20 +98,14 @@ describe('users', () => {
     try {
       for (let n = 0; n < 7; n++) await own.call('POST', '/users', { body: { username: `user ${n}` } });
       const seen: string[] = [];
+      let last: Answer | undefined;
       let offset = 0;
-      for (;;) {
-        const page = await own.call('GET', `/users?limit=3&offset=${offset}`);
-        const { data, pagination } = page.body as {
-          data: { username: string }[];
-          pagination: { hasMore: boolean; nextOffset?: number };
-        };
-        seen.push(...data.map((user) => user.username));
-        if (!pagination.hasMore) {
-          expect(pagination.nextOffset).toBeUndefined();
-          break;
-        }
-        offset = pagination.nextOffset ?? 0;
-      }
+      do {
+        last = await own.call('GET', `/users?limit=3&offset=${offset}`);
+        for (let n = 0; last.at(`data.${n}`) !== undefined; n++) seen.push(last.text(`data.${n}.username`));
+        offset = Number(last.at('pagination.nextOffset'));
+      } while (last.at('pagination.hasMore') === true);
+      expect(last.at('pagination.nextOffset')).toBeUndefined();
       expect(seen).toHaveLength(7);
       expect(new Set(seen).size).toBe(7);
     } finally {

@@ -70,31 +70,61 @@ describe('a bare request on the token URL', () => {
   });
 
   test('tells what the third party refused as a tool error', async () => {
-    const answer = await rpc(one.accessUrl, 'tools/call', { name: 'sandbox_get_customer', arguments: { customerId: 'cus_0' } });
+    const answer = await rpc(one.accessUrl, 'tools/call', {
+      name: 'sandbox_get_customer',
+      arguments: { customerId: 'cus_0' },
+    });
     expect(answer.at('result.isError')).toBe(true);
-    expect(answer.at('result.structuredContent.error')).toMatchObject({ code: 'upstream_rejected', details: { status: 404 } });
+    expect(answer.at('result.structuredContent.error')).toMatchObject({
+      code: 'upstream_rejected',
+      details: { status: 404 },
+    });
   });
 
   test('finds actions by plain words', async () => {
-    const answer = await rpc(one.accessUrl, 'tools/call', { name: 'search_actions_svc', arguments: { query: 'add a new customer', limit: 3 } });
-    expect(answer.at('result.structuredContent.actions.0')).toMatchObject({ connectorId: 'sandbox', actionId: 'create_customer', connected: true });
+    const answer = await rpc(one.accessUrl, 'tools/call', {
+      name: 'search_actions_svc',
+      arguments: { query: 'add a new customer', limit: 3 },
+    });
+    expect(answer.at('result.structuredContent.actions.0')).toMatchObject({
+      connectorId: 'sandbox',
+      actionId: 'create_customer',
+      connected: true,
+    });
   });
 
   test('describes actions, connectors and accounts', async () => {
     const call = (name: string, args: object) => rpc(one.accessUrl, 'tools/call', { name, arguments: args });
-    const action = await call('get_action_svc', { actions: [{ connectorId: 'sandbox', actionId: 'create_customer' }] });
+    const action = await call('get_action_svc', {
+      actions: [{ connectorId: 'sandbox', actionId: 'create_customer' }],
+    });
     expect(action.at('result.structuredContent.actions.0.example.parameters.email')).toContain('@');
     const connector = await call('get_connector_svc', { connectorId: 'sandbox' });
-    expect(connector.at('result.structuredContent')).toMatchObject({ connectorId: 'sandbox', connected: true, authentication: ['api_key'] });
+    expect(connector.at('result.structuredContent')).toMatchObject({
+      connectorId: 'sandbox',
+      connected: true,
+      authentication: ['api_key'],
+    });
     const accounts = await call('list_credentials_svc', {});
-    expect(accounts.at('result.structuredContent.credentials.0')).toMatchObject({ credentialId: one.credentialId, state: 'active' });
+    expect(accounts.at('result.structuredContent.credentials.0')).toMatchObject({
+      credentialId: one.credentialId,
+      state: 'active',
+    });
     expect(JSON.stringify(accounts.body)).not.toContain(one.apiKey);
   });
 
   test('reads resources and prompts', async () => {
-    const list = await rpc(one.accessUrl, 'resources/read', { uri: 'svc://connectors/sandbox/actions/get_order' });
-    expect(JSON.parse(String(list.at('result.contents.0.text')))).toMatchObject({ actionId: 'get_order', effect: 'read' });
-    const prompt = await rpc(one.accessUrl, 'prompts/get', { name: 'use_connector', arguments: { connectorId: 'sandbox', goal: 'count orders' } });
+    const list = await rpc(one.accessUrl, 'resources/read', {
+      uri: 'svc://connectors/sandbox/actions/get_order',
+    });
+    expect(JSON.parse(String(list.at('result.contents.0.text')))).toMatchObject({
+      actionId: 'get_order',
+      effect: 'read',
+    });
+    const prompt = await rpc(one.accessUrl, 'prompts/get', {
+      name: 'use_connector',
+      arguments: { connectorId: 'sandbox', goal: 'count orders' },
+    });
     expect(String(prompt.at('result.messages.0.content.text'))).toContain('count orders');
     const completed = await rpc(one.accessUrl, 'completion/complete', {
       ref: { type: 'ref/prompt', name: 'use_connector' },
@@ -107,8 +137,16 @@ describe('a bare request on the token URL', () => {
     const { toResultText, readResult, INLINE_BYTES } = await import('../../src/mcp/results.ts');
     const live = await service.context.servers.byId('development', one.serverId);
     if (!live) throw new Error('no server');
-    const grant = { environment: 'development' as const, live, caller: 'test', userId: one.userId, credentialHeader: undefined };
-    const large = parseJson(await toResultText(service.context, grant, { data: 'x'.repeat(INLINE_BYTES * 2) }));
+    const grant = {
+      environment: 'development' as const,
+      live,
+      caller: 'test',
+      userId: one.userId,
+      credentialHeader: undefined,
+    };
+    const large = parseJson(
+      await toResultText(service.context, grant, { data: 'x'.repeat(INLINE_BYTES * 2) }),
+    );
     const uri = String(valueAt(large, 'content.1.uri'));
     const whole: string[] = [];
     for (let page = 1; page <= 3; page++) {
@@ -116,7 +154,12 @@ describe('a bare request on the token URL', () => {
       whole.push(String(read.at('result.contents.0.text')));
     }
     expect(JSON.parse(whole.join(''))).toEqual({ data: 'x'.repeat(INLINE_BYTES * 2) });
-    const foreign = await readResult(service.context, { ...grant, userId: 'usr_other' }, uri.split('/').at(-1) ?? '', 1);
+    const foreign = await readResult(
+      service.context,
+      { ...grant, userId: 'usr_other' },
+      uri.split('/').at(-1) ?? '',
+      1,
+    );
     expect(foreign).toBeUndefined();
   });
 });
@@ -152,16 +195,28 @@ describe('what is wrong with a request is said with the contract’s codes', () 
 
   test('Accept and Content-Type: missing ones take the defaults, wrong ones are refused', async () => {
     const body = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
-    const send = (headers: Record<string, string>) => rpc(one.accessUrl, '', undefined, { raw: body, headers });
+    const send = (headers: Record<string, string>) =>
+      rpc(one.accessUrl, '', undefined, { raw: body, headers });
     expect((await send({ accept: '*/*' })).status).toBe(200);
     expect((await send({ accept: 'text/*' })).headers.get('content-type')).toBe('text/event-stream');
-    expect((await send({ accept: 'text/event-stream' })).at('result.tools.0.name')).toBe('list_connectors_svc');
-    expect(await send({ accept: 'application/json' })).toMatchObject({ status: 406, body: { error: { data: { code: 'not_acceptable' } } } });
+    expect((await send({ accept: 'text/event-stream' })).at('result.tools.0.name')).toBe(
+      'list_connectors_svc',
+    );
+    expect(await send({ accept: 'application/json' })).toMatchObject({
+      status: 406,
+      body: { error: { data: { code: 'not_acceptable' } } },
+    });
     expect(await send({ 'content-type': 'text/plain' })).toMatchObject({ status: 415 });
   });
 
   test('notifications are 202, GET and DELETE without a session 405 with Allow', async () => {
-    expect((await rpc(one.accessUrl, '', undefined, { raw: '{"jsonrpc":"2.0","method":"notifications/initialized"}' })).status).toBe(202);
+    expect(
+      (
+        await rpc(one.accessUrl, '', undefined, {
+          raw: '{"jsonrpc":"2.0","method":"notifications/initialized"}',
+        })
+      ).status,
+    ).toBe(202);
     for (const method of ['GET', 'PUT', 'PATCH']) {
       const answer = await fetch(one.accessUrl, { method, headers: { accept: 'text/event-stream' } });
       expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST, GET, DELETE, OPTIONS']);
@@ -172,11 +227,19 @@ describe('what is wrong with a request is said with the contract’s codes', () 
     const origin = (value: string) => rpc(one.accessUrl, 'tools/list', {}, { headers: { origin: value } });
     expect((await origin('https://evil.example')).status).toBe(403);
     expect((await origin('null')).status).toBe(403);
-    expect((await origin('http://localhost:6274')).headers.get('access-control-allow-origin')).toBe('http://localhost:6274');
+    expect((await origin('http://localhost:6274')).headers.get('access-control-allow-origin')).toBe(
+      'http://localhost:6274',
+    );
     await service.call('PUT', '/api/settings', { body: { origins: ['https://app.example.com'] } });
     expect((await origin('https://app.example.com')).status).toBe(200);
-    const preflight = await fetch(one.accessUrl, { method: 'OPTIONS', headers: { origin: 'https://app.example.com' } });
-    expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, 'https://app.example.com']);
+    const preflight = await fetch(one.accessUrl, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://app.example.com' },
+    });
+    expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([
+      204,
+      'https://app.example.com',
+    ]);
   });
 });
 
@@ -186,7 +249,11 @@ describe('authentication', () => {
     const unknown = await rpc(one.accessUrl.replace(one.serverId, 'srv_unknown'), 'tools/list');
     const junk = await rpc(`${one.url}/junk`, 'tools/list');
     for (const answer of [wrong, unknown, junk]) {
-      expect([answer.status, answer.at('error.code'), answer.at('error.message')]).toEqual([401, -32001, wrong.at('error.message')]);
+      expect([answer.status, answer.at('error.code'), answer.at('error.message')]).toEqual([
+        401,
+        -32001,
+        wrong.at('error.message'),
+      ]);
       expect(answer.headers.get('www-authenticate')).toBeNull();
     }
   });
@@ -215,9 +282,14 @@ describe('authentication', () => {
 
   test('the API-key URL takes a key with a user, the token as bearer, and a JWT', async () => {
     expect((await rpc(one.url, 'tools/list', {}, withKey({ 'x-svc-userid': one.userId }))).status).toBe(200);
-    expect((await rpc(one.url, 'tools/list', {}, { headers: { authorization: `Bearer ${one.accessToken}` } })).status).toBe(200);
+    expect(
+      (await rpc(one.url, 'tools/list', {}, { headers: { authorization: `Bearer ${one.accessToken}` } }))
+        .status,
+    ).toBe(200);
     const jwt = (await service.call('GET', `/2023-12/user/${one.userId}/token`)).text('token');
-    expect((await rpc(one.url, 'tools/list', {}, { headers: { authorization: `Bearer ${jwt}` } })).status).toBe(200);
+    expect(
+      (await rpc(one.url, 'tools/list', {}, { headers: { authorization: `Bearer ${jwt}` } })).status,
+    ).toBe(200);
   });
 
   test.each([
@@ -239,7 +311,11 @@ describe('authentication', () => {
   test('a server of the other environment is 404', async () => {
     const headers = { authorization: `Bearer ${service.productionKey}`, 'x-svc-userid': one.userId };
     const answer = await rpc(one.url, 'tools/list', {}, { headers });
-    expect([answer.status, answer.at('error.code'), answer.at('error.data.code')]).toEqual([404, -32004, 'server_not_found']);
+    expect([answer.status, answer.at('error.code'), answer.at('error.data.code')]).toEqual([
+      404,
+      -32004,
+      'server_not_found',
+    ]);
   });
 
   test('a server that is switched off is 403', async () => {
@@ -262,27 +338,53 @@ describe('isolation of users', () => {
   test('a JWT acts for its own user alone', async () => {
     const other = await shop(service);
     const jwt = (await service.call('GET', `/2023-12/user/${one.userId}/token`)).text('token');
-    const crossed = await rpc(other.accessUrl, 'tools/list', {}, { headers: { 'x-svc-user-token': jwt, 'x-svc-userid': other.userId } });
+    const crossed = await rpc(
+      other.accessUrl,
+      'tools/list',
+      {},
+      { headers: { 'x-svc-user-token': jwt, 'x-svc-userid': other.userId } },
+    );
     expect([crossed.status, crossed.at('error.code')]).toEqual([403, -32003]);
-    const through = await rpc(other.accessUrl, 'tools/call', { name: 'list_credentials_svc', arguments: {} }, { headers: { 'x-svc-user-token': jwt } });
+    const through = await rpc(
+      other.accessUrl,
+      'tools/call',
+      { name: 'list_credentials_svc', arguments: {} },
+      { headers: { 'x-svc-user-token': jwt } },
+    );
     expect(through.at('result.structuredContent.credentials.0.credentialId')).toBe(one.credentialId);
-    const forged = await rpc(other.accessUrl, 'tools/list', {}, { headers: { 'x-svc-user-token': `${jwt.slice(0, -2)}xx` } });
+    const forged = await rpc(
+      other.accessUrl,
+      'tools/list',
+      {},
+      { headers: { 'x-svc-user-token': `${jwt.slice(0, -2)}xx` } },
+    );
     expect(forged.status).toBe(401);
   });
 
   test('another user’s credential is not found, and nothing is sent', async () => {
     const other = await shop(service);
     const args = { connectorId: 'sandbox', actionId: 'list_customers', credentialId: other.credentialId };
-    const byArgument = await rpc(one.accessUrl, 'tools/call', { name: 'execute_action_svc', arguments: args });
+    const byArgument = await rpc(one.accessUrl, 'tools/call', {
+      name: 'execute_action_svc',
+      arguments: args,
+    });
     expect(byArgument.at('result.structuredContent.error.code')).toBe('credential_not_found');
-    const byHeader = await rpc(one.accessUrl, 'tools/call', { name: 'sandbox_list_customers', arguments: {} }, { headers: { 'x-credential-id': other.credentialId } });
+    const byHeader = await rpc(
+      one.accessUrl,
+      'tools/call',
+      { name: 'sandbox_list_customers', arguments: {} },
+      { headers: { 'x-credential-id': other.credentialId } },
+    );
     expect(byHeader.at('result.structuredContent.error.code')).toBe('credential_not_found');
   });
 
   test('a server that a JWT made serves its owner alone, by any token', async () => {
     const owner = await shop(service);
     const jwt = (await service.call('GET', `/2023-12/user/${owner.userId}/token`)).text('token');
-    const bound = await service.call('POST', '/api/servers', { bearer: jwt, body: { name: `bound ${owner.serverId}` } });
+    const bound = await service.call('POST', '/api/servers', {
+      bearer: jwt,
+      body: { name: `bound ${owner.serverId}` },
+    });
     const url = bound.text('url');
     expect((await rpc(bound.text('accessUrl'), 'tools/list')).status).toBe(200);
     const otherJwt = (await service.call('GET', `/2023-12/user/${one.userId}/token`)).text('token');
@@ -293,7 +395,8 @@ describe('isolation of users', () => {
       rpc(url, 'tools/list', {}, { headers: { authorization: `Bearer ${otherJwt}` } }),
       rpc(url, 'initialize', { protocolVersion: '2025-11-25' }, withKey({ 'x-svc-userid': one.userId })),
     ];
-    for (const answer of await Promise.all(tries)) expect([answer.status, answer.at('error.code')]).toEqual([403, -32003]);
+    for (const answer of await Promise.all(tries))
+      expect([answer.status, answer.at('error.code')]).toEqual([403, -32003]);
   });
 
   test('two accounts of one app are a choice, and the header makes it', async () => {
@@ -303,14 +406,26 @@ describe('isolation of users', () => {
       body: { connectorId: 'sandbox', data: { apiKey: 'sandbox_second' }, name: 'Second' },
     });
     const call = (headers: Record<string, string> = {}, credentialId?: string) =>
-      rpc(rich.accessUrl, 'tools/call', {
-        name: 'execute_action_svc',
-        arguments: { connectorId: 'sandbox', actionId: 'list_products', parameters: { limit: 1 }, ...(credentialId ? { credentialId } : {}) },
-      }, { headers });
+      rpc(
+        rich.accessUrl,
+        'tools/call',
+        {
+          name: 'execute_action_svc',
+          arguments: {
+            connectorId: 'sandbox',
+            actionId: 'list_products',
+            parameters: { limit: 1 },
+            ...(credentialId ? { credentialId } : {}),
+          },
+        },
+        { headers },
+      );
     const open = await call();
     expect(open.at('result.structuredContent.error.code')).toBe('credential_ambiguous');
     expect(open.at('result.structuredContent.error.details.credentials')).toHaveLength(2);
-    expect((await call({ 'x-credential-id': second.text('credentialId') })).at('result.isError')).toBeUndefined();
+    expect(
+      (await call({ 'x-credential-id': second.text('credentialId') })).at('result.isError'),
+    ).toBeUndefined();
     const conflict = await call({ 'x-credential-id': second.text('credentialId') }, rich.credentialId);
     expect(conflict.at('result.structuredContent.error.code')).toBe('credential_conflict');
   });
@@ -340,7 +455,8 @@ describe('limits', () => {
     const own = await startService();
     try {
       const statuses: number[] = [];
-      for (let n = 0; n < 32; n++) statuses.push((await rpc(`${own.url}/mcp/srv_x/wrong`, 'tools/list')).status);
+      for (let n = 0; n < 32; n++)
+        statuses.push((await rpc(`${own.url}/mcp/srv_x/wrong`, 'tools/list')).status);
       expect(statuses.slice(0, 30).every((status) => status === 401)).toBe(true);
       expect(statuses.at(-1)).toBe(429);
       expect((await own.call('GET', '/api/servers', { bearer: 'wrong' })).status).toBe(429);

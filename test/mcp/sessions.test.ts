@@ -6,13 +6,23 @@ let service: Service;
 let one: Awaited<ReturnType<typeof shop>>;
 beforeAll(async () => {
   service = await startService();
-  one = await shop(service, { toolMode: 'direct', customInstructions: 'Answer in French.', restrictions: { connectors: { allowedIds: ['sandbox'] } } });
+  one = await shop(service, {
+    toolMode: 'direct',
+    customInstructions: 'Answer in French.',
+    restrictions: { connectors: { allowedIds: ['sandbox'] } },
+  });
 });
 afterAll(() => service.stop());
 
 const initialize = (version: string, url = one.accessUrl, headers: Record<string, string> = {}) =>
-  rpc(url, 'initialize', { protocolVersion: version, capabilities: {}, clientInfo: { name: 't', version: '1' } }, { headers });
-const open = async (version = '2025-11-25') => String((await initialize(version)).headers.get('mcp-session-id'));
+  rpc(
+    url,
+    'initialize',
+    { protocolVersion: version, capabilities: {}, clientInfo: { name: 't', version: '1' } },
+    { headers },
+  );
+const open = async (version = '2025-11-25') =>
+  String((await initialize(version)).headers.get('mcp-session-id'));
 
 describe('the official client', () => {
   test('connects to the token URL, lists and calls tools, reads resources and prompts', async () => {
@@ -24,8 +34,13 @@ describe('the official client', () => {
     expect(listCustomers?.annotations).toMatchObject({ readOnlyHint: true });
     expect(listCustomers?.icons?.[0]?.src).toContain('/connectors/sandbox/icon.svg');
     const called = await client.callTool({ name: 'sandbox_list_customers', arguments: { limit: 2 } });
-    expect(called.structuredContent).toMatchObject({ data: [{}, {}], pagination: { hasMore: true, nextOffset: 2 } });
-    expect((await client.listResources()).resources.map(({ uri }) => uri)).toContain('svc://connectors/sandbox');
+    expect(called.structuredContent).toMatchObject({
+      data: [{}, {}],
+      pagination: { hasMore: true, nextOffset: 2 },
+    });
+    expect((await client.listResources()).resources.map(({ uri }) => uri)).toContain(
+      'svc://connectors/sandbox',
+    );
     expect((await client.listResourceTemplates()).resourceTemplates).toHaveLength(3);
     expect((await client.listPrompts()).prompts.map(({ name }) => name)).toContain('connect_app');
     const wrong = await client.callTool({ name: 'sandbox_get_customer', arguments: {} });
@@ -34,8 +49,13 @@ describe('the official client', () => {
   });
 
   test('connects to the API-key URL with a key and a user', async () => {
-    const client = await connectClient(one.url, { authorization: `Bearer ${service.developmentKey}`, 'x-svc-userid': one.userId });
-    expect((await client.callTool({ name: 'list_credentials_svc', arguments: {} })).structuredContent).toMatchObject({
+    const client = await connectClient(one.url, {
+      authorization: `Bearer ${service.developmentKey}`,
+      'x-svc-userid': one.userId,
+    });
+    expect(
+      (await client.callTool({ name: 'list_credentials_svc', arguments: {} })).structuredContent,
+    ).toMatchObject({
       credentials: [{ credentialId: one.credentialId }],
     });
     await client.close();
@@ -52,22 +72,29 @@ describe('the official client', () => {
 
     const cancel = new AbortController();
     const started = performance.now();
-    const call = client.callTool({ name: 'sandbox_slow', arguments: { milliseconds: 30_000 } }, undefined, { signal: cancel.signal });
+    const call = client.callTool({ name: 'sandbox_slow', arguments: { milliseconds: 30_000 } }, undefined, {
+      signal: cancel.signal,
+    });
     setTimeout(() => cancel.abort('enough'), 200);
-    await expect(call).rejects.toThrow();
+    await expect(call).rejects.toThrow(/abort|enough|cancel/i);
     expect(performance.now() - started).toBeLessThan(5000);
     await expect.poll(() => recentSlow(), { timeout: 5000 }).toMatchObject({ outcome: 'failed' });
     await client.close();
   });
 
   test('is told when what the server shows has changed', async () => {
-    const changing = await shop(service, { toolMode: 'direct', restrictions: { connectors: { allowedIds: ['sandbox'] } } });
+    const changing = await shop(service, {
+      toolMode: 'direct',
+      restrictions: { connectors: { allowedIds: ['sandbox'] } },
+    });
     const client = await connectClient(changing.accessUrl);
     let told = 0;
     const { ToolListChangedNotificationSchema } = await import('@modelcontextprotocol/sdk/types.js');
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => void told++);
     await client.listTools();
-    await service.call('PUT', `/api/servers/${changing.serverId}`, { body: { restrictions: { connectors: { allowedIds: [] } } } });
+    await service.call('PUT', `/api/servers/${changing.serverId}`, {
+      body: { restrictions: { connectors: { allowedIds: [] } } },
+    });
     await expect.poll(() => told, { timeout: 5000 }).toBeGreaterThan(0);
     expect((await client.listTools()).tools.some(({ name }) => name.startsWith('sandbox_'))).toBe(false);
     await client.close();
@@ -81,11 +108,14 @@ async function recentSlow() {
 }
 
 describe('versions', () => {
-  test.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])('%s is taken as asked for', async (version) => {
-    const answer = await initialize(version);
-    expect(answer.at('result.protocolVersion')).toBe(version);
-    expect(answer.headers.get('mcp-session-id')).toMatch(/^[\x21-\x7e]+$/);
-  });
+  test.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])(
+    '%s is taken as asked for',
+    async (version) => {
+      const answer = await initialize(version);
+      expect(answer.at('result.protocolVersion')).toBe(version);
+      expect(answer.headers.get('mcp-session-id')).toMatch(/^[\x21-\x7e]+$/);
+    },
+  );
 
   test.each(['1999-01-01', '2026-07-28'])('%s is answered with the newest', async (version) => {
     expect((await initialize(version)).at('result.protocolVersion')).toBe('2025-11-25');
@@ -97,9 +127,17 @@ describe('versions', () => {
       { jsonrpc: '2.0', method: 'notifications/initialized' },
       { jsonrpc: '2.0', id: 'b', method: 'prompts/list' },
     ]);
-    const send = (session: string) => fetch(one.accessUrl, { method: 'POST', body: batch, headers: { 'content-type': 'application/json', 'mcp-session-id': session } });
+    const send = (session: string) =>
+      fetch(one.accessUrl, {
+        method: 'POST',
+        body: batch,
+        headers: { 'content-type': 'application/json', 'mcp-session-id': session },
+      });
     const old = await send(await open('2025-03-26'));
-    expect(await old.json()).toMatchObject([{ id: 1, result: {} }, { id: 'b', result: { prompts: expect.any(Array) } }]);
+    expect(await old.json()).toMatchObject([
+      { id: 1, result: {} },
+      { id: 'b', result: { prompts: expect.any(Array) } },
+    ]);
     expect((await send(await open('2025-11-25'))).status).toBe(400);
   });
 
@@ -113,8 +151,17 @@ describe('a session', () => {
   test('answers ping, takes notifications, and ends with DELETE', async () => {
     const headers = { 'mcp-session-id': await open() };
     expect((await rpc(one.accessUrl, 'ping', {}, { headers })).at('result')).toEqual({});
-    expect((await rpc(one.accessUrl, '', undefined, { headers, raw: '{"jsonrpc":"2.0","method":"notifications/initialized"}' })).status).toBe(202);
-    expect((await rpc(one.accessUrl, 'initialize', { protocolVersion: '2025-11-25' }, { headers })).status).toBe(400);
+    expect(
+      (
+        await rpc(one.accessUrl, '', undefined, {
+          headers,
+          raw: '{"jsonrpc":"2.0","method":"notifications/initialized"}',
+        })
+      ).status,
+    ).toBe(202);
+    expect(
+      (await rpc(one.accessUrl, 'initialize', { protocolVersion: '2025-11-25' }, { headers })).status,
+    ).toBe(400);
     expect((await fetch(one.accessUrl, { method: 'DELETE', headers })).status).toBe(200);
     const gone = await rpc(one.accessUrl, 'ping', {}, { headers });
     expect([gone.status, gone.at('error.code')]).toEqual([404, -32001]);
@@ -123,12 +170,20 @@ describe('a session', () => {
   test('of another server, user or caller is not found', async () => {
     const other = await shop(service);
     const session = await open();
-    expect((await rpc(other.accessUrl, 'ping', {}, { headers: { 'mcp-session-id': session } })).status).toBe(404);
+    expect((await rpc(other.accessUrl, 'ping', {}, { headers: { 'mcp-session-id': session } })).status).toBe(
+      404,
+    );
     const foreignUser = { 'mcp-session-id': session, 'x-svc-userid': other.userId };
     expect((await rpc(one.accessUrl, 'ping', {}, { headers: foreignUser })).status).toBe(404);
-    const key = { authorization: `Bearer ${service.developmentKey}`, 'x-svc-userid': one.userId, 'mcp-session-id': session };
+    const key = {
+      authorization: `Bearer ${service.developmentKey}`,
+      'x-svc-userid': one.userId,
+      'mcp-session-id': session,
+    };
     expect((await rpc(one.url, 'ping', {}, { headers: key })).status).toBe(404);
-    expect((await fetch(other.accessUrl, { method: 'DELETE', headers: { 'mcp-session-id': session } })).status).toBe(404);
+    expect(
+      (await fetch(other.accessUrl, { method: 'DELETE', headers: { 'mcp-session-id': session } })).status,
+    ).toBe(404);
   });
 
   test('is judged anew at every request', async () => {
@@ -136,34 +191,65 @@ describe('a session', () => {
     const session = String((await initialize('2025-11-25', closing.accessUrl)).headers.get('mcp-session-id'));
     const ping = () => rpc(closing.accessUrl, 'ping', {}, { headers: { 'mcp-session-id': session } });
     expect((await ping()).status).toBe(200);
-    await service.call('PUT', `/api/servers/${closing.serverId}`, { body: { restrictions: { users: { allowedIds: ['usr_other'] } } } });
+    await service.call('PUT', `/api/servers/${closing.serverId}`, {
+      body: { restrictions: { users: { allowedIds: ['usr_other'] } } },
+    });
     expect((await ping()).status).toBe(403);
   });
 
   test('takes log levels, and sends log messages from then on', async () => {
     const headers = { 'mcp-session-id': await open() };
-    expect((await rpc(one.accessUrl, 'logging/setLevel', { level: 'loud' }, { headers })).at('error.code')).toBe(-32602);
-    expect((await rpc(one.accessUrl, 'logging/setLevel', { level: 'info' }, { headers })).at('result')).toEqual({});
-    const answer = await rpc(one.accessUrl, 'tools/call', { name: 'list_connectors_svc', arguments: {} }, { headers });
-    expect(answer.messages[0]).toMatchObject({ method: 'notifications/message', params: { level: 'info', data: { tool: 'list_connectors_svc' } } });
+    expect(
+      (await rpc(one.accessUrl, 'logging/setLevel', { level: 'loud' }, { headers })).at('error.code'),
+    ).toBe(-32602);
+    expect(
+      (await rpc(one.accessUrl, 'logging/setLevel', { level: 'info' }, { headers })).at('result'),
+    ).toEqual({});
+    const answer = await rpc(
+      one.accessUrl,
+      'tools/call',
+      { name: 'list_connectors_svc', arguments: {} },
+      { headers },
+    );
+    expect(answer.messages[0]).toMatchObject({
+      method: 'notifications/message',
+      params: { level: 'info', data: { tool: 'list_connectors_svc' } },
+    });
     expect(answer.at('result.structuredContent.connectors.0.connectorId')).toBe('sandbox');
   });
 
   test('subscribes to resources that are there', async () => {
     const headers = { 'mcp-session-id': await open() };
-    expect((await rpc(one.accessUrl, 'resources/subscribe', { uri: 'svc://connectors' }, { headers })).at('result')).toEqual({});
-    expect((await rpc(one.accessUrl, 'resources/subscribe', { uri: 'svc://nowhere' }, { headers })).at('error.code')).toBe(-32002);
+    expect(
+      (await rpc(one.accessUrl, 'resources/subscribe', { uri: 'svc://connectors' }, { headers })).at(
+        'result',
+      ),
+    ).toEqual({});
+    expect(
+      (await rpc(one.accessUrl, 'resources/subscribe', { uri: 'svc://nowhere' }, { headers })).at(
+        'error.code',
+      ),
+    ).toBe(-32002);
   });
 
   test('a broken stream is taken up again where it broke, with the answer', async () => {
     const session = await open();
-    const headers = { 'mcp-session-id': session, 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+    const headers = {
+      'mcp-session-id': session,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    };
     const cut = new AbortController();
     const response = await fetch(one.accessUrl, {
       method: 'POST',
       headers,
       signal: cut.signal,
-      body: JSON.stringify({ jsonrpc: '2.0', id: 5, method: 'tools/call', params: { name: 'sandbox_slow', arguments: { milliseconds: 800 }, _meta: { progressToken: 1 } } }),
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 5,
+        method: 'tools/call',
+        params: { name: 'sandbox_slow', arguments: { milliseconds: 800 }, _meta: { progressToken: 1 } },
+      }),
     });
     const reader = response.body?.getReader();
     let text = '';
@@ -171,7 +257,9 @@ describe('a session', () => {
     const lastId = [...text.matchAll(/^id: (.+)$/gm)].at(-1)?.[1] ?? '';
     cut.abort();
     await new Promise((resolve) => setTimeout(resolve, 1200));
-    const resumed = await fetch(one.accessUrl, { headers: { 'mcp-session-id': session, accept: 'text/event-stream', 'last-event-id': lastId } });
+    const resumed = await fetch(one.accessUrl, {
+      headers: { 'mcp-session-id': session, accept: 'text/event-stream', 'last-event-id': lastId },
+    });
     const rest = await resumed.text();
     expect(rest).toContain('"id":5');
     expect(rest).not.toContain(`id: ${lastId}\n`);
@@ -179,11 +267,18 @@ describe('a session', () => {
 
   test('a bare call whose client goes away is cancelled', async () => {
     const gone = new AbortController();
-    const call = rpc(one.accessUrl, 'tools/call', { name: 'sandbox_slow', arguments: { milliseconds: 20_000 } }, { signal: gone.signal });
+    const call = rpc(
+      one.accessUrl,
+      'tools/call',
+      { name: 'sandbox_slow', arguments: { milliseconds: 20_000 } },
+      { signal: gone.signal },
+    );
     setTimeout(() => gone.abort(), 200);
-    await expect(call).rejects.toThrow();
+    await expect(call).rejects.toThrow(/abort|enough|cancel/i);
     const since = Date.now();
-    await expect.poll(async () => (await recentSlow()) !== undefined && Date.now() - since < 8000, { timeout: 8000 }).toBe(true);
+    await expect
+      .poll(async () => (await recentSlow()) !== undefined && Date.now() - since < 8000, { timeout: 8000 })
+      .toBe(true);
     expect(await recentSlow()).toMatchObject({ outcome: 'failed', errorCode: 'upstream_failed' });
   });
 });

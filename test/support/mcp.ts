@@ -24,7 +24,11 @@ export async function rpc(
   const { id = 'q1', headers = {}, raw, signal } = options;
   const response = await fetch(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...headers,
+    },
     body: raw ?? JSON.stringify({ jsonrpc: '2.0', id, method, ...(params ? { params } : {}) }),
     ...(signal ? { signal } : {}),
   });
@@ -36,7 +40,13 @@ export async function rpc(
       ? []
       : [parseJson(text)];
   const body = messages.at(-1) ?? null;
-  return { status: response.status, headers: response.headers, body, messages, at: (path) => valueAt(body, path) };
+  return {
+    status: response.status,
+    headers: response.headers,
+    body,
+    messages,
+    at: (path) => valueAt(body, path),
+  };
 }
 
 /** The official client, connected to an MCP address. */
@@ -49,10 +59,17 @@ export async function connectClient(url: string, headers: Record<string, string>
 /** A user with a sandbox credential, and an MCP server of theirs. */
 export async function shop(
   service: Service,
-  server: { restrictions?: object; toolMode?: string; tokenExpiresInDays?: number; customInstructions?: string } = {},
+  server: {
+    restrictions?: object;
+    toolMode?: string;
+    tokenExpiresInDays?: number;
+    customInstructions?: string;
+  } = {},
 ) {
   const unique = Math.random().toString(36).slice(2);
-  const userId = (await service.call('POST', '/users', { body: { username: `user ${unique}` } })).text('userId');
+  const userId = (await service.call('POST', '/users', { body: { username: `user ${unique}` } })).text(
+    'userId',
+  );
   const made = await service.call('POST', `/users/${userId}/credentials`, {
     headers: { 'x-svc-userid': userId },
     body: { connectorId: 'sandbox', data: { apiKey: `sandbox_${unique}` } },

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
+import { Client } from 'pg';
 import { inject } from 'vitest';
 import type { Config } from '../../src/config.ts';
 
@@ -28,7 +28,7 @@ async function freshPostgres() {
   const server = inject('postgresUrl');
   const name = `test_${randomBytes(6).toString('hex')}`;
   const run = async (sql: string) => {
-    const client = new pg.Client({ connectionString: server });
+    const client = new Client({ connectionString: server });
     await client.connect();
     try {
       await client.query(sql);
