@@ -2,7 +2,10 @@ import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { GatehouseError } from './errors.ts';
 
-/** The whole body, decompressed, up to `maxBytes`. @throws GatehouseError `upstream_too_large` */
+/**
+ * The whole body, decompressed by its Content-Encoding (undefined for a body that is empty), up to `maxBytes`.
+ * @throws GatehouseError `upstream_too_large`
+ */
 export async function readCapped(
   body: Readable,
   encoding: string | string[] | undefined,
@@ -36,14 +39,21 @@ async function* capped(stream: Readable, maxBytes: number): AsyncIterable<Buffer
     if (size > maxBytes) {
       stream.destroy();
       const limit = `${Math.round(maxBytes / 1024 / 1024)} MiB`;
-      throw new GatehouseError('upstream_too_large', `The answer is larger than ${limit}. Ask for less of it.`);
+      throw new GatehouseError(
+        'upstream_too_large',
+        `The answer is larger than ${limit}. Ask for less of it.`,
+      );
     }
     yield bytes;
   }
 }
 
 function decompressed(body: Readable, encoding: string | string[] | undefined): Readable {
-  const decoder = decoderFor(String(encoding ?? '').trim().toLowerCase());
+  const decoder = decoderFor(
+    String(encoding ?? '')
+      .trim()
+      .toLowerCase(),
+  );
   if (!decoder) return body;
   body.on('error', (error) => decoder.destroy(error));
   decoder.on('close', () => body.destroy());

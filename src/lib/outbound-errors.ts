@@ -8,7 +8,8 @@ export class BlockedAddress extends Error {
 type Reason = 'blocked_address' | 'dns' | 'refused' | 'reset' | 'tls' | 'unreachable' | 'protocol';
 
 const SENTENCES = {
-  blocked_address: 'was not called: it leads to a private or reserved address, which GATEHOUSE_ALLOWED_NETWORKS does not allow',
+  blocked_address:
+    'was not called: it leads to a private or reserved address, which GATEHOUSE_ALLOWED_NETWORKS does not allow',
   dns: 'could not be found (DNS)',
   refused: 'refused the connection',
   reset: 'broke the connection',
@@ -28,14 +29,20 @@ export function outboundError(
   if (error instanceof GatehouseError) return error;
   const code = codeOf(error);
   if ((ended?.aborted && isTimeout(ended.reason)) || TIMEOUTS.has(code)) {
-    const after = timeoutMs > 0 ? ` within ${Math.round(timeoutMs / 1000)} s` : ' in time';
-    return new GatehouseError('upstream_timeout', `${host} did not answer${after}.`, { details: { host } });
+    const seconds = Math.max(1, Math.round(timeoutMs / 1000));
+    return new GatehouseError('upstream_timeout', `${host} did not answer within ${seconds} s.`, {
+      details: { host },
+    });
   }
   if (ended?.aborted) {
-    return new GatehouseError('upstream_failed', `The call of ${host} was cancelled.`, { details: { reason: 'cancelled' } });
+    return new GatehouseError('upstream_failed', `The call of ${host} was cancelled.`, {
+      details: { reason: 'cancelled' },
+    });
   }
   const reason = reasonOf(error, code);
-  return new GatehouseError('upstream_failed', `${host} ${SENTENCES[reason]}.`, { details: { host, reason } });
+  return new GatehouseError('upstream_failed', `${host} ${SENTENCES[reason]}.`, {
+    details: { host, reason },
+  });
 }
 
 /** Ours, or that of AbortSignal.timeout(). */
@@ -43,7 +50,12 @@ function isTimeout(reason: unknown): boolean {
   return reason === 'timeout' || (reason instanceof Error && reason.name === 'TimeoutError');
 }
 
-const TIMEOUTS = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT']);
+const TIMEOUTS = new Set([
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'ETIMEDOUT',
+]);
 
 function reasonOf(error: unknown, code: string): Reason {
   if (error instanceof BlockedAddress || (error instanceof Error && error.cause instanceof BlockedAddress)) {
@@ -53,7 +65,8 @@ function reasonOf(error: unknown, code: string): Reason {
   if (code === 'ECONNREFUSED') return 'refused';
   if (code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET') return 'reset';
   if (/^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|EPROTO)/.test(code)) return 'tls';
-  if (code.startsWith('HPE_') || code.startsWith('UND_ERR')) return 'protocol';
+  // A body that does not decompress is as broken as a head that does not parse.
+  if (/^(HPE_|UND_ERR|Z_|ERR_BROTLI|ERR_PADDING|ERR__ERROR)/.test(code)) return 'protocol';
   return 'unreachable';
 }
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { lookup as dnsLookup } from 'node:dns';
+import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import { rootCertificates } from 'node:tls';
 import type { buildConnector, Dispatcher } from 'undici';
 import { createAddressGuard, type AllowedAddress } from './addresses.ts';
@@ -73,11 +73,13 @@ const HEADERS_TIMEOUT_MS = 30_000;
 export const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
 const MAX_REDIRECTS = 3;
 const CONNECTIONS_PER_ORIGIN = 64;
-const SECRET_HEADERS = /^(authorization|cookie|proxy-authorization|x-.*(key|token|secret|signature).*)$/i;
+/** What another origin is told after a redirect. A credential may be in a header of any name, so none else goes along. */
+const HARMLESS_HEADERS = new Set(['accept', 'accept-language', 'user-agent', 'content-type']);
 
 export function createOutbound(options: OutboundOptions): Outbound {
   const guard = createAddressGuard(options.allowedNetworks, options.allowPrivateNetwork);
   const ca = options.caFile ? [...rootCertificates, readFileSync(options.caFile, 'utf8')] : undefined;
+  const lookup = options.lookup ?? dnsLookup;
   const agents = new Map<'guarded' | 'sandbox', Dispatcher>();
   let sandboxOrigin: (() => Promise<string>) | undefined;
 
@@ -94,31 +96,41 @@ export function createOutbound(options: OutboundOptions): Outbound {
     const agent =
       kind === 'guarded' && options.egressProxy
         ? new undici.ProxyAgent({ ...common, uri: options.egressProxy, requestTls: { ca } })
-        : new undici.Agent({ ...common, connect: kind === 'guarded' ? guardedConnect(undici.buildConnector) : { timeout: CONNECT_TIMEOUT_MS } });
+        : new undici.Agent({
+            ...common,
+            connect:
+              kind === 'guarded' ? guardedConnect(undici.buildConnector) : { timeout: CONNECT_TIMEOUT_MS },
+          });
     agents.set(kind, agent);
     return agent;
   };
 
   /** Connects, and looks at who is really at the other end: a name may resolve anew between check and use. */
   function guardedConnect(build: typeof buildConnector): buildConnector.connector {
-    const connect = build({
-      timeout: CONNECT_TIMEOUT_MS,
-      ...(ca ? { ca } : {}),
-      lookup: (hostname, lookupOptions, callback) => {
-        (options.lookup ?? dnsLookup)(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
-          if (error) return callback(error, [], 4);
-          const list = Array.isArray(addresses) ? addresses : [];
-          const bad = list.some(({ address }) => !guard.allowsPeer(address, hostname));
-          if (bad || list.length === 0) return callback(new BlockedAddress(), [], 4);
-          if (lookupOptions.all) return callback(null, list, 4);
-          return callback(null, list[0]?.address ?? '', list[0]?.family ?? 4);
-        });
-      },
-    });
+    const connectTo = (port: number) =>
+      build({
+        timeout: CONNECT_TIMEOUT_MS,
+        ...(ca ? { ca } : {}),
+        lookup: (hostname, lookupOptions, callback) => {
+          lookup(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
+            if (error) return callback(error, [], 4);
+            const list = Array.isArray(addresses) ? addresses : [];
+            const bad = list.some(({ address }) => !guard.allowsPeer(address, hostname, port));
+            if (bad || list.length === 0) return callback(new BlockedAddress(), [], 4);
+            if (lookupOptions.all) return callback(null, list, 4);
+            return callback(null, list[0]?.address ?? '', list[0]?.family ?? 4);
+          });
+        },
+      });
+    // One for each port, since a lookup is not told for which it is; each keeps TLS sessions of its own.
+    const connectors = new Map<number, buildConnector.connector>();
     return (target, callback) => {
+      const port = portOf(target);
+      const connect = connectors.get(port) ?? connectTo(port);
+      if (connectors.size < 1000) connectors.set(port, connect);
       connect(target, (...result) => {
         const socket = result[1];
-        if (socket && !guard.allowsPeer(socket.remoteAddress ?? '', target.hostname, portOf(target))) {
+        if (socket && !guard.allowsPeer(socket.remoteAddress ?? '', target.hostname, port)) {
           socket.destroy();
           callback(new BlockedAddress(), null);
           return;
@@ -131,17 +143,27 @@ export function createOutbound(options: OutboundOptions): Outbound {
   async function send(request: OutboundRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     let url = request.url;
     let { method, body, headers = {} } = request;
+    // Who names a deadline knows how slow this third party is.
+    const patienceMs = request.timeoutMs ?? HEADERS_TIMEOUT_MS;
     for (let hop = 0; ; hop++) {
       let target = checkedUrl(url);
       const own =
-        request.allowSandbox && target.hostname === SANDBOX_HOST && target.pathname.startsWith('/sandbox/') && sandboxOrigin;
+        request.allowSandbox &&
+        target.hostname === SANDBOX_HOST &&
+        target.pathname.startsWith('/sandbox/') &&
+        sandboxOrigin;
       if (own) target = new URL(target.pathname + target.search, await own());
       if (!own && !guard.allowsHost(target.hostname, portOf(target))) throw new BlockedAddress();
       if (!own && target.protocol === 'http:' && !guard.allowsPlain(target.hostname, portOf(target))) {
-        throw new GatehouseError('upstream_failed', `${target.host} was not called: only https addresses are.`, {
-          details: { reason: 'blocked_address' },
-        });
+        throw new GatehouseError(
+          'upstream_failed',
+          `${target.host} was not called: only https addresses are.`,
+          {
+            details: { reason: 'blocked_address' },
+          },
+        );
       }
+      if (!own && options.egressProxy) await checkNames(target);
       const agent = agents.get(own ? 'sandbox' : 'guarded') ?? (await agentOf(own ? 'sandbox' : 'guarded'));
       const answer = await agent.request({
         origin: target.origin,
@@ -150,27 +172,53 @@ export function createOutbound(options: OutboundOptions): Outbound {
         headers,
         body: body ?? null,
         signal,
+        headersTimeout: patienceMs,
+        bodyTimeout: patienceMs,
       });
       const location = answer.headers['location'];
-      if (!request.followRedirects || !isRedirect(answer.statusCode) || typeof location !== 'string') return answer;
+      if (!request.followRedirects || !isRedirect(answer.statusCode) || typeof location !== 'string')
+        return answer;
       await answer.body.dump();
       if (hop === MAX_REDIRECTS) {
-        throw new GatehouseError('upstream_failed', `${target.host} redirected more than ${MAX_REDIRECTS} times.`);
+        throw new GatehouseError(
+          'upstream_failed',
+          `${target.host} redirected more than ${MAX_REDIRECTS} times.`,
+        );
       }
-      const next = new URL(location, target);
-      if (target.protocol === 'https:' && next.protocol !== 'https:') {
-        throw new GatehouseError('upstream_failed', `${target.host} redirected from https to ${next.protocol}`);
-      }
-      if (next.origin !== target.origin) headers = withoutSecrets(headers);
-      // RFC 9110 section 15.4: 307 and 308 repeat the request, the others become a GET.
-      if (answer.statusCode !== 307 && answer.statusCode !== 308 && method !== 'HEAD') {
+      const next = redirectTarget(target, location);
+      // As the fetch standard has it: 303 always asks anew, and so does a POST after 301 and 302; others are repeated.
+      if (
+        method !== 'HEAD' &&
+        (answer.statusCode === 303 || (method === 'POST' && answer.statusCode < 303))
+      ) {
         method = 'GET';
         body = undefined;
-      } else if (next.origin !== target.origin) {
-        throw new GatehouseError('upstream_failed', `${target.host} redirected a ${method} to another origin.`);
+        headers = withoutContentType(headers);
+      }
+      if (next.origin !== target.origin) {
+        if (method !== 'GET' && method !== 'HEAD') {
+          throw new GatehouseError(
+            'upstream_failed',
+            `${target.host} redirected a ${method} to another origin.`,
+          );
+        }
+        headers = harmless(headers);
       }
       url = next.href;
     }
+  }
+
+  /**
+   * Behind an egress proxy it is the proxy that resolves names and connects. What this machine can resolve is judged
+   * all the same; what it cannot is left to the proxy's own rules.
+   */
+  async function checkNames(target: URL): Promise<void> {
+    const addresses = await new Promise<LookupAddress[]>((resolve) => {
+      lookup(bareHost(target.hostname), { all: true }, (error, found) => resolve(error ? [] : found));
+    });
+    const port = portOf(target);
+    if (addresses.some(({ address }) => !guard.allowsPeer(address, target.hostname, port)))
+      throw new BlockedAddress();
   }
 
   /** Runs `use` under the deadline; whatever fails becomes an error of ours. */
@@ -199,21 +247,26 @@ export function createOutbound(options: OutboundOptions): Outbound {
       guarded(request, async ({ statusCode, headers, body }) => ({
         status: statusCode,
         headers: flat(headers),
-        body: await readCapped(body, headers['content-encoding'], request.maxBytes ?? MAX_ANSWER_BYTES),
+        body: await readCapped(
+          body,
+          encodingOf(request, statusCode, headers),
+          request.maxBytes ?? MAX_ANSWER_BYTES,
+        ),
       })),
     async stream(request) {
       const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
       // Unlike request(), the deadline and the caller's signal reach until the last chunk.
       const signals = [AbortSignal.timeout(timeoutMs), ...(request.signal ? [request.signal] : [])];
       const ended = AbortSignal.any(signals);
-      const translate = (error: unknown) => outboundError(error, { host: hostOf(request.url), ended, timeoutMs });
+      const translate = (error: unknown) =>
+        outboundError(error, { host: hostOf(request.url), ended, timeoutMs });
       try {
         const { statusCode, headers, body } = await send(request, ended);
         const most = request.maxBytes ?? MAX_ANSWER_BYTES;
         return {
           status: statusCode,
           headers: flat(headers),
-          body: decoderOf(body, headers['content-encoding'], most, translate),
+          body: decoderOf(body, encodingOf(request, statusCode, headers), most, translate),
         };
       } catch (error) {
         throw translate(error);
@@ -231,7 +284,10 @@ export function createOutbound(options: OutboundOptions): Outbound {
 function checkedUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:') || url.username || url.password) {
-    throw new GatehouseError('invalid_request', 'The address to call is not an http(s) address without user name.');
+    throw new GatehouseError(
+      'invalid_request',
+      'The address to call is not an http(s) address without user name.',
+    );
   }
   return url;
 }
@@ -255,8 +311,47 @@ function isRedirect(status: number): boolean {
   return [301, 302, 303, 307, 308].includes(status);
 }
 
-function withoutSecrets(headers: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !SECRET_HEADERS.test(name)));
+function withoutContentType(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'content-type'),
+  );
+}
+
+function redirectTarget(from: URL, location: string): URL {
+  const next = URL.canParse(location, from.href) ? new URL(location, from) : undefined;
+  if (!next || !/^https?:$/.test(next.protocol) || next.username || next.password) {
+    throw new GatehouseError(
+      'upstream_failed',
+      `${from.host} redirected to something that is no http(s) address.`,
+    );
+  }
+  if (from.protocol === 'https:' && next.protocol === 'http:') {
+    throw new GatehouseError(
+      'upstream_failed',
+      `${from.host} redirected from https to http; it was not followed.`,
+    );
+  }
+  return next;
+}
+
+function harmless(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => HARMLESS_HEADERS.has(name.toLowerCase())),
+  );
+}
+
+/** Answers without a body may still name an encoding (RFC 9110 section 8.4), and nothing is no valid gzip. */
+function encodingOf(
+  { method }: OutboundRequest,
+  status: number,
+  headers: Record<string, string | string[] | undefined>,
+): string | string[] | undefined {
+  const empty = method === 'HEAD' || status === 204 || status === 304 || headers['content-length'] === '0';
+  return empty ? undefined : headers['content-encoding'];
+}
+
+function bareHost(host: string): string {
+  return host.replace(/^\[|\]$/g, '');
 }
 
 function flat(headers: Record<string, string | string[] | undefined>): Record<string, string> {
