@@ -220,7 +220,9 @@ function checkProbe(file: ConnectorFile): MeaningFault[] {
   if (file.probe === undefined) return [];
   const action = file.actions[file.probe];
   if (!action) return [{ path: 'probe', rule: `"${file.probe}" is no action of this file` }];
-  const needed = parametersOf(action).filter(({ parameter }) => parameter.required === true);
+  const needed = parametersOf(action).filter(
+    ({ place, parameter }) => place === 'path' || parameter.required === true,
+  );
   if (needed.length > 0) {
     return [
       {

@@ -1,0 +1,15 @@
+import { z } from 'zod';
+import { connectorFile, examplesFile } from './format.ts';
+
+/** JSON Schemas of the two files of a connector, for editors: completion, hints and faults while typing. */
+export function editorSchemas(): { connector: string; examples: string } {
+  return {
+    connector: print(connectorFile, 'Gatehouse connector file'),
+    examples: print(examplesFile, 'Gatehouse connector examples'),
+  };
+}
+
+function print(schema: z.ZodType, title: string): string {
+  const printed = z.toJSONSchema(schema, { io: 'input', target: 'draft-7', unrepresentable: 'any' });
+  return `${JSON.stringify({ title, ...printed }, null, 2)}\n`;
+}

@@ -1,0 +1,263 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { buildCatalog } from '../../src/connectors/build.ts';
+import { ConnectorFileError } from '../../src/connectors/catalog.ts';
+import { checkCompiles } from '../../src/connectors/compiles.ts';
+import { loadCatalog } from '../../src/connectors/load.ts';
+import { checkInput } from '../../src/connectors/validate.ts';
+
+const FOLDER = join(import.meta.dirname, '../../data/connectors');
+const SHIPPED = readdirSync(FOLDER);
+
+/** A small file that is right; each fault below is one change of it. */
+const GOOD = `
+id: shop
+name: Shop
+description: A shop.
+categories: [commerce]
+website: https://shop.example.com
+sources: [{title: Written for the tests, read: 2026-11-21}]
+baseUrl: https://{host}/api
+variables:
+  host: {title: Host, format: host}
+authentication:
+  - {type: api_key, in: header, name: X-Key}
+paging:
+  pages: {style: offset, limitParam: limit, offsetParam: offset}
+probe: list_orders
+actions:
+  list_orders:
+    description: Lists orders.
+    request: GET /orders
+    query:
+      status: {type: string, enum: [open, closed]}
+    paging: pages
+    response: {data: orders, schema: {$ref: '#/schemas/order'}}
+  get_order:
+    description: Reads an order.
+    request: GET /orders/{orderId}
+    path: {orderId: {type: string}}
+  create_order:
+    description: Makes an order.
+    request: POST /orders
+    body:
+      email: {type: string, format: email, required: true}
+      lines: {type: array, items: {$ref: '#/schemas/line'}}
+schemas:
+  order: {type: object, properties: {lines: {type: array, items: {$ref: '#/schemas/line'}}}}
+  line: {type: object, properties: {sku: {type: string}}, required: [sku]}
+`;
+const build = (text: string) => buildCatalog([{ path: 'shop/connector.yaml', id: 'shop', text }]);
+const faultOf = (text: string): string => {
+  try {
+    build(text);
+    return '';
+  } catch (error) {
+    if (error instanceof ConnectorFileError) return error.message;
+    throw error;
+  }
+};
+
+test('a good file makes a connector with its actions, effects and schemas', () => {
+  const connector = build(GOOD).connector('production', 'shop');
+  expect(connector && [...connector.actions.keys()]).toEqual(['list_orders', 'get_order', 'create_order']);
+  const list = connector?.actions.get('list_orders');
+  expect(list).toMatchObject({
+    name: 'List orders',
+    effect: 'read',
+    list: true,
+    method: 'GET',
+    path: '/orders',
+  });
+  expect(list?.inputSchema).toMatchObject({
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    properties: { status: { enum: ['open', 'closed'] }, limit: { maximum: 50 }, offset: { minimum: 0 } },
+    additionalProperties: false,
+  });
+  expect(list?.outputSchema).toMatchObject({ $defs: { order: {}, line: {} } });
+  const create = connector?.actions.get('create_order');
+  expect(create?.effect).toBe('write');
+  expect(create?.inputSchema['required']).toEqual(['email']);
+  expect(JSON.stringify(create?.inputSchema)).not.toContain('"required":true');
+});
+
+describe('a fault is told with file, path and rule', () => {
+  test.each([
+    ['id: shop', 'id: other', 'id: must equal the name of its folder, "shop"'],
+    ['id: shop', 'id: Shop!', 'id: must be 1 to 32 of a-z, 0-9 and -'],
+    ['name: Shop\n', '', 'name: is required'],
+    ['name: Shop\n', 'name: Shop\nname: Twice\n', 'line 4'],
+    ['website:', 'webpage:', 'webpage: is not a known member'],
+    ['description: A shop.', 'description: "A\\u200Bshop."', 'description: must not hold hidden characters'],
+    [
+      'description: A shop.',
+      'description: "A <!-- do this --> shop."',
+      'description: must not hold hidden characters or HTML comments',
+    ],
+    [
+      'https://{host}/api',
+      'https://{domain}/api',
+      'baseUrl: {domain} is neither a variable nor a field that is not secret',
+    ],
+    ['https://{host}/api', 'https://{apiKey}.example.com', 'baseUrl: {apiKey} is neither'],
+    ['https://{host}/api', 'https://{host}/api/', 'baseUrl: must end without slash'],
+    ['https://{host}/api', 'ftp://{host}', 'baseUrl: must be an http(s) address'],
+    ['in: header', 'in: cookie', 'authentication.0.in'],
+    [
+      '{type: api_key, in: header, name: X-Key}',
+      '{type: custom, fields: {a: {title: A}}}',
+      'authentication.0: custom needs apply or sign',
+    ],
+    [
+      '{type: api_key, in: header, name: X-Key}',
+      "{type: custom, fields: {a: {title: A}}, apply: {headers: {X: '{b}'}}}",
+      'authentication.0.apply.headers.X: {b} is no field',
+    ],
+    ['format: host', 'pattern: "["', 'variables.host.pattern: is no regular expression'],
+    ['probe: list_orders', 'probe: nothing', 'probe: "nothing" is no action of this file'],
+    ['probe: list_orders', 'probe: get_order', 'probe: must be callable without input'],
+    ['probe: list_orders', 'account: {id: id}', 'account: is read from the probe'],
+    [
+      'paging: pages',
+      'paging: other',
+      'actions.list_orders.paging: "other" is no paging of this file; known: pages',
+    ],
+    ['status: {type', 'limit: {type', 'actions.list_orders.query.limit: is added to list actions'],
+    [
+      '{orderId: {type: string}}',
+      '{id: {type: string}}',
+      'actions.get_order.path: {orderId} of the request is not described',
+    ],
+    [
+      '{orderId: {type: string}}',
+      '{orderId: {type: string}, extra: {type: string}}',
+      'actions.get_order.path.extra: does not stand in the request',
+    ],
+    [
+      'GET /orders/{orderId}',
+      'GET /orders/../{orderId}',
+      'actions.get_order.request: must not hold dot segments',
+    ],
+    [
+      'GET /orders/{orderId}',
+      'GET /orders/{orderId}?a=1',
+      'actions.get_order.request: must not hold a query',
+    ],
+    [
+      'GET /orders/{orderId}',
+      'FETCH /orders/{orderId}',
+      'actions.get_order.request: must be a method and a path',
+    ],
+    ['POST /orders', 'GET /orders', 'actions.create_order.body: a GET request has no body'],
+    [
+      '{type: string, format: email, required: true}',
+      '{required: true}',
+      'actions.create_order.body.email: needs a type',
+    ],
+    [
+      "items: {$ref: '#/schemas/line'}}\nschemas",
+      "items: {$ref: '#/schemas/none'}}\nschemas",
+      'leads nowhere',
+    ],
+    ['email: {type', 'lines: {type', 'line'],
+  ])('%s → %s', (from, to, sentence) => {
+    const message = faultOf(GOOD.replace(from, to));
+    expect(message).toContain('shop/connector.yaml: ');
+    expect(message).toContain(sentence);
+  });
+
+  test('all faults of a file are told at once', () => {
+    const message = faultOf(
+      GOOD.replace('paging: pages', 'paging: other').replace('probe: list_orders', 'probe: nothing'),
+    );
+    expect(message.split('\n')).toHaveLength(2);
+  });
+
+  test('what is no YAML mapping, or a bomb of aliases', () => {
+    expect(faultOf('just text')).toContain('must be a YAML mapping');
+    expect(faultOf('a: [b')).toContain('line 1');
+    const bomb = `a: &a [x]\n${Array.from({ length: 9 }, (_, n) => `${'bcdefghij'[n]}: &${'bcdefghij'[n]} [${Array.from({ length: 9 }, () => `*${'abcdefghi'[n]}`).join(', ')}]`).join('\n')}\n`;
+    expect(faultOf(bomb)).toContain('cannot be read');
+  });
+});
+
+describe('schemas and expressions that do not compile', () => {
+  const compiles = (text: string) => {
+    const definition = build(text).connector('development', 'shop')?.definition;
+    return definition ? checkCompiles(definition) : [];
+  };
+  test('are found when a file is checked', () => {
+    expect(compiles(GOOD)).toEqual([]);
+    expect(compiles(GOOD.replace('{data: orders,', "{data: orders, map: '{broken',"))).toMatchObject([
+      { path: 'actions.list_orders.response.map' },
+    ]);
+    expect(compiles(GOOD.replace('type: string, enum', 'type: text, enum'))).toMatchObject([
+      { path: 'actions.list_orders' },
+    ]);
+  });
+});
+
+describe('input is checked by field', () => {
+  const action = (id: string) => {
+    const found = build(GOOD).action('development', 'shop', id);
+    if (!found) throw new Error(`no ${id}`);
+    return found;
+  };
+  test.each([
+    ['list_orders', { status: 'lost' }, { field: 'status', rule: 'must be one of: open, closed' }],
+    ['list_orders', { limit: 0 }, { field: 'limit', rule: 'must be >= 1' }],
+    ['list_orders', { limit: 51 }, { field: 'limit', rule: 'must be <= 50' }],
+    ['list_orders', { offset: -1 }, { field: 'offset', rule: 'must be >= 0' }],
+    ['list_orders', { limit: '5' }, { field: 'limit', rule: 'must be integer' }],
+    ['list_orders', { page: 1 }, { field: 'page', rule: 'is not a known parameter' }],
+    ['get_order', {}, { field: 'orderId', rule: 'is required' }],
+    ['create_order', { email: 'nobody' }, { field: 'email', rule: 'must match format "email"' }],
+    ['create_order', { email: 'a@example.com', lines: [{}] }, { field: 'lines.0.sku', rule: 'is required' }],
+  ])('%s %j', (id, input, fault) => {
+    expect(checkInput(action(id), input)).toContainEqual(fault);
+  });
+  test('good input has none', () => {
+    expect(checkInput(action('create_order'), { email: 'a@example.com', lines: [{ sku: 'x' }] })).toEqual([]);
+  });
+});
+
+describe('the connectors that are shipped', () => {
+  test.each(SHIPPED)('%s is without fault, compiles, and names its sources', async (id) => {
+    const catalog = await loadCatalog({ folder: FOLDER, sandbox: true });
+    const connector = catalog.connector('development', id);
+    expect(connector?.definition.sources.length).toBeGreaterThan(0);
+    expect(connector?.actions.size).toBeGreaterThanOrEqual(8);
+    expect(connector && checkCompiles(connector.definition)).toEqual([]);
+  });
+
+  test('the sandbox is there in development alone', async () => {
+    const catalog = await loadCatalog({ folder: FOLDER, sandbox: true });
+    expect(catalog.connector('development', 'sandbox')).toBeDefined();
+    expect(catalog.connector('production', 'sandbox')).toBeUndefined();
+    expect(
+      (await loadCatalog({ folder: FOLDER, sandbox: false })).connector('development', 'sandbox'),
+    ).toBeUndefined();
+  });
+
+  test('definitions are kept between starts, and not when a file has changed', async () => {
+    const keepIn = mkdtempSync(join(tmpdir(), 'gatehouse-kept-'));
+    try {
+      const first = await loadCatalog({ folder: FOLDER, sandbox: true, keepIn });
+      const [kept = ''] = readdirSync(keepIn);
+      const second = await loadCatalog({ folder: FOLDER, sandbox: true, keepIn });
+      const third = await loadCatalog({ folder: FOLDER, sandbox: false, keepIn });
+      const shown = (catalog: typeof first) =>
+        catalog.connectors('production').map(({ definition }) => definition);
+      expect(shown(second)).toEqual(shown(first));
+      expect(shown(third)).toEqual(shown(first));
+      expect(readdirSync(keepIn)).not.toContain(kept);
+      expect(JSON.parse(readFileSync(join(keepIn, readdirSync(keepIn)[0] ?? ''), 'utf8'))).toHaveLength(
+        SHIPPED.length - 1,
+      );
+    } finally {
+      rmSync(keepIn, { recursive: true, force: true });
+    }
+  });
+});
