@@ -1,5 +1,6 @@
 import type { Apply, Authentication } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
+import { buildBody } from './body.ts';
 import type { UpstreamCall } from './call.ts';
 import { headerValue, type Draft } from './draft.ts';
 
@@ -9,24 +10,34 @@ import { headerValue, type Draft } from './draft.ts';
  */
 export async function applyAuthentication(
   draft: Draft,
-  { connector, credential }: Pick<UpstreamCall, 'connector' | 'credential'>,
+  call: UpstreamCall,
   value: (name: string) => string,
   now: number,
 ): Promise<string[]> {
+  const { connector, credential } = call;
   if (!credential || credential.scheme.type === 'none') return [];
   const { scheme } = credential;
   const fields = 'fields' in scheme ? scheme.fields : {};
+  // A file may describe a field that its scheme brings anew, and need not say again that it is secret.
+  const own = { bearer: 'token', api_key: 'apiKey', basic: 'password', custom: undefined }[scheme.type];
   const secrets = Object.entries(credential.values)
-    .filter(([name]) => fields[name]?.secret ?? (!connector.definition.variables[name] && name !== 'username'))
+    .filter(
+      ([name]) =>
+        name === own ||
+        (fields[name]?.secret ?? (!connector.definition.variables[name] && name !== 'username')),
+    )
     .map(([, secret]) => secret.open());
 
   const { headers, query, body, basic } = applyOf(scheme);
   for (const [name, template] of Object.entries(headers)) {
     draft.headers[name.toLowerCase()] = headerValue(name, fillTemplate(template, value));
   }
-  for (const [name, template] of Object.entries(query)) draft.url.searchParams.set(name, fillTemplate(template, value));
+  for (const [name, template] of Object.entries(query))
+    draft.url.searchParams.set(name, fillTemplate(template, value));
+  if (Object.keys(body).length > 0) draft.body ??= buildBody(call, { evenIfEmpty: true });
   if (draft.body?.members) {
-    for (const [name, template] of Object.entries(body)) draft.body.members[name] = fillTemplate(template, value);
+    for (const [name, template] of Object.entries(body))
+      draft.body.members[name] = fillTemplate(template, value);
   }
   if (basic) {
     const pair = `${fillTemplate(basic.username, value)}:${fillTemplate(basic.password, value)}`;
@@ -60,4 +71,3 @@ function applyOf(scheme: Exclude<Authentication, { type: 'none' }>): Apply {
       return scheme.apply ?? NOTHING;
   }
 }
-

@@ -14,12 +14,14 @@ export interface Body {
   formPairs(): [string, string][] | undefined;
 }
 
-/** The body of a call, or undefined when its action has none. */
-export function buildBody(call: UpstreamCall): Body | undefined {
+/** The body of a call, or undefined when its action has none; `evenIfEmpty` for one that authentication adds to. */
+export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Body | undefined {
   const { connector, action, input, page } = call;
   const { definition } = action;
-  const paged = page && 'params' in page && action.paging && 'in' in action.paging && action.paging.in === 'body';
+  const paged =
+    page && 'params' in page && action.paging && 'in' in action.paging && action.paging.in === 'body';
   const hasBody =
+    evenIfEmpty ||
     definition.graphql !== undefined ||
     paged ||
     Object.keys(definition.body).length > 0 ||
@@ -27,7 +29,8 @@ export function buildBody(call: UpstreamCall): Body | undefined {
   if (!hasBody || action.method === 'GET' || action.method === 'HEAD') return undefined;
 
   const members: JsonObject = {};
-  for (const [name, fixed] of Object.entries(definition.fixed?.body ?? {})) setMember(members, name, toJson(fixed));
+  for (const [name, fixed] of Object.entries(definition.fixed?.body ?? {}))
+    setMember(members, name, toJson(fixed));
   for (const [name, parameter] of Object.entries(definition.body)) {
     const given = input[name];
     if (given !== undefined) setMember(members, parameter.as ?? name, given);

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { SANDBOX_ID, type Action, type Connector } from '../connectors/catalog.ts';
 import type { Context } from '../context.ts';
 import { SECOND } from '../lib/clock.ts';
@@ -6,6 +5,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import { parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import type { OpenCredential } from './credential.ts';
 import { readEvents } from './events.ts';
+import { pause } from './pause.ts';
 import { buildRequest, type BuiltRequest } from './request.ts';
 import { errorKind, retryAfterMs } from './response.ts';
 
@@ -79,14 +79,24 @@ export async function callUpstream(context: UpstreamContext, call: UpstreamCall)
       throw failure;
     }
     context.log.debug(
-      { connectorId: call.connector.connectorId, actionId: call.action.actionId, tries, waitMs, status: answer?.status },
+      {
+        connectorId: call.connector.connectorId,
+        actionId: call.action.actionId,
+        tries,
+        waitMs,
+        status: answer?.status,
+      },
       'upstream call is repeated',
     );
-    await sleep(waitMs);
+    await pause(call, waitMs);
   }
 }
 
-async function sendOnce(context: UpstreamContext, call: UpstreamCall, timeoutMs: number): Promise<UpstreamAnswer> {
+async function sendOnce(
+  context: UpstreamContext,
+  call: UpstreamCall,
+  timeoutMs: number,
+): Promise<UpstreamAnswer> {
   const built = await buildRequest(call, context.clock.now());
   const request = {
     method: built.method,
@@ -121,16 +131,21 @@ function toAnswer(
   const text = bytes.toString('utf8');
   if (text.trim() === '') return { status, headers, body: null, secrets };
   const type = headers['content-type'] ?? '';
-  if (status < 400 && !/json/i.test(type) && /^text\/(plain|csv)/i.test(type)) return { status, headers, body: text, secrets };
+  if (status < 400 && !/json/i.test(type) && /^text\/(plain|csv)/i.test(type))
+    return { status, headers, body: text, secrets };
   try {
     return { status, headers, body: parseJson(text), secrets };
   } catch (error) {
     // Errors are often pages or plain text; their status says enough.
-    if (status >= 300) return { status, headers, body: text.slice(0, 4096), secrets };
-    throw new GatehouseError('upstream_failed', `${call.connector.name} answered with something that is no JSON.`, {
-      details: { status, connectorId: call.connector.connectorId, reason: 'not_json' },
-      cause: error,
-    });
+    if (status >= 300) return { status, headers, body: text, secrets };
+    throw new GatehouseError(
+      'upstream_failed',
+      `${call.connector.name} answered with something that is no JSON.`,
+      {
+        details: { status, connectorId: call.connector.connectorId, reason: 'not_json' },
+        cause: error,
+      },
+    );
   }
 }
 
@@ -154,7 +169,9 @@ function waitAfter(
 function waitAfterFailure(failure: unknown, tries: number): number | undefined {
   if (!(failure instanceof GatehouseError) || failure.code !== 'upstream_failed') return undefined;
   const reason = failure.details?.['reason'];
-  return reason === 'refused' || reason === 'reset' || reason === 'unreachable' ? backoffMs(tries) : undefined;
+  return reason === 'refused' || reason === 'reset' || reason === 'unreachable'
+    ? backoffMs(tries)
+    : undefined;
 }
 
 /** Full jitter. Source: the exponential backoff article of the AWS architecture blog. */

@@ -15,5 +15,8 @@ export interface Draft {
 /** @throws GatehouseError `invalid_request` for line breaks and anything else that is no header value. */
 export function headerValue(name: string, text: string): string {
   if (!NOT_HEADER.test(text)) return text;
-  throw invalidRequest([{ field: name, rule: 'must not hold line breaks or characters that no header can carry' }], 'The input');
+  throw invalidRequest(
+    [{ field: name, rule: 'must not hold line breaks or characters that no header can carry' }],
+    'The input',
+  );
 }

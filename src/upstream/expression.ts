@@ -2,16 +2,21 @@ import type { Expression } from 'jsonata';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, type Json } from '../lib/json.ts';
+import { scrub } from '../lib/scrub.ts';
 
 const TIMEOUT_MS = SECOND;
 const MAX_KEPT = 2000;
 const compiled = new Map<string, Expression>();
 
 /**
- * The value of a JSONata expression over `input`; undefined becomes null. JSONata is loaded at its first use.
+ * The value of a JSONata expression over `input`; undefined becomes null. `secrets` stay out of its errors. JSONata is loaded at its first use.
  * @throws GatehouseError `upstream_failed` when the expression fails, or runs for over a second.
  */
-export async function mapValue(expression: string, input: Json): Promise<Json> {
+export async function mapValue(
+  expression: string,
+  input: Json,
+  secrets: readonly string[] = [],
+): Promise<Json> {
   let program = compiled.get(expression);
   if (!program) {
     const { default: jsonata } = await import('jsonata');
@@ -24,9 +29,13 @@ export async function mapValue(expression: string, input: Json): Promise<Json> {
     return toJson(value);
   } catch (error) {
     const reason = isObject(error) && 'message' in error ? String(error.message) : String(error);
-    throw new GatehouseError('upstream_failed', `The answer does not fit the connector's mapping: ${reason.slice(0, 200)}`, {
-      cause: error,
-    });
+    throw new GatehouseError(
+      'upstream_failed',
+      `The answer does not fit the connector's mapping: ${scrub(reason, secrets).slice(0, 200)}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -34,7 +43,8 @@ export async function mapValue(expression: string, input: Json): Promise<Json> {
 function toJson(value: unknown): Json {
   if (value === undefined || typeof value === 'function') return null;
   if (Array.isArray(value)) return value.map(toJson);
-  if (isJsonObject(value)) return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, toJson(member)]));
+  if (isJsonObject(value))
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, toJson(member)]));
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null;
 }
 

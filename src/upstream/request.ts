@@ -21,8 +21,20 @@ export interface BuiltRequest {
 
 /** Never taken from input: they would change whose request it is, or where it ends. */
 const FORBIDDEN_HEADERS = new Set([
-  'authorization', 'connection', 'content-length', 'cookie', 'expect', 'host', 'keep-alive', 'proxy-authenticate',
-  'proxy-authorization', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade',
+  'authorization',
+  'connection',
+  'content-length',
+  'cookie',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
 ]);
 // eslint-disable-next-line no-control-regex -- what these find is the point
 const CONTROL = /[\u0000-\u001f\u007f]/;
@@ -45,27 +57,46 @@ export async function buildRequest(call: UpstreamCall, now: number): Promise<Bui
     headers: headersOf(call, value),
     body: buildBody(call),
   };
-  if (call.idempotencyKey !== undefined && connector.definition.idempotencyHeader && action.effect !== 'read') {
-    draft.headers[connector.definition.idempotencyHeader.toLowerCase()] = headerValue('Idempotency-Key', call.idempotencyKey);
+  if (
+    call.idempotencyKey !== undefined &&
+    connector.definition.idempotencyHeader &&
+    action.effect !== 'read'
+  ) {
+    draft.headers[connector.definition.idempotencyHeader.toLowerCase()] = headerValue(
+      'Idempotency-Key',
+      call.idempotencyKey,
+    );
   }
-  if (definition.response.stream === 'events') draft.headers['accept'] = 'text/event-stream, application/json';
+  if (definition.response.stream === 'events')
+    draft.headers['accept'] = 'text/event-stream, application/json';
   const secrets = await applyAuthentication(draft, call, value, now);
   const { body } = draft;
   if (body) draft.headers['content-type'] ??= body.contentType;
-  return { method: draft.method, url: draft.url.href, headers: draft.headers, body: body?.content(), secrets };
+  return {
+    method: draft.method,
+    url: draft.url.href,
+    headers: draft.headers,
+    body: body?.content(),
+    secrets,
+  };
 }
 
 /** A next address of the link style, made absolute. @throws `upstream_failed` when it leaves the connector's origin. */
-export function resolveLink(call: Pick<UpstreamCall, 'connector' | 'credential' | 'action'>, link: string): string {
-  const value = (name: string) => call.credential?.values[name]?.open() ?? variableDefault(call.connector, name);
+export function resolveLink(call: UpstreamCall, link: string): string {
+  const value = (name: string) =>
+    call.credential?.values[name]?.open() ?? variableDefault(call.connector, name);
   const base = baseUrl(call.connector, value);
-  return nextUrl(URL.canParse(link, base.href) ? new URL(link, base.href + call.action.path).href : link, base).href;
+  const from = actionUrl(call, base).href;
+  return nextUrl(URL.canParse(link, from) ? new URL(link, from).href : link, base).href;
 }
 
 function nextUrl(address: string, base: URL): URL {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url?.origin === base.origin && !url.username && !url.password) return url;
-  throw new GatehouseError('upstream_failed', 'The third party gave a next page at another origin; it was not followed.');
+  throw new GatehouseError(
+    'upstream_failed',
+    'The third party gave a next page at another origin; it was not followed.',
+  );
 }
 
 function variableDefault(connector: Connector, name: string): string {
@@ -96,17 +127,23 @@ function fieldOf(connector: Connector, name: string) {
 function addressFault(text: string, format: string): string | undefined {
   if (format === 'origin') {
     const url = URL.canParse(text) ? new URL(text) : undefined;
-    const good = url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash;
+    const good =
+      url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash;
     return good ? undefined : 'is no http(s) address';
   }
-  if (format === 'host') return /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(text) ? undefined : 'is no host name';
+  if (format === 'host')
+    return /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(text) ? undefined : 'is no host name';
   return /^[a-z0-9]([a-z0-9_-]{0,62})$/i.test(text) ? undefined : 'is no part of a host name';
 }
 
 function invalidCredential(connector: Connector, what: string): GatehouseError {
-  return new GatehouseError('credential_invalid', `The credential for ${connector.name} cannot be used: ${what}. Change it.`, {
-    details: { reason: 'invalid_value' },
-  });
+  return new GatehouseError(
+    'credential_invalid',
+    `The credential for ${connector.name} cannot be used: ${what}. Change it.`,
+    {
+      details: { reason: 'invalid_value' },
+    },
+  );
 }
 
 function actionUrl(call: UpstreamCall, base: URL): URL {
@@ -116,17 +153,16 @@ function actionUrl(call: UpstreamCall, base: URL): URL {
   const template = prefix + action.path;
   const path = template
     .split('/')
-    .map((segment) =>
-      fillTemplate(segment, (name) => pathValue(name, input[name])),
-    )
+    .map((segment) => fillTemplate(segment, (name) => pathValue(name, input[name])))
     .join('/');
   const url = new URL(base.origin + path);
-  // The parser must have left every segment where the template has it.
-  if (url.origin !== base.origin || url.pathname.split('/').length !== template.split('/').length) {
+  // The parser must have left every segment as it was put there: it drops dot segments, however they came to be.
+  if (url.origin !== base.origin || url.pathname !== path) {
     throw invalidRequest([{ field: action.path, rule: 'the parameters would change the path' }], 'The input');
   }
   const query = new URLSearchParams();
-  for (const [name, fixed] of Object.entries(definition.fixed?.query ?? {})) query.append(name, String(fixed));
+  for (const [name, fixed] of Object.entries(definition.fixed?.query ?? {}))
+    query.append(name, String(fixed));
   for (const [name, parameter] of Object.entries(definition.query)) {
     const given = input[name];
     if (given === undefined || given === null) continue;
@@ -146,7 +182,12 @@ export function pagingPlace({ action: { paging } }: Pick<UpstreamCall, 'action'>
 
 /** One path segment, or part of one: whatever it holds, it stays that. */
 function pathValue(name: string, value: Json | undefined): string {
-  const text = typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
+  const text =
+    typeof value === 'string'
+      ? value
+      : typeof value === 'number' || typeof value === 'boolean'
+        ? String(value)
+        : '';
   const rule =
     text === ''
       ? 'must not be empty'
@@ -167,7 +208,8 @@ function headersOf(call: UpstreamCall, value: (name: string) => string): Record<
   for (const [name, template] of Object.entries(connector.definition.headers)) {
     headers[name.toLowerCase()] = headerValue(name, fillTemplate(template, value));
   }
-  for (const [name, fixed] of Object.entries(action.definition.fixed?.headers ?? {})) headers[name.toLowerCase()] = fixed;
+  for (const [name, fixed] of Object.entries(action.definition.fixed?.headers ?? {}))
+    headers[name.toLowerCase()] = fixed;
   for (const [name, parameter] of Object.entries(action.definition.headers)) {
     const given = input[name];
     if (given !== undefined && given !== null) addHeader(headers, name, parameter, given);
@@ -178,7 +220,10 @@ function headersOf(call: UpstreamCall, value: (name: string) => string): Record<
 function addHeader(headers: Record<string, string>, name: string, parameter: Parameter, given: Json): void {
   const header = (parameter.as ?? name.replaceAll('_', '-')).toLowerCase();
   if (FORBIDDEN_HEADERS.has(header)) {
-    throw invalidRequest([{ field: name, rule: `the header ${header} is never taken from input` }], 'The input');
+    throw invalidRequest(
+      [{ field: name, rule: `the header ${header} is never taken from input` }],
+      'The input',
+    );
   }
   headers[header] = headerValue(name, typeof given === 'string' ? given : JSON.stringify(given));
 }

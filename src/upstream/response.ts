@@ -7,7 +7,10 @@ import type { UpstreamAnswer, UpstreamCall } from './call.ts';
 import { mapValue } from './expression.ts';
 
 const EXCERPT_CHARS = 500;
-type Kind = Extract<ErrorCode, 'credential_invalid' | 'upstream_rejected' | 'upstream_rate_limited' | 'upstream_failed'>;
+type Kind = Extract<
+  ErrorCode,
+  'credential_invalid' | 'upstream_rejected' | 'upstream_rate_limited' | 'upstream_failed'
+>;
 
 /**
  * What an answer means: the value that the action promises, or the contract's error for what the third party said.
@@ -21,12 +24,17 @@ export async function interpretAnswer(call: UpstreamCall, answer: UpstreamAnswer
   const found = valueAt(answer.body, response.data);
   const value = found === undefined ? (call.action.list ? [] : null) : found;
   if (response.map === undefined) return { value };
-  return { value: Array.isArray(value) && call.action.list ? await mapEach(response.map, value) : await mapValue(response.map, value) };
+  return {
+    value:
+      Array.isArray(value) && call.action.list
+        ? await mapEach(response.map, value, answer.secrets)
+        : await mapValue(response.map, value, answer.secrets),
+  };
 }
 
-async function mapEach(expression: string, records: Json[]): Promise<Json> {
+async function mapEach(expression: string, records: Json[], secrets: readonly string[]): Promise<Json> {
   const mapped: Json[] = [];
-  for (const record of records) mapped.push(await mapValue(expression, record));
+  for (const record of records) mapped.push(await mapValue(expression, record, secrets));
   return mapped;
 }
 
@@ -55,18 +63,30 @@ function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, kind: Kind): 
   const { status } = answer;
   const said = sentenceOf(definition.errors, answer);
   const told = said === '' ? `HTTP ${status}` : `HTTP ${status}: ${said}`;
-  const details = { status, connectorId: call.connector.connectorId, ...(said === '' ? {} : { message: said }) };
+  const details = {
+    status,
+    connectorId: call.connector.connectorId,
+    ...(said === '' ? {} : { message: said }),
+  };
   switch (kind) {
     case 'credential_invalid':
       return new GatehouseError('credential_invalid', `${name} refused the credential (${told}).`, {
-        details: { ...details, reason: 'refused', ...(call.credential ? { credentialId: call.credential.credentialId } : {}) },
+        details: {
+          ...details,
+          reason: 'refused',
+          ...(call.credential ? { credentialId: call.credential.credentialId } : {}),
+        },
       });
     case 'upstream_rate_limited': {
       const seconds = Math.ceil((retryAfterMs(call, answer, Date.now()) ?? 30 * SECOND) / SECOND);
-      return new GatehouseError('upstream_rate_limited', `${name} limits its calls (${told}). Try again in ${seconds} s.`, {
-        details,
-        headers: { 'Retry-After': String(seconds) },
-      });
+      return new GatehouseError(
+        'upstream_rate_limited',
+        `${name} limits its calls (${told}). Try again in ${seconds} s.`,
+        {
+          details,
+          headers: { 'Retry-After': String(seconds) },
+        },
+      );
     }
     case 'upstream_rejected':
       return new GatehouseError('upstream_rejected', `${name} refused the call (${told}).`, { details });
@@ -89,11 +109,15 @@ function sentenceOf(errors: UpstreamErrors, { body, secrets }: UpstreamAnswer): 
 }
 
 function excerpt(text: string, secrets: readonly string[]): string {
-  const clean = scrub(text, secrets).replaceAll(/\s+/g, ' ').trim();
-  return clean.length > EXCERPT_CHARS ? `${clean.slice(0, EXCERPT_CHARS)}…` : clean;
+  // Scrubbed as a whole, cut afterwards: half a secret would not be found.
+  const clean = scrub(text, secrets)
+    .slice(0, 10 * EXCERPT_CHARS)
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  return clean.length > EXCERPT_CHARS ? `${clean.slice(0, EXCERPT_CHARS - 1).toWellFormed()}…` : clean;
 }
 
-/** How long the third party asks to wait, in milliseconds: seconds, an HTTP date, or an epoch in its own header. */
+/** How long the third party asks to wait, in milliseconds: seconds, an HTTP date, or an epoch in seconds or ms. */
 export function retryAfterMs(
   { connector }: Pick<UpstreamCall, 'connector'>,
   { headers }: Pick<UpstreamAnswer, 'headers'>,
@@ -105,6 +129,7 @@ export function retryAfterMs(
   const number = Number(text);
   if (Number.isFinite(number)) {
     // Nobody asks for more than ten years of patience: such a number is a point in time.
+    if (number > 1e11) return Math.max(0, number - now);
     return number > 1e9 ? Math.max(0, number * SECOND - now) : Math.max(0, number * SECOND);
   }
   const date = Date.parse(text);

@@ -46,7 +46,12 @@ function hmacOf(sign: Extract<Sign, { type: 'hmac' }>, known: Values, value: Val
   return createHmac(sign.algorithm, key).update(fillTemplate(sign.content, known)).digest(sign.encoding);
 }
 
-async function jwtOf(sign: Extract<Sign, { type: 'jwt' }>, known: Values, value: Values, now: number): Promise<string> {
+async function jwtOf(
+  sign: Extract<Sign, { type: 'jwt' }>,
+  known: Values,
+  value: Values,
+  now: number,
+): Promise<string> {
   const claims = Object.fromEntries(
     Object.entries(sign.claims).map(([name, template]) => [name, fillTemplate(template, known)]),
   );
@@ -61,18 +66,32 @@ async function jwtOf(sign: Extract<Sign, { type: 'jwt' }>, known: Values, value:
       })
       .setIssuedAt(issuedAt)
       .setExpirationTime(issuedAt + sign.lifetimeSeconds)
-      .sign(sign.algorithm.startsWith('HS') ? Buffer.from(key, sign.keyEncoding) : await importPKCS8(key, sign.algorithm));
+      .sign(
+        sign.algorithm.startsWith('HS')
+          ? Buffer.from(key, sign.keyEncoding)
+          : await importPKCS8(key, sign.algorithm),
+      );
   } catch (error) {
-    throw new GatehouseError('credential_invalid', `The signing key cannot be used with ${sign.algorithm}. Change the credential.`, {
-      details: { reason: 'invalid_value' },
-      cause: error,
-    });
+    throw new GatehouseError(
+      'credential_invalid',
+      `The signing key cannot be used with ${sign.algorithm}. Change the credential.`,
+      {
+        details: { reason: 'invalid_value' },
+        cause: error,
+      },
+    );
   }
 }
 
 /** OAuth 1.0a (RFC 5849): the signature base string of section 3.4.1 over method, address, query and form body. */
-function signOAuth1(draft: Draft, sign: Extract<Sign, { type: 'oauth1' }>, value: Values, now: number): string[] {
-  const filled = (template: string | undefined) => (template === undefined ? '' : fillTemplate(template, value));
+function signOAuth1(
+  draft: Draft,
+  sign: Extract<Sign, { type: 'oauth1' }>,
+  value: Values,
+  now: number,
+): string[] {
+  const filled = (template: string | undefined) =>
+    template === undefined ? '' : fillTemplate(template, value);
   const token = filled(sign.token);
   const parameters: [string, string][] = [
     ['oauth_consumer_key', filled(sign.consumerKey)],
@@ -84,7 +103,9 @@ function signOAuth1(draft: Draft, sign: Extract<Sign, { type: 'oauth1' }>, value
   ];
   const key = `${percent(filled(sign.consumerSecret))}&${percent(filled(sign.tokenSecret))}`;
   const base = signatureBase(draft, parameters);
-  const signature = createHmac(sign.method === 'HMAC-SHA1' ? 'sha1' : 'sha256', key).update(base).digest('base64');
+  const signature = createHmac(sign.method === 'HMAC-SHA1' ? 'sha1' : 'sha256', key)
+    .update(base)
+    .digest('base64');
   const signed: [string, string][] = [...parameters, ['oauth_signature', signature]];
   if (sign.place === 'query') {
     for (const [name, text] of signed) draft.url.searchParams.set(name, text);
@@ -112,5 +133,8 @@ function compare(a: string, b: string): number {
 
 /** RFC 3986 unreserved characters stay, all others are encoded (RFC 5849 section 3.6). */
 function percent(text: string): string {
-  return encodeURIComponent(text).replaceAll(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+  return encodeURIComponent(text.toWellFormed()).replaceAll(
+    /[!'()*]/g,
+    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }

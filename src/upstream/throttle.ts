@@ -1,12 +1,16 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../lib/clock.ts';
-import { SECOND } from '../lib/clock.ts';
+import { HOUR, MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { UpstreamCall } from './call.ts';
+import { cancelled, pause } from './pause.ts';
 
 const MAX_LINES = 10_000;
+const RETRIES_PER_CALL = 0.1;
+const MAX_BUDGET = 10;
 /** A wait for this much longer is not worth a held request. */
 const MAX_WAIT_MS = 20 * SECOND;
+/** What an answer may ask for at most: a credential that is held longer asks again after this. */
+const MAX_HOLD_MS = HOUR;
 
 /** The third parties' own limits, kept per credential, in this process. */
 export interface Throttle {
@@ -17,7 +21,7 @@ export interface Throttle {
   enter(call: UpstreamCall, deadline: number): Promise<() => void>;
   /** The third party said to come back later: this credential's next calls wait until then. */
   hold(call: UpstreamCall, untilMs: number): void;
-  /** Whether a retry is within the budget of its connector: at most one retry for ten calls, and a few to begin with. */
+  /** Whether a retry is within the budget of its third party: one retry for ten calls, and a few to begin with. */
   mayRetry(call: UpstreamCall): boolean;
 }
 
@@ -44,17 +48,28 @@ export function createThrottle(clock: Clock): Throttle {
     return line;
   };
 
+  const earn = (call: UpstreamCall): void => {
+    const key = partyOf(call);
+    const had = budgets.get(key);
+    // A full budget is the same as none kept.
+    if (had === undefined) return;
+    if (had + RETRIES_PER_CALL >= MAX_BUDGET) budgets.delete(key);
+    else budgets.set(key, had + RETRIES_PER_CALL);
+  };
+
   return {
     async enter(call, deadline) {
       const { rateLimit } = call.connector.definition;
       const line = lineOf(call);
-      budgets.set(call.connector.connectorId, Math.min(10, (budgets.get(call.connector.connectorId) ?? 10) + 0.1));
+      earn(call);
       for (;;) {
         const now = clock.now();
         const waitMs = Math.max(line.heldUntil - now, rateLimit ? windowWait(line, rateLimit, now) : 0);
         if (waitMs > 0) {
+          // Who was let in and does not go on lets the next one in.
+          line.waiting.shift()?.();
           if (waitMs > MAX_WAIT_MS || now + waitMs > deadline) throw limited(call, waitMs);
-          await sleep(waitMs, undefined, call.signal ? { signal: call.signal } : {});
+          await pause(call, waitMs);
           continue;
         }
         if (rateLimit?.concurrency && line.running >= rateLimit.concurrency) {
@@ -71,19 +86,30 @@ export function createThrottle(clock: Clock): Throttle {
     },
     hold(call, untilMs) {
       const line = lineOf(call);
-      line.heldUntil = Math.max(line.heldUntil, untilMs);
+      line.heldUntil = Math.max(line.heldUntil, Math.min(untilMs, clock.now() + MAX_HOLD_MS));
     },
-    mayRetry({ connector: { connectorId } }) {
-      const left = budgets.get(connectorId) ?? 10;
+    mayRetry(call) {
+      const key = partyOf(call);
+      const left = budgets.get(key) ?? MAX_BUDGET;
       if (left < 1) return false;
-      budgets.set(connectorId, left - 1);
+      budgets.set(key, left - 1);
       return true;
     },
   };
 }
 
+/** Where a call goes: every credential has a host of its own when the base URL asks for one. */
+function partyOf({ connector, credential }: UpstreamCall): string {
+  const shared = credential === undefined || !connector.definition.baseUrl.includes('{');
+  return shared ? connector.connectorId : credential.credentialId;
+}
+
 /** Milliseconds until the window has a place; forgets starts that left it. */
-function windowWait(line: Line, { requests, perSeconds }: { requests: number; perSeconds: number }, now: number): number {
+function windowWait(
+  line: Line,
+  { requests, perSeconds }: { requests: number; perSeconds: number },
+  now: number,
+): number {
   const windowMs = perSeconds * SECOND;
   while (line.starts.length > 0 && (line.starts[0] ?? 0) <= now - windowMs) line.starts.shift();
   return line.starts.length < requests ? 0 : (line.starts[0] ?? now) + windowMs - now;
@@ -93,17 +119,27 @@ async function turn(line: Line, call: UpstreamCall, patienceMs: number): Promise
   await new Promise<void>((resolve, reject) => {
     const leave = () => {
       clearTimeout(timer);
+      call.signal?.removeEventListener('abort', onAbort);
       line.waiting = line.waiting.filter((one) => one !== resume);
     };
     const resume = () => {
       leave();
       resolve();
     };
-    const timer = setTimeout(() => {
+    const timer = setTimeout(
+      () => {
+        leave();
+        reject(limited(call, SECOND));
+      },
+      Math.min(patienceMs, MAX_WAIT_MS),
+    );
+    const onAbort = () => {
       leave();
-      reject(limited(call, SECOND));
-    }, Math.min(patienceMs, MAX_WAIT_MS));
+      reject(cancelled(call));
+    };
     line.waiting.push(resume);
+    call.signal?.addEventListener('abort', onAbort, { once: true });
+    if (call.signal?.aborted) onAbort();
   });
 }
 
@@ -116,9 +152,17 @@ function limited({ connector }: UpstreamCall, waitMs: number): GatehouseError {
   );
 }
 
+/** Forgets lines that were idle for a minute; when all are fresher, the oldest that nobody stands in. */
 function sweep(lines: Map<string, Line>, now: number): void {
   for (const [key, line] of lines) {
-    const idle = line.running === 0 && line.waiting.length === 0 && line.heldUntil < now;
-    if (idle && (line.starts.at(-1) ?? 0) < now - 60 * SECOND) lines.delete(key);
+    if (isEmpty(line) && line.heldUntil < now && (line.starts.at(-1) ?? 0) < now - MINUTE) lines.delete(key);
   }
+  for (const [key, line] of lines) {
+    if (lines.size < MAX_LINES) return;
+    if (isEmpty(line)) lines.delete(key);
+  }
+}
+
+function isEmpty({ running, waiting }: Line): boolean {
+  return running === 0 && waiting.length === 0;
 }

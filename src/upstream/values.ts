@@ -3,13 +3,19 @@ import type { Json } from '../lib/json.ts';
 import { isJsonObject } from '../lib/json.ts';
 
 /** Name and text pairs of one parameter in a query string or form: arrays and objects by its `style`. */
-export function queryPairs(wire: string, value: Json, { style, quote }: Pick<Parameter, 'style' | 'quote'>): [string, string][] {
+export function queryPairs(
+  wire: string,
+  value: Json,
+  { style, quote }: Pick<Parameter, 'style' | 'quote'>,
+): [string, string][] {
   if (Array.isArray(value)) {
-    if (style === 'comma') return [[wire, value.map(scalar).join(',')]];
+    if (style === 'comma') return [[wire, value.map((item) => quoted(scalar(item), quote)).join(',')]];
     if (style === 'brackets' || style === 'indices') {
-      return value.flatMap((item, index) => queryPairs(`${wire}[${style === 'indices' ? index : ''}]`, item, { style }));
+      return value.flatMap((item, index) =>
+        queryPairs(`${wire}[${style === 'indices' ? index : ''}]`, item, { style }),
+      );
     }
-    return value.map((item) => [wire, scalar(item)]);
+    return value.map((item) => [wire, quoted(scalar(item), quote)]);
   }
   if (isJsonObject(value)) {
     return Object.entries(value).flatMap(([key, member]) =>
