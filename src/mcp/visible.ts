@@ -153,7 +153,8 @@ function toolOf(name: string, action: Action, publicUrl: string): ToolDefinition
  * null where their documents say string. The exact schema is what get_action_svc tells.
  */
 const LARGE = { type: 'object', description: 'Given instead when the result is too large to be inlined.' };
-const VALUE_SHAPE = { type: 'object' as const, properties: { data: {}, result: LARGE } };
+const ANY_VALUE = { type: ['object', 'array', 'string', 'number', 'boolean', 'null'] };
+const VALUE_SHAPE = { type: 'object' as const, properties: { data: ANY_VALUE, result: LARGE } };
 const PAGE_SHAPE = {
   type: 'object' as const,
   properties: {
