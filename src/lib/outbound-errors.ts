@@ -65,6 +65,8 @@ function reasonOf(error: unknown, code: string): Reason {
   if (code === 'ECONNREFUSED') return 'refused';
   if (code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET') return 'reset';
   if (/^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|EPROTO)/.test(code)) return 'tls';
+  // The parser's errors have a code only sometimes.
+  if (error instanceof Error && error.name === 'HTTPParserError') return 'protocol';
   // A body that does not decompress is as broken as a head that does not parse.
   if (/^(HPE_|UND_ERR|Z_|ERR_BROTLI|ERR_PADDING|ERR__ERROR)/.test(code)) return 'protocol';
   return 'unreachable';

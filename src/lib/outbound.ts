@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
+import { lookup as dnsLookup, type LookupAddress, type LookupAllOptions } from 'node:dns';
 import { rootCertificates } from 'node:tls';
 import type { buildConnector, Dispatcher } from 'undici';
 import { createAddressGuard, type AllowedAddress } from './addresses.ts';
@@ -38,6 +38,13 @@ export interface OutboundStream {
   body: AsyncIterable<Buffer>;
 }
 
+/** All addresses of a name, as dns.lookup() gives them. */
+export type Lookup = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
 export interface OutboundOptions {
   allowedNetworks: AllowedAddress[];
   /** Every private and loopback address, and http: to loopback. */
@@ -45,7 +52,7 @@ export interface OutboundOptions {
   egressProxy?: string | undefined;
   caFile?: string | undefined;
   /** Resolves names; tests of rebinding hand in their own. */
-  lookup?: typeof dnsLookup;
+  lookup?: Lookup;
 }
 
 /**
@@ -79,7 +86,7 @@ const HARMLESS_HEADERS = new Set(['accept', 'accept-language', 'user-agent', 'co
 export function createOutbound(options: OutboundOptions): Outbound {
   const guard = createAddressGuard(options.allowedNetworks, options.allowPrivateNetwork);
   const ca = options.caFile ? [...rootCertificates, readFileSync(options.caFile, 'utf8')] : undefined;
-  const lookup = options.lookup ?? dnsLookup;
+  const lookup: Lookup = options.lookup ?? dnsLookup;
   const agents = new Map<'guarded' | 'sandbox', Dispatcher>();
   let sandboxOrigin: (() => Promise<string>) | undefined;
 
@@ -114,11 +121,10 @@ export function createOutbound(options: OutboundOptions): Outbound {
         lookup: (hostname, lookupOptions, callback) => {
           lookup(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
             if (error) return callback(error, [], 4);
-            const list = Array.isArray(addresses) ? addresses : [];
-            const bad = list.some(({ address }) => !guard.allowsPeer(address, hostname, port));
-            if (bad || list.length === 0) return callback(new BlockedAddress(), [], 4);
-            if (lookupOptions.all) return callback(null, list, 4);
-            return callback(null, list[0]?.address ?? '', list[0]?.family ?? 4);
+            const bad = addresses.some(({ address }) => !guard.allowsPeer(address, hostname, port));
+            if (bad || addresses.length === 0) return callback(new BlockedAddress(), [], 4);
+            if (lookupOptions.all) return callback(null, addresses, 4);
+            return callback(null, addresses[0]?.address ?? '', addresses[0]?.family ?? 4);
           });
         },
       });

@@ -1,0 +1,43 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { scrub } from '../../src/lib/scrub.ts';
+
+const SECRET = 'sk_live_51Hn+/=ü"key&more?';
+
+const FORMS: [string, string][] = [
+  ['as it is', SECRET],
+  ['in base64', Buffer.from(SECRET).toString('base64')],
+  ['in base64 without padding', Buffer.from(SECRET).toString('base64').replace(/=+$/, '')],
+  ['in base64url', Buffer.from(SECRET).toString('base64url')],
+  ['in hex', Buffer.from(SECRET).toString('hex')],
+  ['in upper-case hex', Buffer.from(SECRET).toString('hex').toUpperCase()],
+  ['in a URL', encodeURIComponent(SECRET)],
+  [
+    'in a URL with lower-case digits',
+    encodeURIComponent(SECRET).replaceAll(/%../g, (code) => code.toLowerCase()),
+  ],
+  ['in a form', new URLSearchParams({ v: SECRET }).toString().slice(2)],
+  ['in JSON', JSON.stringify(SECRET).slice(1, -1)],
+];
+
+test.each(FORMS)('a secret %s is taken out of a text', (_how, form) => {
+  const text = `the key ${form} is not known, ${form}.`;
+  expect(scrub(text, [SECRET])).toBe('the key [secret] is not known, [secret].');
+});
+
+test('a secret within another leaves nothing of the longer one', () => {
+  expect(scrub('got prefix-and-rest', ['prefix', 'prefix-and-rest'])).toBe('got [secret]');
+});
+
+test('what is too short to be a secret does not blot out the text', () => {
+  expect(scrub('a b c abc', ['a', 'abc', ''])).toBe('a b c abc');
+});
+
+test('no text holds a secret afterwards, whatever surrounds it', () => {
+  fc.assert(
+    fc.property(fc.string({ minLength: 8 }), fc.string(), fc.string(), (secret, before, after) => {
+      fc.pre(!'[secret]'.includes(secret) && !secret.includes('[secret]'));
+      expect(scrub(before + secret + after, [secret])).not.toBe(before + secret + after);
+    }),
+  );
+});
