@@ -13,7 +13,12 @@ export interface RemoteAnswer {
  */
 export async function callRemote(
   url: string,
-  options: { method: 'GET' | 'POST' | 'DELETE'; headers: Record<string, string>; body?: string; signal?: AbortSignal },
+  options: {
+    method: 'GET' | 'POST' | 'DELETE';
+    headers: Record<string, string>;
+    body?: string;
+    signal?: AbortSignal;
+  },
 ): Promise<RemoteAnswer> {
   // A tool may work for minutes before it answers; only the connection has a deadline.
   const { statusCode, headers, body } = await request(url, { ...options, headersTimeout: 0, bodyTimeout: 0 });
