@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { newApiKey } from '../../src/crypto/tokens.ts';
 import { openStore } from '../../src/store/open.ts';
-import { cliEnv, freePort, runCli, startCli, tempHome } from '../support/cli.ts';
+import { cliEnv, freePort, runCli, startCli, tempHome, waitFor } from '../support/cli.ts';
 
 const serverList = z.object({ servers: z.array(z.object({ name: z.string() })) });
 const ACCESS_URL = /http:\/\/127\.0\.0\.1:\d+\/mcp\/srv_\w+\/gh_mcp_\w{43}/;
@@ -14,7 +14,7 @@ test('the first start writes keys and the demonstration once to a file of this u
   using home = tempHome();
   await using gatehouse = await startCli(cliEnv(home.path));
   const file = join(home.path, 'first-keys');
-  await until(() => gatehouse.out().includes('"file"'));
+  await waitFor(() => gatehouse.out().includes('"file"'));
   const text = readFileSync(file, 'utf8');
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(text).toMatch(/development\s+gh_dev_\w{49}\n/);
@@ -42,7 +42,7 @@ test('the access URL of the first start lists tools that reach the sandbox', asy
 test('what the first start says about Claude Desktop starts a server over stdio', async () => {
   using home = tempHome();
   const gatehouse = await startCli(cliEnv(home.path));
-  await until(() => existsSync(join(home.path, 'first-keys')));
+  await waitFor(() => existsSync(join(home.path, 'first-keys')));
   await gatehouse.stop();
   const text = readFileSync(join(home.path, 'first-keys'), 'utf8');
   const snippet: {
@@ -90,7 +90,7 @@ test('preset keys work from the start, are not written, and bring no demonstrati
 test('with NODE_ENV=production there is neither sandbox nor demonstration', async () => {
   using home = tempHome();
   await using gatehouse = await startCli(cliEnv(home.path, { NODE_ENV: 'production' }));
-  await until(() => existsSync(join(home.path, 'first-keys')));
+  await waitFor(() => existsSync(join(home.path, 'first-keys')));
   expect(readFileSync(join(home.path, 'first-keys'), 'utf8')).not.toContain('/mcp/');
   expect((await fetch(`${gatehouse.url}/sandbox/api/customers`)).status).toBe(404);
 });
@@ -127,7 +127,7 @@ test('a port in use is named, with how to choose another, and nothing is lost', 
   );
   // The keys of the first start are made by the start that can show them.
   await using gatehouse = await startCli(cliEnv(home.path));
-  await until(() => gatehouse.out().includes('first-keys'));
+  await waitFor(() => gatehouse.out().includes('first-keys'));
 });
 
 test('a home that is a file stops the start with one line', async () => {
@@ -193,7 +193,7 @@ test('a second signal ends at once', async () => {
   );
   await new Promise((resolve) => setTimeout(resolve, 300));
   gatehouse.child.kill('SIGTERM');
-  await until(() => gatehouse.out().includes('"stopping"'));
+  await waitFor(() => gatehouse.out().includes('"stopping"'));
   const { signal } = await gatehouse.stop('SIGTERM');
   expect([signal, await running]).toEqual(['SIGTERM', 'cut']);
 });
@@ -201,7 +201,7 @@ test('a second signal ends at once', async () => {
 test('keys rotate ends the old key at once and prints the new one alone', async () => {
   using home = tempHome();
   await using gatehouse = await startCli(cliEnv(home.path));
-  await until(() => existsSync(join(home.path, 'first-keys')));
+  await waitFor(() => existsSync(join(home.path, 'first-keys')));
   const old = /gh_dev_\w{49}/.exec(readFileSync(join(home.path, 'first-keys'), 'utf8'))?.[0] ?? '';
   expect(await serverNames(gatehouse.url, old)).toEqual(['Sandbox']);
 
@@ -209,13 +209,13 @@ test('keys rotate ends the old key at once and prints the new one alone', async 
   expect(code).toBe(0);
   expect(out).toMatch(/^gh_dev_\w{49}\n$/);
   expect(err).not.toContain('gh_dev_');
-  await until(async () => (await serverNames(gatehouse.url, old)) === 401, 1000);
+  await waitFor(async () => (await serverNames(gatehouse.url, old)) === 401, 1000);
   expect(await serverNames(gatehouse.url, out.trim())).toEqual(['Sandbox']);
 });
 
 async function accessUrl(home: string): Promise<string> {
   const file = join(home, 'first-keys');
-  await until(() => existsSync(file));
+  await waitFor(() => existsSync(file));
   return ACCESS_URL.exec(readFileSync(file, 'utf8'))?.[0] ?? '';
 }
 
@@ -233,12 +233,4 @@ async function rpc(url: string, method: string, params: object): Promise<string>
   });
   expect(response.status).toBe(200);
   return response.text();
-}
-
-async function until(holds: () => boolean | Promise<boolean>, withinMs = 5000): Promise<void> {
-  const end = Date.now() + withinMs;
-  while (!(await holds())) {
-    if (Date.now() > end) throw new Error(`it did not come true within ${withinMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }

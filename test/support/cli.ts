@@ -75,6 +75,15 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
+/** Waits until something holds. @throws Error when it does not in time. */
+export async function waitFor(holds: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
+  const end = Date.now() + withinMs;
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error(`it did not come true within ${withinMs} ms`);
+    await new Promise((next) => setTimeout(next, 20));
+  }
+}
+
 /** A folder that is removed with the test: `using home = tempHome()`. */
 export function tempHome(): Disposable & { path: string } {
   const path = mkdtempSync(join(tmpdir(), 'gatehouse-cli-'));
