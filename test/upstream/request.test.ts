@@ -2,6 +2,7 @@ import { createHmac, generateKeyPairSync } from 'node:crypto';
 import * as fc from 'fast-check';
 import { jwtVerify } from 'jose';
 import { describe, expect, test } from 'vitest';
+import { GatehouseError } from '../../src/lib/errors.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { buildRequest, resolveLink } from '../../src/upstream/request.ts';
 import { signatureBase } from '../../src/upstream/sign.ts';
@@ -73,13 +74,13 @@ describe('a parameter', () => {
     );
     await fc.assert(
       fc.asyncProperty(nasty, nasty, nasty, nasty, async (shop, item, q, note) => {
-        let built;
-        try {
-          built = await build(PATHS, { input: { shop, item, q, tags: [q, note], X_Note: note } });
-        } catch (error) {
-          expect(error).toMatchObject({ code: 'invalid_request' });
-          return;
-        }
+        const call = build(PATHS, { input: { shop, item, q, tags: [q, note], X_Note: note } });
+        const built = await call.catch((error: unknown) => {
+          if (error instanceof GatehouseError && error.code === 'invalid_request') return undefined;
+          throw error;
+        });
+        // Refused, by name: nothing that could be bent.
+        if (!built) return;
         const url = new URL(built.url);
         expect(url.origin).toBe('https://api.example.com');
         const segments = url.pathname.split('/');
@@ -404,7 +405,7 @@ test('a next link is resolved against the action, and never leaves the origin', 
     'https://u@api.example.com/',
     'https://api.example.com:444/',
   ]) {
-    expect(() => resolveLink(call, link), link).toThrow(/another origin/);
-    await expect(buildRequest({ ...call, page: { url: link } }, NOW), link).rejects.toThrow(/another origin/);
+    expect(() => resolveLink(call, link)).toThrow(/another origin/);
+    await expect(buildRequest({ ...call, page: { url: link } }, NOW)).rejects.toThrow(/another origin/);
   }
 });

@@ -66,7 +66,7 @@ describe('an answer', () => {
         `plain ${forms.join(' ')}`,
         `${' '.repeat(480)}${'x'.repeat(495)}${SECRET}`,
       ];
-      for (const body of bodies) {{
+      for (const body of bodies) {
         const error: unknown = await answered({ status, body }).catch((thrown: unknown) => thrown);
         const told = JSON.stringify([error, error instanceof Error && error.message]);
         for (const form of forms) expect(told).not.toContain(form.slice(0, 12));
