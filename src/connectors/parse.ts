@@ -56,6 +56,7 @@ export function parseYaml(
   const document = parseDocument(text, {
     lineCounter: lines,
     uniqueKeys: true,
+    merge: true,
     version: '1.2',
     prettyErrors: false,
   });
