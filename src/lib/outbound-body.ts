@@ -11,9 +11,24 @@ export async function readCapped(
   encoding: string | string[] | undefined,
   maxBytes: number,
 ): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of capped(decompressed(body, encoding), maxBytes)) chunks.push(chunk);
-  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+  const stream = decompressed(body, encoding);
+  // Events, not iteration: an async iterator costs an answer of one chunk 30 µs.
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    stream.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > maxBytes) {
+        reject(tooLarge(maxBytes));
+        stream.destroy();
+        return;
+      }
+      chunks.push(chunk);
+    });
+    stream.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+    stream.on('error', reject);
+    stream.on('close', () => reject(new Error('The answer ended before its end.')));
+  });
 }
 
 /** The body as it comes, decompressed, up to `maxBytes` in all; `translate` makes errors ours. */
@@ -38,14 +53,15 @@ async function* capped(stream: Readable, maxBytes: number): AsyncIterable<Buffer
     size += bytes.length;
     if (size > maxBytes) {
       stream.destroy();
-      const limit = `${Math.round(maxBytes / 1024 / 1024)} MiB`;
-      throw new GatehouseError(
-        'upstream_too_large',
-        `The answer is larger than ${limit}. Ask for less of it.`,
-      );
+      throw tooLarge(maxBytes);
     }
     yield bytes;
   }
+}
+
+function tooLarge(maxBytes: number): GatehouseError {
+  const limit = `${Math.round(maxBytes / 1024 / 1024)} MiB`;
+  return new GatehouseError('upstream_too_large', `The answer is larger than ${limit}. Ask for less of it.`);
 }
 
 function decompressed(body: Readable, encoding: string | string[] | undefined): Readable {
