@@ -1,82 +1,74 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import { freePort } from '../support/cli.ts';
 import { freshDatabase } from '../support/stores.ts';
 
 /*
- * A real Medusa server, which nobody here wrote: installed from npm at a pinned version into a cache folder, over a
- * database of its own, with an administrator, a secret API key and some goods.
+ * A real Medusa server, which nobody here wrote, over a database of its own, with an administrator, a secret API key
+ * and some goods.
  */
-const VERSION = '2.21.2';
-const START_TIMEOUT_MS = 4 * 60_000;
+const MINUTE = 60_000;
+const CUSTOMERS = 23;
+const PASSWORD = 'secret-password';
+const EMAIL = 'admin@example.test';
 const run = promisify(execFile);
 
-export interface Medusa extends AsyncDisposable {
+export interface Medusa extends AsyncDisposable, Goods {
   url: string;
+}
+
+interface Goods {
   secretKey: string;
+  /** How many customers there are. */
   customers: number;
+  regionId: string;
+  /** What may be ordered, at ten euros. */
+  variantId: string;
   /** Ends the API key that was handed out. */
   revokeKey(): Promise<void>;
 }
 
-/** Installs Medusa where it is not yet. @throws Error when npm cannot be reached. */
-export async function installMedusa(): Promise<string> {
-  const folder = join(process.env['XDG_CACHE_HOME'] ?? tmpdir(), 'gatehouse-real', `medusa-${VERSION}`);
-  if (existsSync(join(folder, 'ready'))) return folder;
-  mkdirSync(folder, { recursive: true });
-  const dependencies = Object.fromEntries(
-    ['cli', 'framework', 'medusa'].map((name) => [`@medusajs/${name}`, VERSION]),
-  );
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'shop', private: true, dependencies }));
-  await run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: folder,
-    maxBuffer: 1e8,
-  });
-  writeFileSync(join(folder, 'ready'), '');
-  return folder;
-}
-
-/** Starts it on `port` with goods in it. */
-export async function startMedusa(folder: string, port: number): Promise<Medusa> {
+/**
+ * Starts the Medusa of a folder of installMedusa(), with goods in it.
+ * @throws Error with the end of its log when it does not come up; nothing keeps running then.
+ */
+export async function startMedusa(folder: string): Promise<Medusa> {
   const { database, remove } = await freshDatabase('postgres');
-  if (database.kind !== 'postgres') throw new Error('Medusa needs PostgreSQL.');
-  mkdirSync(join(folder, 'src'), { recursive: true });
-  writeFileSync(
-    join(folder, 'medusa-config.js'),
-    `const { defineConfig } = require('@medusajs/framework/utils');
-const cors = 'http://127.0.0.1';
-const http = { storeCors: cors, adminCors: cors, authCors: cors, jwtSecret: 'test', cookieSecret: 'test' };
-module.exports = defineConfig({ projectConfig: { databaseUrl: process.env.DATABASE_URL, http }, admin: { disable: true } });
-`,
-  );
-  const env = {
-    ...process.env,
-    DATABASE_URL: database.url,
-    MEDUSA_DISABLE_TELEMETRY: '1',
-    NODE_ENV: 'development',
-  };
-  const bin = join(folder, 'node_modules/.bin/medusa');
-  const medusa = (...args: string[]) =>
-    run(process.execPath, [bin, ...args], { cwd: folder, env, maxBuffer: 1e8 });
-  await medusa('db:migrate', '--skip-scripts');
-  await medusa('user', '-e', 'admin@example.test', '-p', 'secret-password');
-
-  const log = openSync(join(folder, 'server.log'), 'w');
-  const server = spawn(process.execPath, [bin, 'start', '-H', '127.0.0.1', '-p', String(port)], {
-    cwd: folder,
-    env,
-    stdio: ['ignore', log, log],
-  });
-  const url = `http://127.0.0.1:${port}`;
+  const logs = mkdtempSync(join(tmpdir(), 'gatehouse-medusa-'));
+  let server: ChildProcess | undefined;
   const stop = async () => {
-    await end(server);
+    if (server) await end(server);
     await remove();
+    rmSync(logs, { recursive: true, force: true });
   };
   try {
-    await answers(`${url}/health`, server);
+    if (database.kind !== 'postgres') throw new Error('Medusa needs PostgreSQL.');
+    const env = {
+      ...process.env,
+      DATABASE_URL: database.url,
+      MEDUSA_DISABLE_TELEMETRY: '1',
+      NODE_ENV: 'development',
+    };
+    const bin = join(folder, 'node_modules/.bin/medusa');
+    const medusa = (...args: string[]) =>
+      run(process.execPath, [bin, ...args], { cwd: folder, env, maxBuffer: 1e8, timeout: 3 * MINUTE });
+    await medusa('db:migrate', '--skip-scripts');
+    await medusa('user', '-e', EMAIL, '-p', PASSWORD);
+
+    const port = await freePort();
+    const log = openSync(join(logs, 'server.log'), 'w');
+    server = spawn(process.execPath, [bin, 'start', '-H', '127.0.0.1', '-p', String(port)], {
+      cwd: folder,
+      env,
+      stdio: ['ignore', log, log],
+    });
+    closeSync(log);
+    const url = `http://127.0.0.1:${port}`;
+    await answers(`${url}/health`, server, join(logs, 'server.log'));
     return { url, ...(await fill(url)), [Symbol.asyncDispose]: stop };
   } catch (error) {
     await stop();
@@ -84,50 +76,61 @@ module.exports = defineConfig({ projectConfig: { databaseUrl: process.env.DATABA
   }
 }
 
-async function fill(url: string): Promise<Omit<Medusa, 'url' | keyof AsyncDisposable>> {
-  const { token } = await call(url, '', 'POST', '/auth/user/emailpass', {
-    email: 'admin@example.test',
-    password: 'secret-password',
-  });
-  const bearer = `Bearer ${String(token)}`;
-  const made = await call(url, bearer, 'POST', '/admin/api-keys', { title: 'Gatehouse', type: 'secret' });
-  const key = z.object({ id: z.string(), token: z.string() }).parse(made['api_key']);
-  const customers = 23;
-  for (let n = 0; n < customers; n++) {
-    await call(url, bearer, 'POST', '/admin/customers', {
-      email: `customer${n}@example.test`,
-      first_name: `C${n}`,
-    });
+/** Goods by Medusa's own API, as an administrator has it. */
+async function fill(url: string): Promise<Goods> {
+  const { token } = z
+    .object({ token: z.string() })
+    .parse(await post(url, '', '/auth/user/emailpass', { email: EMAIL, password: PASSWORD }));
+  const admin = (path: string, body: object) => post(url, `Bearer ${token}`, `/admin${path}`, body);
+
+  const { api_key: key } = z
+    .object({ api_key: z.object({ id: z.string(), token: z.string() }) })
+    .parse(await admin('/api-keys', { title: 'Gatehouse', type: 'secret' }));
+  for (let n = 0; n < CUSTOMERS; n++) {
+    await admin('/customers', { email: `customer${n}@example.test`, first_name: `C${n}` });
   }
+  const { region } = z
+    .object({ region: z.object({ id: z.string() }) })
+    .parse(await admin('/regions', { name: 'Europe', currency_code: 'eur', countries: ['de', 'fr'] }));
+  const { product } = z
+    .object({ product: z.object({ variants: z.tuple([z.object({ id: z.string() })]) }) })
+    .parse(
+      await admin('/products', {
+        title: 'Mug',
+        status: 'published',
+        options: [{ title: 'Size', values: ['S'] }],
+        variants: [
+          {
+            title: 'S',
+            manage_inventory: false,
+            options: { Size: 'S' },
+            prices: [{ currency_code: 'eur', amount: 10 }],
+          },
+        ],
+      }),
+    );
   return {
     secretKey: key.token,
-    customers,
-    revokeKey: async () =>
-      void (await call(url, bearer, 'POST', `/admin/api-keys/${key.id}/revoke`, { revoke_in: 0 })),
+    customers: CUSTOMERS,
+    regionId: region.id,
+    variantId: product.variants[0].id,
+    revokeKey: async () => void (await admin(`/api-keys/${key.id}/revoke`, { revoke_in: 0 })),
   };
 }
 
-async function call(
-  url: string,
-  authorization: string,
-  method: string,
-  path: string,
-  body: object,
-): Promise<{ [key: string]: unknown }> {
+async function post(url: string, authorization: string, path: string, body: object): Promise<unknown> {
   const answer = await fetch(url + path, {
-    method,
+    method: 'POST',
     headers: { 'content-type': 'application/json', ...(authorization ? { authorization } : {}) },
     body: JSON.stringify(body),
   });
-  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
-  return z.record(z.string(), z.unknown()).parse(await answer.json());
+  if (!answer.ok) throw new Error(`POST ${path}: ${answer.status} ${await answer.text()}`);
+  return answer.json();
 }
 
-async function answers(url: string, server: ChildProcess): Promise<void> {
-  const until = Date.now() + START_TIMEOUT_MS;
-  while (Date.now() < until) {
-    if (server.exitCode !== null)
-      throw new Error(`Medusa ended with code ${server.exitCode}; see its server.log.`);
+async function answers(url: string, server: ChildProcess, log: string): Promise<void> {
+  const until = Date.now() + 2 * MINUTE;
+  while (Date.now() < until && server.exitCode === null && server.signalCode === null) {
     const ok = await fetch(url).then(
       (answer) => answer.ok,
       () => false,
@@ -135,7 +138,9 @@ async function answers(url: string, server: ChildProcess): Promise<void> {
     if (ok) return;
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
-  throw new Error('Medusa did not start in time.');
+  const ended = server.exitCode ?? server.signalCode;
+  const what = ended === null ? 'did not start within two minutes' : `ended with ${ended}`;
+  throw new Error(`Medusa ${what}:\n${readFileSync(log, 'utf8').slice(-2000)}`);
 }
 
 async function end(server: ChildProcess): Promise<void> {

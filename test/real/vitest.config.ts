@@ -6,7 +6,7 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     testTimeout: 60_000,
     // The first run installs the third party from npm.
-    hookTimeout: 10 * 60_000,
+    hookTimeout: 14 * 60_000,
     pool: 'forks',
   },
 });
