@@ -3,7 +3,7 @@ import type { Action, Connector } from '../connectors/catalog.ts';
 import type { ExamplesFile } from '../connectors/format.ts';
 import { checkInput, compileSchema } from '../connectors/validate.ts';
 import type { Context } from '../context.ts';
-import { checkFields, credentialFields } from '../credentials/fields.ts';
+import { checkFields, storedFields } from '../credentials/fields.ts';
 import { unsavedCredential } from '../credentials/open.ts';
 import { GatehouseError, type Fault } from '../lib/errors.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
@@ -61,7 +61,7 @@ function credentialOf(connector: Connector, example: Example): OpenCredential | 
       { field: 'authentication', rule: `must be one of: ${schemes.map(({ type }) => type).join(', ')}` },
     ];
   if (scheme.type === 'none') return undefined;
-  const { values, faults } = checkFields(credentialFields(connector, scheme), example.credential);
+  const { values, faults } = checkFields(storedFields(connector, scheme), example.credential);
   if (faults.length > 0) {
     return faults.map(({ field, rule }) => ({ field: field.replace(/^data/, 'credential'), rule }));
   }

@@ -1,4 +1,8 @@
 import { z } from 'zod';
+import { answerPlace, bodyPath, fieldName, template, text } from './format-parts.ts';
+import { authentication, fields, templates } from './schemes.ts';
+
+export type { Apply, Authentication, CredentialField, OAuth, Sign } from './schemes.ts';
 
 /*
  * The connector file: everything that differs between apps is a field here, and a connector holds no code.
@@ -8,132 +12,9 @@ import { z } from 'zod';
  * and variables in `baseUrl`, `headers`, `apply` and `sign`; action parameters in a path.
  */
 
-const template = z.string().min(1).max(2000);
-/** A dotted path into a JSON body: `data.items`, `errors.0.message`. The empty string is the body itself. */
-const bodyPath = z.string().max(200);
-/** Where in an answer a value is: `body:meta.total`, `header:X-Total-Count`, `last:id` (field of the last record). */
-const answerPlace = z
-  .string()
-  .regex(/^(body|header|last):.+$/, 'must be body:<path>, header:<name> or last:<path>');
-const fieldName = z
-  .string()
-  .regex(/^[a-zA-Z_][a-zA-Z0-9_]{0,63}$/, 'must be a name such as apiKey or per_page');
-const HIDDEN =
-  // oxlint-disable-next-line no-control-regex -- what it finds is the point
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]|<!--/u;
-/** A sentence for people and models: no control, zero-width or bidirectional characters, no comments in it. */
-const text = (most: number) =>
-  z
-    .string()
-    .trim()
-    .min(1)
-    .max(most)
-    .refine((s) => !HIDDEN.test(s), 'must not hold hidden characters or HTML comments');
-
 /** A JSON Schema 2020-12 object, kept as written. Checked when the catalogue compiles it. */
 export type JsonSchema = { [keyword: string]: unknown };
 const jsonSchema: z.ZodType<JsonSchema> = z.record(z.string(), z.unknown());
-
-// --- credentials -----------------------------------------------------------------------------------------------
-
-const credentialField = z.strictObject({
-  title: text(80),
-  description: text(500).optional(),
-  /** Secret fields are masked in forms and never read back. */
-  secret: z.boolean().default(false),
-  required: z.boolean().default(true),
-  /** `subdomain`: one DNS label. `host`: a host name. `origin`: scheme, host and port, perhaps with a path. */
-  format: z.enum(['text', 'subdomain', 'host', 'origin', 'email', 'multiline']).default('text'),
-  pattern: z.string().optional(),
-  enum: z.array(z.string()).min(1).optional(),
-  default: z.string().optional(),
-  example: z.string().optional(),
-});
-export type CredentialField = z.infer<typeof credentialField>;
-const fields = z.record(fieldName, credentialField);
-
-const templates = z.record(z.string().min(1), template);
-
-const sign = z.discriminatedUnion('type', [
-  z.strictObject({
-    /** HMAC of `content`, put into a header or query parameter. Names beside credential fields: `{method}`,
-     *  `{path}` (with query), `{body}`, `{timestamp}` (seconds), `{timestampMs}`, `{nonce}`, `{host}`, `{bodySha256}`. */
-    type: z.literal('hmac'),
-    algorithm: z.enum(['sha1', 'sha256', 'sha512']).default('sha256'),
-    key: template,
-    keyEncoding: z.enum(['utf8', 'base64', 'hex']).default('utf8'),
-    content: template,
-    encoding: z.enum(['hex', 'base64', 'base64url']).default('hex'),
-    /** Headers and query parameters to add; `{signature}` is the result. */
-    headers: templates.default({}),
-    query: templates.default({}),
-  }),
-  z.strictObject({
-    /** A JWT signed for each request. Claim values are templates; `iat` and `exp` are set here. */
-    type: z.literal('jwt'),
-    algorithm: z.enum(['HS256', 'HS384', 'HS512', 'RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'EdDSA']),
-    /** A shared secret for HS*, else a private key as PEM (PKCS #8). */
-    key: template,
-    keyEncoding: z.enum(['utf8', 'base64', 'hex']).default('utf8'),
-    keyId: template.optional(),
-    claims: templates.default({}),
-    lifetimeSeconds: z.int().min(10).max(3600).default(300),
-    headers: templates.default({ Authorization: 'Bearer {signature}' }),
-    query: templates.default({}),
-  }),
-  z.strictObject({
-    /** OAuth 1.0a (RFC 5849), signed with consumer key and secret and, where the app has them, token and secret. */
-    type: z.literal('oauth1'),
-    method: z.enum(['HMAC-SHA1', 'HMAC-SHA256']).default('HMAC-SHA256'),
-    consumerKey: template,
-    consumerSecret: template,
-    token: template.optional(),
-    tokenSecret: template.optional(),
-    realm: template.optional(),
-    place: z.enum(['header', 'query']).default('header'),
-  }),
-]);
-export type Sign = z.infer<typeof sign>;
-
-const scheme = {
-  title: text(80).optional(),
-  /** Where a person finds what the form asks for. */
-  docsUrl: z.url().optional(),
-  /** Fields of this scheme. Those that `bearer`, `basic` and `api_key` bring themselves may be described here anew. */
-  fields: fields.default({}),
-};
-const apply = z.strictObject({
-  headers: templates.default({}),
-  query: templates.default({}),
-  /** Members added to a JSON or form body. */
-  body: templates.default({}),
-  basic: z.strictObject({ username: template, password: z.string().max(2000) }).optional(),
-});
-
-const authentication = z.discriminatedUnion('type', [
-  /** `Authorization: Bearer {token}`; brings the field `token`. */
-  z.strictObject({ type: z.literal('bearer'), ...scheme }),
-  /** HTTP Basic; brings `username` and `password` unless `basic` composes them from other fields. */
-  z.strictObject({
-    type: z.literal('basic'),
-    ...scheme,
-    basic: z.strictObject({ username: template, password: z.string().max(2000) }).optional(),
-  }),
-  /** One key at one place; brings the field `apiKey`. */
-  z.strictObject({
-    type: z.literal('api_key'),
-    ...scheme,
-    in: z.enum(['header', 'query', 'body']),
-    name: z.string().min(1),
-    prefix: z.string().default(''),
-  }),
-  /** Several fields, placed by templates, signed where the app asks for it. */
-  z.strictObject({ type: z.literal('custom'), ...scheme, apply: apply.optional(), sign: sign.optional() }),
-  /** Nothing to store: actions run without a credential. */
-  z.strictObject({ type: z.literal('none') }),
-]);
-export type Authentication = z.infer<typeof authentication>;
-export type Apply = z.infer<typeof apply>;
 
 // --- paging ----------------------------------------------------------------------------------------------------
 

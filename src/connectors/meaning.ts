@@ -1,4 +1,11 @@
-import type { ActionDefinition, Authentication, ConnectorFile, CredentialField } from './format.ts';
+import type {
+  ActionDefinition,
+  Apply,
+  Authentication,
+  ConnectorFile,
+  CredentialField,
+  OAuth,
+} from './format.ts';
 import { pagingOf, parametersOf, refsOf } from './schemas.ts';
 import { templateNames } from './templates.ts';
 
@@ -8,6 +15,16 @@ export interface MeaningFault {
   rule: string;
 }
 
+/** Values that a scheme has without naming them. */
+const BROUGHT: { [type in Authentication['type']]: string[] } = {
+  bearer: ['token'],
+  api_key: ['apiKey'],
+  basic: ['username', 'password'],
+  custom: [],
+  oauth2: ['accessToken'],
+  oauth2_client_credentials: ['accessToken', 'clientId', 'clientSecret'],
+  none: [],
+};
 const SIGN_NAMES = ['method', 'path', 'body', 'timestamp', 'timestampMs', 'nonce', 'host', 'bodySha256'];
 
 /**
@@ -55,7 +72,10 @@ function openNames(file: ConnectorFile): Set<string> {
     'fields' in scheme ? Object.entries(scheme.fields) : [],
   );
   const open = fields.filter(([, field]) => !field.secret).map(([name]) => name);
-  return new Set([...Object.keys(file.variables), ...open]);
+  const captured = file.authentication.flatMap((scheme) =>
+    'capture' in scheme ? Object.keys(scheme.capture) : [],
+  );
+  return new Set([...Object.keys(file.variables), ...open, ...captured]);
 }
 
 function checkTypes(file: ConnectorFile): MeaningFault[] {
@@ -70,10 +90,12 @@ function checkTypes(file: ConnectorFile): MeaningFault[] {
 function checkScheme(file: ConnectorFile, scheme: Authentication, path: string): MeaningFault[] {
   if (scheme.type === 'none') return [];
   const faults = checkFields(scheme.fields, `${path}.fields`);
-  const brought = { bearer: ['token'], api_key: ['apiKey'], basic: ['username', 'password'], custom: [] }[
-    scheme.type
-  ];
-  const names = new Set([...brought, ...Object.keys(scheme.fields), ...Object.keys(file.variables)]);
+  const names = new Set([
+    ...BROUGHT[scheme.type],
+    ...Object.keys(scheme.fields),
+    ...Object.keys(file.variables),
+    ...('capture' in scheme ? Object.keys(scheme.capture) : []),
+  ]);
   const check = (template: string | undefined, at: string, more: string[] = []) => {
     for (const name of templateNames(template ?? '')) {
       if (!names.has(name) && !more.includes(name)) {
@@ -87,16 +109,23 @@ function checkScheme(file: ConnectorFile, scheme: Authentication, path: string):
   const checkAll = (templates: Record<string, string>, at: string, more?: string[]) => {
     for (const [key, template] of Object.entries(templates)) check(template, `${at}.${key}`, more);
   };
-  if (scheme.type === 'basic' && scheme.basic) checkAll(scheme.basic, 'basic');
-  if (scheme.type === 'custom') {
-    const { apply, sign } = scheme;
-    if (!apply && !sign) faults.push({ path, rule: 'custom needs apply or sign, else nothing is sent' });
-    if (Object.keys(scheme.fields).length === 0)
-      faults.push({ path: `${path}.fields`, rule: 'must name its fields' });
+  const checkApply = (apply: Apply | undefined) => {
     checkAll(apply?.headers ?? {}, 'apply.headers');
     checkAll(apply?.query ?? {}, 'apply.query');
     checkAll(apply?.body ?? {}, 'apply.body');
     checkAll(apply?.basic ?? {}, 'apply.basic');
+  };
+  if (scheme.type === 'basic' && scheme.basic) checkAll(scheme.basic, 'basic');
+  if (scheme.type === 'oauth2' || scheme.type === 'oauth2_client_credentials') {
+    faults.push(...checkOAuth(file, scheme, path));
+    checkApply(scheme.apply);
+  }
+  if (scheme.type === 'custom') {
+    const { apply, sign } = scheme;
+    checkApply(apply);
+    if (!apply && !sign) faults.push({ path, rule: 'custom needs apply or sign, else nothing is sent' });
+    if (Object.keys(scheme.fields).length === 0)
+      faults.push({ path: `${path}.fields`, rule: 'must name its fields' });
     if (sign?.type === 'hmac') {
       check(sign.key, 'sign.key');
       check(sign.content, 'sign.content', SIGN_NAMES);
@@ -125,6 +154,48 @@ function checkScheme(file: ConnectorFile, scheme: Authentication, path: string):
       if (!names.has(name))
         faults.push({ path: `headers.${header}`, rule: `{${name}} is no field or variable` });
     }
+  }
+  return faults;
+}
+
+/**
+ * Addresses and parameters of a grant. They are filled before there is a token, from fields, variables and the id
+ * of the OAuth app alone.
+ */
+function checkOAuth(file: ConnectorFile, scheme: OAuth, path: string): MeaningFault[] {
+  const faults: MeaningFault[] = [];
+  const known = ['clientId', ...Object.keys(scheme.fields), ...Object.keys(file.variables)];
+  const check = (template: string, at: string) => {
+    for (const name of templateNames(template)) {
+      if (!known.includes(name))
+        faults.push({ path: `${path}.${at}`, rule: `{${name}} is no field; fields: ${known.join(', ')}` });
+    }
+  };
+  const addresses = {
+    tokenUrl: scheme.tokenUrl,
+    ...(scheme.type === 'oauth2'
+      ? {
+          authorizeUrl: scheme.authorizeUrl,
+          refreshUrl: scheme.refreshUrl,
+          'revocation.url': scheme.revocation?.url,
+        }
+      : {}),
+  };
+  for (const [at, template] of Object.entries(addresses)) {
+    if (template === undefined) continue;
+    check(template, at);
+    const sample = template.replace(/^\{\w+\}/, 'https://example.com').replaceAll(/\{\w+\}/g, 'x');
+    if (!URL.canParse(sample) || !/^https?:$/.test(new URL(sample).protocol))
+      faults.push({
+        path: `${path}.${at}`,
+        rule: 'must be an http(s) address once its variables are filled',
+      });
+  }
+  const { tokenParams, tokenHeaders } = scheme;
+  const more = scheme.type === 'oauth2' ? scheme : { authorizeParams: {}, refreshParams: {} };
+  const { authorizeParams, refreshParams } = more;
+  for (const [at, values] of Object.entries({ tokenParams, tokenHeaders, authorizeParams, refreshParams })) {
+    for (const [name, template] of Object.entries(values)) check(template, `${at}.${name}`);
   }
   return faults;
 }

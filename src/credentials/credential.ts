@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import type { Selectable } from 'kysely';
 import type { Environment, Tables } from '../store/schema.ts';
 
 /** `needs_reconnect`: the third party refused it; a check or new data brings it back. `revoked`: ended for good. */
@@ -26,6 +27,11 @@ export interface Credential {
   reason: string | null;
   account: Account | null;
   sealed: string;
+  /** Rises with each change of `sealed`. */
+  version: number;
+  /** What was granted; null where the scheme has no scopes. */
+  scopes: string[] | null;
+  /** When the access token ends; it is renewed before. */
   expiresAt: number | null;
   /** At most a minute behind: see executions.ts. */
   lastUsedAt: number | null;
@@ -35,7 +41,9 @@ export interface Credential {
 
 const account = z.object({ id: z.string(), name: z.string().optional() });
 
-export function toCredential(row: Tables['credentials']): Credential {
+const scopes = z.array(z.string());
+
+export function toCredential(row: Selectable<Tables['credentials']>): Credential {
   return {
     credentialId: row.credential_id,
     environment: row.environment,
@@ -47,6 +55,8 @@ export function toCredential(row: Tables['credentials']): Credential {
     reason: row.reason,
     account: row.account === null ? null : account.parse(JSON.parse(row.account)),
     sealed: row.sealed,
+    version: row.version,
+    scopes: row.scopes === null ? null : scopes.parse(JSON.parse(row.scopes)),
     expiresAt: row.expires_at,
     lastUsedAt: row.last_used_at,
     createdAt: row.created_at,
@@ -65,6 +75,7 @@ export function describeCredential(credential: Credential) {
     name: credential.name,
     state: credential.state,
     ...(credential.reason === null ? {} : { reason: credential.reason }),
+    ...(credential.scopes === null ? {} : { scopes: credential.scopes }),
     ...(credential.account === null ? {} : { account: credential.account }),
     createdAt: isoTime(credential.createdAt),
     updatedAt: isoTime(credential.updatedAt),

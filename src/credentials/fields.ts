@@ -41,6 +41,27 @@ export function credentialFields(connector: Connector, scheme: Authentication): 
   return new Map(Object.entries({ ...broughtBy(scheme), ...own, ...connector.definition.variables }));
 }
 
+/**
+ * What a credential of this scheme holds in the end. Those of OAuth hold tokens and captured values beside what a
+ * person is asked for; an account that is taken over brings them along.
+ */
+export function storedFields(connector: Connector, scheme: Authentication): Map<string, CredentialField> {
+  const asked = credentialFields(connector, scheme);
+  if (!('capture' in scheme)) return asked;
+  const captured = Object.entries(scheme.capture).map(
+    ([name, { format, required }]): [string, CredentialField] => [
+      name,
+      { ...field(name, false), format, required },
+    ],
+  );
+  return new Map([
+    ['accessToken', field('Access token', true)],
+    ['refreshToken', { ...field('Refresh token', true), required: false }],
+    ...captured,
+    ...asked,
+  ]);
+}
+
 /** Fields that a scheme has without naming them. */
 function broughtBy(scheme: Authentication): Record<string, CredentialField> {
   switch (scheme.type) {
@@ -50,6 +71,8 @@ function broughtBy(scheme: Authentication): Record<string, CredentialField> {
       return { apiKey: field('API key', true) };
     case 'basic':
       return scheme.basic ? {} : { username: field('User name', false), password: field('Password', true) };
+    case 'oauth2_client_credentials':
+      return { clientId: field('Client id', false), clientSecret: field('Client secret', true) };
     default:
       return {};
   }

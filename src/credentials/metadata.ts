@@ -6,6 +6,8 @@ import { credentialFields, FORMATS, isRequired, MAX_VALUE_CHARS } from './fields
 export interface AuthenticationMetadata {
   type: Authentication['type'];
   title: string;
+  /** What the consent asks for, unless the OAuth app names others. */
+  scopes?: string[];
   /** JSON Schema 2020-12 of `data` when a credential is created. Secret fields are `writeOnly`. */
   inputSchema: JsonSchema;
   /** A filled-in example of `data`. */
@@ -19,6 +21,8 @@ const TITLES = {
   basic: 'User name and password',
   api_key: 'API key',
   custom: 'Keys of the app',
+  oauth2: 'Sign in',
+  oauth2_client_credentials: 'Client id and secret',
   none: 'No authentication',
 } satisfies Record<Authentication['type'], string>;
 
@@ -38,6 +42,7 @@ export function authenticationMetadata(connector: Connector): AuthenticationMeta
     return {
       type: scheme.type,
       title: (scheme.type === 'none' ? undefined : scheme.title) ?? TITLES[scheme.type],
+      ...('scopes' in scheme ? { scopes: scheme.scopes } : {}),
       inputSchema: schemaOf(fields),
       sampleInput: Object.fromEntries([...fields].filter(([, field]) => isRequired(field)).map(sampleOf)),
       docsUrl: (scheme.type === 'none' ? undefined : scheme.docsUrl) ?? null,

@@ -4,6 +4,7 @@ import type { Context } from '../context.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
+import type { Updateable } from 'kysely';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { credentialNotFound, toCredential, type Account, type Credential } from './credential.ts';
 import { forgetChoices } from './choices.ts';
@@ -56,25 +57,56 @@ export async function createCredential(context: CredentialContext, wish: NewCred
     unsavedCredential(connector, scheme, credentialId, values),
     wish.signal,
   );
-  const { environment, userId } = wish;
-  const now = context.clock.now();
-  const row: Tables['credentials'] = {
-    credential_id: credentialId,
+  const { environment, userId, name } = wish;
+  return insertCredential(context, {
     environment,
-    user_id: userId,
-    connector_id: connector.connectorId,
-    type: scheme.type,
-    name: wish.name ?? account?.name ?? connector.name,
-    state: 'active',
-    reason: null,
-    account: account ? JSON.stringify(account) : null,
-    sealed: sealValues(context, { environment, userId, credentialId }, values),
-    expires_at: null,
-    last_used_at: null,
-    created_at: now,
-    updated_at: now,
-  };
-  await context.db.insertInto('credentials').values(row).execute();
+    userId,
+    credentialId,
+    connector,
+    scheme,
+    values,
+    name,
+    account,
+  });
+}
+
+/** Stores a credential that was checked, sealed to its row. */
+export async function insertCredential(
+  context: Pick<Context, 'db' | 'clock' | 'keys'>,
+  made: CredentialKey & {
+    connector: Connector;
+    scheme: Authentication;
+    values: Record<string, string>;
+    name?: string | undefined;
+    account?: Account | undefined;
+    scopes?: string[] | undefined;
+    /** Epoch milliseconds. */
+    expiresAt?: number | undefined;
+    refreshBy?: number | undefined;
+  },
+): Promise<Credential> {
+  const { connector, account } = made;
+  const now = context.clock.now();
+  const row = await context.db
+    .insertInto('credentials')
+    .values({
+      credential_id: made.credentialId,
+      environment: made.environment,
+      user_id: made.userId,
+      connector_id: connector.connectorId,
+      type: made.scheme.type,
+      name: made.name ?? account?.name ?? connector.name,
+      state: 'active',
+      account: account ? JSON.stringify(account) : null,
+      sealed: sealValues(context, made, made.values),
+      scopes: made.scopes ? JSON.stringify(made.scopes) : null,
+      expires_at: made.expiresAt ?? null,
+      refresh_by: made.refreshBy ?? null,
+      created_at: now,
+      updated_at: now,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
   forgetChoices(context.db);
   return toCredential(row);
 }
@@ -151,7 +183,7 @@ export async function updateCredential(
   changes: { name?: string | undefined; data?: JsonObject | undefined; signal?: AbortSignal },
 ): Promise<Credential> {
   const credential = await requireCredential(context.db, key);
-  const set: Partial<Tables['credentials']> = { updated_at: context.clock.now() };
+  const set: Updateable<Tables['credentials']> = { updated_at: context.clock.now() };
   if (changes.name !== undefined) set.name = changes.name;
   if (changes.data !== undefined) {
     const connector = requireConnector(context, key.environment, credential.connectorId);
@@ -254,14 +286,14 @@ function schemeOf(connector: Connector, type: string | undefined): Authenticatio
   throw invalidRequest([{ field: 'type', rule }], 'The credential');
 }
 
-function activeAgain(account: Account | undefined): Partial<Tables['credentials']> {
+function activeAgain(account: Account | undefined): Updateable<Tables['credentials']> {
   return { state: 'active', reason: null, ...(account ? { account: JSON.stringify(account) } : {}) };
 }
 
 async function updateRow(
   db: DbOrTx,
   key: CredentialKey,
-  set: Partial<Tables['credentials']>,
+  set: Updateable<Tables['credentials']>,
 ): Promise<Credential> {
   const row = await db
     .updateTable('credentials')

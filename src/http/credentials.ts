@@ -29,11 +29,16 @@ const credential = z.object({
   name: z.string(),
   state: z.enum(['active', 'needs_reconnect', 'revoked']),
   reason: z.string().optional(),
+  scopes: z.array(z.string()).optional().meta({ description: 'What the user has granted.' }),
   account: z.object({ id: z.string(), name: z.string().optional() }).optional(),
   createdAt: time,
   updatedAt: time,
   lastUsedAt: time.nullable().meta({ description: 'At most a minute behind.' }),
-  expiresAt: time.optional(),
+  expiresAt: time
+    .optional()
+    .meta({
+      description: 'When the access token ends. It is renewed before, without anybody doing anything.',
+    }),
 });
 
 export const createCredentialRoute = defineRoute({

@@ -1,5 +1,8 @@
-import { sql, type CreateTableBuilder, type Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
+
+import { accounts } from './migration-accounts.ts';
+import { index, stamped } from './tables.ts';
 
 interface Migration {
   name: string;
@@ -7,7 +10,10 @@ interface Migration {
 }
 
 /** In order; the version of a database is how many it has. Never edit one that was released: append. */
-export const MIGRATIONS: Migration[] = [{ name: 'foundation', up: foundation }];
+export const MIGRATIONS: Migration[] = [
+  { name: 'foundation', up: foundation },
+  { name: 'accounts', up: accounts },
+];
 
 async function foundation(tx: Transaction<Tables>): Promise<void> {
   const { schema } = tx;
@@ -167,19 +173,4 @@ async function foundation(tx: Transaction<Tables>): Promise<void> {
     .addColumn('created_at', 'bigint', (c) => c.notNull())
     .execute();
   await index(tx, 'results', ['expires_at']);
-}
-
-function stamped<T extends string, C extends string>(
-  table: CreateTableBuilder<T, C>,
-): CreateTableBuilder<T, C | 'created_at' | 'updated_at'> {
-  return table
-    .addColumn('created_at', 'bigint', (c) => c.notNull())
-    .addColumn('updated_at', 'bigint', (c) => c.notNull());
-}
-
-async function index(tx: Transaction<Tables>, table: keyof Tables, columns: string[]): Promise<void> {
-  const name = `${table}_by_${columns.join('_')}`;
-  await sql`create index ${sql.id(name)} on ${sql.table(table)} (${sql.join(columns.map((c) => sql.id(c)))})`.execute(
-    tx,
-  );
 }

@@ -68,8 +68,71 @@ export interface Tables {
     sealed: string;
     expires_at: number | null;
     last_used_at: number | null;
+    /** What was granted, as a JSON array; null where the scheme has no scopes. */
+    scopes: string | null;
+    /** Rises with each change of `sealed`: a renewal saves only over the values that it began with. */
+    version: Generated<number>;
+    /** Who is renewing the tokens, until when, and the fence that tells an owner that it was overtaken. */
+    lease_token: string | null;
+    lease_until: number | null;
+    fence: Generated<number>;
+    /** Renewals that failed in a row, and not before when the next is tried. */
+    refresh_failures: Generated<number>;
+    refresh_after: number | null;
+    /** When idle tokens are renewed, so that they do not die of disuse. */
+    refresh_by: number | null;
     created_at: number;
     updated_at: number;
+  };
+  /** Tokens that a renewal received and could not save: never thrown away. */
+  spare_tokens: {
+    spare_id: string;
+    credential_id: string;
+    sealed: string;
+    created_at: number;
+  };
+  oauth_apps: {
+    environment: Environment;
+    connector_id: string;
+    client_id: string;
+    sealed: string;
+    scopes: string | null;
+    created_at: number;
+    updated_at: number;
+  };
+  /** A person's way through connecting an account. Its link is found by hash; status and outcome are for who made it. */
+  connect_sessions: {
+    session_id: string;
+    token_hash: string;
+    environment: Environment;
+    user_id: string;
+    /** The connectors to choose from, as a JSON array; null: all. */
+    connectors: string | null;
+    /** The credential whose account is connected anew, under its id. */
+    credential_id: string | null;
+    redirect_uri: string | null;
+    client_state: string | null;
+    /** `modal`: its status is polled by the page that opened it. */
+    via: 'link' | 'modal';
+    /** The browser that opened it first; no other may go on. */
+    browser_hash: string | null;
+    status: 'open' | 'authorizing' | 'succeeded' | 'failed';
+    /** `{credentialId}`, or `{error, message}`. */
+    outcome: string | null;
+    expires_at: number;
+    created_at: number;
+    updated_at: number;
+  };
+  /** What was sent to an app's consent page, until it comes back once. */
+  oauth_states: {
+    state_hash: string;
+    session_id: string;
+    connector_id: string;
+    type: string;
+    /** PKCE verifier, and the fields that were asked for before the consent. */
+    sealed: string;
+    expires_at: number;
+    created_at: number;
   };
   executions: {
     execution_id: string;

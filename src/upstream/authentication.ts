@@ -18,13 +18,13 @@ export async function applyAuthentication(
   if (!credential || credential.scheme.type === 'none') return [];
   const { scheme } = credential;
   const fields = 'fields' in scheme ? scheme.fields : {};
-  // A file may describe a field that its scheme brings anew, and need not say again that it is secret.
-  const own = { bearer: 'token', api_key: 'apiKey', basic: 'password', custom: undefined }[scheme.type];
+  const captured = 'capture' in scheme ? scheme.capture : {};
   const secrets = Object.entries(credential.values)
     .filter(
       ([name]) =>
-        name === own ||
-        (fields[name]?.secret ?? (!connector.definition.variables[name] && name !== 'username')),
+        SECRET_BY_NATURE.has(name) ||
+        (fields[name]?.secret ??
+          !(name in connector.definition.variables || name in captured || name in OPEN_BY_NATURE)),
     )
     .map(([, secret]) => secret.open());
 
@@ -53,6 +53,17 @@ export async function applyAuthentication(
   return secrets.filter((secret) => secret !== '');
 }
 
+/** A file may describe a field that its scheme brings anew, and need not say again that it is secret. */
+const SECRET_BY_NATURE = new Set([
+  'token',
+  'apiKey',
+  'password',
+  'accessToken',
+  'refreshToken',
+  'clientSecret',
+]);
+const OPEN_BY_NATURE = { username: true, clientId: true };
+
 const NOTHING: Apply = { headers: {}, query: {}, body: {} };
 
 /** What a scheme applies: its own `apply`, or what its type means. */
@@ -67,6 +78,9 @@ function applyOf(scheme: Exclude<Authentication, { type: 'none' }>): Apply {
       const place = { header: 'headers', query: 'query', body: 'body' }[scheme.in];
       return { ...NOTHING, [place]: { [scheme.name]: template } };
     }
+    case 'oauth2':
+    case 'oauth2_client_credentials':
+      return scheme.apply ?? { ...NOTHING, headers: { authorization: 'Bearer {accessToken}' } };
     case 'custom':
       return scheme.apply ?? NOTHING;
   }

@@ -120,6 +120,7 @@ function baseUrl(connector: Connector, value: (name: string) => string): URL {
 function fieldOf(connector: Connector, name: string) {
   for (const scheme of connector.definition.authentication) {
     if ('fields' in scheme && scheme.fields[name]) return scheme.fields[name];
+    if ('capture' in scheme && scheme.capture[name]) return scheme.capture[name];
   }
   return undefined;
 }

@@ -1,0 +1,88 @@
+import type { Transaction } from 'kysely';
+import type { Tables } from './schema.ts';
+import { index, stamped } from './tables.ts';
+
+/** OAuth apps, connect sessions, and what renewing tokens needs. */
+export async function accounts(tx: Transaction<Tables>): Promise<void> {
+  const { schema } = tx;
+
+  await schema.alterTable('credentials').addColumn('scopes', 'text').execute();
+  await schema
+    .alterTable('credentials')
+    .addColumn('version', 'integer', (c) => c.notNull().defaultTo(1))
+    .execute();
+  await schema.alterTable('credentials').addColumn('lease_token', 'text').execute();
+  await schema.alterTable('credentials').addColumn('lease_until', 'bigint').execute();
+  await schema
+    .alterTable('credentials')
+    .addColumn('fence', 'integer', (c) => c.notNull().defaultTo(0))
+    .execute();
+  await schema
+    .alterTable('credentials')
+    .addColumn('refresh_failures', 'integer', (c) => c.notNull().defaultTo(0))
+    .execute();
+  await schema.alterTable('credentials').addColumn('refresh_after', 'bigint').execute();
+  await schema.alterTable('credentials').addColumn('refresh_by', 'bigint').execute();
+  await index(tx, 'credentials', ['refresh_by']);
+
+  await schema
+    .createTable('spare_tokens')
+    .addColumn('spare_id', 'text', (c) => c.primaryKey())
+    .addColumn('credential_id', 'text', (c) =>
+      c.notNull().references('credentials.credential_id').onDelete('cascade'),
+    )
+    .addColumn('sealed', 'text', (c) => c.notNull())
+    .addColumn('created_at', 'bigint', (c) => c.notNull())
+    .execute();
+  await index(tx, 'spare_tokens', ['credential_id']);
+
+  await stamped(
+    schema
+      .createTable('oauth_apps')
+      .addColumn('environment', 'text', (c) => c.notNull())
+      .addColumn('connector_id', 'text', (c) => c.notNull())
+      .addColumn('client_id', 'text', (c) => c.notNull())
+      .addColumn('sealed', 'text', (c) => c.notNull())
+      .addColumn('scopes', 'text'),
+  )
+    .addPrimaryKeyConstraint('oauth_apps_key', ['environment', 'connector_id'])
+    .execute();
+
+  await stamped(
+    schema
+      .createTable('connect_sessions')
+      .addColumn('session_id', 'text', (c) => c.primaryKey())
+      .addColumn('token_hash', 'text', (c) => c.notNull().unique())
+      .addColumn('environment', 'text', (c) => c.notNull())
+      .addColumn('user_id', 'text', (c) => c.notNull().references('users.user_id').onDelete('cascade'))
+      .addColumn('connectors', 'text')
+      .addColumn('credential_id', 'text', (c) =>
+        c.references('credentials.credential_id').onDelete('cascade'),
+      )
+      .addColumn('redirect_uri', 'text')
+      .addColumn('client_state', 'text')
+      .addColumn('via', 'text', (c) => c.notNull())
+      .addColumn('browser_hash', 'text')
+      .addColumn('status', 'text', (c) => c.notNull())
+      .addColumn('outcome', 'text')
+      .addColumn('expires_at', 'bigint', (c) => c.notNull()),
+  ).execute();
+  await index(tx, 'connect_sessions', ['user_id']);
+  await index(tx, 'connect_sessions', ['expires_at']);
+  await index(tx, 'connect_sessions', ['credential_id']);
+
+  await schema
+    .createTable('oauth_states')
+    .addColumn('state_hash', 'text', (c) => c.primaryKey())
+    .addColumn('session_id', 'text', (c) =>
+      c.notNull().references('connect_sessions.session_id').onDelete('cascade'),
+    )
+    .addColumn('connector_id', 'text', (c) => c.notNull())
+    .addColumn('type', 'text', (c) => c.notNull())
+    .addColumn('sealed', 'text', (c) => c.notNull())
+    .addColumn('expires_at', 'bigint', (c) => c.notNull())
+    .addColumn('created_at', 'bigint', (c) => c.notNull())
+    .execute();
+  await index(tx, 'oauth_states', ['session_id']);
+  await index(tx, 'oauth_states', ['expires_at']);
+}
