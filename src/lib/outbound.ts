@@ -6,6 +6,7 @@ import { createAddressGuard, type AllowedAddress } from './addresses.ts';
 import { GatehouseError } from './errors.ts';
 import { decoderOf, readCapped } from './outbound-body.ts';
 import { BlockedAddress, outboundError } from './outbound-errors.ts';
+import { SANDBOX_HOST } from './sandbox.ts';
 
 export interface OutboundRequest {
   method: string;
@@ -19,7 +20,7 @@ export interface OutboundRequest {
   maxBytes?: number;
   /** At most three are followed when true; each hop is guarded anew. */
   followRedirects?: boolean;
-  /** For the built-in sandbox connector alone: SANDBOX_HOST is our own /sandbox/. */
+  /** For the built-in sandbox connector alone: SANDBOX_HOST of lib/sandbox.ts is our own /sandbox/. */
   allowSandbox?: boolean;
 }
 
@@ -69,11 +70,6 @@ export interface Outbound {
   close(): Promise<void>;
 }
 
-/**
- * The name under which the sandbox's connector file knows it: at which port we listen shows only at run time. Nothing
- * else answers to it (RFC 6761 section 6.4).
- */
-const SANDBOX_HOST = 'sandbox.invalid';
 const DEFAULT_TIMEOUT_MS = 60_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 const HEADERS_TIMEOUT_MS = 30_000;
