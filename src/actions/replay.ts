@@ -14,6 +14,8 @@ import { readPage } from './pages.ts';
 import { listSource, readValue, splitWindow } from './results.ts';
 
 type Example = ExamplesFile['examples'][number];
+/** What examples write where a live call has a random key. */
+const EXAMPLE_KEY = 'example-key';
 
 /**
  * Plays an example of a connector file: its input must make its request, and its response its output or error.
@@ -41,7 +43,9 @@ export async function replayExample(
     hold: () => {},
     mayRetry: () => false,
   };
-  const got = await outcomeOf({ outbound, throttle, clock, log }, { connector, action, credential, input });
+  const call: UpstreamCall = { connector, action, credential, input };
+  if (action.effect !== 'read') call.idempotencyKey = EXAMPLE_KEY;
+  const got = await outcomeOf({ outbound, throttle, clock, log }, call);
 
   const [first] = sent;
   const faults = first ? requestFaults(first, example) : [{ field: 'request', rule: 'nothing was sent' }];

@@ -72,6 +72,8 @@ async function walk(
 
 function requestOf(paging: SequentialPaging, { cursor }: Position, size: number | undefined) {
   if (paging.style === 'link' && cursor !== undefined) return { url: cursor };
+  if (paging.style === 'cursor' && paging.nextPath !== undefined && cursor !== undefined)
+    return { params: { [paging.cursorParam]: cursor }, path: paging.nextPath };
   const params: Record<string, string | number> = {};
   if (paging.limitParam !== undefined && size !== undefined) params[paging.limitParam] = size;
   if (paging.style !== 'link' && cursor !== undefined) params[paging.cursorParam] = cursor;

@@ -46,6 +46,11 @@ const paging = z.discriminatedUnion('style', [
     ...pagingCommon,
     cursorParam: z.string().min(1),
     next: answerPlace,
+    /** Where later pages are asked for, with nothing but the cursor: `/files/list_folder/continue`. */
+    nextPath: z
+      .string()
+      .regex(/^\/[\w./-]+$/, 'must be a path below the base URL')
+      .optional(),
   }),
   /** The next page begins after a field of the last record. */
   z.strictObject({
@@ -171,6 +176,9 @@ const action = z.strictObject({
   /** The name of a paging of this file, or one written out. An action with paging is a list action. */
   paging: z.union([z.string(), paging]).optional(),
   response: response.default({ data: '' }),
+  /** The member of the body by which the app recognises a repeated call: it is filled in here, beside what `wrap`
+   *  wraps, and makes the call safe to retry. */
+  idempotencyParam: z.string().min(1).optional(),
   /** Repeating this call does no harm although its method may: it is retried like a GET. */
   idempotent: z.boolean().optional(),
   timeoutSeconds: z.int().min(1).max(300).optional(),
@@ -238,6 +246,8 @@ export const connectorFile = z.strictObject({
   idempotencyHeader: z.string().optional(),
   /** The app's header that says when to come back, if not Retry-After; seconds, or an epoch in seconds. */
   retryAfterHeader: z.string().optional(),
+  /** What small numbers in that header count. */
+  retryAfterUnit: z.enum(['seconds', 'milliseconds']).default('seconds'),
   timeoutSeconds: z.int().min(1).max(300).default(30),
 
   /** Schemas used in several places: `{$ref: '#/schemas/customer'}`. */

@@ -165,10 +165,10 @@ function checkScheme(file: ConnectorFile, scheme: Authentication, path: string):
 function checkOAuth(file: ConnectorFile, scheme: OAuth, path: string): MeaningFault[] {
   const faults: MeaningFault[] = [];
   const known = ['clientId', ...Object.keys(scheme.fields), ...Object.keys(file.variables)];
-  const check = (template: string, at: string) => {
+  const check = (template: string, at: string, names = known) => {
     for (const name of templateNames(template)) {
-      if (!known.includes(name))
-        faults.push({ path: `${path}.${at}`, rule: `{${name}} is no field; fields: ${known.join(', ')}` });
+      if (!names.includes(name))
+        faults.push({ path: `${path}.${at}`, rule: `{${name}} is no field; fields: ${names.join(', ')}` });
     }
   };
   const addresses = {
@@ -196,6 +196,14 @@ function checkOAuth(file: ConnectorFile, scheme: OAuth, path: string): MeaningFa
   const { authorizeParams, refreshParams } = more;
   for (const [at, values] of Object.entries({ tokenParams, tokenHeaders, authorizeParams, refreshParams })) {
     for (const [name, template] of Object.entries(values)) check(template, `${at}.${name}`);
+  }
+  if (scheme.type === 'oauth2' && scheme.revocation) {
+    const { params, headers } = scheme.revocation;
+    const later = [...known, 'clientSecret', ...Object.keys(scheme.capture)];
+    for (const [at, values] of Object.entries({ params, headers })) {
+      for (const [name, template] of Object.entries(values))
+        check(template, `revocation.${at}.${name}`, later);
+    }
   }
   return faults;
 }
@@ -260,14 +268,19 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
     }
   }
   const bodyless = method === 'GET' || method === 'HEAD';
-  const hasBody = Object.keys(action.body).length > 0 || Object.keys(action.fixed?.body ?? {}).length > 0;
+  const hasBody =
+    action.idempotencyParam !== undefined ||
+    Object.keys(action.body).length > 0 ||
+    Object.keys(action.fixed?.body ?? {}).length > 0;
   if (bodyless && (hasBody || action.graphql)) {
     faults.push({ path: `${path}.body`, rule: `a ${method} request has no body` });
   }
   if (action.graphql && method !== 'POST')
     faults.push({ path: `${path}.graphql`, rule: 'needs a POST request' });
-  if (action.graphql && action.wrap)
-    faults.push({ path: `${path}.wrap`, rule: 'has no meaning beside graphql' });
+  for (const field of ['wrap', 'idempotencyParam'] as const) {
+    if (action.graphql && action[field] !== undefined)
+      faults.push({ path: `${path}.${field}`, rule: 'has no meaning beside graphql' });
+  }
 
   for (const { place, name, parameter } of parametersOf(action)) {
     faults.push(...checkRefs(file, parameter, `${path}.${place}.${name}`));

@@ -166,19 +166,25 @@ export const authentication = z.discriminatedUnion('type', [
     /** Where tokens are renewed, if not at `tokenUrl`. */
     refreshUrl: template.optional(),
     refreshParams: templates.default({}),
+    /** Parameters of the redirect back that the request for tokens repeats as they came: `[scope, context]`. */
+    callbackParams: z.array(z.string().min(1)).default([]),
     /** Days after which an unused refresh token dies; it is renewed well before. */
     refreshTokenDays: z.number().positive().max(3650).optional(),
-    /** RFC 7009. `token`: which one is sent; revoking the refresh token ends both at most apps. */
+    /** RFC 7009. `token`: which one is sent; revoking the refresh token ends both at most apps. `none`: the app goes
+     *  by what `params` says. */
     revocation: z
       .strictObject({
         url: template,
-        token: z.enum(['refresh', 'access']).default('refresh'),
+        token: z.enum(['refresh', 'access', 'none']).default('refresh'),
         /** `DELETE` and `json` are deviations of single apps. */
         method: z.enum(['POST', 'DELETE', 'GET']).default('POST'),
         request: z.enum(['form', 'json', 'query']).default('form'),
         /** The name of the parameter; with `bearer` the token travels in the Authorization header. */
         param: z.string().min(1).default('token'),
         clientAuthentication: z.enum(['basic', 'body', 'none', 'bearer']).optional(),
+        /** Sent beside it. Here alone templates may name `{clientSecret}` and captured values too. */
+        params: templates.default({}),
+        headers: templates.default({}),
       })
       .optional(),
   }),

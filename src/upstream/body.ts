@@ -16,7 +16,7 @@ export interface Body {
 
 /** The body of a call, or undefined when its action has none; `evenIfEmpty` for one that authentication adds to. */
 export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Body | undefined {
-  const { connector, action, input, page } = call;
+  const { connector, action, input, page, idempotencyKey } = call;
   const { definition } = action;
   const paged =
     page && 'params' in page && action.paging && 'in' in action.paging && action.paging.in === 'body';
@@ -24,26 +24,37 @@ export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Bod
     evenIfEmpty ||
     definition.graphql !== undefined ||
     paged ||
+    definition.idempotencyParam !== undefined ||
     Object.keys(definition.body).length > 0 ||
     Object.keys(definition.fixed?.body ?? {}).length > 0;
   if (!hasBody || action.method === 'GET' || action.method === 'HEAD') return undefined;
 
   const members: JsonObject = {};
-  for (const [name, fixed] of Object.entries(definition.fixed?.body ?? {}))
-    setMember(members, name, toJson(fixed));
-  for (const [name, parameter] of Object.entries(definition.body)) {
-    const given = input[name];
-    if (given !== undefined) setMember(members, parameter.as ?? name, given);
-  }
+  if (!(page && 'path' in page && page.path !== undefined)) addOwnMembers(members, definition, input);
   if (paged) for (const [name, part] of Object.entries(page.params)) setMember(members, name, part);
   if (definition.graphql !== undefined) return jsonBody({ query: definition.graphql, variables: members });
 
   const type = definition.bodyType ?? connector.definition.bodyType;
   if (type === 'text') return textBody(members);
   const wrapped: JsonObject = definition.wrap === undefined ? members : { [definition.wrap]: members };
+  if (definition.idempotencyParam !== undefined && idempotencyKey !== undefined)
+    wrapped[definition.idempotencyParam] = idempotencyKey;
   if (type === 'json') return jsonBody(wrapped);
   const style = (name: string) => definition.body[name]?.style;
   return type === 'form' ? formBody(wrapped, style) : multipartBody(wrapped, style);
+}
+
+/** What the file fixes, and what the caller gave. */
+function addOwnMembers(
+  members: JsonObject,
+  { fixed, body }: UpstreamCall['action']['definition'],
+  input: JsonObject,
+): void {
+  for (const [name, value] of Object.entries(fixed?.body ?? {})) setMember(members, name, toJson(value));
+  for (const [name, parameter] of Object.entries(body)) {
+    const given = input[name];
+    if (given !== undefined) setMember(members, parameter.as ?? name, given);
+  }
 }
 
 /** A dotted name nests: `shipping.city` sets {"shipping": {"city": …}}. */

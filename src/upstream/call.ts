@@ -23,9 +23,10 @@ export interface UpstreamCall {
   credential: OpenCredential | undefined;
   /** Checked input, without `limit` and `offset`. */
   input: JsonObject;
-  /** What paging adds: parameters by wire name, or a whole address (link style) that must keep the origin. */
-  page?: { params: Record<string, string | number> } | { url: string } | undefined;
-  /** Sent in the connector's idempotencyHeader where it has one. */
+  /** What paging adds: parameters by wire name, or a whole address (link style) that must keep the origin. With a
+   *  path the parameters are all that is sent, and there. */
+  page?: { params: Record<string, string | number>; path?: string | undefined } | { url: string } | undefined;
+  /** Sent in the connector's idempotencyHeader or the action's idempotencyParam where they have one. */
   idempotencyKey?: string | undefined;
   signal?: AbortSignal | undefined;
   onProgress?: ((progress: Progress) => void) | undefined;
@@ -183,5 +184,6 @@ function backoffMs(tries: number): number {
 export function isRepeatable({ action, connector, idempotencyKey }: UpstreamCall): boolean {
   if (action.definition.idempotent !== undefined) return action.definition.idempotent;
   if (['GET', 'HEAD', 'PUT', 'DELETE'].includes(action.method) || action.effect === 'read') return true;
-  return idempotencyKey !== undefined && connector.definition.idempotencyHeader !== undefined;
+  const place = action.definition.idempotencyParam ?? connector.definition.idempotencyHeader;
+  return idempotencyKey !== undefined && place !== undefined;
 }

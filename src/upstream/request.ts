@@ -151,7 +151,8 @@ function actionUrl(call: UpstreamCall, base: URL): URL {
   const { action, input, page } = call;
   const { definition } = action;
   const prefix = base.pathname.replace(/\/$/, '');
-  const template = prefix + action.path;
+  const elsewhere = page && 'path' in page ? page.path : undefined;
+  const template = prefix + (elsewhere ?? action.path);
   const path = template
     .split('/')
     .map((segment) => fillTemplate(segment, (name) => pathValue(name, input[name])))
@@ -162,9 +163,9 @@ function actionUrl(call: UpstreamCall, base: URL): URL {
     throw invalidRequest([{ field: action.path, rule: 'the parameters would change the path' }], 'The input');
   }
   const query = new URLSearchParams();
-  for (const [name, fixed] of Object.entries(definition.fixed?.query ?? {}))
-    query.append(name, String(fixed));
-  for (const [name, parameter] of Object.entries(definition.query)) {
+  const own = elsewhere === undefined ? definition : undefined;
+  for (const [name, fixed] of Object.entries(own?.fixed?.query ?? {})) query.append(name, String(fixed));
+  for (const [name, parameter] of Object.entries(own?.query ?? {})) {
     const given = input[name];
     if (given === undefined || given === null) continue;
     for (const [key, text] of queryPairs(parameter.as ?? name, given, parameter)) query.append(key, text);

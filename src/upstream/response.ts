@@ -123,14 +123,17 @@ export function retryAfterMs(
   { headers }: Pick<UpstreamAnswer, 'headers'>,
   now: number,
 ): number | undefined {
-  const own = connector.definition.retryAfterHeader?.toLowerCase();
-  const text = headers['retry-after'] ?? (own && headers[own]);
+  const { retryAfterHeader, retryAfterUnit } = connector.definition;
+  const own = retryAfterHeader && headers[retryAfterHeader.toLowerCase()];
+  const text = headers['retry-after'] ?? own;
   if (text === undefined || text === '') return undefined;
   const number = Number(text);
   if (Number.isFinite(number)) {
     // Nobody asks for more than ten years of patience: such a number is a point in time.
     if (number > 1e11) return Math.max(0, number - now);
-    return number > 1e9 ? Math.max(0, number * SECOND - now) : Math.max(0, number * SECOND);
+    if (number > 1e9) return Math.max(0, number * SECOND - now);
+    const unit = headers['retry-after'] === undefined && retryAfterUnit === 'milliseconds' ? 1 : SECOND;
+    return Math.max(0, number * unit);
   }
   const date = Date.parse(text);
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);

@@ -189,6 +189,22 @@ test.each(['cursor', 'keyset', 'link'] as const)(
   },
 );
 
+test('later pages at a path of their own are asked for with the cursor alone', async () => {
+  const paging: Paging = {
+    style: 'cursor',
+    in: 'body',
+    maxLimit: 100,
+    limitParam: 'limit',
+    cursorParam: 'cursor',
+    next: 'body:next',
+    nextPath: '/list/continue',
+  };
+  const { source, all, calls } = thirdParty(paging, PLAIN);
+  const page = await readPage(source, newPositions(), { limit: 20, offset: 90 });
+  expect(page).toEqual({ records: all.slice(90, 110), hasMore: true });
+  expect(calls).toEqual([{ params: { limit: 100 } }, { params: { cursor: 'c100' }, path: '/list/continue' }]);
+});
+
 test('a window of page numbers costs one call whenever a page size holds it', async () => {
   const { source, calls } = thirdParty(pagingOf('page', PLAIN, 100), PLAIN);
   await readPage(source, newPositions(), { limit: 10, offset: 15 });

@@ -60,6 +60,17 @@ const faultOf = (text: string): string => {
   }
 };
 
+const oauth = (more: string) =>
+  `{type: oauth2, authorizeUrl: 'https://{host}/authorize', tokenUrl: 'https://{host}/token', ${more}}`;
+
+test('revocation may be told the secret of the app and what the grant captured', () => {
+  const scheme = oauth(`callbackParams: [scope, context], capture: {accountId: {from: 'token:account'}},
+    revocation: {url: 'https://{host}/revoke', token: none, params: {who: '{accountId}', app: '{clientId}'},
+    headers: {Authorization: 'Client {clientSecret}'}}`);
+  const file = GOOD.replace('{type: api_key, in: header, name: X-Key}', scheme);
+  expect(faultOf(file)).toBe('');
+});
+
 test('a good file makes a connector with its actions, effects and schemas', () => {
   const connector = build(GOOD).connector('production', 'shop');
   expect(connector && [...connector.actions.keys()]).toEqual(['list_orders', 'get_order', 'create_order']);
@@ -115,6 +126,17 @@ describe('a fault is told with file, path and rule', () => {
       "{type: custom, fields: {a: {title: A}}, apply: {headers: {X: '{b}'}}}",
       'authentication.0.apply.headers.X: {b} is no field',
     ],
+    [
+      '{type: api_key, in: header, name: X-Key}',
+      oauth("tokenParams: {secret: '{clientSecret}'}"),
+      'authentication.0.tokenParams.secret: {clientSecret} is no field; fields: clientId, host',
+    ],
+    [
+      '{type: api_key, in: header, name: X-Key}',
+      oauth("revocation: {url: 'https://{host}/revoke', params: {who: '{accountId}'}}"),
+      'authentication.0.revocation.params.who: {accountId} is no field',
+    ],
+    ['POST /orders\n', 'GET /orders\n    idempotencyParam: key\n', 'a GET request has no body'],
     ['format: host', 'pattern: "["', 'variables.host.pattern: is no regular expression'],
     ['probe: list_orders', 'probe: nothing', 'probe: "nothing" is no action of this file'],
     ['probe: list_orders', 'probe: get_order', 'probe: must be callable without input'],

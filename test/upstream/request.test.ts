@@ -4,6 +4,7 @@ import { jwtVerify } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { GatehouseError } from '../../src/lib/errors.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
+import { isRepeatable } from '../../src/upstream/call.ts';
 import { buildRequest, resolveLink } from '../../src/upstream/request.ts';
 import { signatureBase } from '../../src/upstream/sign.ts';
 import { callOf, type FileParts } from '../support/upstream.ts';
@@ -155,6 +156,27 @@ body:
     expect(JSON.parse(String(sent))).toEqual({ order: { api: { version: 2 }, ...nested } });
     expect(headers['content-type']).toBe('application/json');
     expect(input).toEqual({ name: 'Ada "L"', city: 'Köln', lines: [{ sku: 'a', count: 2 }] });
+  });
+
+  test('has the key of a write beside what is wrapped, and is safe to repeat', async () => {
+    const action = body('wrap: order\nidempotencyParam: idempotency_key');
+    const call = callOf({ action }, { input, idempotencyKey: 'k1' });
+    expect(JSON.parse(String((await buildRequest(call, NOW)).body))).toEqual({
+      idempotency_key: 'k1',
+      order: nested,
+    });
+    expect(isRepeatable(call)).toBe(true);
+    expect(isRepeatable(callOf({ action: body('') }, { input, idempotencyKey: 'k1' }))).toBe(false);
+  });
+
+  test('of a later page at a path of its own is the cursor alone', async () => {
+    const action = body(
+      'fixed: {body: {deep: true}, query: {v: 1}}\npaging: {style: cursor, in: body, cursorParam: cursor, next: "body:c", nextPath: /a/continue}',
+    );
+    const page = { params: { cursor: 'c1' }, path: '/a/continue' };
+    const { url, body: sent } = await build({ action }, { input, page });
+    expect(url).toBe('https://api.example.com/v1/a/continue');
+    expect(JSON.parse(String(sent))).toEqual({ cursor: 'c1' });
   });
 
   test('of a form nests in brackets', async () => {

@@ -106,6 +106,14 @@ test.each([
   expect(retryAfterMs(call, { headers: { 'x-reset': text } }, now)).toBe(waitMs);
 });
 
+test('a header that counts milliseconds is read so, Retry-After stays in seconds', () => {
+  const head = 'retryAfterHeader: X-Reset\nretryAfterUnit: milliseconds';
+  const call = callOf({ head, action: 'request: GET /a' });
+  const now = Date.parse('2026-03-01T12:00:00Z');
+  expect(retryAfterMs(call, { headers: { 'x-reset': '15000' } }, now)).toBe(15_000);
+  expect(retryAfterMs(call, { headers: { 'retry-after': '7', 'x-reset': '15000' } }, now)).toBe(7000);
+});
+
 describe('a mapping', () => {
   const mapped = (map: string, body: Json, paging = '') =>
     answered(
