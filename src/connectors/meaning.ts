@@ -183,7 +183,7 @@ function checkOAuth(file: ConnectorFile, scheme: OAuth, path: string): MeaningFa
   };
   for (const [at, template] of Object.entries(addresses)) {
     if (template === undefined) continue;
-    check(template, at);
+    check(template, at, at === 'revocation.url' ? [...known, 'token'] : known);
     const sample = template.replace(/^\{\w+\}/, 'https://example.com').replaceAll(/\{\w+\}/g, 'x');
     if (!URL.canParse(sample) || !/^https?:$/.test(new URL(sample).protocol))
       faults.push({

@@ -108,6 +108,8 @@ const oauthCommon = {
       scope: bodyPath.default('scope'),
       /** A truthy value here is an error, also inside a success status. */
       error: bodyPath.default('error'),
+      /** What the app says instead of `invalid_grant`: the code or refresh token is no longer good. */
+      invalidGrant: z.array(z.string().min(1)).default([]),
     })
     .prefault({}),
   /** Lifetime of access tokens where the answer names none. Left out: they are renewed when the app refuses one. */
@@ -174,6 +176,7 @@ export const authentication = z.discriminatedUnion('type', [
      *  by what `params` says. */
     revocation: z
       .strictObject({
+        /** May hold `{token}`, for apps that want it in the path. */
         url: template,
         token: z.enum(['refresh', 'access', 'none']).default('refresh'),
         /** `DELETE` and `json` are deviations of single apps. */

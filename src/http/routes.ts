@@ -3,6 +3,7 @@ import * as connectors from './connectors.ts';
 import * as credentials from './credentials.ts';
 import * as executions from './executions.ts';
 import * as health from './health.ts';
+import * as oauthApps from './oauth-apps.ts';
 import type { Route } from './route.ts';
 import * as servers from './servers.ts';
 import * as users from './users.ts';
@@ -36,6 +37,9 @@ export const ROUTES: Route[] = [
   credentials.updateCredentialRoute,
   credentials.deleteCredentialRoute,
   credentials.checkCredentialRoute,
+  oauthApps.putOAuthAppRoute,
+  oauthApps.getOAuthAppRoute,
+  oauthApps.deleteOAuthAppRoute,
   executions.listExecutionsRoute,
   admin.getSettingsRoute,
   admin.putSettingsRoute,

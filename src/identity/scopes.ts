@@ -10,6 +10,8 @@ export const SCOPES = {
   'connectors:read': 'Read connectors and their actions',
   'credentials:read': 'Read the metadata of credentials',
   'credentials:write': 'Create, change, check and delete credentials',
+  'oauth-apps:read': 'Read the OAuth apps of connectors, never their secrets',
+  'oauth-apps:write': 'Set and delete the OAuth apps of connectors',
   'actions:execute': 'Run actions on behalf of end users',
   'executions:read': 'Read the record of executions',
   'audit:read': 'Read the record of administration',

@@ -125,7 +125,8 @@ function fieldOf(connector: Connector, name: string) {
   return undefined;
 }
 
-function addressFault(text: string, format: string): string | undefined {
+/** The rule that a value breaks which is to be part of an address. */
+export function addressFault(text: string, format: string): string | undefined {
   if (format === 'origin') {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     const good =

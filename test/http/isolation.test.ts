@@ -26,6 +26,7 @@ const BODIES: Record<string, unknown> = {
   putSettings: {},
   createCredential: { connectorId: 'sandbox', data: { apiKey: 'sandbox_isolation' } },
   updateCredential: { name: 'changed' },
+  putOAuthApp: { clientId: 'isolation' },
   executeAction: { input: {} },
 };
 

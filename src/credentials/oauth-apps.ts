@@ -1,0 +1,147 @@
+import type { Selectable } from 'kysely';
+import { z } from 'zod';
+import { SANDBOX_ID, type Connector } from '../connectors/catalog.ts';
+import type { Context } from '../context.ts';
+import { GatehouseError, invalidRequest } from '../lib/errors.ts';
+import { SANDBOX_CLIENT_ID } from '../lib/sandbox.ts';
+import { Secret } from '../lib/secret.ts';
+import type { Environment, Tables } from '../store/schema.ts';
+import type { OAuthClient } from './oauth.ts';
+
+/** What somebody registered at a third party, so that its users can be asked for their consent. */
+export interface OAuthApp {
+  connectorId: string;
+  clientId: string;
+  /** Absent for public clients. */
+  clientSecret: Secret | undefined;
+  /** What is asked for; null: the connector's own. */
+  scopes: string[] | null;
+  /** Epoch milliseconds. */
+  createdAt: number;
+  updatedAt: number;
+}
+
+const scopesText = z.array(z.string());
+
+/** The OAuth app of a connector in an environment; the sandbox's is always there. */
+export async function findOAuthApp(
+  context: Pick<Context, 'db' | 'keys' | 'catalog'>,
+  environment: Environment,
+  connectorId: string,
+): Promise<OAuthApp | undefined> {
+  const row = await context.db
+    .selectFrom('oauth_apps')
+    .selectAll()
+    .where('environment', '=', environment)
+    .where('connector_id', '=', connectorId)
+    .executeTakeFirst();
+  if (row) return toOAuthApp(context, row);
+  if (connectorId !== SANDBOX_ID || !context.catalog.connector(environment, connectorId)) return undefined;
+  return {
+    connectorId,
+    clientId: SANDBOX_CLIENT_ID,
+    clientSecret: undefined,
+    scopes: null,
+    createdAt: 0,
+    updatedAt: 0,
+  };
+}
+
+/** The client of a grant. @throws GatehouseError `oauth_app_missing` */
+export async function requireOAuthClient(
+  context: Pick<Context, 'db' | 'keys' | 'catalog'>,
+  environment: Environment,
+  { connectorId, name }: Pick<Connector, 'connectorId' | 'name'>,
+): Promise<OAuthClient> {
+  const app = await findOAuthApp(context, environment, connectorId);
+  if (app) return { clientId: app.clientId, clientSecret: app.clientSecret, scopes: app.scopes ?? undefined };
+  throw new GatehouseError(
+    'oauth_app_missing',
+    `There is no OAuth app for ${name} in ${environment}. Register one there and store its client id and secret with PUT /api/connectors/${connectorId}/oauth-app.`,
+    { details: { connectorId, environment } },
+  );
+}
+
+/**
+ * Stores the OAuth app of a connector, in place of the one before.
+ * @throws GatehouseError `connector_not_found`; `invalid_request` when the connector has no consent page, or needs a
+ * secret and none is given.
+ */
+export async function saveOAuthApp(
+  context: Pick<Context, 'db' | 'keys' | 'catalog' | 'clock'>,
+  environment: Environment,
+  connectorId: string,
+  wish: { clientId: string; clientSecret?: string | undefined; scopes?: string[] | undefined },
+): Promise<OAuthApp> {
+  const { name, definition } = requireConnector(context, environment, connectorId);
+  const scheme = definition.authentication.find(({ type }) => type === 'oauth2');
+  if (!scheme || scheme.type !== 'oauth2')
+    throw invalidRequest([{ field: 'connectorId', rule: `${name} does not offer oauth2` }], 'The OAuth app');
+  if (wish.clientSecret === undefined && scheme.clientAuthentication !== 'none')
+    throw invalidRequest([{ field: 'clientSecret', rule: `is required for ${name}` }], 'The OAuth app');
+  const now = context.clock.now();
+  const set = {
+    client_id: wish.clientId,
+    sealed: context.keys.seal(wish.clientSecret ?? '', binding(environment, connectorId, wish.clientId)),
+    scopes: wish.scopes ? JSON.stringify(wish.scopes) : null,
+    updated_at: now,
+  };
+  const row = await context.db
+    .insertInto('oauth_apps')
+    .values({ environment, connector_id: connectorId, ...set, created_at: now })
+    .onConflict((c) => c.columns(['environment', 'connector_id']).doUpdateSet(set))
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return toOAuthApp(context, row);
+}
+
+/**
+ * Removes an OAuth app. Credentials that it made work until their access tokens end.
+ * @throws GatehouseError `oauth_app_not_found`
+ */
+export async function deleteOAuthApp(
+  { db }: Pick<Context, 'db'>,
+  environment: Environment,
+  connectorId: string,
+): Promise<void> {
+  const { numDeletedRows } = await db
+    .deleteFrom('oauth_apps')
+    .where('environment', '=', environment)
+    .where('connector_id', '=', connectorId)
+    .executeTakeFirst();
+  if (numDeletedRows === 0n) throw oauthAppNotFound(connectorId);
+}
+
+export function oauthAppNotFound(connectorId: string): GatehouseError {
+  return new GatehouseError(
+    'oauth_app_not_found',
+    `There is no OAuth app for the connector "${connectorId.slice(0, 64)}".`,
+  );
+}
+
+function toOAuthApp({ keys }: Pick<Context, 'keys'>, row: Selectable<Tables['oauth_apps']>): OAuthApp {
+  const secret = keys.open(row.sealed, binding(row.environment, row.connector_id, row.client_id));
+  return {
+    connectorId: row.connector_id,
+    clientId: row.client_id,
+    clientSecret: secret === '' ? undefined : new Secret(secret),
+    scopes: row.scopes === null ? null : scopesText.parse(JSON.parse(row.scopes)),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+/** A secret opens for its own client id alone: one that was exchanged in the row would send it to a stranger. */
+function binding(environment: Environment, connectorId: string, clientId: string): string {
+  return `oauth-app|${environment}|${connectorId}|${clientId}`;
+}
+
+function requireConnector(
+  { catalog }: Pick<Context, 'catalog'>,
+  environment: Environment,
+  connectorId: string,
+): Connector {
+  const connector = catalog.connector(environment, connectorId);
+  if (connector) return connector;
+  throw new GatehouseError('connector_not_found', `There is no connector "${connectorId.slice(0, 64)}".`);
+}

@@ -1,0 +1,85 @@
+import type { Connector } from '../connectors/catalog.ts';
+import type { OAuth } from '../connectors/format.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { isJsonObject, parseJson, valueAt, type Json } from '../lib/json.ts';
+import type { Account } from './credential.ts';
+import { checkFields, storedFields } from './fields.ts';
+
+/** Where captured values come from: the token answer, the redirect back, the claims of the ID token. */
+export interface CaptureSource {
+  raw: Json;
+  callback?: URLSearchParams | undefined;
+  clientId: string;
+}
+
+const MAX_ACCOUNT_CHARS = 200;
+
+/**
+ * The scheme's captured values, checked by their format. A renewal may leave out what the grant told: then the stored
+ * values stay.
+ * @throws GatehouseError `upstream_failed` naming the value that is missing or breaks its format.
+ */
+export function captureValues(
+  connector: Connector,
+  scheme: OAuth,
+  source: CaptureSource,
+  { complete }: { complete: boolean },
+): Record<string, string> {
+  const found = Object.entries(scheme.capture).flatMap(([name, { from }]) => {
+    const text = textAt(source, from);
+    return text === undefined ? [] : [[name, text]];
+  });
+  const stored = storedFields(connector, scheme);
+  const fields = new Map(
+    [...stored]
+      .filter(([name]) => Object.hasOwn(scheme.capture, name))
+      .map(([name, field]) => [name, { ...field, required: complete && field.required }]),
+  );
+  const { values, faults } = checkFields(fields, Object.fromEntries(found));
+  const [fault] = faults;
+  if (!fault) return values;
+  const name = fault.field.replace(/^data\./, '');
+  throw new GatehouseError(
+    'upstream_failed',
+    `${connector.name} granted access, but without a usable ${name}: it ${fault.rule}. Look at capture.${name} of its connector file.`,
+    { details: { connectorId: connector.connectorId, reason: 'capture', name } },
+  );
+}
+
+/** The account that the grant itself names. */
+export function accountOf({ account }: OAuth, source: CaptureSource): Account | undefined {
+  const id = account && textAt(source, account.id);
+  if (!account || id === undefined) return undefined;
+  const name = account.name === undefined ? undefined : textAt(source, account.name);
+  return {
+    id: id.slice(0, MAX_ACCOUNT_CHARS),
+    ...(name === undefined ? {} : { name: name.slice(0, MAX_ACCOUNT_CHARS) }),
+  };
+}
+
+function textAt(source: CaptureSource, place: string): string | undefined {
+  const [kind = ''] = place.split(':', 1);
+  const path = place.slice(kind.length + 1);
+  if (kind === 'callback') return source.callback?.get(path) ?? undefined;
+  const found = valueAt(kind === 'idToken' ? claimsOf(source) : source.raw, path);
+  if (typeof found === 'number' || typeof found === 'boolean') return String(found);
+  return typeof found === 'string' && found !== '' ? found : undefined;
+}
+
+/**
+ * The claims of the ID token in a token answer. It came from the token endpoint itself over TLS, which stands for its
+ * signature (OpenID Connect Core section 3.1.3.7, point 6); for whom it was made is looked at all the same.
+ */
+function claimsOf({ raw, clientId }: CaptureSource): Json | undefined {
+  const token = valueAt(raw, 'id_token');
+  const [, payload] = typeof token === 'string' ? token.split('.') : [];
+  if (payload === undefined) return undefined;
+  try {
+    const claims = parseJson(Buffer.from(payload, 'base64url').toString('utf8'));
+    if (!isJsonObject(claims)) return undefined;
+    const { aud } = claims;
+    return (Array.isArray(aud) ? aud.includes(clientId) : aud === clientId) ? claims : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,144 @@
+import type { ClientAuth } from 'oauth4webapi';
+import { SANDBOX_ID, type Connector } from '../connectors/catalog.ts';
+import type { OAuth } from '../connectors/format.ts';
+import { fillTemplate } from '../connectors/templates.ts';
+import type { Context } from '../context.ts';
+import { SECOND } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import type { OutboundAnswer } from '../lib/outbound.ts';
+import { addressFault } from '../upstream/request.ts';
+import type { OAuthClient } from './oauth.ts';
+
+/** What requests to an authorization server are made of. */
+export interface Grant {
+  connector: Connector;
+  scheme: OAuth;
+  client: OAuthClient;
+  values: Record<string, string>;
+}
+
+/** Shorter than any lease under which tokens are renewed: see refresh.ts. */
+export const TOKEN_TIMEOUT_MS = 15 * SECOND;
+/** A token answer has about 2 KB. */
+const MAX_ANSWER_BYTES = 256 * 1024;
+const HEADERS = { accept: 'application/json', 'user-agent': 'Gatehouse/0.1' };
+
+/** Fills parameters and headers of a grant from fields, variables, `{clientId}`, and `more`. */
+export function filler(grant: Grant, more: Record<string, string> = {}): (template: string) => string {
+  return (template) => fillTemplate(template, (name) => more[name] ?? valueOf(grant, name));
+}
+
+/**
+ * An address of the authorization server, its parts checked again by their format: a stored value may be older than
+ * the rule. `more` holds further parts, which are encoded.
+ * @throws GatehouseError `credential_invalid` naming the value that does not fit.
+ */
+export function filledAddress(grant: Grant, template: string, more: Record<string, string> = {}): URL {
+  const { connector, scheme } = grant;
+  const filled = fillTemplate(template, (name) => {
+    const part = name === 'clientId' ? grant.client.clientId : more[name];
+    if (part !== undefined) return encodeURIComponent(part);
+    const text = valueOf(grant, name);
+    const field = scheme.fields[name] ?? connector.definition.variables[name];
+    const rule = text === '' ? 'is missing' : addressFault(text, field?.format ?? 'text');
+    if (rule !== undefined) throw invalidAddress(connector, `its ${name} ${rule}`);
+    return text.replace(/\/+$/, '');
+  });
+  const url = URL.canParse(filled) ? new URL(filled) : undefined;
+  if (!url || url.username !== '' || url.password !== '')
+    throw invalidAddress(connector, 'its address is none');
+  return url;
+}
+
+function invalidAddress({ name }: Connector, what: string): GatehouseError {
+  return new GatehouseError(
+    'credential_invalid',
+    `The credential for ${name} cannot be used: ${what}. Change it.`,
+    { details: { reason: 'invalid_value' } },
+  );
+}
+
+function valueOf({ connector, scheme, client, values }: Grant, name: string): string {
+  if (name === 'clientId') return client.clientId;
+  const field = scheme.fields[name] ?? connector.definition.variables[name];
+  return values[name] ?? field?.default ?? '';
+}
+
+/** How the client shows who it is (RFC 6749 section 2.3.1). Without a secret it says its id alone. */
+export function clientAuth(style: OAuth['clientAuthentication'], { clientSecret }: OAuthClient): ClientAuth {
+  return (_server, { client_id: clientId }, body, headers) => {
+    const secret = clientSecret?.open() ?? '';
+    if (style === 'basic' && secret !== '') {
+      const pair = `${encodePart(clientId)}:${encodePart(secret)}`;
+      headers.set('authorization', `Basic ${Buffer.from(pair, 'utf8').toString('base64')}`);
+      return;
+    }
+    body.set('client_id', clientId);
+    if (style !== 'none' && secret !== '') body.set('client_secret', secret);
+  };
+}
+
+/** Form encoding that leaves `-._~` as they are: ids and secrets are full of them, and few apps decode at all. */
+function encodePart(text: string): string {
+  return encodeURIComponent(text.toWellFormed())
+    .replaceAll(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replaceAll('%20', '+');
+}
+
+/** Sends parameters as a form, as JSON or in the query, through the guarded door. @throws GatehouseError upstream_* */
+export async function sendParams(
+  { outbound }: Pick<Context, 'outbound'>,
+  { connector }: Pick<Grant, 'connector'>,
+  wish: {
+    url: string;
+    method: 'POST' | 'DELETE' | 'GET';
+    style: 'form' | 'json' | 'query';
+    params: URLSearchParams;
+    headers: Record<string, string>;
+    timeoutMs: number;
+    signal?: AbortSignal | undefined;
+  },
+): Promise<OutboundAnswer> {
+  const url = new URL(wish.url);
+  const { 'content-type': _form, ...given } = wish.headers;
+  const headers: Record<string, string> = { ...HEADERS, ...given };
+  let body: string | undefined;
+  if (wish.style === 'query' || wish.method === 'GET') {
+    for (const [name, value] of wish.params) url.searchParams.set(name, value);
+  } else if (wish.style === 'json') {
+    headers['content-type'] = 'application/json';
+    body = JSON.stringify(Object.fromEntries(wish.params));
+  } else {
+    headers['content-type'] = 'application/x-www-form-urlencoded';
+    body = wish.params.toString();
+  }
+  return outbound.request({
+    method: wish.method,
+    url: url.href,
+    headers,
+    ...(body === undefined ? {} : { body }),
+    ...(wish.signal ? { signal: wish.signal } : {}),
+    timeoutMs: wish.timeoutMs,
+    maxBytes: MAX_ANSWER_BYTES,
+    allowSandbox: connector.connectorId === SANDBOX_ID,
+  });
+}
+
+/** What an answer is that decides nothing: the server's own trouble, or something that is no answer of OAuth. */
+export function noAnswer({ name, connectorId }: Connector, answer: OutboundAnswer): GatehouseError {
+  const { status, headers } = answer;
+  const details = { status, connectorId, reason: 'token_endpoint' };
+  if (status === 429) {
+    const seconds = /^\d{1,6}$/.test(headers['retry-after'] ?? '') ? headers['retry-after'] : '30';
+    return new GatehouseError(
+      'upstream_rate_limited',
+      `${name} limits how often tokens are asked for (HTTP 429). Try again in ${seconds} s.`,
+      { details, headers: { 'Retry-After': seconds ?? '30' } },
+    );
+  }
+  return new GatehouseError(
+    'upstream_failed',
+    `${name} gave no tokens: its token endpoint answered HTTP ${status} with nothing that says why. Try again later.`,
+    { details },
+  );
+}

@@ -1,0 +1,365 @@
+import { randomBytes } from 'node:crypto';
+import type { AuthorizationServer, Client, ClientAuth, TokenEndpointRequestOptions } from 'oauth4webapi';
+import type { Connector } from '../connectors/catalog.ts';
+import type { OAuth } from '../connectors/format.ts';
+import type { Context } from '../context.ts';
+import { SECOND } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import type { Json } from '../lib/json.ts';
+import { scrub } from '../lib/scrub.ts';
+import { Secret } from '../lib/secret.ts';
+import type { Account } from './credential.ts';
+import { accountOf, captureValues, type CaptureSource } from './oauth-capture.ts';
+import {
+  clientAuth,
+  filledAddress,
+  filler,
+  noAnswer,
+  sendParams,
+  TOKEN_TIMEOUT_MS,
+  type Grant,
+} from './oauth-wire.ts';
+import { browserAddress } from './sandbox-address.ts';
+import { readTokenAnswer } from './token-answer.ts';
+
+/** Authorization code (RFC 6749 section 4.1). */
+export type OAuth2 = Extract<OAuth, { type: 'oauth2' }>;
+/** Client credentials (RFC 6749 section 4.4). */
+export type OAuth2ClientCredentials = Extract<OAuth, { type: 'oauth2_client_credentials' }>;
+
+/** Who asks: an OAuth app that somebody registered at the third party. */
+export interface OAuthClient {
+  clientId: string;
+  /** Absent for public clients, which prove themselves by PKCE alone. */
+  clientSecret: Secret | undefined;
+  /** Those of the OAuth app; undefined: the scheme's. */
+  scopes: string[] | undefined;
+}
+
+/** What a grant gave. */
+export interface Tokens {
+  accessToken: string;
+  refreshToken?: string;
+  /** Epoch milliseconds; absent where nobody knows. */
+  expiresAt?: number;
+  /** What was granted, where the answer says so. */
+  scopes?: string[];
+  /** The scheme's `capture`, by name. */
+  captured: Record<string, string>;
+  account?: Account;
+}
+
+/** The third party said no, in the words of RFC 6749 section 5.2: `invalid_grant`, `invalid_client` … */
+export class OAuthRefusal extends Error {
+  override readonly name = 'OAuthRefusal';
+  readonly error: string;
+  /** Its own sentence, without secrets. */
+  readonly description: string | undefined;
+  /** HTTP status of the refusal. */
+  readonly status: number;
+
+  constructor(error: string, description: string | undefined, status: number) {
+    super(description === undefined ? error : `${error}: ${description}`);
+    this.error = error;
+    this.description = description;
+    this.status = status;
+  }
+}
+
+/** One way through the consent page and back. */
+export interface Authorization extends Grant {
+  scheme: OAuth2;
+  redirectUri: string;
+  state: string;
+  verifier: string;
+}
+
+type OAuthContext = Pick<Context, 'outbound' | 'clock'>;
+interface Cancellable {
+  signal?: AbortSignal | undefined;
+}
+
+/** How long a deletion waits for the third party to end the tokens. */
+const REVOKE_TIMEOUT_MS = 5 * SECOND;
+
+/** A PKCE verifier: 256 bits, base64url (RFC 7636 section 4.1). */
+export function newVerifier(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/**
+ * Where the browser is sent for the consent.
+ * @throws GatehouseError `credential_invalid` when a value does not fit into the address.
+ */
+export async function authorizationUrl(grant: Authorization): Promise<string> {
+  const { connector, scheme, client, redirectUri, state } = grant;
+  const fill = filler(grant);
+  const { origin: publicUrl } = new URL(redirectUri);
+  const url = new URL(
+    browserAddress({ publicUrl }, connector, filledAddress(grant, scheme.authorizeUrl).href),
+  );
+  const params: Record<string, string> = {
+    response_type: 'code',
+    client_id: client.clientId,
+    redirect_uri: redirectUri,
+    state,
+  };
+  const scopes = client.scopes ?? scheme.scopes;
+  if (scopes.length > 0) params[scheme.scopeParam] = scopes.join(scheme.scopeSeparator);
+  if (scheme.pkce === 'S256') {
+    const { calculatePKCECodeChallenge } = await import('oauth4webapi');
+    params['code_challenge'] = await calculatePKCECodeChallenge(grant.verifier);
+    params['code_challenge_method'] = 'S256';
+  }
+  for (const [name, template] of Object.entries(scheme.authorizeParams)) params[name] = fill(template);
+  for (const [name, value] of Object.entries(params)) url.searchParams.set(name, value);
+  // A plus sign means a space in forms alone; some consent pages take it for itself.
+  url.search = url.search.replaceAll('+', '%20');
+  return url.href;
+}
+
+/**
+ * Trades the code of a redirect for tokens. State and `iss` (RFC 9207) are checked first.
+ * @throws OAuthRefusal when the app said no, in the redirect or at the token endpoint; GatehouseError
+ * `invalid_request` when the redirect is not the answer to this authorization, upstream_* for no definite answer.
+ */
+export async function exchangeCode(
+  context: OAuthContext,
+  grant: Authorization & Cancellable & { callback: URLSearchParams },
+): Promise<Tokens> {
+  const { connector, scheme, client, callback, redirectUri, verifier } = grant;
+  const oauth = await import('oauth4webapi');
+  const server = {
+    issuer: issuerOf(grant, callback.get('iss')),
+    token_endpoint: filledAddress(grant, scheme.tokenUrl).href,
+  };
+  let checked: URLSearchParams;
+  try {
+    checked = oauth.validateAuthResponse(server, { client_id: client.clientId }, callback, grant.state);
+  } catch (error) {
+    if (error instanceof oauth.AuthorizationResponseError)
+      throw new OAuthRefusal(error.error.slice(0, 100), error.error_description?.slice(0, 300), 400);
+    throw strayCallback(connector);
+  }
+  const code = checked.get('code');
+  if (code === null || code === '') throw strayCallback(connector);
+  const repeated = scheme.callbackParams.flatMap((name) => {
+    const value = checked.get(name);
+    return value === null ? [] : [[name, value]];
+  });
+  const wish = {
+    ...grant,
+    server,
+    secrets: [code, verifier],
+    params: Object.fromEntries(repeated),
+    complete: true,
+  };
+  return requestTokens(context, wish, (caller, auth, options) =>
+    oauth.authorizationCodeGrantRequest(
+      server,
+      caller,
+      auth,
+      checked,
+      redirectUri,
+      scheme.pkce === 'none' ? oauth.nopkce : verifier,
+      options,
+    ),
+  );
+}
+
+/**
+ * Renews tokens (RFC 6749 section 6). `refreshToken` is absent in what comes back where the old one stays.
+ * @throws OAuthRefusal (`invalid_grant`: the refresh token is no longer good), GatehouseError upstream_*
+ */
+export async function refreshTokens(
+  context: OAuthContext,
+  grant: Grant & Cancellable & { scheme: OAuth2; refreshToken: string },
+): Promise<Tokens> {
+  const { scheme, refreshToken } = grant;
+  const oauth = await import('oauth4webapi');
+  const server = serverAt(filledAddress(grant, scheme.refreshUrl ?? scheme.tokenUrl));
+  const fill = filler(grant);
+  const params = Object.fromEntries(
+    Object.entries(scheme.refreshParams).map(([name, template]) => [name, fill(template)]),
+  );
+  const wish = { ...grant, server, secrets: [refreshToken], params, complete: false };
+  return requestTokens(context, wish, (caller, auth, options) =>
+    oauth.refreshTokenGrantRequest(server, caller, auth, refreshToken, options),
+  );
+}
+
+/**
+ * Tokens for the user's own client id and secret, which are among `values`.
+ * @throws OAuthRefusal (`invalid_client`: wrong id or secret), GatehouseError upstream_*
+ */
+export async function clientCredentialsTokens(
+  context: OAuthContext,
+  grant: Omit<Grant, 'client'> & Cancellable & { scheme: OAuth2ClientCredentials },
+): Promise<Tokens> {
+  const { scheme, values } = grant;
+  const client: OAuthClient = {
+    clientId: values['clientId'] ?? '',
+    clientSecret: new Secret(values['clientSecret'] ?? ''),
+    scopes: undefined,
+  };
+  const oauth = await import('oauth4webapi');
+  const server = serverAt(filledAddress({ ...grant, client }, scheme.tokenUrl));
+  const params: Record<string, string> =
+    scheme.scopes.length > 0 ? { scope: scheme.scopes.join(scheme.scopeSeparator) } : {};
+  const wish = { ...grant, client, server, secrets: [], complete: true };
+  return requestTokens(context, wish, (caller, auth, options) =>
+    oauth.clientCredentialsGrantRequest(server, caller, auth, params, options),
+  );
+}
+
+/**
+ * Ends tokens at the third party, where the scheme has a way (RFC 7009): the refresh token where there is one, else
+ * the access token. Waits 5 s at most.
+ * @throws OAuthRefusal when the app refused, GatehouseError upstream_* when it did not answer.
+ */
+export async function revokeTokens(
+  context: Pick<Context, 'outbound'>,
+  grant: Grant & Cancellable & { scheme: OAuth2 },
+): Promise<void> {
+  const { connector, scheme, client, values, signal } = grant;
+  const { revocation } = scheme;
+  const refreshToken = revocation?.token === 'refresh' ? values['refreshToken'] : undefined;
+  const token = refreshToken ?? values['accessToken'];
+  if (!revocation || token === undefined) return;
+  const params = new URLSearchParams();
+  const headers = new Headers();
+  const style = revocation.clientAuthentication ?? scheme.clientAuthentication;
+  if (style === 'bearer') headers.set('authorization', `Bearer ${token}`);
+  else {
+    if (revocation.token !== 'none' && !revocation.url.includes('{token}'))
+      params.set(revocation.param, token);
+    await clientAuth(style, client)({ issuer: '' }, { client_id: client.clientId }, params, headers);
+  }
+  const fill = filler(grant, { clientSecret: client.clientSecret?.open() ?? '' });
+  for (const [name, template] of Object.entries(revocation.params)) params.set(name, fill(template));
+  for (const [name, template] of Object.entries(revocation.headers)) headers.set(name, fill(template));
+  const answer = await sendParams(context, grant, {
+    url: filledAddress(grant, revocation.url, { token }).href,
+    method: revocation.method,
+    style: revocation.request,
+    params,
+    headers: Object.fromEntries(headers),
+    timeoutMs: REVOKE_TIMEOUT_MS,
+    signal,
+  });
+  if (answer.status >= 200 && answer.status < 300) return;
+  if (answer.status >= 500 || answer.status === 429) throw noAnswer(connector, answer);
+  throw new OAuthRefusal(`http_${answer.status}`, undefined, answer.status);
+}
+
+interface TokenWish extends Grant, Cancellable {
+  server: AuthorizationServer;
+  callback?: URLSearchParams;
+  /** Added for this kind of request. */
+  params?: Record<string, string>;
+  /** What this request holds beside the client secret. */
+  secrets: string[];
+  /** Whether every captured value must be there. */
+  complete: boolean;
+}
+
+/** Sends a grant through oauth4webapi, and what deviates from the standard through our own translation. */
+async function requestTokens(
+  context: OAuthContext,
+  wish: TokenWish,
+  send: (client: Client, auth: ClientAuth, options: TokenEndpointRequestOptions) => Promise<Response>,
+): Promise<Tokens> {
+  const oauth = await import('oauth4webapi');
+  const { connector, scheme, server } = wish;
+  const client = { client_id: wish.client.clientId };
+  const sentAt = context.clock.now();
+  let raw: Json = null;
+  const options: TokenEndpointRequestOptions = {
+    // Plain http is refused by the outbound door, which knows for whom it is allowed.
+    [oauth.allowInsecureRequests]: true,
+    [oauth.customFetch]: async (url, { body, headers }) => {
+      const answer = await sendParams(context, wish, {
+        url,
+        method: 'POST',
+        style: scheme.tokenRequest,
+        ...withTemplates(wish, new URLSearchParams(body), headers),
+        timeoutMs: TOKEN_TIMEOUT_MS,
+        signal: wish.signal,
+      });
+      const wire = { status: answer.status, headers: answer.headers, text: answer.body.toString('utf8') };
+      const read = readTokenAnswer(scheme, wire, sentAt);
+      if (!read) throw noAnswer(connector, answer);
+      ({ raw } = read);
+      return Response.json(read.body, { status: read.status });
+    },
+  };
+  let granted;
+  try {
+    const response = await send(client, clientAuth(scheme.clientAuthentication, wish.client), options);
+    granted = await oauth.processGenericTokenEndpointResponse(server, client, response);
+  } catch (error) {
+    throw translated(connector, error, [...wish.secrets, wish.client.clientSecret?.open() ?? '']);
+  }
+  const source: CaptureSource = { raw, callback: wish.callback, clientId: wish.client.clientId };
+  const account = accountOf(scheme, source);
+  return {
+    accessToken: granted.access_token,
+    ...(granted.refresh_token === undefined ? {} : { refreshToken: granted.refresh_token }),
+    ...(granted.expires_in === undefined ? {} : { expiresAt: sentAt + granted.expires_in * SECOND }),
+    ...(granted.scope === undefined ? {} : { scopes: granted.scope.split(' ') }),
+    captured: captureValues(connector, scheme, source, wish),
+    ...(account ? { account } : {}),
+  };
+}
+
+function withTemplates(wish: TokenWish, params: URLSearchParams, headers: Record<string, string>) {
+  const fill = filler(wish);
+  const { tokenParams, tokenHeaders } = wish.scheme;
+  for (const [name, template] of Object.entries(tokenParams)) params.set(name, fill(template));
+  for (const [name, value] of Object.entries(wish.params ?? {})) params.set(name, value);
+  const added = Object.entries(tokenHeaders).map(([name, template]) => [name.toLowerCase(), fill(template)]);
+  return { params, headers: { ...headers, ...Object.fromEntries(added) } };
+}
+
+/** The library's errors hold the answer, and with it tokens: none of them goes on as a cause. */
+function translated({ name, connectorId }: Connector, error: unknown, secrets: string[]): unknown {
+  if (error instanceof GatehouseError) return error;
+  if (error instanceof Error && 'error' in error && typeof error.error === 'string') {
+    const description =
+      'error_description' in error && typeof error.error_description === 'string'
+        ? scrub(error.error_description, secrets)
+        : undefined;
+    const status = 'status' in error && typeof error.status === 'number' ? error.status : 400;
+    return new OAuthRefusal(scrub(error.error, secrets), description, status);
+  }
+  return new GatehouseError(
+    'upstream_failed',
+    `${name} answered with something that is no grant of tokens.`,
+    {
+      details: { connectorId, reason: 'token_endpoint' },
+    },
+  );
+}
+
+/**
+ * The issuer that an `iss` must equal. Where the file names none, one that lives where the consent page or the token
+ * endpoint lives is right: an answer of another server is not.
+ */
+function issuerOf(grant: Authorization, iss: string | null): string {
+  const { scheme } = grant;
+  if (scheme.issuer !== undefined) return filler(grant)(scheme.issuer);
+  const origins = [scheme.authorizeUrl, scheme.tokenUrl].map((one) => filledAddress(grant, one).origin);
+  if (iss !== null && URL.canParse(iss) && origins.includes(new URL(iss).origin)) return iss;
+  return origins[0] ?? '';
+}
+
+function serverAt(address: URL): AuthorizationServer & { token_endpoint: string } {
+  return { issuer: address.origin, token_endpoint: address.href };
+}
+
+function strayCallback({ name }: Connector): GatehouseError {
+  return new GatehouseError(
+    'invalid_request',
+    `The redirect back from ${name} does not belong to this authorization: its state, issuer or code is not right. Begin anew.`,
+  );
+}
