@@ -105,6 +105,9 @@ const oauthCommon = {
       expiresIn: bodyPath.default('expires_in'),
       /** A moment: epoch seconds or milliseconds, or ISO 8601. Read where `expiresIn` holds nothing. */
       expiresAt: bodyPath.default('expires_at'),
+      /** Seconds until the refresh token dies, where the answer tells; goes before `refreshTokenDays`. */
+      refreshExpiresIn: bodyPath.default('refresh_token_expires_in'),
+      /** Scopes between spaces or commas, or a list. */
       scope: bodyPath.default('scope'),
       /** A truthy value here is an error, also inside a success status. */
       error: bodyPath.default('error'),
