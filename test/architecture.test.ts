@@ -26,7 +26,19 @@ const ALLOWED: Record<string, string[]> = {
     'credentials',
     'servers',
   ],
+  connect: [
+    'lib',
+    'store',
+    'crypto',
+    'identity',
+    'guard',
+    'connectors',
+    'upstream',
+    'credentials',
+    'servers',
+  ],
   http: [
+    'connect',
     'lib',
     'store',
     'crypto',
@@ -39,6 +51,7 @@ const ALLOWED: Record<string, string[]> = {
     'actions',
   ],
   mcp: [
+    'connect',
     'lib',
     'store',
     'crypto',

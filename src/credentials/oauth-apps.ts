@@ -47,6 +47,19 @@ export async function findOAuthApp(
   };
 }
 
+/** The connectors that people can sign in to: those with an OAuth app, and the sandbox. */
+export async function connectorsWithOAuthApp(
+  { db }: Pick<Context, 'db'>,
+  environment: Environment,
+): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom('oauth_apps')
+    .select('connector_id')
+    .where('environment', '=', environment)
+    .execute();
+  return new Set([SANDBOX_ID, ...rows.map((row) => row.connector_id)]);
+}
+
 /** The client of a grant. @throws GatehouseError `oauth_app_missing` */
 export async function requireOAuthClient(
   context: Pick<Context, 'db' | 'keys' | 'catalog'>,

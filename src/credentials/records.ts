@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
-import type { Updateable } from 'kysely';
+import { sql, type RawBuilder, type Updateable } from 'kysely';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { credentialNotFound, toCredential, type Account, type Credential } from './credential.ts';
 import { forgetChoices } from './choices.ts';
@@ -180,15 +180,22 @@ export async function requireCredential(db: DbOrTx, key: CredentialKey): Promise
 export async function updateCredential(
   context: CredentialContext,
   key: CredentialKey,
-  changes: { name?: string | undefined; data?: JsonObject | undefined; signal?: AbortSignal },
+  changes: {
+    name?: string | undefined;
+    /** Another way to authenticate than before; `data` is then the whole. */
+    type?: string | undefined;
+    data?: JsonObject | undefined;
+    signal?: AbortSignal;
+  },
 ): Promise<Credential> {
   const credential = await requireCredential(context.db, key);
-  const set: Updateable<Tables['credentials']> = { updated_at: context.clock.now() };
+  const set: CredentialChanges = { updated_at: context.clock.now() };
   if (changes.name !== undefined) set.name = changes.name;
   if (changes.data !== undefined) {
     const connector = requireConnector(context, key.environment, credential.connectorId);
-    const scheme = schemeOf(connector, credential.type);
-    const whole = { ...openValues(context, credential), ...changes.data };
+    const scheme = schemeOf(connector, changes.type ?? credential.type);
+    const known = scheme.type === credential.type ? openValues(context, credential) : {};
+    const whole = { ...known, ...changes.data };
     const { values, faults } = checkFields(credentialFields(connector, scheme), whole);
     if (faults.length > 0) throw invalidRequest(faults, 'The credential');
     const { account } = await probe(
@@ -197,7 +204,8 @@ export async function updateCredential(
       unsavedCredential(connector, scheme, credential.credentialId, values),
       changes.signal,
     );
-    Object.assign(set, { sealed: sealValues(context, credential, values), ...activeAgain(account) });
+    const sealed = sealValues(context, credential, values);
+    Object.assign(set, { type: scheme.type, sealed, version: sql`version + 1`, ...activeAgain(account) });
   }
   return updateRow(context.db, key, set);
 }
@@ -274,7 +282,8 @@ function requireConnector(
   throw new GatehouseError('connector_not_found', `There is no connector "${connectorId.slice(0, 64)}".`);
 }
 
-function schemeOf(connector: Connector, type: string | undefined): Authentication {
+/** @throws GatehouseError `invalid_request` when the type is missing where there are several, or unknown. */
+export function schemeOf(connector: Connector, type: string | undefined): Authentication {
   const schemes = connector.definition.authentication;
   const [only, ...others] = schemes;
   const found =
@@ -290,10 +299,16 @@ function activeAgain(account: Account | undefined): Updateable<Tables['credentia
   return { state: 'active', reason: null, ...(account ? { account: JSON.stringify(account) } : {}) };
 }
 
-async function updateRow(
+/** Columns to change. `version` rises in the statement itself, so that nobody else's change is missed. */
+export type CredentialChanges = Omit<Updateable<Tables['credentials']>, 'version'> & {
+  version?: number | RawBuilder<number>;
+};
+
+/** Changes the row of a credential. @throws GatehouseError `credential_not_found` */
+export async function updateRow(
   db: DbOrTx,
   key: CredentialKey,
-  set: Updateable<Tables['credentials']>,
+  set: CredentialChanges,
 ): Promise<Credential> {
   const row = await db
     .updateTable('credentials')

@@ -32,6 +32,11 @@ export function isAccessToken(text: string): boolean {
   return /^gh_mcp_[0-9A-Za-z]{43}$/.test(text);
 }
 
+/** 256 random bits in base62: what a link, a state or a browser's cookie carries. */
+export function newRandomToken(): string {
+  return base62(randomBytes(SECRET_BYTES), SECRET_DIGITS);
+}
+
 /** The keyed hash under which keys and tokens are stored: a copy of the database alone confirms no guess. */
 export function hashToken(hashKey: Buffer, token: string): string {
   return createHmac('sha256', hashKey).update(token).digest('base64url');

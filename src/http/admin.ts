@@ -33,6 +33,8 @@ export const putSettingsRoute = defineRoute({
     userServers: settingsSchema.shape.userServers.unwrap().optional(),
     userServerRestrictions: settingsSchema.shape.userServerRestrictions.unwrap().optional(),
     origins: settingsSchema.shape.origins.unwrap().optional(),
+    redirectUris: settingsSchema.shape.redirectUris.unwrap().optional(),
+    branding: settingsSchema.shape.branding.unwrap().optional(),
   }),
   success: { status: 200, description: 'The settings as they are now.', schema: settingsSchema },
   audited: true,

@@ -1,3 +1,4 @@
+import { withLink } from '../connect/offer.ts';
 import { z } from 'zod';
 import { executeAction } from '../actions/execute.ts';
 import { assertIdempotencyKey } from '../actions/idempotency.ts';
@@ -261,18 +262,22 @@ export const executeActionRoute = defineRoute({
     }
     const idempotencyKey = header('idempotency-key');
     if (idempotencyKey !== undefined) assertIdempotencyKey(idempotencyKey);
+    const { environment } = caller;
+    const { connectorId } = params;
     const { replayed, ...answer } = await executeAction(context, {
-      environment: caller.environment,
+      environment,
       caller: caller.label,
       requestId,
       userId,
-      connectorId: params.connectorId,
+      connectorId,
       actionId: params.actionId,
       input: body.input,
       credentialHeader: header('x-credential-id'),
       credentialId: body.credentialId,
       idempotencyKey,
       signal,
+    }).catch(async (error: unknown) => {
+      throw await withLink(context, error, { environment, userId, connectorId });
     });
     return { body: answer, ...(replayed ? { headers: { 'Idempotency-Replayed': 'true' } } : {}) };
   },

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { beforeSignIn } from '../connect/apps.ts';
+import { makeLink } from '../connect/offer.ts';
 import { describeCredential } from '../credentials/credential.ts';
 import {
   checkCredential,
@@ -8,6 +10,7 @@ import {
   requireCredential,
   updateCredential,
 } from '../credentials/records.ts';
+import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import { defineRoute } from './route.ts';
@@ -34,11 +37,9 @@ const credential = z.object({
   createdAt: time,
   updatedAt: time,
   lastUsedAt: time.nullable().meta({ description: 'At most a minute behind.' }),
-  expiresAt: time
-    .optional()
-    .meta({
-      description: 'When the access token ends. It is renewed before, without anybody doing anything.',
-    }),
+  expiresAt: time.optional().meta({
+    description: 'When the access token ends. It is renewed before, without anybody doing anything.',
+  }),
 });
 
 export const createCredentialRoute = defineRoute({
@@ -49,7 +50,8 @@ export const createCredentialRoute = defineRoute({
   summary: 'Store a credential of a user',
   description:
     'Checked against the connector, tried at the third party where the connector has a call for that, and stored ' +
-    'encrypted. A key that the third party refuses is `credential_invalid`; nothing is stored then.',
+    'encrypted. A key that the third party refuses is `credential_invalid`; nothing is stored then. OAuth: the answer ' +
+    'is a link to sign in; with `data: {accessToken, refreshToken?, expiresAt?, scopes?}` a live account is taken over.',
   auth: 'api_key',
   scope: 'credentials:write',
   apiVersion: true,
@@ -60,10 +62,24 @@ export const createCredentialRoute = defineRoute({
     type: z.string().optional().meta({ description: 'May be left out where the connector has one type.' }),
     data: data.optional(),
     name: name.optional().meta({ description: 'Default: the name of the account, else of the connector.' }),
+    redirectUri: z.string().max(2000).optional().meta({
+      description: 'OAuth: where the user returns to. One of redirectUris of the settings.',
+    }),
+    state: z
+      .string()
+      .max(500)
+      .optional()
+      .meta({ description: 'OAuth: comes back with the result, unchanged.' }),
   }),
   success: { status: 201, description: 'The credential.', schema: credential },
+  otherwise: {
+    status: 200,
+    description: 'OAuth: the link that the user opens to sign in. Single use, fifteen minutes.',
+    schema: z.object({ authorizationUrl: z.string(), expiresAt: time }),
+  },
   errors: [
     'connector_not_found',
+    'redirect_not_allowed',
     'credential_invalid',
     'upstream_rejected',
     'upstream_rate_limited',
@@ -72,13 +88,25 @@ export const createCredentialRoute = defineRoute({
   ],
   audited: true,
   async handler({ context, caller, params, body, userId, signal }) {
-    const owner = ownUser(params.userId, userId);
-    const made = await createCredential(context, {
-      ...body,
-      environment: caller.environment,
-      userId: owner,
-      signal,
-    });
+    const owner = { environment: caller.environment, userId: ownUser(params.userId, userId) };
+    const { redirectUri, state, ...wish } = body;
+    const before = beforeSignIn(context, { ...wish, ...owner });
+    if (before) {
+      const { connectorId } = wish;
+      const link = await makeLink(context, {
+        ...owner,
+        connectors: [connectorId],
+        prefill: before,
+        redirectUri,
+        state,
+      });
+      return {
+        status: 200,
+        body: { authorizationUrl: link.url, expiresAt: isoTime(link.expiresAt) },
+        headers: { 'Cache-Control': 'no-store' },
+      };
+    }
+    const made = await createCredential(context, { ...wish, ...owner, signal });
     return { body: describeCredential(made) };
   },
 });
@@ -220,7 +248,7 @@ export const checkCredentialRoute = defineRoute({
 });
 
 /** The user of the path. @throws GatehouseError `forbidden` when x-svc-userid names another (contract.md section 6). */
-function ownUser(pathUserId: string, headerUserId: string | undefined): string {
+export function ownUser(pathUserId: string, headerUserId: string | undefined): string {
   if (pathUserId === headerUserId) return pathUserId;
   throw new GatehouseError(
     'forbidden',

@@ -5,6 +5,7 @@ import helmet from 'helmet';
 import type { Context } from '../context.ts';
 import { clientAddress } from '../lib/client-address.ts';
 import { GatehouseError, publicError } from '../lib/errors.ts';
+import { foreignOrigin, isAllowedOrigin } from './origins.ts';
 import type { Reply, Route } from './route.ts';
 
 /** The REST surface: mounts the routes on Express. Its last handlers are the JSON 404, 405 and error answers. */
@@ -21,6 +22,9 @@ export function mountRoutes(context: Context, routes: Route[]): Express {
       if (req.method !== route.method) return next();
       return answer(context, route, req, res);
     });
+  }
+  for (const [path, methods] of methodsByPath(routes.filter(({ spec }) => spec.cors))) {
+    app.options(path, (req, res, next) => preflight(context, methods, req, res).catch(next));
   }
   for (const [path, methods] of methodsByPath(routes)) {
     app.all(path, (req, res) => {
@@ -55,6 +59,7 @@ async function answer(context: Context, route: Route, req: Request, res: Respons
   const gone = new AbortController();
   res.on('close', () => gone.abort());
   try {
+    if (route.spec.cors) await allowOrigin(context, req, res);
     const reply = await route.run(context, {
       req,
       requestId,
@@ -68,6 +73,25 @@ async function answer(context: Context, route: Route, req: Request, res: Respons
     sendError(context, res, await counted(context, req, error), requestId, route.path);
     logRequest(context, req, res, route.path, requestId, started);
   }
+}
+
+/** Lets pages of allowed origins read the answer (fetch standard, CORS protocol). Whether they may call is route.ts's. */
+async function allowOrigin(context: Context, req: Request, res: Response): Promise<boolean> {
+  res.setHeader('Vary', 'Origin');
+  const origin = foreignOrigin(context, req);
+  if (origin === undefined || !(await isAllowedOrigin(context, origin))) return false;
+  res.setHeader('Access-Control-Allow-Origin', origin);
+  res.setHeader('Access-Control-Expose-Headers', 'X-Request-Id, Retry-After');
+  return true;
+}
+
+async function preflight(context: Context, methods: string[], req: Request, res: Response): Promise<void> {
+  if (await allowOrigin(context, req, res)) {
+    res.setHeader('Access-Control-Allow-Methods', methods.join(', '));
+    res.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type');
+    res.setHeader('Access-Control-Max-Age', '600');
+  }
+  res.writeHead(204).end();
 }
 
 /** The error to show: a client that was refused with 401 too often is told to slow down instead. */

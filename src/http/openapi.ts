@@ -37,6 +37,12 @@ export function openApiDocument(routes: Route[], publicUrl: string): JsonObject 
       },
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: gh_dev_… or gh_prod_….' },
+        browser: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: '__Host-gatehouse',
+          description: 'A browser that has opened a connect link; `gatehouse` where there is no TLS.',
+        },
         jwt: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A JWT of an end user.' },
       },
     },
@@ -45,7 +51,7 @@ export function openApiDocument(routes: Route[], publicUrl: string): JsonObject 
 }
 
 function operation(spec: RouteFacts): JsonObject {
-  const { success } = spec;
+  const { success, otherwise } = spec;
   const json = success.contentType === undefined;
   return {
     operationId: spec.operationId,
@@ -76,13 +82,30 @@ function operation(spec: RouteFacts): JsonObject {
           },
         },
       },
+      ...(otherwise
+        ? {
+            [otherwise.status]: {
+              description: otherwise.description,
+              content: { 'application/json': { schema: schemaOf(otherwise.schema, 'output') } },
+            },
+          }
+        : {}),
       ...failures(spec),
     },
   };
 }
 
 function security(spec: RouteFacts): JsonObject[] {
-  return spec.auth === 'api_key_or_jwt' ? [{ apiKey: [] }, { jwt: [] }] : [{ apiKey: [] }];
+  switch (spec.auth) {
+    case 'api_key_or_jwt':
+      return [{ apiKey: [] }, { jwt: [] }];
+    case 'jwt':
+      return [{ jwt: [] }];
+    case 'jwt_or_browser':
+      return [{ jwt: [] }, { browser: [] }];
+    default:
+      return [{ apiKey: [] }];
+  }
 }
 
 function headerParameters(spec: RouteFacts): JsonObject[] {

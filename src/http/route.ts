@@ -4,6 +4,8 @@ import type { Context } from '../context.ts';
 import { assertScope, bearerOf, type Caller } from '../identity/caller.ts';
 import type { Scope } from '../identity/scopes.ts';
 import { findUser, userNotFound } from '../identity/users.ts';
+import { browserOf } from './browser.ts';
+import { assertOriginFits } from './origins.ts';
 import { GatehouseError, invalidRequest, type ErrorCode, type Fault } from '../lib/errors.ts';
 import { jsonFromBody, MIB, readBody } from '../lib/http-body.ts';
 
@@ -32,6 +34,8 @@ export interface Reply {
   headers?: Record<string, string>;
 }
 
+export type Auth = 'none' | 'api_key' | 'api_key_or_jwt' | 'jwt' | 'jwt_or_browser';
+
 type Shape = z.ZodType<Record<string, unknown>>;
 const NOTHING = z.strictObject({});
 type Nothing = typeof NOTHING;
@@ -44,8 +48,11 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends z.ZodType
   tag: string;
   summary: string;
   description?: string;
-  /** `none`: open to all. `api_key`: keys alone. `api_key_or_jwt`: users too, for what is theirs. */
-  auth: 'none' | 'api_key' | 'api_key_or_jwt';
+  /** `none`: open to all. `api_key`: keys alone. `api_key_or_jwt`: users too, for what is theirs. `jwt`: users alone.
+   *  `jwt_or_browser`: a user's JWT, or a browser that has opened a connect link, known by its cookie. */
+  auth: Auth;
+  /** Pages of the environment's origins may call it with a user's JWT. */
+  cors?: boolean;
   scope?: Scope;
   /** Whether x-api-version must be sent (service.md section 5). */
   apiVersion?: boolean;
@@ -58,6 +65,8 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends z.ZodType
   body?: B;
   /** The success answer: its status, what it is, its shape. */
   success: { status: number; description: string; schema: z.ZodType; contentType?: string };
+  /** Another success, where one operation has two. */
+  otherwise?: { status: number; description: string; schema: z.ZodType };
   /** Codes of refusals beyond those that every route of its kind can give. */
   errors?: ErrorCode[];
   /** Recorded as administration: changes, and answers that reveal a token. */
@@ -100,7 +109,12 @@ export function defineRoute<
       const caller = await authenticate(context, spec.auth, request.req);
       let status = 500;
       try {
-        if (spec.scope) assertScope(caller, spec.scope);
+        await assertOriginFits(context, request.req, {
+          caller,
+          open: spec.auth === 'none',
+          cors: spec.cors === true,
+        });
+        if (spec.scope && caller !== NOBODY) assertScope(caller, spec.scope);
         if (spec.apiVersion) assertApiVersion(request.req);
         const params = parse(spec.params ?? NOTHING, request.params, 'The path');
         const query = parse(spec.query ?? NOTHING, queryValues(request.query), 'The query');
@@ -147,15 +161,15 @@ const NOBODY: Caller = {
   scopes: new Set(),
 };
 
-async function authenticate(
-  context: Context,
-  auth: 'none' | 'api_key' | 'api_key_or_jwt',
-  req: IncomingMessage,
-) {
+async function authenticate(context: Context, auth: Auth, req: IncomingMessage): Promise<Caller> {
   if (auth === 'none') return NOBODY;
+  if (auth === 'jwt_or_browser' && req.headers.authorization === undefined && browserOf(req)) return NOBODY;
   const caller = await context.callers.fromBearer(bearerOf(req.headers.authorization));
   if (auth === 'api_key' && caller.kind === 'jwt') {
     throw new GatehouseError('forbidden', 'This operation takes an API key; a user JWT does not open it.');
+  }
+  if (auth.startsWith('jwt') && caller.kind !== 'jwt') {
+    throw new GatehouseError('forbidden', "This operation takes a user's JWT; an API key does not open it.");
   }
   return caller;
 }

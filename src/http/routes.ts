@@ -1,10 +1,13 @@
 import * as admin from './admin.ts';
+import * as connect from './connect.ts';
+import * as connectLinks from './connect-links.ts';
 import * as connectors from './connectors.ts';
 import * as credentials from './credentials.ts';
 import * as executions from './executions.ts';
 import * as health from './health.ts';
 import * as oauthApps from './oauth-apps.ts';
 import type { Route } from './route.ts';
+import { oauthCallbackRoute } from './oauth-callback.ts';
 import * as servers from './servers.ts';
 import * as users from './users.ts';
 
@@ -40,6 +43,15 @@ export const ROUTES: Route[] = [
   oauthApps.putOAuthAppRoute,
   oauthApps.getOAuthAppRoute,
   oauthApps.deleteOAuthAppRoute,
+  connectLinks.reconnectCredentialRoute,
+  connectLinks.createConnectSessionRoute,
+  connect.createModalSessionRoute,
+  connect.openConnectLinkRoute,
+  connect.getConnectSessionRoute,
+  connect.submitConnectFormRoute,
+  connect.authorizeConnectRoute,
+  connect.cancelConnectRoute,
+  oauthCallbackRoute,
   executions.listExecutionsRoute,
   admin.getSettingsRoute,
   admin.putSettingsRoute,

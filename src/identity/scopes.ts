@@ -12,6 +12,8 @@ export const SCOPES = {
   'credentials:write': 'Create, change, check and delete credentials',
   'oauth-apps:read': 'Read the OAuth apps of connectors, never their secrets',
   'oauth-apps:write': 'Set and delete the OAuth apps of connectors',
+  'connect:write': 'Make links that connect accounts',
+  'connect:use': 'Connect accounts of one’s own',
   'actions:execute': 'Run actions on behalf of end users',
   'executions:read': 'Read the record of executions',
   'audit:read': 'Read the record of administration',
@@ -26,10 +28,11 @@ export function isScope(text: string): text is Scope {
   return Object.hasOwn(SCOPES, text);
 }
 
-/** What a user's JWT opens: servers of its own, and MCP. */
+/** What a user's JWT opens: servers and accounts of its own, and MCP. */
 export const USER_SCOPES: ReadonlySet<Scope> = new Set<Scope>([
   'servers:read',
   'servers:write',
   'servers:token',
   'mcp:use',
+  'connect:use',
 ]);

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
+import { isLoopback } from '../lib/addresses.ts';
+import { GatehouseError } from '../lib/errors.ts';
 import { restrictionsSchema } from './restrictions.ts';
 import type { DbOrTx, Environment } from '../store/schema.ts';
 
@@ -9,7 +11,7 @@ export const settingsSchema = z.strictObject({
   userServers: z.enum(['on', 'off']).default('on'),
   /** Limits every server that a JWT made, beside its own restrictions. */
   userServerRestrictions: restrictionsSchema.default({}),
-  /** Browser origins that may speak to the MCP endpoints. */
+  /** Browser origins that may show the connect page, and speak to the connect routes and the MCP endpoints. */
   origins: z
     .array(
       z.string().refine((text) => URL.canParse(text) && new URL(text).origin === text, {
@@ -18,7 +20,54 @@ export const settingsSchema = z.strictObject({
     )
     .max(100)
     .default([]),
+  /** Where a person may be sent after connecting, exactly as written. Loopback is allowed in development. */
+  redirectUris: z
+    .array(
+      z.string().refine(isRedirectUri, {
+        message: 'must be an https address (http for loopback) without fragment and user name',
+      }),
+    )
+    .max(100)
+    .default([]),
+  /** How the connect page presents the operator's application. */
+  branding: z
+    .strictObject({
+      name: z.string().trim().min(1).max(60).optional(),
+      /** An https address of an image, best square. */
+      logoUrl: z
+        .url({ protocol: /^https$/ })
+        .max(500)
+        .optional(),
+      /** Colour of buttons and links, #rrggbb. */
+      color: z
+        .string()
+        .regex(/^#[0-9a-fA-F]{6}$/, 'must be a colour such as #2563eb')
+        .optional(),
+    })
+    .default({}),
 });
+
+/** https, or http to loopback; nothing that a browser would run or that would leak (RFC 9700 section 4.1). */
+function isRedirectUri(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || url.hash || url.username || url.password) return false;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
+}
+
+/**
+ * @throws GatehouseError `redirect_not_allowed` unless the address is one of the environment's `redirectUris`, or
+ * loopback in development.
+ */
+export function assertRedirectAllowed(settings: Settings, environment: Environment, uri: string): void {
+  if (settings.redirectUris.includes(uri)) return;
+  const loopback = URL.canParse(uri) && isLoopback(new URL(uri).hostname);
+  if (environment === 'development' && loopback && isRedirectUri(uri)) return;
+  throw new GatehouseError(
+    'redirect_not_allowed',
+    'The redirect address is not allowed. Add it, exactly as it is sent, to redirectUris (PUT /api/settings).',
+  );
+}
+
 export type Settings = z.infer<typeof settingsSchema>;
 
 export async function readSettings(db: DbOrTx, environment: Environment): Promise<Settings> {

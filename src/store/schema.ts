@@ -110,6 +110,8 @@ export interface Tables {
     connectors: string | null;
     /** The credential whose account is connected anew, under its id. */
     credential_id: string | null;
+    /** Sealed values of fields that the operator already gave: they are not asked for again. */
+    prefill: string | null;
     redirect_uri: string | null;
     client_state: string | null;
     /** `modal`: its status is polled by the page that opened it. */

@@ -1,0 +1,156 @@
+import type { Connector } from '../connectors/catalog.ts';
+import type { Authentication, CredentialField } from '../connectors/format.ts';
+import type { Context } from '../context.ts';
+import { checkFields, credentialFields } from '../credentials/fields.ts';
+import { authenticationMetadata, type AuthenticationMetadata } from '../credentials/metadata.ts';
+import { connectorsWithOAuthApp } from '../credentials/oauth-apps.ts';
+import { GatehouseError, invalidRequest } from '../lib/errors.ts';
+import type { JsonObject } from '../lib/json.ts';
+import { schemeOf } from '../credentials/records.ts';
+import type { Environment } from '../store/schema.ts';
+import type { ConnectSession } from './sessions.ts';
+
+/** An app as the connect page shows it, with the forms of its ways to authenticate. */
+export interface ConnectApp {
+  connectorId: string;
+  name: string;
+  description: string;
+  categories: readonly string[];
+  iconUrl: string;
+  color: string;
+  authentication: (AuthenticationMetadata & { ready: boolean; notReady?: string })[];
+}
+
+type AppContext = Pick<Context, 'db' | 'catalog' | 'keys' | 'publicUrl'>;
+
+/** The apps that a session leaves to choose from. `given`: fields that are known and not asked for. */
+export async function appsOf(
+  context: AppContext,
+  session: Pick<ConnectSession, 'environment' | 'connectors'>,
+  given: readonly string[] = [],
+): Promise<ConnectApp[]> {
+  const { environment, connectors } = session;
+  const signable = await connectorsWithOAuthApp(context, environment);
+  return context.catalog
+    .connectors(environment)
+    .filter(({ connectorId }) => connectors === null || connectors.includes(connectorId))
+    .filter(({ definition }) => definition.authentication.some(({ type }) => type !== 'none'))
+    .map((connector) => ({
+      connectorId: connector.connectorId,
+      name: connector.name,
+      description: connector.description,
+      categories: connector.categories,
+      iconUrl: `${context.publicUrl}/connectors/${connector.connectorId}/icon.svg`,
+      color: connector.definition.color,
+      authentication: authenticationMetadata(connector)
+        .filter(({ type }) => type !== 'none')
+        .map((metadata) => without(metadata, given))
+        .map((metadata) =>
+          metadata.type !== 'oauth2' || signable.has(connector.connectorId)
+            ? { ...metadata, ready: true }
+            : {
+                ...metadata,
+                ready: false,
+                notReady: `Signing in to ${connector.name} is not set up here yet. Tell whoever runs this application.`,
+              },
+        ),
+    }));
+}
+
+/**
+ * The connectors that `app`, `category` or `connectors` leave; undefined: all.
+ * @throws GatehouseError `connector_not_found`; `invalid_request` for both, or a category without apps.
+ */
+export function chosenConnectors(
+  { catalog }: Pick<Context, 'catalog'>,
+  environment: Environment,
+  {
+    app,
+    category,
+    connectors,
+  }: { app?: string | undefined; category?: string | undefined; connectors?: string[] | undefined },
+): string[] | undefined {
+  if (app !== undefined && (category !== undefined || connectors !== undefined)) {
+    throw invalidRequest([{ field: 'app', rule: 'cannot be given together with category or connectors' }]);
+  }
+  const named = app === undefined ? connectors : [app];
+  for (const connectorId of named ?? []) requireConnector({ catalog }, environment, connectorId);
+  if (category === undefined) return named;
+  const inCategory = catalog
+    .connectors(environment)
+    .filter(({ categories }) => categories.includes(category.toLowerCase()))
+    .map(({ connectorId }) => connectorId)
+    .filter((connectorId) => named === undefined || named.includes(connectorId));
+  if (inCategory.length > 0) return inCategory;
+  throw invalidRequest([{ field: 'category', rule: 'names no category that has apps here' }]);
+}
+
+/** The connector and scheme that somebody chose in a session. @throws GatehouseError `connector_not_found`, `invalid_request` */
+export function chosenScheme(
+  context: Pick<Context, 'catalog'>,
+  session: ConnectSession,
+  connectorId: string,
+  type: string,
+): { connector: Connector; scheme: Exclude<Authentication, { type: 'none' }> } {
+  if (session.connectors && !session.connectors.includes(connectorId)) throw connectorNotFound(connectorId);
+  const connector = requireConnector(context, session.environment, connectorId);
+  const scheme = connector.definition.authentication.find((one) => one.type === type);
+  if (scheme && scheme.type !== 'none') return { connector, scheme };
+  const known = connector.definition.authentication.map((one) => one.type).join(', ');
+  throw invalidRequest([{ field: 'type', rule: `must be one of: ${known}` }]);
+}
+
+/**
+ * The fields that are known before a person signs in, when a new credential is to be an OAuth one and brings no
+ * tokens; undefined for everything that needs no signing in.
+ * @throws GatehouseError `connector_not_found`, `invalid_request` with every fault by field.
+ */
+export function beforeSignIn(
+  context: Pick<Context, 'catalog'>,
+  wish: {
+    environment: Environment;
+    connectorId: string;
+    type?: string | undefined;
+    data?: JsonObject | undefined;
+  },
+): Record<string, string> | undefined {
+  const connector = requireConnector(context, wish.environment, wish.connectorId);
+  const scheme = schemeOf(connector, wish.type);
+  const { data = {} } = wish;
+  if (scheme.type !== 'oauth2' || data['accessToken'] !== undefined) return undefined;
+  const fields = [...credentialFields(connector, scheme)].map(([name, field]): [string, CredentialField] => [
+    name,
+    Object.hasOwn(data, name) ? field : { ...field, required: false },
+  ]);
+  const { values, faults } = checkFields(new Map(fields), data);
+  if (faults.length > 0) throw invalidRequest(faults, 'The credential');
+  return values;
+}
+
+function requireConnector(
+  { catalog }: Pick<Context, 'catalog'>,
+  environment: Environment,
+  connectorId: string,
+): Connector {
+  const connector = catalog.connector(environment, connectorId);
+  if (connector) return connector;
+  throw connectorNotFound(connectorId);
+}
+
+function connectorNotFound(connectorId: string): GatehouseError {
+  return new GatehouseError('connector_not_found', `There is no app "${connectorId.slice(0, 64)}" here.`);
+}
+
+function without(metadata: AuthenticationMetadata, given: readonly string[]): AuthenticationMetadata {
+  if (given.length === 0) return metadata;
+  const { properties = {}, required = [] } = metadata.inputSchema;
+  const left = Object.entries(properties ?? {}).filter(([name]) => !given.includes(name));
+  return {
+    ...metadata,
+    inputSchema: {
+      ...metadata.inputSchema,
+      properties: Object.fromEntries(left),
+      required: Array.isArray(required) ? required.filter((name) => !given.includes(String(name))) : [],
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import type { Connector } from '../connectors/catalog.ts';
+import type { Context } from '../context.ts';
+import { hashToken, newRandomToken } from '../crypto/tokens.ts';
+import { requireOAuthClient } from '../credentials/oauth-apps.ts';
+import { authorizationUrl, newVerifier } from '../credentials/oauth.ts';
+import { browserAddress } from '../credentials/sandbox-address.ts';
+import { checkFields, credentialFields } from '../credentials/fields.ts';
+import { MINUTE } from '../lib/clock.ts';
+import { invalidRequest } from '../lib/errors.ts';
+import { chosenScheme } from './apps.ts';
+import { assertLive, prefillOf, type ConnectSession } from './sessions.ts';
+import type { ConnectContext, Submission } from './submit.ts';
+
+/** How long a consent may take (RFC 9700 asks for short-lived, single-use state). */
+const STATE_MS = 10 * MINUTE;
+
+/** Where an app sends people back to: an address of its own for each, so that answers cannot be mixed up. */
+export function callbackUrl({ publicUrl }: Pick<Context, 'publicUrl'>, connector: Connector): string {
+  return `${publicUrl}/oauth/callback/${connector.connectorId}`;
+}
+
+/**
+ * The address of the app's consent page. Its state is single-use, kept hashed, ten minutes, and bound to session,
+ * connector and PKCE verifier; a newer one of the same session ends it.
+ * @throws GatehouseError `connect_session_expired`, `connector_not_found`, `invalid_request` with every fault by
+ * field, `oauth_app_missing`.
+ */
+export async function beginAuthorization(
+  context: ConnectContext,
+  session: ConnectSession,
+  { connectorId, type, data }: Submission,
+): Promise<string> {
+  assertLive(context, session);
+  const { connector, scheme } = chosenScheme(context, session, connectorId, type);
+  if (scheme.type !== 'oauth2')
+    throw invalidRequest([{ field: 'type', rule: 'is connected by keys, not by signing in' }]);
+  const { values, faults } = checkFields(credentialFields(connector, scheme), {
+    ...prefillOf(context, session),
+    ...data,
+  });
+  if (faults.length > 0) throw invalidRequest(faults, 'The form');
+
+  const client = await requireOAuthClient(context, session.environment, connector);
+  const state = newRandomToken();
+  const verifier = newVerifier();
+  const stateHash = hashToken(context.hashKey, state);
+  const now = context.clock.now();
+  const address = await authorizationUrl({
+    connector,
+    scheme,
+    client,
+    values,
+    redirectUri: callbackUrl(context, connector),
+    state,
+    verifier,
+  });
+  await context.db.transaction().execute(async (tx) => {
+    await tx.deleteFrom('oauth_states').where('session_id', '=', session.sessionId).execute();
+    await tx
+      .insertInto('oauth_states')
+      .values({
+        state_hash: stateHash,
+        session_id: session.sessionId,
+        connector_id: connectorId,
+        type: scheme.type,
+        sealed: context.keys.seal(JSON.stringify({ verifier, values }), stateBinding(stateHash)),
+        expires_at: now + STATE_MS,
+        created_at: now,
+      })
+      .execute();
+    await tx
+      .updateTable('connect_sessions')
+      .set({ status: 'authorizing', expires_at: now + STATE_MS, updated_at: now })
+      .where('session_id', '=', session.sessionId)
+      .where('status', 'in', ['open', 'authorizing'])
+      .execute();
+  });
+  return browserAddress(context, connector, address);
+}
+
+export function stateBinding(stateHash: string): string {
+  return `oauth_state|${stateHash}`;
+}

@@ -1,0 +1,223 @@
+import { z } from 'zod';
+import type { Connector } from '../connectors/catalog.ts';
+import type { OAuth } from '../connectors/format.ts';
+import { hashToken } from '../crypto/tokens.ts';
+import { requireCredential } from '../credentials/records.ts';
+import { forgetChoices } from '../credentials/choices.ts';
+import { requireOAuthClient } from '../credentials/oauth-apps.ts';
+import {
+  exchangeCode,
+  OAuthRefusal,
+  revokeTokens,
+  type OAuthClient,
+  type Tokens,
+} from '../credentials/oauth.ts';
+import { keepTokens, probeTokens, valuesOf } from '../credentials/tokens.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { newId } from '../lib/ids.ts';
+import { callbackUrl, stateBinding } from './authorize.ts';
+import { requireSession, settle, takenElsewhere, type ConnectSession, type Outcome } from './sessions.ts';
+import type { ConnectContext } from './submit.ts';
+
+/** What an app's consent page sent back, and to which address of ours. */
+export interface Callback {
+  connectorId: string;
+  query: URLSearchParams;
+  /** The browser's cookie; absent when it has none. */
+  browserId: string | undefined;
+  signal?: AbortSignal;
+}
+
+type OAuth2 = Extract<OAuth, { type: 'oauth2' }>;
+
+/** A consent that came back, with everything it began with. */
+interface Consent {
+  session: ConnectSession;
+  connector: Connector;
+  scheme: OAuth2;
+  values: Record<string, string>;
+  verifier: string;
+}
+
+/**
+ * Ends a consent: takes its state, which works once, exchanges the code, and stores the account. Whatever the app
+ * answers ends the session with a sentence for the person.
+ * @throws GatehouseError `oauth_state_invalid` (unknown, used, replaced, expired, of another connector),
+ * `connect_session_taken` (another browser: the state stays good for the right one).
+ */
+export async function finishAuthorization(
+  context: ConnectContext,
+  callback: Callback,
+): Promise<{ session: ConnectSession; outcome: Outcome }> {
+  const consent = await takeState(context, callback);
+  const outcome = await outcomeOf(context, consent, callback);
+  if (!outcome.success) await settle(context.db, context, consent.session.sessionId, outcome);
+  return { session: consent.session, outcome };
+}
+
+const sealedState = z.object({ verifier: z.string(), values: z.record(z.string(), z.string()) });
+
+async function takeState(
+  context: ConnectContext,
+  { connectorId, query, browserId }: Callback,
+): Promise<Consent> {
+  const stateHash = hashToken(context.hashKey, query.get('state') ?? '');
+  const row = await context.db
+    .selectFrom('oauth_states')
+    .selectAll()
+    .where('state_hash', '=', stateHash)
+    .executeTakeFirst();
+  if (!row || row.connector_id !== connectorId) throw stateInvalid();
+  if (browserId === undefined) throw takenElsewhere();
+  const session = await requireSession(context, row.session_id, { browserId }).catch((error: unknown) => {
+    if (error instanceof GatehouseError && error.code === 'connect_session_not_found') throw takenElsewhere();
+    throw error;
+  });
+  const { numDeletedRows } = await context.db
+    .deleteFrom('oauth_states')
+    .where('state_hash', '=', stateHash)
+    .executeTakeFirst();
+  if (numDeletedRows === 0n || row.expires_at <= context.clock.now()) throw stateInvalid();
+
+  const connector = context.catalog.connector(session.environment, connectorId);
+  const scheme = connector?.definition.authentication.find((one) => one.type === row.type);
+  if (!connector || scheme?.type !== 'oauth2') throw stateInvalid();
+  const { verifier, values } = sealedState.parse(
+    JSON.parse(context.keys.open(row.sealed, stateBinding(stateHash))),
+  );
+  return { session, connector, scheme, values, verifier };
+}
+
+async function outcomeOf(context: ConnectContext, consent: Consent, callback: Callback): Promise<Outcome> {
+  const { connector, session } = consent;
+  const refused = callback.query.get('error');
+  if (refused !== null) return refusal(connector, refused);
+  const signal = callback.signal ? { signal: callback.signal } : {};
+  try {
+    const client = await requireOAuthClient(context, session.environment, connector);
+    const tokens = await exchangeCode(context, {
+      ...consent,
+      client,
+      redirectUri: callbackUrl(context, connector),
+      state: callback.query.get('state') ?? '',
+      callback: callback.query,
+      ...signal,
+    });
+    return await keep(context, consent, client, tokens);
+  } catch (error) {
+    context.log.warn(
+      { connectorId: connector.connectorId, sessionId: session.sessionId, ...factsOf(error) },
+      'connecting an account failed',
+    );
+    return failure(connector, error);
+  }
+}
+
+/** Stores the account and ends the session in one transaction: a session that ended meanwhile leaves nothing. */
+async function keep(
+  context: ConnectContext,
+  { session, connector, scheme, values }: Consent,
+  client: OAuthClient,
+  tokens: Tokens,
+): Promise<Outcome> {
+  const { environment, userId, credentialId: old } = session;
+  const credentialId = old ?? newId('cred');
+  const key = { environment, userId, credentialId };
+  const granted = { ...key, connector, scheme, values, tokens };
+  const account = await probeTokens(context, granted);
+  if (old !== null) await assertSameAccount(context, key, account?.id, connector);
+  const ended: Outcome = {
+    success: true,
+    connectionId: credentialId,
+    credentialId,
+    connectorId: connector.connectorId,
+    name: connector.name,
+  };
+  const kept = await context.db.transaction().execute(async (tx) => {
+    if (!(await settle(tx, context, session.sessionId, ended))) return false;
+    await keepTokens({ ...context, db: tx }, { ...granted, account, reconnect: old !== null });
+    return true;
+  });
+  forgetChoices(context.db);
+  if (kept) return ended;
+  await revokeTokens(context, { connector, scheme, client, values: valuesOf(granted) }).catch(() => {
+    // The app may refuse; the tokens were stored nowhere and end by themselves.
+  });
+  return {
+    success: false,
+    error: 'closed',
+    message: 'This was closed or finished in another window meanwhile.',
+  };
+}
+
+async function assertSameAccount(
+  context: ConnectContext,
+  key: { environment: ConnectSession['environment']; userId: string; credentialId: string },
+  accountId: string | undefined,
+  connector: Connector,
+): Promise<void> {
+  const { account } = await requireCredential(context.db, key);
+  if (!account || accountId === undefined || account.id === accountId) return;
+  throw new GatehouseError(
+    'credential_conflict',
+    `You signed in to another ${connector.name} account than the one that is connected here` +
+      `${account.name ? ` (${account.name})` : ''}. Sign in to that one, or connect the other as a new account.`,
+  );
+}
+
+/** OAuth's own errors (RFC 6749 section 4.1.2.1), in words for the person. The description is never shown. */
+function refusal(connector: Connector, error: string): Outcome {
+  if (error === 'access_denied') {
+    return {
+      success: false,
+      error: 'access_denied',
+      message: `You did not allow access to ${connector.name}. Nothing was connected.`,
+    };
+  }
+  const code = /^[a-z_]{1,40}$/.test(error) ? ` (${error})` : '';
+  return {
+    success: false,
+    error: 'provider_refused',
+    message: `${connector.name} could not sign you in${code}. Try again; if it stays so, tell whoever runs this application.`,
+  };
+}
+
+function failure(connector: Connector, error: unknown): Outcome {
+  if (error instanceof OAuthRefusal) return refusal(connector, error.error);
+  if (!(error instanceof GatehouseError)) throw error;
+  const { name } = connector;
+  switch (error.code) {
+    case 'credential_conflict':
+      return { success: false, error: 'account_mismatch', message: error.message };
+    case 'oauth_app_missing':
+      return { success: false, error: error.code, message: `Signing in to ${name} is not set up here.` };
+    case 'credential_invalid':
+      return { success: false, error: error.code, message: `${name} did not accept the sign-in. Try again.` };
+    case 'upstream_timeout':
+      return {
+        success: false,
+        error: 'provider_failed',
+        message: `${name} did not answer in time. Try again in a moment.`,
+      };
+    default:
+      return {
+        success: false,
+        error: 'provider_failed',
+        message: `${name} answered in a way that could not be used. Try again in a moment.`,
+      };
+  }
+}
+
+/** What the log may know: codes, never an answer of the app. */
+function factsOf(error: unknown): Record<string, unknown> {
+  if (error instanceof OAuthRefusal) return { error: error.error, status: error.status };
+  return error instanceof GatehouseError ? { code: error.code, details: error.details } : { err: error };
+}
+
+function stateInvalid(): GatehouseError {
+  return new GatehouseError(
+    'oauth_state_invalid',
+    'This sign-in is no longer valid: it was used, replaced by a newer one, or took longer than ten minutes. ' +
+      'Go back to where you came from and connect again.',
+  );
+}

@@ -1,0 +1,68 @@
+import { GatehouseError } from '../lib/errors.ts';
+import { assertRedirectAllowed, readSettings } from '../servers/settings.ts';
+import type { Environment } from '../store/schema.ts';
+import { createSession } from './sessions.ts';
+import type { ConnectContext } from './submit.ts';
+
+/** For whom a link is made, and where it leads in the end. */
+export interface LinkWish {
+  environment: Environment;
+  /** An existing user of that environment. */
+  userId: string;
+  connectors?: string[] | undefined;
+  /** A credential of that user, to be connected anew. */
+  credentialId?: string | undefined;
+  prefill?: Record<string, string> | undefined;
+  redirectUri?: string | undefined;
+  state?: string | undefined;
+}
+
+/** A link that connects an account: its address and its end, epoch milliseconds. @throws `redirect_not_allowed` */
+export async function makeLink(
+  context: ConnectContext,
+  wish: LinkWish,
+): Promise<{ sessionId: string; url: string; expiresAt: number }> {
+  if (wish.redirectUri !== undefined) {
+    const settings = await readSettings(context.db, wish.environment);
+    assertRedirectAllowed(settings, wish.environment, wish.redirectUri);
+  }
+  const { session, link } = await createSession(context, { ...wish, via: 'link' });
+  return { sessionId: session.sessionId, url: link, expiresAt: session.expiresAt };
+}
+
+/**
+ * The refusal of a call that lacks an account, with the link that mends it: `details.connectUrl` for
+ * `credential_required`, `details.reconnectUrl` for `credential_invalid`. Other errors are given back as they are.
+ */
+export async function withLink(
+  context: ConnectContext,
+  error: unknown,
+  {
+    environment,
+    userId,
+    connectorId,
+    redirectUri,
+  }: Pick<LinkWish, 'environment' | 'redirectUri'> & {
+    userId: string | undefined;
+    connectorId: string;
+  },
+): Promise<unknown> {
+  if (!(error instanceof GatehouseError) || userId === undefined) return error;
+  if (error.code === 'credential_required') {
+    const { url } = await makeLink(context, { environment, userId, connectors: [connectorId], redirectUri });
+    return extended(error, { connectUrl: url });
+  }
+  const credentialId = error.details?.['credentialId'];
+  if (error.code !== 'credential_invalid' || typeof credentialId !== 'string') return error;
+  const wish = { environment, userId, connectors: [connectorId], credentialId, redirectUri };
+  const { url } = await makeLink(context, wish);
+  return extended(error, { reconnectUrl: url });
+}
+
+function extended(error: GatehouseError, details: Record<string, unknown>): GatehouseError {
+  return new GatehouseError(error.code, error.message, {
+    details: { ...error.details, ...details },
+    headers: error.headers,
+    cause: error,
+  });
+}

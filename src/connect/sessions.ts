@@ -1,0 +1,248 @@
+import type { Selectable } from 'kysely';
+import { z } from 'zod';
+import type { Context } from '../context.ts';
+import { hashToken, newRandomToken } from '../crypto/tokens.ts';
+import { MINUTE } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { newId } from '../lib/ids.ts';
+import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+
+const LIFETIME_MS = 15 * MINUTE;
+/** Links of one user that nobody has opened yet; older ones end. An agent may ask for one at every call. */
+const MAX_UNOPENED = 20;
+
+/** How a session ended: the account that was connected, or why it was not, in words for the person. */
+export type Outcome =
+  | { success: true; connectionId: string; credentialId: string; connectorId: string; name: string }
+  | { success: false; error: string; message: string };
+
+const outcome: z.ZodType<Outcome> = z.discriminatedUnion('success', [
+  z.object({
+    success: z.literal(true),
+    connectionId: z.string(),
+    credentialId: z.string(),
+    connectorId: z.string(),
+    name: z.string(),
+  }),
+  z.object({ success: z.literal(false), error: z.string(), message: z.string() }),
+]);
+
+/** A person's way through connecting an account. Times are epoch milliseconds. */
+export interface ConnectSession {
+  sessionId: string;
+  environment: Environment;
+  userId: string;
+  /** The connectors to choose from; null: all. */
+  connectors: string[] | null;
+  /** The credential that is connected anew. */
+  credentialId: string | null;
+  prefill: string | null;
+  redirectUri: string | null;
+  clientState: string | null;
+  via: 'link' | 'modal';
+  browserHash: string | null;
+  status: 'open' | 'authorizing' | 'succeeded' | 'failed';
+  outcome: Outcome | null;
+  expiresAt: number;
+}
+
+export interface NewSession {
+  environment: Environment;
+  /** An existing user of that environment. */
+  userId: string;
+  connectors?: string[] | undefined;
+  credentialId?: string | undefined;
+  /** Values of fields that need not be asked for. */
+  prefill?: Record<string, string> | undefined;
+  /** Allowed already: see assertRedirectAllowed(). */
+  redirectUri?: string | undefined;
+  state?: string | undefined;
+  via: 'link' | 'modal';
+}
+
+type SessionContext = Pick<Context, 'db' | 'clock' | 'hashKey' | 'keys' | 'publicUrl'>;
+
+/** A session and its link, which is shown here only: single use, fifteen minutes (contract.md section 6). */
+export async function createSession(
+  context: SessionContext,
+  wish: NewSession,
+): Promise<{ session: ConnectSession; link: string }> {
+  const token = newRandomToken();
+  const sessionId = newId('con');
+  const now = context.clock.now();
+  await endUnopened(context.db, wish.userId);
+  const row = await context.db
+    .insertInto('connect_sessions')
+    .values({
+      session_id: sessionId,
+      token_hash: hashToken(context.hashKey, token),
+      environment: wish.environment,
+      user_id: wish.userId,
+      connectors: wish.connectors ? JSON.stringify(wish.connectors) : null,
+      credential_id: wish.credentialId ?? null,
+      prefill: wish.prefill ? context.keys.seal(JSON.stringify(wish.prefill), binding(sessionId)) : null,
+      redirect_uri: wish.redirectUri ?? null,
+      client_state: wish.state ?? null,
+      via: wish.via,
+      status: 'open',
+      expires_at: now + LIFETIME_MS,
+      created_at: now,
+      updated_at: now,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return { session: toSession(row), link: `${context.publicUrl}/connect/s/${token}` };
+}
+
+/**
+ * The session of a link, bound to the browser that opens it first.
+ * @throws GatehouseError `connect_session_not_found`, `connect_session_expired`, `connect_session_taken`.
+ */
+export async function openLink(
+  context: SessionContext,
+  token: string,
+  browserId: string,
+): Promise<ConnectSession> {
+  const found = await context.db
+    .selectFrom('connect_sessions')
+    .selectAll()
+    .where('token_hash', '=', hashToken(context.hashKey, token))
+    .executeTakeFirst();
+  if (!found) {
+    throw new GatehouseError(
+      'connect_session_not_found',
+      'This link is not known. It may have been copied only in part; ask for a new one.',
+    );
+  }
+  const browserHash = hashToken(context.hashKey, browserId);
+  if (found.browser_hash !== null && found.browser_hash !== browserHash) throw takenElsewhere();
+  const session = toSession(found);
+  // Whoever finished here may look at the end again; everybody else is told that it is over.
+  if (session.outcome && session.browserHash === browserHash) return session;
+  assertLive(context, session);
+  const bound = await context.db
+    .updateTable('connect_sessions')
+    .set({ browser_hash: browserHash, updated_at: context.clock.now() })
+    .where('session_id', '=', session.sessionId)
+    .where((or) => or.or([or('browser_hash', 'is', null), or('browser_hash', '=', browserHash)]))
+    .returningAll()
+    .executeTakeFirst();
+  if (!bound) throw takenElsewhere();
+  return toSession(bound);
+}
+
+/** Who asks for a session: the user that it is of, by JWT, or the browser that has opened its link. */
+export type Asker = { userId: string; environment: Environment } | { browserId: string };
+
+/** @throws GatehouseError `connect_session_not_found`, also for a session of somebody else. */
+export async function requireSession(
+  context: Pick<Context, 'db' | 'hashKey'>,
+  sessionId: string,
+  asker: Asker,
+): Promise<ConnectSession> {
+  const row = /^con_[0-9A-Za-z]{22}$/.test(sessionId)
+    ? await context.db
+        .selectFrom('connect_sessions')
+        .selectAll()
+        .where('session_id', '=', sessionId)
+        .executeTakeFirst()
+    : undefined;
+  const session = row && toSession(row);
+  const theirs =
+    session &&
+    ('browserId' in asker
+      ? session.browserHash === hashToken(context.hashKey, asker.browserId)
+      : session.userId === asker.userId && session.environment === asker.environment);
+  if (theirs) return session;
+  throw new GatehouseError('connect_session_not_found', 'There is no such connect session of yours.');
+}
+
+/** @throws GatehouseError `connect_session_expired` when it has ended or its time is over. */
+export function assertLive({ clock }: Pick<Context, 'clock'>, session: ConnectSession): void {
+  if (session.status !== 'succeeded' && session.status !== 'failed' && session.expiresAt > clock.now())
+    return;
+  throw new GatehouseError(
+    'connect_session_expired',
+    'This link was used already, or is older than 15 minutes. Ask for a new one.',
+  );
+}
+
+/**
+ * Ends a session, once. False when it was ended before, or is gone with its user: what was just made must then be
+ * undone.
+ */
+export async function settle(
+  db: DbOrTx,
+  { clock }: Pick<Context, 'clock'>,
+  sessionId: string,
+  ended: Outcome,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('connect_sessions')
+    .set({
+      status: ended.success ? 'succeeded' : 'failed',
+      outcome: JSON.stringify(ended),
+      prefill: null,
+      updated_at: clock.now(),
+    })
+    .where('session_id', '=', sessionId)
+    .where('status', 'in', ['open', 'authorizing'])
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** The values that the operator gave beforehand. */
+export function prefillOf({ keys }: Pick<Context, 'keys'>, session: ConnectSession): Record<string, string> {
+  if (session.prefill === null) return {};
+  return z
+    .record(z.string(), z.string())
+    .parse(JSON.parse(keys.open(session.prefill, binding(session.sessionId))));
+}
+
+export function takenElsewhere(): GatehouseError {
+  return new GatehouseError(
+    'connect_session_taken',
+    'This link was opened in another browser first. Go on there, or ask for a new link.',
+  );
+}
+
+async function endUnopened(db: DbOrTx, userId: string): Promise<void> {
+  const surplus = await db
+    .selectFrom('connect_sessions')
+    .select('session_id')
+    .where('user_id', '=', userId)
+    .where('status', '=', 'open')
+    .where('browser_hash', 'is', null)
+    .where('via', '=', 'link')
+    .orderBy('created_at', 'desc')
+    .limit(100)
+    .offset(MAX_UNOPENED - 1)
+    .execute();
+  if (surplus.length === 0) return;
+  const ids = surplus.map((row) => row.session_id);
+  await db.deleteFrom('connect_sessions').where('session_id', 'in', ids).execute();
+}
+
+const ids = z.array(z.string());
+
+function toSession(row: Selectable<Tables['connect_sessions']>): ConnectSession {
+  return {
+    sessionId: row.session_id,
+    environment: row.environment,
+    userId: row.user_id,
+    connectors: row.connectors === null ? null : ids.parse(JSON.parse(row.connectors)),
+    credentialId: row.credential_id,
+    prefill: row.prefill,
+    redirectUri: row.redirect_uri,
+    clientState: row.client_state,
+    via: row.via,
+    browserHash: row.browser_hash,
+    status: row.status,
+    outcome: row.outcome === null ? null : outcome.parse(JSON.parse(row.outcome)),
+    expiresAt: row.expires_at,
+  };
+}
+
+function binding(sessionId: string): string {
+  return `connect_session|${sessionId}`;
+}

@@ -1,0 +1,325 @@
+import { z } from 'zod';
+import { appsOf, chosenConnectors } from '../connect/apps.ts';
+import { beginAuthorization } from '../connect/authorize.ts';
+import {
+  assertLive,
+  createSession,
+  openLink,
+  prefillOf,
+  requireSession,
+  settle,
+  type Asker,
+  type ConnectSession,
+} from '../connect/sessions.ts';
+import { submitKeys } from '../connect/submit.ts';
+import type { Context } from '../context.ts';
+import { findCredential } from '../credentials/records.ts';
+import { requireUser } from '../identity/users.ts';
+import type { Caller } from '../identity/caller.ts';
+import { isoTime } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { isJsonObject, type JsonObject } from '../lib/json.ts';
+import { assertRedirectAllowed, readSettings, settingsSchema } from '../servers/settings.ts';
+import { browserOf, newBrowser } from './browser.ts';
+import { defineRoute } from './route.ts';
+import { time } from './shapes.ts';
+
+/*
+ * What the connect page speaks. Its calls are authorised by the user's JWT (inside the modal) or by the browser's
+ * cookie, once it has opened a link.
+ */
+
+const result = z.discriminatedUnion('success', [
+  z.object({
+    success: z.literal(true),
+    connectionId: z.string(),
+    credentialId: z.string().meta({ description: 'Equal to connectionId.' }),
+    connectorId: z.string(),
+    name: z.string(),
+  }),
+  z.object({
+    success: z.literal(false),
+    error: z.string().meta({ description: 'closed, access_denied, provider_refused, provider_failed …' }),
+    message: z.string().meta({ description: 'A sentence for the person.' }),
+  }),
+]);
+const app = z.object({
+  connectorId: z.string(),
+  name: z.string(),
+  description: z.string(),
+  categories: z.array(z.string()),
+  iconUrl: z.string(),
+  color: z.string(),
+  authentication: z.array(
+    z.object({
+      type: z.string(),
+      title: z.string(),
+      scopes: z.array(z.string()).optional(),
+      inputSchema: z.record(z.string(), z.unknown()),
+      sampleInput: z.record(z.string(), z.string()),
+      docsUrl: z.string().nullable(),
+      ready: z.boolean(),
+      notReady: z.string().optional(),
+    }),
+  ),
+});
+const session = z.object({
+  sessionId: z.string(),
+  status: z.enum(['open', 'authorizing', 'succeeded', 'failed']),
+  via: z.enum(['modal', 'link']),
+  expiresAt: time,
+  branding: settingsSchema.shape.branding.unwrap().extend({ name: z.string() }),
+  user: z.object({ username: z.string() }),
+  connectors: z.array(app).meta({ description: 'Those to choose from.' }),
+  reconnect: z.object({ credentialId: z.string(), name: z.string() }).optional(),
+  returns: z.boolean().meta({ description: 'Whether it leads back to the application in the end.' }),
+  result: result.optional(),
+});
+const choice = z.strictObject({
+  connectorId: z.string(),
+  type: z.string(),
+  data: z.custom<JsonObject>(isJsonObject, 'must be an object').default({}).meta({ type: 'object' }),
+});
+const sessionParams = z.strictObject({ sessionId: z.string() });
+const linkParams = z.strictObject({ link: z.string() });
+const PRIVATE = { 'Cache-Control': 'no-store' };
+
+export const openConnectLinkRoute = defineRoute({
+  method: 'POST',
+  path: '/connect/s/{link}/open',
+  operationId: 'openConnectLink',
+  tag: 'Connecting accounts',
+  summary: 'Open a connect link in this browser',
+  description: 'Binds the link to the browser, by a cookie. No other browser can go on with it.',
+  auth: 'none',
+  params: linkParams,
+  success: { status: 200, description: 'The session behind the link.', schema: session },
+  errors: ['connect_session_not_found', 'connect_session_expired', 'connect_session_taken'],
+  async handler({ context, params, header }) {
+    const cookie = header('cookie');
+    const known = browserOf({ headers: cookie === undefined ? {} : { cookie } });
+    const made = known === undefined ? newBrowser(context) : undefined;
+    const opened = await openLink(context, params.link, known ?? made?.browserId ?? '');
+    return {
+      body: await describe(context, opened),
+      headers: { ...PRIVATE, ...(made ? { 'Set-Cookie': made.cookie } : {}) },
+    };
+  },
+});
+
+export const createModalSessionRoute = defineRoute({
+  method: 'POST',
+  path: '/connect/sessions',
+  operationId: 'createModalSession',
+  tag: 'Connecting accounts',
+  summary: 'Begin to connect an account, as the user of the JWT',
+  auth: 'jwt',
+  scope: 'connect:use',
+  cors: true,
+  body: z.strictObject({
+    app: z.string().optional().meta({ description: 'The connectorId of the app to connect.' }),
+    category: z.string().optional().meta({ description: 'Lets the user choose; not together with app.' }),
+    connectors: z.array(z.string()).min(1).max(100).optional(),
+    returnTo: z.string().max(2000).optional().meta({
+      description: 'Where the whole page returns to if popups are blocked. One of redirectUris.',
+    }),
+    state: z.string().max(500).optional(),
+  }),
+  success: {
+    status: 201,
+    description: 'The session, with the link that a popup opens.',
+    schema: session.extend({ link: z.string() }),
+  },
+  errors: ['connector_not_found', 'redirect_not_allowed'],
+  async handler({ context, caller, body }) {
+    const { environment, userId = '' } = caller;
+    const connectors = chosenConnectors(context, environment, body);
+    if (body.returnTo !== undefined)
+      assertRedirectAllowed(await readSettings(context.db, environment), environment, body.returnTo);
+    const { session: made, link } = await createSession(context, {
+      environment,
+      userId,
+      connectors,
+      redirectUri: body.returnTo,
+      state: body.state,
+      via: 'modal',
+    });
+    return { body: { ...(await describe(context, made)), link }, headers: PRIVATE };
+  },
+});
+
+export const getConnectSessionRoute = defineRoute({
+  method: 'GET',
+  path: '/connect/sessions/{sessionId}',
+  operationId: 'getConnectSession',
+  tag: 'Connecting accounts',
+  summary: 'Read how connecting goes',
+  auth: 'jwt_or_browser',
+  scope: 'connect:use',
+  cors: true,
+  params: sessionParams,
+  success: { status: 200, description: 'The session.', schema: session },
+  errors: ['connect_session_not_found'],
+  async handler({ context, caller, params, header }) {
+    const found = await requireSession(context, params.sessionId, askerOf(caller, header));
+    return { body: await describe(context, found), headers: PRIVATE };
+  },
+});
+
+export const submitConnectFormRoute = defineRoute({
+  method: 'POST',
+  path: '/connect/sessions/{sessionId}/credentials',
+  operationId: 'submitConnectForm',
+  tag: 'Connecting accounts',
+  summary: 'Connect an account by keys',
+  description:
+    'Checked and tried at the third party as for POST /users/{userId}/credentials. A refusal leaves the session open.',
+  auth: 'jwt_or_browser',
+  scope: 'connect:use',
+  cors: true,
+  params: sessionParams,
+  body: choice,
+  success: { status: 200, description: 'The account is connected.', schema: z.object({ result }) },
+  errors: [
+    'connect_session_not_found',
+    'connect_session_expired',
+    'connector_not_found',
+    'credential_invalid',
+    'upstream_rejected',
+    'upstream_rate_limited',
+    'upstream_failed',
+    'upstream_timeout',
+  ],
+  async handler({ context, caller, params, body, header, requestId, signal }) {
+    const found = await requireSession(context, params.sessionId, askerOf(caller, header));
+    const ended = await submitKeys(context, found, { ...body, signal });
+    await context.audit.record({
+      environment: found.environment,
+      requestId,
+      caller: caller.kind === 'jwt' ? caller.label : `connect:${found.userId}`,
+      operation: 'submitConnectForm',
+      target: ended.success ? ended.credentialId : undefined,
+      status: 200,
+    });
+    return { body: { result: ended }, headers: PRIVATE };
+  },
+});
+
+export const authorizeConnectRoute = defineRoute({
+  method: 'POST',
+  path: '/connect/sessions/{sessionId}/authorize',
+  operationId: 'authorizeConnect',
+  tag: 'Connecting accounts',
+  summary: 'Go on to the consent page of an app',
+  description: 'For the browser that opened the link alone: the one that will come back with the consent.',
+  auth: 'jwt_or_browser',
+  scope: 'connect:use',
+  params: sessionParams,
+  body: choice,
+  success: {
+    status: 200,
+    description: 'Where to send the browser.',
+    schema: z.object({ authorizationUrl: z.string() }),
+  },
+  errors: [
+    'connect_session_not_found',
+    'connect_session_expired',
+    'connector_not_found',
+    'oauth_app_missing',
+  ],
+  async handler({ context, params, body, header, signal }) {
+    const found = await requireSession(context, params.sessionId, browserAsker(header));
+    const authorizationUrl = await beginAuthorization(context, found, { ...body, signal });
+    return { body: { authorizationUrl }, headers: PRIVATE };
+  },
+});
+
+export const cancelConnectRoute = defineRoute({
+  method: 'POST',
+  path: '/connect/sessions/{sessionId}/cancel',
+  operationId: 'cancelConnect',
+  tag: 'Connecting accounts',
+  summary: 'Leave without connecting',
+  auth: 'jwt_or_browser',
+  scope: 'connect:use',
+  cors: true,
+  params: sessionParams,
+  body: z.strictObject({}).optional(),
+  success: {
+    status: 200,
+    description: 'The session has ended; where it ended otherwise before, that end.',
+    schema: z.object({ result, redirectTo: z.string().optional() }),
+  },
+  errors: ['connect_session_not_found'],
+  async handler({ context, caller, params, header }) {
+    const asker = askerOf(caller, header);
+    const found = await requireSession(context, params.sessionId, asker);
+    const closed = {
+      success: false,
+      error: 'closed',
+      message: 'Connecting was closed before it was done.',
+    } as const;
+    const ended = (await settle(context.db, context, found.sessionId, closed))
+      ? closed
+      : ((await requireSession(context, params.sessionId, asker)).outcome ?? closed);
+    const redirectTo = returnAddress({ ...found, outcome: ended });
+    return { body: { result: ended, ...(redirectTo === undefined ? {} : { redirectTo }) }, headers: PRIVATE };
+  },
+});
+
+/** Where a finished session leads: its redirect address with the result (contract.md section 6). */
+export function returnAddress({
+  redirectUri,
+  clientState,
+  outcome,
+}: Pick<ConnectSession, 'redirectUri' | 'clientState' | 'outcome'>): string | undefined {
+  if (redirectUri === null || outcome === null) return undefined;
+  const url = new URL(redirectUri);
+  const { searchParams } = url;
+  searchParams.set('success', String(outcome.success));
+  if (outcome.success) {
+    searchParams.set('connectionId', outcome.connectionId);
+    searchParams.set('credentialId', outcome.credentialId);
+  } else searchParams.set('error', outcome.error);
+  if (clientState !== null) searchParams.set('state', clientState);
+  return url.href;
+}
+
+async function describe(context: Context, found: ConnectSession): Promise<z.input<typeof session>> {
+  const { environment, userId } = found;
+  const live = found.outcome === null;
+  if (live) assertLive(context, found);
+  const { username } = await requireUser(context.db, environment, userId);
+  const { branding } = await readSettings(context.db, environment);
+  const credential =
+    found.credentialId === null
+      ? undefined
+      : await findCredential(context.db, { environment, userId, credentialId: found.credentialId });
+  const apps = await appsOf(context, found, Object.keys(prefillOf(context, found)));
+  return {
+    sessionId: found.sessionId,
+    status: found.status,
+    via: found.via,
+    expiresAt: isoTime(found.expiresAt),
+    branding: { ...branding, name: branding.name ?? 'Gatehouse' },
+    user: { username },
+    connectors: apps.map((one) => ({ ...one, categories: [...one.categories] })),
+    ...(credential ? { reconnect: { credentialId: credential.credentialId, name: credential.name } } : {}),
+    returns: found.redirectUri !== null,
+    ...(found.outcome === null ? {} : { result: found.outcome }),
+  };
+}
+
+type Header = (name: string) => string | undefined;
+
+function askerOf(caller: Caller, header: Header): Asker {
+  const { kind, userId, environment } = caller;
+  return kind === 'jwt' && userId !== undefined ? { userId, environment } : browserAsker(header);
+}
+
+function browserAsker(header: Header): { browserId: string } {
+  const cookie = header('cookie');
+  const browserId = browserOf({ headers: cookie === undefined ? {} : { cookie } });
+  if (browserId !== undefined) return { browserId };
+  throw new GatehouseError('connect_session_not_found', 'This browser has opened no connect link.');
+}
