@@ -24,7 +24,7 @@ export function mountRoutes(context: Context, routes: Route[]): Express {
     });
   }
   for (const [path, methods] of methodsByPath(routes.filter(({ spec }) => spec.cors))) {
-    app.options(path, (req, res, next) => preflight(context, methods, req, res).catch(next));
+    app.options(path, (req, res) => preflight(context, methods, req, res));
   }
   for (const [path, methods] of methodsByPath(routes)) {
     app.all(path, (req, res) => {
