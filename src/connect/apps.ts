@@ -26,10 +26,10 @@ type AppContext = Pick<Context, 'db' | 'catalog' | 'keys' | 'publicUrl'>;
 /** The apps that a session leaves to choose from. `given`: fields that are known and not asked for. */
 export async function appsOf(
   context: AppContext,
-  session: Pick<ConnectSession, 'environment' | 'connectors'>,
+  session: Pick<ConnectSession, 'environment' | 'connectors' | 'type'>,
   given: readonly string[] = [],
 ): Promise<ConnectApp[]> {
-  const { environment, connectors } = session;
+  const { environment, connectors, type: only } = session;
   const signable = await connectorsWithOAuthApp(context, environment);
   return context.catalog
     .connectors(environment)
@@ -43,7 +43,7 @@ export async function appsOf(
       iconUrl: `${context.publicUrl}/connectors/${connector.connectorId}/icon.svg`,
       color: connector.definition.color,
       authentication: authenticationMetadata(connector)
-        .filter(({ type }) => type !== 'none')
+        .filter(({ type }) => type !== 'none' && (only === null || type === only))
         .map((metadata) => without(metadata, given))
         .map((metadata) =>
           metadata.type !== 'oauth2' || signable.has(connector.connectorId)
@@ -95,8 +95,9 @@ export function chosenScheme(
   if (session.connectors && !session.connectors.includes(connectorId)) throw connectorNotFound(connectorId);
   const connector = requireConnector(context, session.environment, connectorId);
   const scheme = connector.definition.authentication.find((one) => one.type === type);
-  if (scheme && scheme.type !== 'none') return { connector, scheme };
-  const known = connector.definition.authentication.map((one) => one.type).join(', ');
+  const offered = session.type === null || session.type === type;
+  if (scheme && scheme.type !== 'none' && offered) return { connector, scheme };
+  const known = session.type ?? connector.definition.authentication.map((one) => one.type).join(', ');
   throw invalidRequest([{ field: 'type', rule: `must be one of: ${known}` }]);
 }
 
@@ -145,8 +146,10 @@ function without(metadata: AuthenticationMetadata, given: readonly string[]): Au
   if (given.length === 0) return metadata;
   const { properties = {}, required = [] } = metadata.inputSchema;
   const left = Object.entries(properties ?? {}).filter(([name]) => !given.includes(name));
+  const sample = Object.entries(metadata.sampleInput).filter(([name]) => !given.includes(name));
   return {
     ...metadata,
+    sampleInput: Object.fromEntries(sample),
     inputSchema: {
       ...metadata.inputSchema,
       properties: Object.fromEntries(left),

@@ -10,6 +10,8 @@ export interface LinkWish {
   /** An existing user of that environment. */
   userId: string;
   connectors?: string[] | undefined;
+  /** The only way to authenticate that is offered. */
+  type?: string | undefined;
   /** A credential of that user, to be connected anew. */
   credentialId?: string | undefined;
   prefill?: Record<string, string> | undefined;

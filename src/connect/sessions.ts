@@ -34,6 +34,8 @@ export interface ConnectSession {
   userId: string;
   /** The connectors to choose from; null: all. */
   connectors: string[] | null;
+  /** The only way to authenticate that is offered; null: all. */
+  type: string | null;
   /** The credential that is connected anew. */
   credentialId: string | null;
   prefill: string | null;
@@ -51,6 +53,7 @@ export interface NewSession {
   /** An existing user of that environment. */
   userId: string;
   connectors?: string[] | undefined;
+  type?: string | undefined;
   credentialId?: string | undefined;
   /** Values of fields that need not be asked for. */
   prefill?: Record<string, string> | undefined;
@@ -79,6 +82,7 @@ export async function createSession(
       environment: wish.environment,
       user_id: wish.userId,
       connectors: wish.connectors ? JSON.stringify(wish.connectors) : null,
+      type: wish.type ?? null,
       credential_id: wish.credentialId ?? null,
       prefill: wish.prefill ? context.keys.seal(JSON.stringify(wish.prefill), binding(sessionId)) : null,
       redirect_uri: wish.redirectUri ?? null,
@@ -231,6 +235,7 @@ function toSession(row: Selectable<Tables['connect_sessions']>): ConnectSession 
     environment: row.environment,
     userId: row.user_id,
     connectors: row.connectors === null ? null : ids.parse(JSON.parse(row.connectors)),
+    type: row.type,
     credentialId: row.credential_id,
     prefill: row.prefill,
     redirectUri: row.redirect_uri,

@@ -305,11 +305,7 @@ export type CredentialChanges = Omit<Updateable<Tables['credentials']>, 'version
 };
 
 /** Changes the row of a credential. @throws GatehouseError `credential_not_found` */
-export async function updateRow(
-  db: DbOrTx,
-  key: CredentialKey,
-  set: CredentialChanges,
-): Promise<Credential> {
+export async function updateRow(db: DbOrTx, key: CredentialKey, set: CredentialChanges): Promise<Credential> {
   const row = await db
     .updateTable('credentials')
     .set(set)

@@ -96,6 +96,7 @@ export const createCredentialRoute = defineRoute({
       const link = await makeLink(context, {
         ...owner,
         connectors: [connectorId],
+        type: 'oauth2',
         prefill: before,
         redirectUri,
         state,

@@ -59,6 +59,7 @@ export async function accounts(tx: Transaction<Tables>): Promise<void> {
       .addColumn('credential_id', 'text', (c) =>
         c.references('credentials.credential_id').onDelete('cascade'),
       )
+      .addColumn('type', 'text')
       .addColumn('prefill', 'text')
       .addColumn('redirect_uri', 'text')
       .addColumn('client_state', 'text')

@@ -108,6 +108,8 @@ export interface Tables {
     user_id: string;
     /** The connectors to choose from, as a JSON array; null: all. */
     connectors: string | null;
+    /** The only way to authenticate that is offered; null: all of the app. */
+    type: string | null;
     /** The credential whose account is connected anew, under its id. */
     credential_id: string | null;
     /** Sealed values of fields that the operator already gave: they are not asked for again. */
