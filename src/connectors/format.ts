@@ -161,7 +161,8 @@ const action = z.strictObject({
   headers: parameters,
   body: parameters,
   bodyType: bodyType.optional(),
-  /** The body's members are put under this name: `customer` sends {"customer": {...}}. */
+  /** The body's members are put under this name: `customer` sends {"customer": {...}}; `[]` sends a list of them as
+   *  one record: [{...}]. */
   wrap: z.string().min(1).optional(),
   /** A GraphQL document. The parameters of `body` become its variables. */
   graphql: z.string().min(1).optional(),

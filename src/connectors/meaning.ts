@@ -277,6 +277,9 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
   }
   if (action.graphql && method !== 'POST')
     faults.push({ path: `${path}.graphql`, rule: 'needs a POST request' });
+  const type = action.bodyType ?? file.bodyType;
+  if (action.wrap === '[]' && (type !== 'json' || action.idempotencyParam !== undefined))
+    faults.push({ path: `${path}.wrap`, rule: '[] is for JSON bodies without idempotencyParam' });
   for (const field of ['wrap', 'idempotencyParam'] as const) {
     if (action.graphql && action[field] !== undefined)
       faults.push({ path: `${path}.${field}`, rule: 'has no meaning beside graphql' });

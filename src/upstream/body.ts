@@ -36,6 +36,7 @@ export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Bod
 
   const type = definition.bodyType ?? connector.definition.bodyType;
   if (type === 'text') return textBody(members);
+  if (definition.wrap === '[]') return listBody(members);
   const wrapped: JsonObject = definition.wrap === undefined ? members : { [definition.wrap]: members };
   if (definition.idempotencyParam !== undefined && idempotencyKey !== undefined)
     wrapped[definition.idempotencyParam] = idempotencyKey;
@@ -75,6 +76,16 @@ function jsonBody(members: JsonObject): Body {
     contentType: 'application/json',
     members,
     content: () => JSON.stringify(members),
+    formPairs: () => undefined,
+  };
+}
+
+/** A list of one record, for apps whose writes take several. Authentication may add nothing to it. */
+function listBody(members: JsonObject): Body {
+  return {
+    contentType: 'application/json',
+    members: undefined,
+    content: () => JSON.stringify([members]),
     formPairs: () => undefined,
   };
 }

@@ -99,13 +99,18 @@ function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, kind: Kind): 
 function sentenceOf(errors: UpstreamErrors, { body, secrets }: UpstreamAnswer): string {
   for (const path of errors.message) {
     const found = valueAt(body, path);
-    if (found === undefined || found === null || found === '') continue;
+    if (found === undefined || found === null || found === '' || isEmpty(found)) continue;
     return excerpt(typeof found === 'string' ? found : JSON.stringify(found), secrets);
   }
   if (body === null || body === '') return '';
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   // A page for browsers says nothing to a caller.
   return /^\s*<(!doctype|html)/i.test(text) ? '' : excerpt(text, secrets);
+}
+
+/** A list or object of nothing says nothing. */
+function isEmpty(value: Json): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
 function excerpt(text: string, secrets: readonly string[]): string {

@@ -158,6 +158,11 @@ body:
     expect(input).toEqual({ name: 'Ada "L"', city: 'Köln', lines: [{ sku: 'a', count: 2 }] });
   });
 
+  test('of an app whose writes take several records is a list of one', async () => {
+    const { body: sent } = await build({ action: body("wrap: '[]'") }, { input });
+    expect(JSON.parse(String(sent))).toEqual([nested]);
+  });
+
   test('has the key of a write beside what is wrapped, and is safe to repeat', async () => {
     const action = body('wrap: order\nidempotencyParam: idempotency_key');
     const call = callOf({ action }, { input, idempotencyKey: 'k1' });

@@ -75,6 +75,12 @@ describe('an answer', () => {
     }
   });
 
+  test('tells the next sentence where the first is an empty list or object', async () => {
+    const head = 'errors: {message: [errors, title]}';
+    const told = answered({ status: 422, body: { errors: {}, title: 'No such shop' } }, { head });
+    await expect(told).rejects.toMatchObject({ details: { message: 'No such shop' } });
+  });
+
   test('that is a page for browsers is not told', async () => {
     const error: unknown = await answered({ status: 502, body: '<html><body>nginx 1.2.3' }).catch(
       (thrown: unknown) => thrown,
