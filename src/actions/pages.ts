@@ -68,13 +68,13 @@ async function readByOffset(
     const at = offset + records.length;
     const wanted = limit - records.length;
     const size = paging.limitParam === undefined ? undefined : Math.min(paging.maxLimit, wanted);
-    const params: Record<string, string | number> = { [paging.offsetParam]: at };
+    const params: Record<string, string | number> = { [paging.offsetParam]: at + paging.firstOffset };
     if (paging.limitParam !== undefined && size !== undefined) params[paging.limitParam] = size;
 
     const page = await fetchOrEnd(
       source,
       { params },
-      at > 0 && { params: { ...params, [paging.offsetParam]: 0 } },
+      at > 0 && { params: { ...params, [paging.offsetParam]: paging.firstOffset } },
     );
     if (!page) return { records, hasMore: false };
     records.push(...page.records.slice(0, wanted));

@@ -19,8 +19,9 @@ const jsonSchema: z.ZodType<JsonSchema> = z.record(z.string(), z.unknown());
 // --- paging ----------------------------------------------------------------------------------------------------
 
 const pagingCommon = {
-  /** Where paging parameters are sent. `body`: members of the JSON body or GraphQL variables. */
-  in: z.enum(['query', 'body']).default('query'),
+  /** Where paging parameters are sent. `body`: members of the JSON body or GraphQL variables. `compose`: not by
+   *  themselves; the clauses of `compose` name them. */
+  in: z.enum(['query', 'body', 'compose']).default('query'),
   /** Parameter that carries the page size; left out for apps with a fixed size. */
   limitParam: z.string().min(1).optional(),
   maxLimit: z.int().min(1).max(1000).default(50),
@@ -32,7 +33,13 @@ const pagingCommon = {
   hasMore: answerPlace.optional(),
 };
 const paging = z.discriminatedUnion('style', [
-  z.strictObject({ style: z.literal('offset'), ...pagingCommon, offsetParam: z.string().min(1) }),
+  z.strictObject({
+    style: z.literal('offset'),
+    ...pagingCommon,
+    offsetParam: z.string().min(1),
+    /** The offset of the first record. */
+    firstOffset: z.int().min(0).max(1).default(0),
+  }),
   z.strictObject({
     style: z.literal('page'),
     ...pagingCommon,
@@ -131,6 +138,21 @@ const parameter = z
 export type Parameter = z.infer<typeof parameter>;
 const parameters = z.record(fieldName, parameter).default({});
 
+/**
+ * Part of a text in a query language: `Email = '{email}'`. Left out when a parameter that it names is not given. What
+ * stands between quotes is escaped for them by backslashes; elsewhere stand numbers, booleans, enums and texts with a
+ * `pattern` alone. A group joins those of its clauses that are left, and puts a text before them.
+ */
+const clause = z.union([
+  z.string().min(1).max(2000),
+  z.strictObject({
+    before: z.string().max(100).default(''),
+    join: z.string().min(1).max(100),
+    all: z.array(z.string().min(1).max(2000)).min(1),
+  }),
+]);
+export type Clause = z.infer<typeof clause>;
+
 const response = z.strictObject({
   /** Path of the value, or of the list of records, in the body. */
   data: bodyPath.default(''),
@@ -138,6 +160,8 @@ const response = z.strictObject({
   map: z.string().optional(),
   /** JSON Schema of the value (of one record for a list). */
   schema: jsonSchema.optional(),
+  /** `file`: whatever comes is the content of a file, as {contentType, size, text}, or base64 where it is no text. */
+  body: z.enum(['json', 'file']).default('json'),
   /** `events`: a slow answer may come as text/event-stream, whose events `progress` ({progress, total?, message?})
    *  go on to the caller and whose event `result` is the body. */
   stream: z.literal('events').optional(),
@@ -161,6 +185,19 @@ const action = z.strictObject({
   headers: parameters,
   body: parameters,
   bodyType: bodyType.optional(),
+  /** Parameters that are not sent by themselves: what `compose` and `email` are made of. */
+  parts: parameters,
+  /** The parts from, to, cc, bcc, replyTo, subject, text, html, inReplyTo, references and attachments become a message
+   *  (RFC 5322), which is put into the body: `{as: message.raw}`. */
+  email: z
+    .strictObject({
+      as: z.string().min(1),
+      encoding: z.enum(['base64url', 'base64', 'text']).default('base64url'),
+    })
+    .optional(),
+  /** Query parameters in a query language, by their name on the wire; see `clause`. The clauses stand one after the
+   *  other with blanks between them. */
+  compose: z.record(z.string().min(1), z.array(clause).min(1)).default({}),
   /** The body's members are put under this name: `customer` sends {"customer": {...}}; `[]` sends a list of them as
    *  one record: [{...}]. */
   wrap: z.string().min(1).optional(),
@@ -176,7 +213,7 @@ const action = z.strictObject({
     .optional(),
   /** The name of a paging of this file, or one written out. An action with paging is a list action. */
   paging: z.union([z.string(), paging]).optional(),
-  response: response.default({ data: '' }),
+  response: response.prefault({}),
   /** The member of the body by which the app recognises a repeated call: it is filled in here, beside what `wrap`
    *  wraps, and makes the call safe to retry. */
   idempotencyParam: z.string().min(1).optional(),
@@ -245,6 +282,8 @@ export const connectorFile = z.strictObject({
   rateLimit: rateLimit.optional(),
   /** The header by which the app recognises a repeated write; makes writes safe to retry. */
   idempotencyHeader: z.string().optional(),
+  /** The same as a query parameter. */
+  idempotencyQuery: z.string().optional(),
   /** The app's header that says when to come back, if not Retry-After; seconds, or an epoch in seconds. */
   retryAfterHeader: z.string().optional(),
   /** What small numbers in that header count. */

@@ -6,6 +6,7 @@ import type {
   CredentialField,
   OAuth,
 } from './format.ts';
+import { partFaults } from './parts-meaning.ts';
 import { pagingOf, parametersOf, refsOf } from './schemas.ts';
 import { templateNames } from './templates.ts';
 
@@ -180,6 +181,7 @@ function checkOAuth(file: ConnectorFile, scheme: OAuth, path: string): MeaningFa
           'revocation.url': scheme.revocation?.url,
         }
       : {}),
+    'lookup.url': scheme.lookup?.url,
   };
   for (const [at, template] of Object.entries(addresses)) {
     if (template === undefined) continue;
@@ -197,6 +199,12 @@ function checkOAuth(file: ConnectorFile, scheme: OAuth, path: string): MeaningFa
   for (const [at, values] of Object.entries({ tokenParams, tokenHeaders, authorizeParams, refreshParams })) {
     for (const [name, template] of Object.entries(values)) check(template, `${at}.${name}`);
   }
+  for (const [name, template] of Object.entries(scheme.lookup?.headers ?? {}))
+    check(template, `lookup.headers.${name}`, [...known, 'accessToken']);
+  for (const [at, place] of lookupPlaces(scheme)) {
+    if (!scheme.lookup && place.startsWith('lookup:'))
+      faults.push({ path: `${path}.${at}`, rule: 'is read from lookup, and there is none' });
+  }
   if (scheme.type === 'oauth2' && scheme.revocation) {
     const { params, headers } = scheme.revocation;
     const later = [...known, 'clientSecret', ...Object.keys(scheme.capture)];
@@ -206,6 +214,21 @@ function checkOAuth(file: ConnectorFile, scheme: OAuth, path: string): MeaningFa
     }
   }
   return faults;
+}
+
+function lookupPlaces({ capture, account }: OAuth): [string, string][] {
+  const captured = Object.entries(capture).map(([name, { from }]): [string, string] => [
+    `capture.${name}.from`,
+    from,
+  ]);
+  const named: [string, string | undefined][] = [
+    ['account.id', account?.id],
+    ['account.name', account?.name],
+  ];
+  return [
+    ...captured,
+    ...named.flatMap(([at, place]): [string, string][] => (place === undefined ? [] : [[at, place]])),
+  ];
 }
 
 function checkFields(fields: Record<string, CredentialField>, path: string): MeaningFault[] {
@@ -267,9 +290,11 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
         faults.push({ path: `${path}.${place}.${reserved}`, rule: 'is added to list actions; leave it out' });
     }
   }
+  faults.push(...partFaults(file, action, path));
   const bodyless = method === 'GET' || method === 'HEAD';
   const hasBody =
     action.idempotencyParam !== undefined ||
+    action.email !== undefined ||
     Object.keys(action.body).length > 0 ||
     Object.keys(action.fixed?.body ?? {}).length > 0;
   if (bodyless && (hasBody || action.graphql)) {

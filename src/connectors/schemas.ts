@@ -5,8 +5,8 @@ const MAX_PAGE = 50;
 /** Keywords of ours in a parameter, which are no JSON Schema. */
 const OWN_KEYWORDS = new Set(['as', 'style', 'quote']);
 
-export type Place = 'path' | 'query' | 'headers' | 'body';
-export const PLACES: readonly Place[] = ['path', 'query', 'headers', 'body'];
+export type Place = 'path' | 'query' | 'headers' | 'body' | 'parts';
+export const PLACES: readonly Place[] = ['path', 'query', 'parts', 'headers', 'body'];
 
 /** Every parameter of an action with its place, in the order of the places. */
 export function parametersOf(

@@ -78,10 +78,13 @@ const apply = z.strictObject({
 });
 
 /** Where a value of OAuth is: `token:team.id` in the token answer, `callback:realmId` in the redirect back,
- *  `idToken:email` in the claims of its ID token. */
+ *  `idToken:email` in the claims of its ID token, `lookup:id` in the answer of `lookup`. */
 const oauthPlace = z
   .string()
-  .regex(/^(token|callback|idToken):.+$/, 'must be token:<path>, callback:<parameter> or idToken:<claim>');
+  .regex(
+    /^(token|callback|idToken|lookup):.+$/,
+    'must be token:<path>, callback:<parameter>, idToken:<claim> or lookup:<path>',
+  );
 
 /** What both grants share. Templates may name fields and variables, and `{clientId}`. */
 const oauthCommon = {
@@ -128,7 +131,16 @@ const oauthCommon = {
       }),
     )
     .default({}),
-  /** The account behind the tokens, where the grant itself tells; else the probe's. */
+  /** A GET right after the grant, for what the grant does not tell. Templates may name `{accessToken}` too. */
+  lookup: z
+    .strictObject({
+      url: template,
+      headers: templates.default({ Authorization: 'Bearer {accessToken}' }),
+      /** JSONata over the answer; `lookup:` paths lead into its value: `$[tenantType = "ORGANISATION"][0]`. */
+      map: z.string().min(1).optional(),
+    })
+    .optional(),
+  /** The account behind the tokens, where the grant or its `lookup` tells; else the probe's. */
   account: z.strictObject({ id: oauthPlace, name: oauthPlace.optional() }).optional(),
   /** Default: `Authorization: Bearer {accessToken}`. */
   apply: apply.optional(),

@@ -5,9 +5,10 @@ import { isJsonObject, parseJson, valueAt, type Json } from '../lib/json.ts';
 import type { Account } from './credential.ts';
 import { checkFields, storedFields } from './fields.ts';
 
-/** Where captured values come from: the token answer, the redirect back, the claims of the ID token. */
+/** Where captured values come from: the token answer, the redirect back, the claims of the ID token, the lookup. */
 export interface CaptureSource {
   raw: Json;
+  lookup?: Json | undefined;
   callback?: URLSearchParams | undefined;
   clientId: string;
 }
@@ -61,7 +62,8 @@ function textAt(source: CaptureSource, place: string): string | undefined {
   const [kind = ''] = place.split(':', 1);
   const path = place.slice(kind.length + 1);
   if (kind === 'callback') return source.callback?.get(path) ?? undefined;
-  const found = valueAt(kind === 'idToken' ? claimsOf(source) : source.raw, path);
+  const from = kind === 'idToken' ? claimsOf(source) : kind === 'lookup' ? source.lookup : source.raw;
+  const found = valueAt(from, path);
   if (typeof found === 'number' || typeof found === 'boolean') return String(found);
   return typeof found === 'string' && found !== '' ? found : undefined;
 }

@@ -10,6 +10,7 @@ import { scrub } from '../lib/scrub.ts';
 import { Secret } from '../lib/secret.ts';
 import type { Account } from './credential.ts';
 import { accountOf, captureValues, type CaptureSource } from './oauth-capture.ts';
+import { lookUp } from './oauth-lookup.ts';
 import {
   clientAuth,
   filledAddress,
@@ -300,7 +301,9 @@ async function requestTokens(
   } catch (error) {
     throw translated(connector, error, [...wish.secrets, wish.client.clientSecret?.open() ?? '']);
   }
-  const source: CaptureSource = { raw, callback: wish.callback, clientId: wish.client.clientId };
+  // What a renewal does not tell stays as it is stored.
+  const lookup = wish.complete ? await lookUp(context, wish, granted.access_token) : undefined;
+  const source: CaptureSource = { raw, lookup, callback: wish.callback, clientId: wish.client.clientId };
   const account = accountOf(scheme, source);
   return {
     accessToken: granted.access_token,

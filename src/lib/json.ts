@@ -50,11 +50,17 @@ export function canonicalJson(value: Json): string {
   return `{${members.join(',')}}`;
 }
 
-/** The value at a dotted path (`data.items.0.id`), or undefined. The empty path is the value itself. */
+/**
+ * The value at a dotted path (`data.items.0.id`), or undefined. The empty path is the value itself; a dot that belongs
+ * to a name is written `\\.`.
+ */
 export function valueAt(value: Json | undefined, path: string): Json | undefined {
   if (path === '') return value;
   let at: Json | undefined = value;
-  for (const part of path.split('.')) {
+  const parts = path.includes('\\')
+    ? path.split(/(?<!\\)\./).map((part) => part.replaceAll('\\.', '.'))
+    : path.split('.');
+  for (const part of parts) {
     if (Array.isArray(at)) at = at[Number(part)];
     else if (isJsonObject(at) && Object.hasOwn(at, part)) at = at[part];
     else return undefined;

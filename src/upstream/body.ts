@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { JsonObject, Json } from '../lib/json.ts';
 import { isJsonObject } from '../lib/json.ts';
 import type { UpstreamCall } from './call.ts';
+import { emailOf } from './email.ts';
 import { queryPairs } from './values.ts';
 
 /** A body that authentication may still add members to; `content` writes it out. */
@@ -25,6 +26,7 @@ export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Bod
     definition.graphql !== undefined ||
     paged ||
     definition.idempotencyParam !== undefined ||
+    definition.email !== undefined ||
     Object.keys(definition.body).length > 0 ||
     Object.keys(definition.fixed?.body ?? {}).length > 0;
   if (!hasBody || action.method === 'GET' || action.method === 'HEAD') return undefined;
@@ -48,13 +50,22 @@ export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Bod
 /** What the file fixes, and what the caller gave. */
 function addOwnMembers(
   members: JsonObject,
-  { fixed, body }: UpstreamCall['action']['definition'],
+  { fixed, body, email }: UpstreamCall['action']['definition'],
   input: JsonObject,
 ): void {
   for (const [name, value] of Object.entries(fixed?.body ?? {})) setMember(members, name, toJson(value));
   for (const [name, parameter] of Object.entries(body)) {
     const given = input[name];
     if (given !== undefined) setMember(members, parameter.as ?? name, given);
+  }
+  if (email) {
+    const message = emailOf(input);
+    const { encoding } = email;
+    setMember(
+      members,
+      email.as,
+      encoding === 'text' ? message : Buffer.from(message, 'utf8').toString(encoding),
+    );
   }
 }
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { SANDBOX_ID, type Action, type Connector } from '../connectors/catalog.ts';
 import type { Context } from '../context.ts';
 import { SECOND } from '../lib/clock.ts';
@@ -130,8 +131,10 @@ function toAnswer(
   bytes: Buffer,
 ): UpstreamAnswer {
   const text = bytes.toString('utf8');
-  if (text.trim() === '') return { status, headers, body: null, secrets };
   const type = headers['content-type'] ?? '';
+  if (status < 300 && call.action.definition.response.body === 'file')
+    return { status, headers, body: fileOf(type, bytes), secrets };
+  if (text.trim() === '') return { status, headers, body: null, secrets };
   if (status < 400 && !/json/i.test(type) && /^text\/(plain|csv)/i.test(type))
     return { status, headers, body: text, secrets };
   try {
@@ -148,6 +151,13 @@ function toAnswer(
       },
     );
   }
+}
+
+/** A file as JSON can carry it: UTF-8 text as that, all else in base64. */
+function fileOf(contentType: string, bytes: Buffer): Json {
+  const file = { contentType, size: bytes.length };
+  if (isUtf8(bytes) && !bytes.includes(0)) return { ...file, text: bytes.toString('utf8') };
+  return { ...file, base64: bytes.toString('base64') };
 }
 
 /** How long to wait before another try, or undefined when the answer is final. */
@@ -184,6 +194,7 @@ function backoffMs(tries: number): number {
 export function isRepeatable({ action, connector, idempotencyKey }: UpstreamCall): boolean {
   if (action.definition.idempotent !== undefined) return action.definition.idempotent;
   if (['GET', 'HEAD', 'PUT', 'DELETE'].includes(action.method) || action.effect === 'read') return true;
-  const place = action.definition.idempotencyParam ?? connector.definition.idempotencyHeader;
+  const { idempotencyHeader, idempotencyQuery } = connector.definition;
+  const place = action.definition.idempotencyParam ?? idempotencyHeader ?? idempotencyQuery;
   return idempotencyKey !== undefined && place !== undefined;
 }

@@ -21,6 +21,8 @@ export async function mapValue(
   if (!program) {
     const { default: jsonata } = await import('jsonata');
     program = jsonata(expression, { timeout: TIMEOUT_MS, stack: 200 });
+    // JSONata's own $base64decode takes bytes for Latin-1 and does not know the URL-safe alphabet.
+    program.registerFunction('textFromBase64', textFromBase64, '<s-:s>');
     if (compiled.size >= MAX_KEPT) compiled.clear();
     compiled.set(expression, program);
   }
@@ -37,6 +39,10 @@ export async function mapValue(
       },
     );
   }
+}
+
+function textFromBase64(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8');
 }
 
 /** JSONata answers with sequences and functions beside JSON; what is no JSON vanishes. */

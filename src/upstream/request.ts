@@ -6,6 +6,7 @@ import type { Json } from '../lib/json.ts';
 import { applyAuthentication } from './authentication.ts';
 import { buildBody } from './body.ts';
 import type { UpstreamCall } from './call.ts';
+import { composedTexts } from './compose.ts';
 import { headerValue, type Draft } from './draft.ts';
 import { queryPairs } from './values.ts';
 
@@ -57,15 +58,11 @@ export async function buildRequest(call: UpstreamCall, now: number): Promise<Bui
     headers: headersOf(call, value),
     body: buildBody(call),
   };
-  if (
-    call.idempotencyKey !== undefined &&
-    connector.definition.idempotencyHeader &&
-    action.effect !== 'read'
-  ) {
-    draft.headers[connector.definition.idempotencyHeader.toLowerCase()] = headerValue(
-      'Idempotency-Key',
-      call.idempotencyKey,
-    );
+  if (call.idempotencyKey !== undefined && action.effect !== 'read') {
+    const { idempotencyHeader, idempotencyQuery } = connector.definition;
+    if (idempotencyHeader !== undefined)
+      draft.headers[idempotencyHeader.toLowerCase()] = headerValue('Idempotency-Key', call.idempotencyKey);
+    if (idempotencyQuery !== undefined) draft.url.searchParams.set(idempotencyQuery, call.idempotencyKey);
   }
   if (definition.response.stream === 'events')
     draft.headers['accept'] = 'text/event-stream, application/json';
@@ -171,6 +168,7 @@ function actionUrl(call: UpstreamCall, base: URL): URL {
     if (given === undefined || given === null) continue;
     for (const [key, text] of queryPairs(parameter.as ?? name, given, parameter)) query.append(key, text);
   }
+  for (const [name, text] of composedTexts(call)) query.append(name, text);
   if (page && 'params' in page && pagingPlace(call) === 'query') {
     for (const [name, part] of Object.entries(page.params)) query.set(name, String(part));
   }
@@ -179,7 +177,9 @@ function actionUrl(call: UpstreamCall, base: URL): URL {
 }
 
 /** Where a call's paging parameters travel. */
-export function pagingPlace({ action: { paging } }: Pick<UpstreamCall, 'action'>): 'query' | 'body' {
+export function pagingPlace({
+  action: { paging },
+}: Pick<UpstreamCall, 'action'>): 'query' | 'body' | 'compose' {
   return paging && 'in' in paging ? paging.in : 'query';
 }
 

@@ -104,7 +104,7 @@ function pagingOf(style: Paging['style'], { cap, signal, sized }: Behaviour, max
   };
   switch (style) {
     case 'offset':
-      return { style, ...common, offsetParam: 'offset' };
+      return { style, ...common, offsetParam: 'offset', firstOffset: 0 };
     case 'page':
       return { style, ...common, pageParam: 'page', firstPage: 1 };
     case 'cursor':

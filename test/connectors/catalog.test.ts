@@ -71,6 +71,41 @@ test('revocation may be told the secret of the app and what the grant captured',
   expect(faultOf(file)).toBe('');
 });
 
+describe('texts of a query language', () => {
+  const list = (more: string) =>
+    GOOD.replace('    request: GET /orders\n', `    request: GET /orders\n${more}\n`);
+  test.each([
+    [`    parts: {name: {type: string}}\n    compose: {q: ["Name = '{name}'"]}`, /^$/],
+    ['    parts: {name: {type: string}}\n    compose: {q: ["Name = {name}"]}', /stands outside of quotes/],
+    ['    parts: {name: {type: string, pattern: "^[a-z]+$"}}\n    compose: {q: ["Name = {name}"]}', /^$/],
+    [
+      `    parts: {name: {type: array, items: {}}}\n    compose: {q: ["Name = '{name}'"]}`,
+      /must be no array/,
+    ],
+    ['    compose: {q: ["Name = {name}"]}', /\{name\} is none of parts/],
+    ['    parts: {name: {type: string}}', /stands neither in compose nor in an email/],
+  ])('%s', (more, fault) => {
+    expect(faultOf(list(more))).toMatch(fault);
+  });
+
+  test('name what their paging sends', () => {
+    const paged = (clause: string) =>
+      list(`    compose: {q: ['${clause}']}`).replace('{style: offset,', '{style: offset, in: compose,');
+    expect(faultOf(paged('LIMIT {limit}'))).toContain('must name {offset}, which its paging sends');
+    expect(faultOf(paged('LIMIT {limit} OFFSET {offset}'))).toBe('');
+  });
+});
+
+test('what a lookup tells needs a lookup', () => {
+  const scheme = (more: string) =>
+    GOOD.replace(
+      '{type: api_key, in: header, name: X-Key}',
+      oauth(`capture: {tenantId: {from: 'lookup:id'}}${more}`),
+    );
+  expect(faultOf(scheme(''))).toContain('authentication.0.capture.tenantId.from: is read from lookup');
+  expect(faultOf(scheme(", lookup: {url: 'https://{host}/me', map: '$[0]'}"))).toBe('');
+});
+
 test('a good file makes a connector with its actions, effects and schemas', () => {
   const connector = build(GOOD).connector('production', 'shop');
   expect(connector && [...connector.actions.keys()]).toEqual(['list_orders', 'get_order', 'create_order']);

@@ -66,6 +66,23 @@ describe('a call', () => {
     expect(upstream.count).toBe(times);
   });
 
+  test('for a file brings its content, as text where it is text', async () => {
+    const file = { action: 'request: GET /a\nresponse: {body: file}' };
+    upstream.handler = (_req, res) => res.writeHead(200, { 'content-type': 'text/html' }).end('<p>é</p>');
+    expect(await send(call(file))).toEqual({ contentType: 'text/html', size: 9, text: '<p>é</p>' });
+    upstream.handler = (_req, res) => res.end(Buffer.from([0xff, 0x00]));
+    expect(await send(call(file))).toEqual({ contentType: '', size: 2, base64: '/wA=' });
+    upstream.handler = (_req, res) => json(res, 404, { message: 'gone' });
+    expect((await failure(send(call(file)))).code).toBe('upstream_rejected');
+  });
+
+  test('finds a value behind a name with a dot in it, and text in base64', async () => {
+    upstream.handler = (_req, res) => json(res, 200, { '@odata.value': { raw: 'R3LDvMOfZQ' } });
+    const action = `request: GET /a
+response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": $textFromBase64(missing)}'}`;
+    expect(await send(call({ action }))).toEqual({ text: 'Grüße' });
+  });
+
   test('a write is sent again where the app knows its key, with the same key', async () => {
     const keys: unknown[] = [];
     upstream.handler = (req, res, count) => {

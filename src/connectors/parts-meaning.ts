@@ -1,0 +1,68 @@
+import { namesOf } from './clauses.ts';
+import type { ActionDefinition, ConnectorFile, Parameter } from './format.ts';
+import type { MeaningFault } from './meaning.ts';
+import { pagingOf } from './schemas.ts';
+
+/** What a message (`email`) is made of. */
+const EMAIL_PARTS = new Set([
+  'from',
+  'to',
+  'cc',
+  'bcc',
+  'replyTo',
+  'subject',
+  'text',
+  'html',
+  'inReplyTo',
+  'references',
+  'attachments',
+]);
+
+/** Faults of `parts`, `compose` and `email`: names that must exist, and texts that could say more than they should. */
+export function partFaults(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
+  const faults: MeaningFault[] = [];
+  const paged = pagingNames(file, action);
+  const used = new Set<string>();
+  for (const [wire, clauses] of Object.entries(action.compose)) {
+    for (const { name, quoted } of clauses.flatMap(namesOf)) {
+      used.add(name);
+      const part = action.parts[name];
+      if (!part && paged.includes(name)) continue;
+      const rule = part ? clauseFault(name, part, quoted) : `{${name}} is none of parts`;
+      if (rule !== undefined) faults.push({ path: `${path}.compose.${wire}`, rule });
+    }
+  }
+  for (const name of paged) {
+    if (!used.has(name))
+      faults.push({ path: `${path}.compose`, rule: `must name {${name}}, which its paging sends` });
+  }
+  for (const name of Object.keys(action.parts)) {
+    if (!used.has(name) && !(action.email && EMAIL_PARTS.has(name)))
+      faults.push({ path: `${path}.parts.${name}`, rule: 'stands neither in compose nor in an email' });
+  }
+  return faults;
+}
+
+/** Parameters that paging hands to the clauses. */
+function pagingNames(file: ConnectorFile, action: ActionDefinition): string[] {
+  const paging = pagingOf(file, action);
+  if (!paging || !('in' in paging) || paging.in !== 'compose') return [];
+  const own =
+    'offsetParam' in paging
+      ? paging.offsetParam
+      : 'pageParam' in paging
+        ? paging.pageParam
+        : 'cursorParam' in paging
+          ? paging.cursorParam
+          : undefined;
+  return [own, paging.limitParam].filter((name) => name !== undefined);
+}
+
+/** Outside of quotes a text may say anything of the query language, unless its file says what. */
+function clauseFault(name: string, part: Parameter, quoted: boolean): string | undefined {
+  const { type } = part;
+  if (type === 'array' || type === 'object') return `{${name}} must be no ${type}`;
+  const free = type === 'string' && part['enum'] === undefined && part['pattern'] === undefined;
+  if (quoted || (type !== undefined && !free) || part['enum'] !== undefined) return undefined;
+  return `{${name}} stands outside of quotes, so it needs an enum or a pattern`;
+}

@@ -1,0 +1,51 @@
+import { piecesOf } from '../connectors/clauses.ts';
+import type { Clause } from '../connectors/format.ts';
+import type { Json } from '../lib/json.ts';
+import type { UpstreamCall } from './call.ts';
+
+type Given = (name: string) => Json | undefined;
+
+/**
+ * The texts of a call in a query language, as name and text: `["q", "SELECT Id FROM Contact WHERE Email = 'a\'b'"]`.
+ * A parameter cannot leave the quotes that it stands in; meaning.ts sees to it that outside of quotes none can say
+ * anything but what its file allows.
+ */
+export function composedTexts({
+  action: { definition, paging },
+  input,
+  page,
+}: Pick<UpstreamCall, 'action' | 'input' | 'page'>): [string, string][] {
+  const paged =
+    page && 'params' in page && paging && 'in' in paging && paging.in === 'compose' ? page.params : {};
+  const given: Given = (name) => paged[name] ?? input[name];
+  return Object.entries(definition.compose).map(([wire, clauses]) => {
+    const texts = clauses.map((clause) => textOf(clause, given));
+    return [wire, texts.filter((text) => text !== '').join(' ')];
+  });
+}
+
+function textOf(clause: Clause, given: Given): string {
+  if (typeof clause === 'string') return filled(clause, given) ?? '';
+  const left = clause.all.map((one) => filled(one, given)).filter((text) => text !== undefined);
+  return left.length === 0 ? '' : clause.before + left.join(clause.join);
+}
+
+/** The clause with its parameters, or undefined when one is not given. */
+function filled(clause: string, given: Given): string | undefined {
+  let text = '';
+  for (const piece of piecesOf(clause)) {
+    if ('text' in piece) {
+      text += piece.text;
+      continue;
+    }
+    const value = given(piece.name);
+    if (value === undefined || value === null) return undefined;
+    const written = typeof value === 'string' ? value : JSON.stringify(value);
+    text += piece.quote === '' ? written : escaped(written, piece.quote);
+  }
+  return text;
+}
+
+function escaped(text: string, quote: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll(quote, `\\${quote}`);
+}

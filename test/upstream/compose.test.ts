@@ -1,0 +1,74 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { buildRequest } from '../../src/upstream/request.ts';
+import { callOf } from '../support/upstream.ts';
+
+const ACTION = `request: GET /query
+parts:
+  email: {type: string}
+  min: {type: number}
+  order: {type: string, enum: [ASC, DESC]}
+compose:
+  q:
+    - SELECT Id FROM Contact
+    - {before: 'WHERE ', join: ' AND ', all: ["Email = '{email}'", 'Score > {min}']}
+    - ORDER BY Id {order}`;
+
+const textOf = async (input: { [name: string]: string | number }) => {
+  const { url } = await buildRequest(callOf({ action: ACTION }, { input }), 0);
+  return new URL(url).searchParams.get('q');
+};
+
+describe('a text in a query language', () => {
+  test('leaves out what is not given', async () => {
+    expect(await textOf({})).toBe('SELECT Id FROM Contact');
+    expect(await textOf({ min: 3, order: 'DESC' })).toBe(
+      'SELECT Id FROM Contact WHERE Score > 3 ORDER BY Id DESC',
+    );
+    expect(await textOf({ email: 'a@b.c', min: 0.5 })).toBe(
+      "SELECT Id FROM Contact WHERE Email = 'a@b.c' AND Score > 0.5",
+    );
+  });
+
+  test('keeps a value between its quotes, whatever it is', async () => {
+    expect(await textOf({ email: "x' OR Id != '" })).toBe(
+      String.raw`SELECT Id FROM Contact WHERE Email = 'x\' OR Id != \''`,
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom("'", '\\', '"', 'a', ' OR ', '{min}'), { maxLength: 8 }),
+        async (signs) => {
+          const value = signs.join('');
+          const text = (await textOf({ email: value })) ?? '';
+          const written = text.slice("SELECT Id FROM Contact WHERE Email = '".length, -1);
+          expect(text.endsWith("'")).toBe(true);
+          // What a reader of the language takes back out is the value, and no quote stands alone.
+          expect(written.replaceAll(/\\([\s\S])/g, '$1')).toBe(value);
+          expect(written.replaceAll(/\\[\s\S]/g, '')).not.toMatch(/['\\]/);
+        },
+      ),
+    );
+  });
+
+  test('takes the parameters of its paging', async () => {
+    const action = `request: GET /query
+compose: {q: ['select * from Invoice', 'STARTPOSITION {start} MAXRESULTS {max}']}
+paging: {style: offset, in: compose, offsetParam: start, firstOffset: 1, limitParam: max, maxLimit: 100}`;
+    const call = callOf({ action }, { page: { params: { start: 51, max: 50 } } });
+    const { url } = await buildRequest(call, 0);
+    expect([...new URL(url).searchParams]).toEqual([
+      ['q', 'select * from Invoice STARTPOSITION 51 MAXRESULTS 50'],
+    ]);
+  });
+});
+
+test('a repeated write is recognised by a query parameter where the app wants it there', async () => {
+  const parts = {
+    head: 'idempotencyQuery: requestid',
+    action: 'request: POST /a\nbody: {x: {type: string}}',
+  };
+  const { url } = await buildRequest(callOf(parts, { idempotencyKey: 'k-1' }), 0);
+  expect(url).toBe('https://api.example.com/v1/a?requestid=k-1');
+  const read = { ...parts, action: 'request: GET /a' };
+  expect((await buildRequest(callOf(read, { idempotencyKey: 'k-1' }), 0)).url).not.toContain('k-1');
+});
