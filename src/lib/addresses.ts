@@ -66,31 +66,36 @@ export function createAddressGuard(allowed: AllowedAddress[], allowPrivate: bool
     if (!literal) return isName(name);
     return allows(literal) || (hosts.has(`${name}:${port}`) && !isMetadata(literal));
   };
-  // Asked at every call; what a host is called says the same every time.
-  const judged = new Map<string, boolean>();
+  const judgePlain = (host: string, port: number): boolean => {
+    const name = bare(host);
+    if (hosts.has(`${name}:${port}`)) return true;
+    const literal = parse(name);
+    if (literal && cidrs.some(([net, bits]) => within(literal, net, bits))) return true;
+    return allowPrivate && (name === 'localhost' || literal?.range() === 'loopback');
+  };
 
   return {
-    allowsHost(host, port) {
-      const key = `${host}:${port}`;
-      const known = judged.get(key);
-      if (known !== undefined) return known;
-      if (judged.size >= MAX_JUDGED) judged.clear();
-      const verdict = judgeHost(host, port);
-      judged.set(key, verdict);
-      return verdict;
-    },
+    allowsHost: remembered(judgeHost),
+    allowsPlain: remembered(judgePlain),
     allowsPeer(text, host, port) {
       const address = parse(text);
       if (!address) return false;
       return allows(address) || (hosts.has(`${bare(host)}:${port}`) && !isMetadata(address));
     },
-    allowsPlain(host, port) {
-      const name = bare(host);
-      if (hosts.has(`${name}:${port}`)) return true;
-      const literal = parse(name);
-      if (literal && cidrs.some(([net, bits]) => within(literal, net, bits))) return true;
-      return allowPrivate && (name === 'localhost' || literal?.range() === 'loopback');
-    },
+  };
+}
+
+/** Asked at every call, and what a host is called says the same every time. */
+function remembered(judge: (host: string, port: number) => boolean): (host: string, port: number) => boolean {
+  const judged = new Map<string, boolean>();
+  return (host, port) => {
+    const key = `${host}:${port}`;
+    const known = judged.get(key);
+    if (known !== undefined) return known;
+    if (judged.size >= MAX_JUDGED) judged.clear();
+    const verdict = judge(host, port);
+    judged.set(key, verdict);
+    return verdict;
   };
 }
 

@@ -1,34 +1,29 @@
 import type { Readable } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
 import { GatehouseError } from './errors.ts';
 
+const gunzip = promisify(zlib.gunzip);
+const inflate = promisify(zlib.inflate);
+const brotliDecompress = promisify(zlib.brotliDecompress);
+
 /**
- * The whole body, decompressed by its Content-Encoding (undefined for a body that is empty), up to `maxBytes`.
+ * A whole body, decompressed by its Content-Encoding (undefined for a body that is empty), up to `maxBytes`.
  * @throws GatehouseError `upstream_too_large`
  */
-export async function readCapped(
-  body: Readable,
+export async function unpacked(
+  body: Buffer,
   encoding: string | string[] | undefined,
   maxBytes: number,
 ): Promise<Buffer> {
-  const stream = decompressed(body, encoding);
-  // Events, not iteration: an async iterator costs an answer of one chunk 30 µs.
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    stream.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > maxBytes) {
-        reject(tooLarge(maxBytes));
-        stream.destroy();
-        return;
-      }
-      chunks.push(chunk);
-    });
-    stream.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
-    stream.on('error', reject);
-    stream.on('close', () => reject(new Error('The answer ended before its end.')));
-  });
+  const unpack = { gzip: gunzip, deflate: inflate, br: brotliDecompress, none: undefined }[kindOf(encoding)];
+  if (!unpack) return body;
+  try {
+    return await unpack(body, { maxOutputLength: maxBytes });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    throw code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge(maxBytes) : error;
+  }
 }
 
 /** The body as it comes, decompressed, up to `maxBytes` in all; `translate` makes errors ours. */
@@ -59,33 +54,37 @@ async function* capped(stream: Readable, maxBytes: number): AsyncIterable<Buffer
   }
 }
 
-function tooLarge(maxBytes: number): GatehouseError {
+export function tooLarge(maxBytes: number): GatehouseError {
   const limit = `${Math.round(maxBytes / 1024 / 1024)} MiB`;
   return new GatehouseError('upstream_too_large', `The answer is larger than ${limit}. Ask for less of it.`);
 }
 
 function decompressed(body: Readable, encoding: string | string[] | undefined): Readable {
-  const decoder = decoderFor(
-    String(encoding ?? '')
-      .trim()
-      .toLowerCase(),
-  );
+  const decoder = decoderFor(kindOf(encoding));
   if (!decoder) return body;
   body.on('error', (error) => decoder.destroy(error));
   decoder.on('close', () => body.destroy());
   return body.pipe(decoder);
 }
 
-function decoderFor(encoding: string) {
-  switch (encoding) {
+function decoderFor(kind: Kind) {
+  switch (kind) {
     case 'gzip':
-    case 'x-gzip':
-      return createGunzip();
+      return zlib.createGunzip();
     case 'deflate':
-      return createInflate();
+      return zlib.createInflate();
     case 'br':
-      return createBrotliDecompress();
-    default:
+      return zlib.createBrotliDecompress();
+    case 'none':
       return undefined;
   }
+}
+
+type Kind = 'gzip' | 'deflate' | 'br' | 'none';
+
+function kindOf(encoding: string | string[] | undefined): Kind {
+  if (encoding === undefined) return 'none';
+  const name = String(encoding).trim().toLowerCase();
+  if (name === 'x-gzip') return 'gzip';
+  return name === 'gzip' || name === 'deflate' || name === 'br' ? name : 'none';
 }

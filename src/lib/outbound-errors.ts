@@ -24,17 +24,21 @@ const SENTENCES = {
  */
 export function outboundError(
   error: unknown,
-  { host, ended, timeoutMs }: { host: string; ended: AbortSignal | undefined; timeoutMs: number },
+  {
+    host,
+    ended,
+    timeoutMs,
+  }: { host: string; ended: { aborted: boolean; reason: unknown }; timeoutMs: number },
 ): GatehouseError {
   if (error instanceof GatehouseError) return error;
   const code = codeOf(error);
-  if ((ended?.aborted && isTimeout(ended.reason)) || TIMEOUTS.has(code)) {
+  if ((ended.aborted && isTimeout(ended.reason)) || TIMEOUTS.has(code)) {
     const seconds = Math.max(1, Math.round(timeoutMs / 1000));
     return new GatehouseError('upstream_timeout', `${host} did not answer within ${seconds} s.`, {
       details: { host },
     });
   }
-  if (ended?.aborted) {
+  if (ended.aborted) {
     return new GatehouseError('upstream_failed', `The call of ${host} was cancelled.`, {
       details: { reason: 'cancelled' },
     });

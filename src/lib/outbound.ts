@@ -4,9 +4,11 @@ import { rootCertificates } from 'node:tls';
 import type { buildConnector, Dispatcher } from 'undici';
 import { createAddressGuard, type AllowedAddress } from './addresses.ts';
 import { GatehouseError } from './errors.ts';
-import { decoderOf, readCapped } from './outbound-body.ts';
+import { decoderOf, unpacked } from './outbound-body.ts';
 import { BlockedAddress, outboundError } from './outbound-errors.ts';
+import { endOf, wholeAnswer } from './outbound-exchange.ts';
 import { SANDBOX_HOST } from './sandbox.ts';
+import { readTarget, type Target } from './target.ts';
 
 export interface OutboundRequest {
   method: string;
@@ -37,6 +39,12 @@ export interface OutboundStream {
   headers: Record<string, string>;
   /** Decompressed chunks. @throws GatehouseError upstream_timeout, upstream_failed, upstream_too_large */
   body: AsyncIterable<Buffer>;
+}
+
+/** What an answer must tell for a redirect to be followed. */
+interface Hop {
+  statusCode: number;
+  headers: Record<string, string | string[] | undefined>;
 }
 
 /** All addresses of a name, as dns.lookup() gives them. */
@@ -142,52 +150,43 @@ export function createOutbound(options: OutboundOptions): Outbound {
     };
   }
 
-  async function send(request: OutboundRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  /** Asks, and follows redirects where it is told to; each hop passes the guard. */
+  async function follow<A extends Hop>(
+    request: OutboundRequest,
+    ask: (agent: Dispatcher, options: Dispatcher.DispatchOptions) => Promise<A>,
+    discard: (answer: A) => Promise<void>,
+  ): Promise<A> {
     let url = request.url;
     let { method, body, headers = {} } = request;
-    // Who names a deadline knows how slow this third party is.
-    const patienceMs = request.timeoutMs ?? HEADERS_TIMEOUT_MS;
     for (let hop = 0; ; hop++) {
-      let target = checkedUrl(url);
+      let target = readTarget(url);
       const own =
         request.allowSandbox &&
         target.hostname === SANDBOX_HOST &&
-        target.pathname.startsWith('/sandbox/') &&
+        target.path.startsWith('/sandbox/') &&
         sandboxOrigin;
-      if (own) target = new URL(target.pathname + target.search, await own());
-      if (!own && !guard.allowsHost(target.hostname, portOf(target))) throw new BlockedAddress();
-      if (!own && target.protocol === 'http:' && !guard.allowsPlain(target.hostname, portOf(target))) {
-        throw new GatehouseError(
-          'upstream_failed',
-          `${target.host} was not called: only https addresses are.`,
-          {
-            details: { reason: 'blocked_address' },
-          },
-        );
-      }
+      if (own) target = readTarget((await own()) + target.path);
+      else assertGuarded(target);
       if (!own && options.egressProxy) await checkNames(target);
       const agent = agents.get(own ? 'sandbox' : 'guarded') ?? (await agentOf(own ? 'sandbox' : 'guarded'));
-      const answer = await agent.request({
+      const answer = await ask(agent, {
         origin: target.origin,
-        path: target.pathname + target.search,
+        path: target.path,
         method: toMethod(method),
         headers,
         body: body ?? null,
-        signal,
-        headersTimeout: patienceMs,
-        bodyTimeout: patienceMs,
       });
+      if (!request.followRedirects || !isRedirect(answer.statusCode)) return answer;
       const location = answer.headers['location'];
-      if (!request.followRedirects || !isRedirect(answer.statusCode) || typeof location !== 'string')
-        return answer;
-      await answer.body.dump();
+      if (typeof location !== 'string') return answer;
+      await discard(answer);
       if (hop === MAX_REDIRECTS) {
         throw new GatehouseError(
           'upstream_failed',
           `${target.host} redirected more than ${MAX_REDIRECTS} times.`,
         );
       }
-      const next = redirectTarget(target, location);
+      const next = redirectTarget(new URL(target.origin + target.path), location);
       // As the fetch standard has it: 303 always asks anew, and so does a POST after 301 and 302; others are repeated.
       if (
         method !== 'HEAD' &&
@@ -210,51 +209,56 @@ export function createOutbound(options: OutboundOptions): Outbound {
     }
   }
 
+  function assertGuarded({ hostname, port, protocol, host }: Target): void {
+    if (!guard.allowsHost(hostname, port)) throw new BlockedAddress();
+    if (protocol === 'https:' || guard.allowsPlain(hostname, port)) return;
+    throw new GatehouseError('upstream_failed', `${host} was not called: only https addresses are.`, {
+      details: { reason: 'blocked_address' },
+    });
+  }
+
   /**
    * Behind an egress proxy it is the proxy that resolves names and connects. What this machine can resolve is judged
    * all the same; what it cannot is left to the proxy's own rules.
    */
-  async function checkNames(target: URL): Promise<void> {
+  async function checkNames(target: Target): Promise<void> {
     const addresses = await new Promise<LookupAddress[]>((resolve) => {
       lookup(bareHost(target.hostname), { all: true }, (error, found) => resolve(error ? [] : found));
     });
-    const port = portOf(target);
-    if (addresses.some(({ address }) => !guard.allowsPeer(address, target.hostname, port)))
+    if (addresses.some(({ address }) => !guard.allowsPeer(address, target.hostname, target.port)))
       throw new BlockedAddress();
   }
 
-  /** Runs `use` under the deadline; whatever fails becomes an error of ours. */
-  async function guarded<T>(
-    request: OutboundRequest,
-    use: (answer: Dispatcher.ResponseData) => Promise<T>,
-  ): Promise<T> {
-    const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    const ended = new AbortController();
-    const timer = setTimeout(() => ended.abort('timeout'), timeoutMs);
-    const onAbort = () => ended.abort('cancelled');
-    if (request.signal?.aborted) onAbort();
-    request.signal?.addEventListener('abort', onAbort, { once: true });
-    try {
-      return await use(await send(request, ended.signal));
-    } catch (error) {
-      throw outboundError(error, { host: hostOf(request.url), ended: ended.signal, timeoutMs });
-    } finally {
-      clearTimeout(timer);
-      request.signal?.removeEventListener('abort', onAbort);
-    }
-  }
-
   return {
-    request: (request) =>
-      guarded(request, async ({ statusCode, headers, body }) => ({
-        status: statusCode,
-        headers: flat(headers),
-        body: await readCapped(
-          body,
-          encodingOf(request, statusCode, headers),
-          request.maxBytes ?? MAX_ANSWER_BYTES,
-        ),
-      })),
+    async request(request) {
+      const { timeoutMs = DEFAULT_TIMEOUT_MS, maxBytes = MAX_ANSWER_BYTES } = request;
+      const end = endOf(timeoutMs, request.signal);
+      // Who names a deadline knows how slow this third party is; the end watches over it.
+      const patienceMs = request.timeoutMs === undefined ? HEADERS_TIMEOUT_MS : 0;
+      try {
+        const { statusCode, headers, body } = await follow(
+          request,
+          (agent, asked) =>
+            wholeAnswer(
+              agent,
+              { ...asked, headersTimeout: patienceMs, bodyTimeout: patienceMs },
+              end,
+              maxBytes,
+            ),
+          async () => {},
+        );
+        const encoding = encodingOf(request, statusCode, headers);
+        return {
+          status: statusCode,
+          headers: flat(headers),
+          body: encoding === undefined ? body : await unpacked(body, encoding, maxBytes),
+        };
+      } catch (error) {
+        throw outboundError(error, { host: hostOf(request.url), ended: end, timeoutMs });
+      } finally {
+        end.release();
+      }
+    },
     async stream(request) {
       const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
       // Unlike request(), the deadline and the caller's signal reach until the last chunk.
@@ -263,7 +267,13 @@ export function createOutbound(options: OutboundOptions): Outbound {
       const translate = (error: unknown) =>
         outboundError(error, { host: hostOf(request.url), ended, timeoutMs });
       try {
-        const { statusCode, headers, body } = await send(request, ended);
+        const patienceMs = request.timeoutMs ?? HEADERS_TIMEOUT_MS;
+        const { statusCode, headers, body } = await follow(
+          request,
+          (agent, asked) =>
+            agent.request({ ...asked, signal: ended, headersTimeout: patienceMs, bodyTimeout: patienceMs }),
+          (answer) => answer.body.dump(),
+        );
         const most = request.maxBytes ?? MAX_ANSWER_BYTES;
         return {
           status: statusCode,
@@ -281,17 +291,6 @@ export function createOutbound(options: OutboundOptions): Outbound {
       await Promise.all([...agents.values()].map((agent) => agent.destroy()));
     },
   };
-}
-
-function checkedUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:') || url.username || url.password) {
-    throw new GatehouseError(
-      'invalid_request',
-      'The address to call is not an http(s) address without user name.',
-    );
-  }
-  return url;
 }
 
 function portOf(target: { port: string; protocol: string }): number {

@@ -1,0 +1,73 @@
+import { GatehouseError } from './errors.ts';
+
+/** An http(s) address, taken apart as a request needs it. */
+export interface Target {
+  /** As in URL: normalised, without a default port. */
+  readonly origin: string;
+  readonly protocol: 'http:' | 'https:';
+  readonly hostname: string;
+  /** With the port where it is no default. */
+  readonly host: string;
+  readonly port: number;
+  /** Path and query, percent-encoded. */
+  readonly path: string;
+}
+
+type Origin = Omit<Target, 'path'>;
+
+const MAX_KEPT = 1000;
+/** What the URL parser leaves as it is (URL standard, path and special-query percent-encode sets); a query needs no check but this. */
+const PLAIN =
+  /^(https?:\/\/[a-z0-9.-]+(?::\d+)?)(\/[\w\-.~!$&'()*+,;=:@%/]*(?:\?[\w\-.~!$&()*+,;=:@%/?]+)?)$/;
+/** What it drops: dot segments, however they are written. */
+const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
+const origins = new Map<string, Origin>();
+
+/**
+ * Takes an address apart. One that the URL parser would leave as it is, as nearly all are, is cut in two and its
+ * origin looked up: a URL object costs more than all other checks of a call.
+ * @throws GatehouseError `invalid_request` for other schemes, user names and what is no address.
+ */
+export function readTarget(text: string): Target {
+  const [, head, path] = PLAIN.exec(text) ?? [];
+  if (head === undefined || path === undefined || DOT_SEGMENT.test(path)) {
+    const url = checkedUrl(text);
+    return { ...originOf(url), path: url.pathname + url.search };
+  }
+  let origin = origins.get(head);
+  if (!origin) {
+    origin = originOf(checkedUrl(head));
+    if (origins.size >= MAX_KEPT) origins.clear();
+    origins.set(head, origin);
+  }
+  const { protocol, hostname, host, port } = origin;
+  return { origin: origin.origin, protocol, hostname, host, port, path };
+}
+
+/** Whether the URL parser would leave this path as it is: nothing to encode, no dot segment. */
+export function isPlainPath(path: string): boolean {
+  return PLAIN_PATH.test(path) && !DOT_SEGMENT.test(path);
+}
+const PLAIN_PATH = /^\/[\w\-.~!$&'()*+,;=:@%/]*$/;
+
+function originOf({ origin, protocol, hostname, host, port }: URL): Origin {
+  const secure = protocol === 'https:';
+  return {
+    origin,
+    protocol: secure ? 'https:' : 'http:',
+    hostname,
+    host,
+    port: Number(port) || (secure ? 443 : 80),
+  };
+}
+
+function checkedUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:') || url.username || url.password) {
+    throw new GatehouseError(
+      'invalid_request',
+      'The address to call is not an http(s) address without user name.',
+    );
+  }
+  return url;
+}
