@@ -116,7 +116,7 @@ export function beforeSignIn(
   },
 ): Record<string, string> | undefined {
   const connector = requireConnector(context, wish.environment, wish.connectorId);
-  const scheme = schemeOf(connector, wish.type);
+  const scheme = schemeOf(connector, wish.type, wish.data);
   const { data = {} } = wish;
   if (scheme.type !== 'oauth2' || data['accessToken'] !== undefined) return undefined;
   const fields = [...credentialFields(connector, scheme)].map(([name, field]): [string, CredentialField] => [

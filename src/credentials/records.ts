@@ -8,7 +8,7 @@ import { sql, type RawBuilder, type Updateable } from 'kysely';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { credentialNotFound, toCredential, type Account, type Credential } from './credential.ts';
 import { forgetChoices } from './choices.ts';
-import { checkFields, credentialFields } from './fields.ts';
+import { checkFields, credentialFields, storedFields } from './fields.ts';
 import { openCredential, openValues, sealValues, unsavedCredential } from './open.ts';
 import { probe, type ProbeContext } from './probe.ts';
 
@@ -29,7 +29,7 @@ export interface NewCredential {
   /** An existing user of that environment. */
   userId: string;
   connectorId: string;
-  /** May be left out where the connector has one type. */
+  /** May be left out where the connector has one type, or `data` fits one alone. */
   type?: string | undefined;
   /** Field → value, as the metadata of the connector asks for. */
   data?: JsonObject | undefined;
@@ -46,7 +46,7 @@ export interface NewCredential {
  */
 export async function createCredential(context: CredentialContext, wish: NewCredential): Promise<Credential> {
   const connector = requireConnector(context, wish.environment, wish.connectorId);
-  const scheme = schemeOf(connector, wish.type);
+  const scheme = schemeOf(connector, wish.type, wish.data);
   const { values, faults } = checkFields(credentialFields(connector, scheme), wish.data ?? {});
   if (faults.length > 0) throw invalidRequest(faults, 'The credential');
 
@@ -282,13 +282,25 @@ function requireConnector(
   throw new GatehouseError('connector_not_found', `There is no connector "${connectorId.slice(0, 64)}".`);
 }
 
-/** @throws GatehouseError `invalid_request` when the type is missing where there are several, or unknown. */
-export function schemeOf(connector: Connector, type: string | undefined): Authentication {
+/**
+ * How a new credential authenticates: by the type that is named; else by the only one, or the only one that knows
+ * every field of `data`.
+ * @throws GatehouseError `invalid_request` when the type is unknown, or is missing and cannot be told.
+ */
+export function schemeOf(
+  connector: Connector,
+  type: string | undefined,
+  data: JsonObject = {},
+): Authentication {
   const schemes = connector.definition.authentication;
-  const [only, ...others] = schemes;
-  const found =
-    type === undefined && others.length === 0 ? only : schemes.find((scheme) => scheme.type === type);
-  if (found) return found;
+  const named = schemes.filter((scheme) => type === undefined || scheme.type === type);
+  const fields = Object.keys(data);
+  const fitting = named.filter((scheme) => {
+    const known = storedFields(connector, scheme);
+    return fields.every((name) => known.has(name));
+  });
+  const [only, ...others] = named.length === 1 ? named : fitting;
+  if (only && others.length === 0) return only;
   const known = schemes.map((scheme) => scheme.type).join(', ');
   const rule =
     type === undefined ? `is required for ${connector.name}; one of: ${known}` : `must be one of: ${known}`;

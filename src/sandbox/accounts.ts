@@ -32,6 +32,8 @@ export interface Ticket {
 
 /** What a key sees: the data that it was seeded with, and what was written with it since this process began. */
 export interface Account {
+  /** Such as acc_1f0c52a7b3de. */
+  readonly id: string;
   readonly customers: Customer[];
   readonly orders: Order[];
   readonly products: readonly Product[];
@@ -51,9 +53,19 @@ export interface Account {
 /** The account of the key that came with the request of this answer. */
 export type AccountOf = (res: Response) => Account;
 
-/** Accounts by key. The one that was used longest ago goes when there are too many; its writes go with it. */
+/** Accounts by key, which is an API key or that of a name. The one that was used longest ago goes when there are too many; its writes go with it. */
 export interface Accounts {
-  of(apiKey: string): Account;
+  of(key: string): Account;
+}
+
+/** The key of the account that a person named at the consent; no API key is like it. */
+export function keyOfName(name: string): string {
+  return `named ${name.toLowerCase()}`;
+}
+
+/** The id of the account that a key opens. */
+export function identityOf(key: string): string {
+  return `acc_${createHash('sha256').update(`id ${key}`).digest('hex').slice(0, 12)}`;
 }
 
 const MAX_ACCOUNTS = 100;
@@ -66,10 +78,10 @@ const FIRST_IDS: Record<string, number> = { cus: 1121, ord: 5241 };
 export function createAccounts(clock: Clock): Accounts {
   const accounts = new Map<string, Account>();
   return {
-    of(apiKey) {
+    of(key) {
       // By digest: a key may be long, and need not lie around.
-      const id = createHash('sha256').update(apiKey).digest('base64');
-      const account = accounts.get(id) ?? openAccount(clock, seedAccount(apiKey));
+      const id = createHash('sha256').update(key).digest('base64');
+      const account = accounts.get(id) ?? openAccount(clock, identityOf(key), seedAccount(key));
       accounts.delete(id);
       accounts.set(id, account);
       if (accounts.size > MAX_ACCOUNTS) accounts.delete(accounts.keys().next().value ?? '');
@@ -78,12 +90,13 @@ export function createAccounts(clock: Clock): Accounts {
   };
 }
 
-function openAccount(clock: Clock, { customers, orders, products }: Seeded): Account {
+function openAccount(clock: Clock, id: string, { customers, orders, products }: Seeded): Account {
   const counters = new Map<string, number>();
   let written = 0;
   let windowStart = 0;
   let inWindow = 0;
   return {
+    id,
     customers,
     orders,
     products,

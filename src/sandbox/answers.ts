@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import type { z } from 'zod';
+import type { Logger } from '../log.ts';
 
 /** Why a request of the sandbox's API is refused. Its errors look unlike Gatehouse's own: it is a third party. */
 export class Refusal extends Error {
@@ -19,6 +20,17 @@ export class Refusal extends Error {
 /** `{fault: {kind, text, fields?}}` */
 export function sendRefusal(res: Response, { status, kind, message, fields }: Refusal): void {
   res.status(status).json({ fault: { kind, text: message, ...(fields ? { fields } : {}) } });
+}
+
+/** Whatever was thrown, as a refusal; what nobody meant goes to the log. */
+export function refusalOf(error: unknown, log: Logger): Refusal {
+  if (error instanceof Refusal) return error;
+  // Errors of express.json carry a status below 500 and a sentence that may be shown.
+  if (error instanceof Error && 'status' in error && typeof error.status === 'number' && error.status < 500) {
+    return new Refusal(error.status, 'bad_body', error.message);
+  }
+  log.error({ err: error }, 'sandbox request failed');
+  return new Refusal(500, 'broken', 'The sandbox itself failed.');
 }
 
 export function notFound(what: string, id: string): Refusal {

@@ -7,6 +7,10 @@ import type { AccountOf } from './accounts.ts';
 export function listRoutes(accountOf: AccountOf): Router {
   const router = Router();
 
+  router.get('/me', (_req, res) => {
+    res.json({ account: { id: accountOf(res).id } });
+  });
+
   router.get('/customers', (req, res) => {
     const { skip, take, segment, email } = queryOf(customersQuery, req);
     const found = accountOf(res).customers.filter(

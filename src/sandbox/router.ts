@@ -1,23 +1,38 @@
+import { createHmac } from 'node:crypto';
 import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../log.ts';
-import { createAccounts, REQUESTS_PER_SECOND, type Account } from './accounts.ts';
-import { Refusal, sendRefusal } from './answers.ts';
+import { createAccounts, keyOfName, REQUESTS_PER_SECOND, type Account } from './accounts.ts';
+import { Refusal, refusalOf, sendRefusal } from './answers.ts';
 import { listRoutes } from './lists.ts';
+import { oauthRoutes } from './oauth.ts';
+import { createGrants, type Scope } from './oauth-tokens.ts';
 import { troubleRoutes } from './trouble.ts';
 import { writeRoutes } from './writes.ts';
 
 const MAX_BODY = '64kb';
 const KEY_PREFIX = 'sandbox_';
 
+export interface SandboxContext {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Where browsers reach this process, without trailing slash. It may settle after the sandbox is made. */
+  readonly publicUrl: string;
+  /** A secret that outlives the process, so that tokens do. Nothing is signed with it itself. */
+  readonly hashKey: Buffer;
+}
+
 /**
  * A small third party of our own (contract.md section 10), for an app to mount under /sandbox. It knows nothing of
  * Gatehouse: its keys, paging, amounts and errors have a style of their own, and Gatehouse reaches it over HTTP
- * through an ordinary connector file. Any key that begins with `sandbox_` opens an account; its data follow from the
- * key, what is written to it stays in memory.
+ * through an ordinary connector file. Any key that begins with `sandbox_` opens an account, and so do the tokens of
+ * its OAuth side; its data follow from the key or the account's name, what is written to it stays in memory.
  */
-export function createSandbox({ clock, log }: { clock: Clock; log: Logger }): Router {
+export function createSandbox(context: SandboxContext): Router {
+  const { clock, log } = context;
   const accounts = createAccounts(clock);
+  const key = createHmac('sha256', context.hashKey).update('sandbox').digest();
+  const grants = createGrants({ clock, key });
   const opened = new WeakMap<Response, Account>();
   const accountOf = (res: Response): Account => {
     const account = opened.get(res);
@@ -25,17 +40,34 @@ export function createSandbox({ clock, log }: { clock: Clock; log: Logger }): Ro
     return account;
   };
 
-  const api = express.Router();
-  api.use((req: Request, res: Response, next: NextFunction) => {
-    const key = req.get('x-sandbox-key') ?? '';
-    if (!key.startsWith(KEY_PREFIX) || key.length > 200) {
+  /** The key of the account that a request may use. @throws Refusal 401, or 403 where the token lacks a scope. */
+  const accountKeyOf = (req: Request, res: Response): string => {
+    const token = /^Bearer +(.+)$/i.exec(req.get('authorization') ?? '')?.[1];
+    const apiKey = req.get('x-sandbox-key') ?? '';
+    if (token === undefined) {
+      if (apiKey.startsWith(KEY_PREFIX) && apiKey.length <= 200) return apiKey;
       throw new Refusal(
         401,
         'unknown_key',
-        `Send X-Sandbox-Key with a value that begins with ${KEY_PREFIX}.`,
+        `Send X-Sandbox-Key with a value that begins with ${KEY_PREFIX}, or an access token.`,
       );
     }
-    const account = accounts.of(key);
+    const consent = grants.open(token);
+    if (!consent) {
+      res.set('WWW-Authenticate', 'Bearer error="invalid_token"');
+      throw new Refusal(401, 'unknown_token', 'The access token is unknown, revoked, or over 5 minutes old.');
+    }
+    const needed: Scope = req.method === 'GET' || req.method === 'HEAD' ? 'read' : 'write';
+    if (!consent.scopes.includes(needed)) {
+      res.set('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${needed}"`);
+      throw new Refusal(403, 'scope_missing', `The person did not allow "${needed}".`);
+    }
+    return keyOfName(consent.account);
+  };
+
+  const api = express.Router();
+  api.use((req: Request, res: Response, next: NextFunction) => {
+    const account = accounts.of(accountKeyOf(req, res));
     const waitMs = account.admit();
     if (waitMs > 0) {
       res.set('Retry-After', String(Math.ceil(waitMs / 1000)));
@@ -51,6 +83,7 @@ export function createSandbox({ clock, log }: { clock: Clock; log: Logger }): Ro
 
   const router = express.Router();
   router.use('/api', api);
+  router.use('/oauth', oauthRoutes(context, { grants, key }));
   router.use((req: Request) => {
     throw new Refusal(404, 'no_such_page', `${req.method} here leads nowhere.`);
   });
@@ -66,16 +99,6 @@ export function createSandbox({ clock, log }: { clock: Clock; log: Logger }): Ro
 }
 
 /** The sandbox as a server of its own, for a process that has none. */
-export function createSandboxApp(context: { clock: Clock; log: Logger }): Express {
+export function createSandboxApp(context: SandboxContext): Express {
   return express().disable('x-powered-by').use('/sandbox', createSandbox(context));
-}
-
-function refusalOf(error: unknown, log: Logger): Refusal {
-  if (error instanceof Refusal) return error;
-  // Errors of express.json carry a status below 500 and a sentence that may be shown.
-  if (error instanceof Error && 'status' in error && typeof error.status === 'number' && error.status < 500) {
-    return new Refusal(error.status, 'bad_body', error.message);
-  }
-  log.error({ err: error }, 'sandbox request failed');
-  return new Refusal(500, 'broken', 'The sandbox itself failed.');
 }

@@ -103,7 +103,7 @@ describe('a bare request on the token URL', () => {
     expect(connector.at('result.structuredContent')).toMatchObject({
       connectorId: 'sandbox',
       connected: true,
-      authentication: ['api_key'],
+      authentication: ['api_key', 'oauth2'],
     });
     const accounts = await call('list_credentials_svc', {});
     expect(accounts.at('result.structuredContent.credentials.0')).toMatchObject({

@@ -242,7 +242,10 @@ const record = z.object({ id: z.string() });
 
 async function serve(): Promise<[ReturnType<typeof createServer>, string]> {
   const app = express();
-  app.use('/sandbox', createSandbox({ clock, log: createLog('silent') }));
+  app.use(
+    '/sandbox',
+    createSandbox({ clock, log: createLog('silent'), publicUrl: '', hashKey: Buffer.alloc(32) }),
+  );
   const listening = createServer(app);
   await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
   const address = listening.address();

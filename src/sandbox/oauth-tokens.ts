@@ -1,0 +1,167 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import { DAY, MINUTE, SECOND, type Clock } from '../lib/clock.ts';
+import { identityOf, keyOfName } from './accounts.ts';
+import { Refusal } from './answers.ts';
+
+export const SCOPES = ['read', 'write'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** What a person allowed: an account by its name, and what may be done with it. */
+interface Consent {
+  account: string;
+  scopes: Scope[];
+}
+
+/** RFC 6749 section 5.1, and the account behind the tokens. */
+export interface TokenAnswer {
+  access_token: string;
+  token_type: 'Bearer';
+  /** Seconds. */
+  expires_in: number;
+  refresh_token: string;
+  scope: string;
+  account: { id: string; name: string };
+}
+
+/** Codes and tokens. A Refusal's `kind` is the `error` of RFC 6749 section 5.2. */
+export interface Grants {
+  /** A code for the token endpoint, good once and for a minute. */
+  code(consent: Consent & { redirectUri: string; challenge: string }): string;
+  /** @throws Refusal invalid_grant; a code that comes a second time also ends the tokens made from it. */
+  redeem(code: string, proof: { redirectUri: string; verifier: string }): TokenAnswer;
+  /** @throws Refusal invalid_grant, invalid_scope; a refresh token that comes a second time ends its whole family. */
+  refresh(refreshToken: string, scopes?: string[]): TokenAnswer;
+  /** RFC 7009: ends the tokens of the grant that this one is of. What is no token of ours is let pass. */
+  revoke(token: string): void;
+  /** What an access token opens now, or undefined. */
+  open(accessToken: string): Consent | undefined;
+}
+
+const CODE_MS = 60 * SECOND;
+const ACCESS_MS = 5 * MINUTE;
+const REFRESH_MS = 30 * DAY;
+const MAX_GRANTS = 10_000;
+
+const consent = {
+  grant: z.string(),
+  account: z.string(),
+  scopes: z.array(z.enum(SCOPES)),
+  until: z.number(),
+};
+const codeShape = z.strictObject({ ...consent, redirectUri: z.string(), challenge: z.string() });
+const accessShape = z.strictObject(consent);
+const refreshShape = z.strictObject({ ...consent, generation: z.int() });
+
+/**
+ * Codes and tokens carry what they stand for, signed with `key`, so that they outlive a restart of the process where
+ * the key does. Which were spent or revoked is in memory, for the 10,000 grants used last: after a restart a refresh
+ * token that was spent before works once more, and what was revoked before works until it expires.
+ */
+export function createGrants({ clock, key }: { clock: Clock; key: Buffer }): Grants {
+  const { sign, open } = signer(key);
+  /** Of each grant: whether it was revoked, and the lowest generation of its refresh tokens that is unspent. */
+  const grants = new Map<string, { revoked: boolean; unspent: number }>();
+  const isLive = ({ until }: { until: number }) => clock.now() < until;
+
+  const remember = (grant: string, state: { revoked: boolean; unspent: number }) => {
+    grants.delete(grant);
+    grants.set(grant, state);
+    if (grants.size > MAX_GRANTS) grants.delete(grants.keys().next().value ?? '');
+  };
+  const end = (grant: string) => remember(grant, { revoked: true, unspent: 0 });
+
+  const answer = (
+    { grant, account, scopes }: Consent & { grant: string },
+    generation: number,
+    granted: Scope[] = scopes,
+  ): TokenAnswer => {
+    remember(grant, { revoked: false, unspent: generation });
+    const now = clock.now();
+    return {
+      access_token: sign('access', { grant, account, scopes: granted, until: now + ACCESS_MS }),
+      token_type: 'Bearer',
+      expires_in: ACCESS_MS / SECOND,
+      refresh_token: sign('refresh', { grant, account, scopes, until: now + REFRESH_MS, generation }),
+      scope: granted.join(' '),
+      account: { id: identityOf(keyOfName(account)), name: account },
+    };
+  };
+
+  return {
+    code: (consented) =>
+      sign('code', {
+        ...consented,
+        grant: randomBytes(16).toString('base64url'),
+        until: clock.now() + CODE_MS,
+      }),
+    redeem(text, { redirectUri, verifier }) {
+      const code = open('code', codeShape, text);
+      if (!code) throw invalidGrant('The code is none of ours.');
+      if (grants.has(code.grant)) {
+        end(code.grant);
+        throw invalidGrant('The code was used before. The tokens that were made from it have ended.');
+      }
+      if (!isLive(code)) throw invalidGrant('The code is older than a minute.');
+      if (code.redirectUri !== redirectUri) {
+        throw invalidGrant('redirect_uri is not the one that the code was made for.');
+      }
+      if (createHash('sha256').update(verifier).digest('base64url') !== code.challenge) {
+        throw invalidGrant('code_verifier does not fit the code_challenge.');
+      }
+      return answer(code, 0);
+    },
+    refresh(text, scopes) {
+      const token = open('refresh', refreshShape, text);
+      if (!token) throw invalidGrant('The refresh token is none of ours.');
+      const known = grants.get(token.grant);
+      if (known?.revoked) throw invalidGrant('The refresh token was revoked.');
+      if (known && token.generation < known.unspent) {
+        end(token.grant);
+        throw invalidGrant('The refresh token was used before. All tokens of its family have ended.');
+      }
+      if (!isLive(token)) throw invalidGrant('The refresh token is older than 30 days.');
+      const granted = token.scopes.filter((scope) => scopes?.includes(scope) ?? true);
+      if (scopes && granted.length !== new Set(scopes).size) {
+        throw new Refusal(400, 'invalid_scope', 'scope asks for more than was allowed.');
+      }
+      return answer(token, token.generation + 1, granted);
+    },
+    revoke(text) {
+      const token = open('refresh', refreshShape, text) ?? open('access', accessShape, text);
+      if (token) end(token.grant);
+    },
+    open(text) {
+      const token = open('access', accessShape, text);
+      return token && isLive(token) && !grants.get(token.grant)?.revoked ? token : undefined;
+    },
+  };
+}
+
+/** Texts that only the holder of the key can have made: `<kind>.<JSON>.<HMAC-SHA256>`, in base64url. */
+export function signer(key: Buffer) {
+  const macOf = (head: string) => createHmac('sha256', key).update(head).digest('base64url');
+  return {
+    sign(kind: string, value: unknown): string {
+      const head = `sbx_${kind}.${Buffer.from(JSON.stringify(value)).toString('base64url')}`;
+      return `${head}.${macOf(head)}`;
+    },
+    /** The value of a text of that kind that was signed here, else undefined. */
+    open<T>(kind: string, shape: z.ZodType<T>, text: string): T | undefined {
+      const [prefix = '', payload = '', mac = ''] = text.split('.');
+      const head = `${prefix}.${payload}`;
+      if (prefix !== `sbx_${kind}` || text !== `${head}.${mac}` || !isSame(mac, macOf(head)))
+        return undefined;
+      return shape.parse(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')));
+    },
+  };
+}
+
+function isSame(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+function invalidGrant(message: string): Refusal {
+  return new Refusal(400, 'invalid_grant', message);
+}
