@@ -51,14 +51,15 @@ export async function withLink(
 ): Promise<unknown> {
   if (!(error instanceof GatehouseError) || userId === undefined) return error;
   if (error.code === 'credential_required') {
-    const { url } = await makeLink(context, { environment, userId, connectors: [connectorId], redirectUri });
-    return extended(error, { connectUrl: url });
+    const wish = { environment, userId, connectors: [connectorId], redirectUri };
+    const { url, sessionId } = await makeLink(context, wish);
+    return extended(error, { connectUrl: url, sessionId });
   }
   const credentialId = error.details?.['credentialId'];
   if (error.code !== 'credential_invalid' || typeof credentialId !== 'string') return error;
   const wish = { environment, userId, connectors: [connectorId], credentialId, redirectUri };
-  const { url } = await makeLink(context, wish);
-  return extended(error, { reconnectUrl: url });
+  const { url, sessionId } = await makeLink(context, wish);
+  return extended(error, { reconnectUrl: url, sessionId });
 }
 
 function extended(error: GatehouseError, details: Record<string, unknown>): GatehouseError {

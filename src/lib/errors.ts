@@ -36,6 +36,7 @@ export const ERROR_CODES = {
   credential_invalid: { status: 409, rpc: -32602 },
   idempotency_conflict: { status: 409, rpc: -32602 },
   idempotency_in_progress: { status: 409, rpc: -32602 },
+  url_elicitation_required: { status: 409, rpc: -32042 },
   payload_too_large: { status: 413, rpc: -32600 },
   unsupported_media_type: { status: 415, rpc: -32600 },
   upstream_rejected: { status: 422, rpc: -32603 },

@@ -87,7 +87,10 @@ export async function grantOf(
   const jwt = headerText(req, 'x-svc-user-token');
   const token = jwt === undefined ? undefined : await context.callers.fromJwt(jwt);
   const wish = { userId: headerText(req, 'x-svc-userid'), token };
-  return grantFor(context, live, caller, wish, headerText(req, 'x-credential-id'));
+  return grantFor(context, live, caller, wish, {
+    credential: headerText(req, 'x-credential-id'),
+    redirectUri: headerText(req, 'x-redirect-uri'),
+  });
 }
 
 /**
@@ -115,6 +118,12 @@ export async function assertOrigin(
   knocked: Knock | undefined,
 ): Promise<void> {
   if (origin === new URL(context.publicUrl).origin) return;
+  if (knocked?.caller.kind === 'api_key') {
+    throw new GatehouseError(
+      'forbidden',
+      'An API key was sent by a web page. Keys stay on your server; give pages a token URL, and replace this key.',
+    );
+  }
   const url = URL.canParse(origin) ? new URL(origin) : undefined;
   if (url && isLoopback(context.config.host) && isLoopback(url.hostname)) return;
   // A preflight carries no key: then either environment's list may name the origin.

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Context } from '../context.ts';
+import { elicitsOf, takesUrls } from './elicitation.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { isJsonObject, parseJson, type Json } from '../lib/json.ts';
+import { isJsonObject, parseJson } from '../lib/json.ts';
 import type { Progress } from '../upstream/call.ts';
 import type { Grant } from './grant.ts';
 import { initializeResult, negotiate } from './initialize.ts';
@@ -8,6 +10,9 @@ import type { Message, RpcRequest } from './message.ts';
 import { beginEvents, eventText, sendEmpty, sendJson, sendResult, type Framing } from './reply.ts';
 import type { McpCore } from './server.ts';
 import { emit, finish, LOG_LEVELS, newStream, type Session, type Sessions } from './sessions.ts';
+
+/** URL mode elicitation came with this version. */
+const FIRST_WITH_URLS = '2025-11-25';
 
 /** A POST that passed every check of the endpoint. */
 export interface Flow {
@@ -36,7 +41,11 @@ interface Stream {
   finish(text: string): void;
 }
 
-export function createExchange(core: McpCore, sessions: Sessions): Exchange {
+export function createExchange(
+  context: Pick<Context, 'db' | 'clock' | 'log'>,
+  core: McpCore,
+  sessions: Sessions,
+): Exchange {
   return {
     end: (session) => sessions.end(session),
     session(grant, sessionId) {
@@ -47,7 +56,7 @@ export function createExchange(core: McpCore, sessions: Sessions): Exchange {
     async one(flow, message) {
       const { res, headers, session } = flow;
       if (message.kind !== 'request') {
-        if (message.kind === 'notification' && session) noted(session, message);
+        if (session) noted(session, message);
         return sendEmpty(res, 202, headers);
       }
       if (message.method === 'initialize') return initialize(flow, message.request);
@@ -65,7 +74,7 @@ export function createExchange(core: McpCore, sessions: Sessions): Exchange {
       const answers = await Promise.all(
         messages.map(async (message) => {
           if (message.kind === 'request') return answerOf(flow, message.request, stream);
-          if (message.kind === 'notification' && flow.session) noted(flow.session, message);
+          if (flow.session) noted(flow.session, message);
           return undefined;
         }),
       );
@@ -78,7 +87,8 @@ export function createExchange(core: McpCore, sessions: Sessions): Exchange {
   function initialize({ res, headers, grant, session }: Flow, request: RpcRequest): void {
     if (session) throw new GatehouseError('invalid_request', 'This session is initialized already.');
     const version = negotiate(request.params?.['protocolVersion']);
-    const made = sessions.create(grant, version);
+    const takes = version >= FIRST_WITH_URLS && takesUrls(request.params?.['capabilities']);
+    const made = sessions.create(grant, { protocolVersion: version, takesUrls: takes });
     const result = initializeResult(version, core.visible(grant).instructions);
     sendJson(res, 200, JSON.stringify({ jsonrpc: '2.0', id: request.id, result }), {
       ...headers,
@@ -104,6 +114,7 @@ export function createExchange(core: McpCore, sessions: Sessions): Exchange {
         requestId,
         signal: cancel.signal,
         onProgress,
+        ...(session?.takesUrls ? { elicits: elicitsOf(context, session, stream.send, cancel.signal) } : {}),
       });
       logToSession(session, stream, request, failed);
       return text;
@@ -165,12 +176,14 @@ function readError(text: string) {
   return { error: isJsonObject(response) ? (response['error'] ?? null) : null };
 }
 
-function noted(
-  session: Session,
-  { method, params }: { method: string; params: { [key: string]: Json } },
-): void {
-  if (method !== 'notifications/cancelled') return;
-  const id = params['requestId'];
+/** What needs no answer: the client's answers to us, and its notifications. */
+function noted(session: Session, message: Exclude<Message, { kind: 'request' }>): void {
+  if (message.kind === 'response') {
+    session.asked.get(message.id ?? '')?.(message.result);
+    return;
+  }
+  if (message.method !== 'notifications/cancelled') return;
+  const id = message.params['requestId'];
   if (typeof id === 'string' || typeof id === 'number') session.running.get(id)?.abort();
 }
 

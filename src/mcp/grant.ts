@@ -14,6 +14,8 @@ export interface Grant {
   readonly userId: string | undefined;
   /** From the header x-credential-id. */
   readonly credentialHeader: string | undefined;
+  /** From the header x-redirect-uri: where a person returns to after connecting an account. */
+  readonly redirectUri: string | undefined;
 }
 
 /** What a request says of its user, besides its bearer. */
@@ -34,7 +36,7 @@ export async function grantFor(
   live: LiveServer,
   caller: Caller,
   wish: UserWish,
-  credentialHeader?: string,
+  headers: { credential?: string | undefined; redirectUri?: string | undefined } = {},
 ): Promise<Grant> {
   const { server, decision } = live;
   if (!server.enabled) throw new GatehouseError('forbidden', 'This MCP server is switched off.');
@@ -48,7 +50,14 @@ export async function grantFor(
       details: { rule },
     });
   }
-  return { environment: server.environment, live, caller: caller.label, userId, credentialHeader };
+  return {
+    environment: server.environment,
+    live,
+    caller: caller.label,
+    userId,
+    credentialHeader: headers.credential,
+    redirectUri: headers.redirectUri,
+  };
 }
 
 async function userOf(

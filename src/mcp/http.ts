@@ -42,7 +42,7 @@ interface Visit {
 export async function createMcpHandler(context: Context): Promise<McpHandler> {
   const core = await createMcpCore(context);
   const sessions = createSessions(context.clock);
-  const exchange = createExchange(core, sessions);
+  const exchange = createExchange(context, core, sessions);
   const watch = setInterval(
     () => void tellChanges(context, sessions.listening(), (one) => sessions.end(one)),
     WATCH_MS,

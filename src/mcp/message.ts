@@ -13,14 +13,22 @@ export interface RpcRequest {
 export type Message =
   | { kind: 'request'; method: string; request: RpcRequest }
   | { kind: 'notification'; method: string; params: JsonObject }
-  | { kind: 'response' };
+  /** The client's answer to a request of ours. */
+  | { kind: 'response'; id: string | undefined; result: JsonObject | undefined };
 
 /** One JSON-RPC message. @throws GatehouseError `invalid_request` (-32600) naming what is wrong. */
 export function readMessage(value: Json): Message {
   if (!isJsonObject(value)) throw invalid('The body must be one JSON-RPC request: an object.');
   if (value['jsonrpc'] !== '2.0') throw invalid('jsonrpc must be exactly "2.0".');
   const { method, id, params } = value;
-  if (method === undefined && ('result' in value || 'error' in value)) return { kind: 'response' };
+  if (method === undefined && ('result' in value || 'error' in value)) {
+    const { result } = value;
+    return {
+      kind: 'response',
+      id: typeof id === 'string' ? id : undefined,
+      result: isJsonObject(result) ? result : undefined,
+    };
+  }
   if (typeof method !== 'string' || method === '') throw invalid('method must be a string.');
   if (params !== undefined && !isJsonObject(params)) throw invalid('params must be an object.');
   if (id === undefined) {

@@ -98,10 +98,12 @@ export async function readResult(
 export function toErrorResult(error: GatehouseError, requestId: string): ToolResult {
   const { code, message, details } = error;
   const next = NEXT_STEPS[code];
+  const link = details?.['connectUrl'] ?? details?.['reconnectUrl'];
+  const open = typeof link === 'string' ? ` The link, good for fifteen minutes: ${link}` : '';
   const faults =
     details?.['inputSchema'] === undefined ? '' : `\nInput schema: ${JSON.stringify(details['inputSchema'])}`;
   return {
-    content: [{ type: 'text', text: `${message}${next ? ` ${next}` : ''}${faults}` }],
+    content: [{ type: 'text', text: `${message}${next ? ` ${next}` : ''}${open}${faults}` }],
     structuredContent: { error: { code, message, requestId, ...(details ? { details } : {}) } },
     isError: true,
   };
@@ -111,10 +113,10 @@ const NEXT_STEPS: { [code: string]: string } = {
   invalid_request: 'Repair what is named and call again.',
   connector_not_found: 'list_connectors_svc names those that are here.',
   action_not_found: 'search_actions_svc or get_connector_svc name those that are here.',
-  credential_required: 'Ask the user to connect an account of this app, then call again.',
+  credential_required: 'Ask the user to open the link and connect an account of this app, then call again.',
   credential_ambiguous: 'Ask the user which account is meant, then call again with its credentialId.',
   credential_not_found: 'list_credentials_svc names those of this user.',
-  credential_invalid: 'Ask the user to renew this account, then call again.',
+  credential_invalid: 'Ask the user to connect this account anew, then call again.',
   user_id_missing: 'Tell the operator that this server was called without a user.',
   restricted: 'Do not try again; tell the user that the operator does not allow it.',
   upstream_rejected: 'Change the parameters by what the app says before calling again.',

@@ -22,6 +22,7 @@ import { GatehouseError, publicError } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import type { Progress } from '../upstream/call.ts';
 import { pageAt } from './cursor.ts';
+import type { Elicits } from './elicitation.ts';
 import type { Grant } from './grant.ts';
 import { complete, getPrompt, listPrompts } from './prompts.ts';
 import { listResources, readResource, RESOURCE_TEMPLATES } from './resources.ts';
@@ -53,6 +54,8 @@ export interface McpCall {
   rendered?: { text: string; failed: boolean };
   /** Progress for the client's token; undefined when it asked for none. */
   onProgress?: ((progress: Progress) => void) | undefined;
+  /** Set where the client opens links for its person. */
+  elicits?: Elicits | undefined;
 }
 
 export type RpcResponse = JSONRPCResultResponse | JSONRPCErrorResponse;
@@ -96,6 +99,7 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
     requestId: call.requestId,
     signal: call.signal,
     onProgress: call.onProgress,
+    elicits: call.elicits,
   });
 
   /** The scope of a running request; refusals become JSON-RPC errors with the contract's codes. */
@@ -239,6 +243,7 @@ async function callTool(
     throw new GatehouseError('invalid_request', 'The arguments of a tool are an object.');
   } catch (thrown) {
     const error = publicError(thrown);
+    if (error.code === 'url_elicitation_required') throw error;
     if (error.code === 'internal') logInternal(scope.context, thrown, scope.requestId);
     return { text: JSON.stringify(toErrorResult(error, scope.requestId)), failed: true };
   }

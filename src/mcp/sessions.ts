@@ -40,7 +40,13 @@ export interface Session {
   readonly caller: string;
   readonly userId: string | undefined;
   readonly protocolVersion: string;
+  /** Whether the client opens links for its person: see elicitation.ts. */
+  readonly takesUrls: boolean;
   logLevel: LogLevel | undefined;
+  /** Requests of ours that the client has not answered yet. */
+  readonly asked: Map<string, (result: JsonObject | undefined) => void>;
+  /** Aborts when the session ends. */
+  readonly gone: AbortSignal;
   readonly subscriptions: Set<string>;
   /** Requests under way, by the client's id. */
   readonly running: Map<string | number, AbortController>;
@@ -57,7 +63,7 @@ export interface Session {
 }
 
 export interface Sessions {
-  create(grant: Grant, protocolVersion: string): Session;
+  create(grant: Grant, client: { protocolVersion: string; takesUrls: boolean }): Session;
   /** The session, if it is this caller's, at this server and for this user. */
   find(sessionId: string, grant: Grant): Session | undefined;
   end(session: Session): void;
@@ -71,9 +77,11 @@ export interface Sessions {
 export function createSessions(clock: Clock): Sessions {
   // In order of last use: the first is the one to give up.
   const sessions = new Map<string, Session>();
+  const leaves = new WeakMap<Session, AbortController>();
 
   const end = (session: Session): void => {
     sessions.delete(session.sessionId);
+    leaves.get(session)?.abort();
     for (const controller of session.running.values()) controller.abort();
     for (const res of session.open.values()) res.end();
     session.open.clear();
@@ -87,16 +95,20 @@ export function createSessions(clock: Clock): Sessions {
   sweep.unref();
 
   return {
-    create(grant, protocolVersion) {
+    create(grant, { protocolVersion, takesUrls }) {
       const [oldest] = sessions.values();
       if (sessions.size >= MAX_SESSIONS && oldest) end(oldest);
+      const leave = new AbortController();
       const session: Session = {
         sessionId: randomUUID(),
         serverId: grant.live.server.serverId,
         caller: grant.caller,
         userId: grant.userId,
         protocolVersion,
+        takesUrls,
         logLevel: undefined,
+        asked: new Map(),
+        gone: leave.signal,
         subscriptions: new Set(),
         running: new Map(),
         shape: grant.live.shape,
@@ -109,6 +121,7 @@ export function createSessions(clock: Clock): Sessions {
         nextStream: 0,
       };
       sessions.set(session.sessionId, session);
+      leaves.set(session, leave);
       return session;
     },
     find(sessionId, grant) {

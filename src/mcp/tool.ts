@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Progress } from '../upstream/call.ts';
+import type { Elicits } from './elicitation.ts';
 import type { Grant } from './grant.ts';
 import type { SearchActions } from './search.ts';
 import type { Visibility, Visible } from './visible.ts';
@@ -33,6 +34,8 @@ export interface ToolScope {
   requestId: string;
   signal: AbortSignal;
   onProgress: ((progress: Progress) => void) | undefined;
+  /** Set where the client opens links for its person. */
+  elicits: Elicits | undefined;
 }
 
 /** A built-in tool: one value, name, schema and code together. */

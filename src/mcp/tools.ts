@@ -5,9 +5,12 @@ import { executeAction, type ExecuteResult } from '../actions/execute.ts';
 import { authenticationMetadata } from '../credentials/metadata.ts';
 import { describeCredential } from '../credentials/credential.ts';
 import { connectedConnectors, listCredentials } from '../credentials/records.ts';
+import { makeLink, withLink } from '../connect/offer.ts';
+import { isoTime } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import { pageAt } from './cursor.ts';
+import { elicitationRequired } from './elicitation.ts';
 import { exampleOf } from './example.ts';
 import type { BuiltInTool, ToolScope } from './tool.ts';
 
@@ -162,6 +165,47 @@ const listCredentialsTool = tool({
   },
 });
 
+const createCredentialTool = tool({
+  name: 'create_credential_svc',
+  title: 'Connect an account',
+  description:
+    'A link for the user to connect an account of an app, good for fifteen minutes. Show it to the user; calls of the ' +
+    'app work once the account is connected.',
+  input: z.strictObject({ connectorId: z.string().describe('As list_connectors_svc names it.') }),
+  hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+  async run(scope, { connectorId }): Promise<JsonObject> {
+    const { connector } = visibleConnector(scope, connectorId);
+    const { environment, userId, redirectUri } = scope.grant;
+    if (userId === undefined) {
+      throw new GatehouseError(
+        'user_id_missing',
+        'An account belongs to a user, and this server was called without one.',
+      );
+    }
+    if (connector.definition.authentication.every(({ type }) => type === 'none')) {
+      return { connectorId, connected: true, next: `${connector.name} needs no account.` };
+    }
+    const { sessionId, url, expiresAt } = await makeLink(scope.context, {
+      environment,
+      userId,
+      connectors: [connectorId],
+      redirectUri,
+    });
+    const link = { connectorId, connectUrl: url, expiresAt: isoTime(expiresAt) };
+    const { elicits } = scope;
+    if (!elicits) {
+      return { ...link, next: 'Ask the user to open the link. Then call the action that you want.' };
+    }
+    const message = `Connect your ${connector.name} account.`;
+    const answer = await elicits.ask({ mode: 'url', elicitationId: sessionId, url, message });
+    if (answer !== 'accept') {
+      return { connectorId, declined: true, next: 'The user does not want to connect an account now.' };
+    }
+    elicits.announce(sessionId);
+    return { ...link, next: 'The user has opened the link. Go on once the account is connected.' };
+  },
+});
+
 /** In the order of tools/list. */
 export const BUILT_IN_TOOLS: readonly BuiltInTool[] = [
   listConnectors,
@@ -170,6 +214,7 @@ export const BUILT_IN_TOOLS: readonly BuiltInTool[] = [
   getAction,
   executeActionTool,
   listCredentialsTool,
+  createCredentialTool,
 ];
 export const BUILT_IN_BY_NAME: ReadonlyMap<string, BuiltInTool> = new Map(
   BUILT_IN_TOOLS.map((one) => [one.definition.name, one]),
@@ -215,8 +260,22 @@ export async function runAction(
         });
       }
     }
-    throw error;
+    throw await askForAccount(scope, wish.connectorId, error);
   }
+}
+
+/** A call that lacks an account says so with a link; a client that opens links is asked to (-32042). */
+async function askForAccount(scope: ToolScope, connectorId: string, error: unknown): Promise<unknown> {
+  const { environment, userId, redirectUri } = scope.grant;
+  const linked = await withLink(scope.context, error, { environment, userId, connectorId, redirectUri });
+  if (!(linked instanceof GatehouseError) || !scope.elicits) return linked;
+  const { connectUrl, reconnectUrl, sessionId } = linked.details ?? {};
+  const url = connectUrl ?? reconnectUrl;
+  if (typeof url !== 'string' || typeof sessionId !== 'string') return linked;
+  const name = scope.context.catalog.connector(environment, connectorId)?.name ?? connectorId;
+  const message = `Connect your ${name} account, so that this can go on.`;
+  scope.elicits.announce(sessionId);
+  return elicitationRequired(linked, { mode: 'url', elicitationId: sessionId, url, message });
 }
 
 /** The header counts for its own connector alone; for that one an argument must not contradict it. */

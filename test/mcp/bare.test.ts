@@ -143,6 +143,7 @@ describe('a bare request on the token URL', () => {
       caller: 'test',
       userId: one.userId,
       credentialHeader: undefined,
+      redirectUri: undefined,
     };
     const large = parseJson(
       await toResultText(service.context, grant, { data: 'x'.repeat(INLINE_BYTES * 2) }),
