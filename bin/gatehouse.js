@@ -21,23 +21,28 @@ if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) {
 // there, and not in the shared temporary one: whoever can write it decides what runs.
 process.umask(0o077);
 const home = process.env.GATEHOUSE_HOME || join(homedir(), '.gatehouse');
-if (existsSync(home)) module.enableCompileCache(join(home, 'cache', 'code'));
+if (existsSync(home)) {
+  module.enableCompileCache(join(home, 'cache', 'code'));
+  // A client of stdio may end us without a word, and what was compiled would be lost each time.
+  setTimeout(() => module.flushCompileCache(), 2000).unref();
+}
 
 // What was built starts faster the first time; sources, whose types Node.js strips, are what a checkout may have changed.
 const sources = fileURLToPath(new URL('../src', import.meta.url));
 const built = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const lock = fileURLToPath(new URL('../package-lock.json', import.meta.url));
 const entry = isCurrent() ? built : join(sources, 'main.ts');
 const { main } = await import(pathToFileURL(entry).href);
 process.exitCode = await main(process.argv.slice(2));
 // Output that is still on its way is written out; a socket that somebody forgot does not keep us.
 setTimeout(() => process.exit(), 1000).unref();
 
-/** Whether dist is there, and in a checkout no source is younger: never yesterday's code. */
+/** Whether dist is there, and in a checkout no source or package in it is younger: never yesterday's code. */
 function isCurrent() {
   if (!existsSync(built)) return false;
   if (!existsSync(new URL('../.git', import.meta.url))) return true;
   const { mtimeMs } = statSync(built);
-  return readdirSync(sources, { recursive: true }).every(
-    (name) => statSync(join(sources, name)).mtimeMs <= mtimeMs,
+  return [lock, ...readdirSync(sources, { recursive: true }).map((name) => join(sources, name))].every(
+    (path) => statSync(path).mtimeMs <= mtimeMs,
   );
 }

@@ -14,6 +14,7 @@ import type { AllowedAddress } from './lib/addresses.ts';
 import { systemClock, type Clock } from './lib/clock.ts';
 import { createOutbound, type Outbound } from './lib/outbound.ts';
 import type { Logger } from './log.ts';
+import { PACKAGE_FOLDER } from './package.ts';
 import { createLiveServers, type LiveServers } from './servers/live.ts';
 import { migrate } from './store/migrate.ts';
 import { openStore, type Store } from './store/open.ts';
@@ -53,7 +54,7 @@ export interface OpenContext extends Context {
 }
 
 /** Where the connector files of this package are. */
-export const CATALOG_FOLDER = fileURLToPath(new URL('../data/connectors', import.meta.url));
+export const CATALOG_FOLDER = fileURLToPath(new URL('data/connectors', PACKAGE_FOLDER));
 
 /**
  * Opens the store, brings its schema up to date, and makes everything that a server or a command needs.

@@ -70,6 +70,7 @@ const ALLOWED: Record<string, string[]> = {
   'context.ts': ['*'],
   'config.ts': ['lib'],
   'log.ts': [],
+  'package.ts': [],
 };
 
 /** Packages that have one home. */

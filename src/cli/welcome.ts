@@ -8,6 +8,7 @@ import type { Config } from '../config.ts';
 import type { Context } from '../context.ts';
 import { ensureKeys } from '../identity/api-keys.ts';
 import { publicError } from '../lib/errors.ts';
+import { PACKAGE_FOLDER } from '../package.ts';
 import { ENVIRONMENTS } from '../store/schema.ts';
 import { createDemonstration, type Demonstration } from './demonstration.ts';
 import { StartError } from './faults.ts';
@@ -123,7 +124,7 @@ function desktopConfig(
   config: Config,
   { accessUrl, serverName }: Pick<Demonstration, 'accessUrl' | 'serverName'>,
 ): object {
-  const bin = fileURLToPath(new URL('../../bin/gatehouse.js', import.meta.url));
+  const bin = fileURLToPath(new URL('bin/gatehouse.js', PACKAGE_FOLDER));
   const inHome =
     config.database.kind === 'sqlite' &&
     config.database.path === join(config.home, 'gatehouse.db') &&

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
+import { readdirSync, statSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, unlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { ConnectorText } from './catalog.ts';
 import type { ConnectorFile } from './format.ts';
 
-/** The checker itself is part of the key: another release may find faults that this one does not. */
-const CHECKERS = ['format', 'meaning', 'parse'].map(
-  (name) => new URL(`./${name}${import.meta.url.slice(-3)}`, import.meta.url),
-);
+/** This folder has the checker in it, in a checkout as in the build (whose names carry hashes of what is inside). */
+const OWN_FOLDER = dirname(fileURLToPath(import.meta.url));
+const CODE = extname(import.meta.url);
 
 /** Definitions kept for exactly these texts, or undefined. Whoever can write the folder can write the database too. */
 export async function readKept(folder: string, files: ConnectorText[]): Promise<ConnectorFile[] | undefined> {
@@ -39,7 +40,18 @@ export async function writeKept(
 
 async function nameOf(files: ConnectorText[]): Promise<string> {
   const hash = createHash('sha256');
-  for (const checker of CHECKERS) hash.update(await readFile(checker));
+  hash.update(checkerId());
   for (const { path, text } of files) hash.update(`\0${path}\0${text}`);
   return `catalog-${hash.digest('hex').slice(0, 32)}.json`;
+}
+
+/** The checker is part of the key: another release may find faults that this one does not. */
+function checkerId(): string {
+  const names = readdirSync(OWN_FOLDER).filter((name) => extname(name) === CODE);
+  return names
+    .map((name) => {
+      const { size, mtimeMs } = statSync(join(OWN_FOLDER, name));
+      return `${name} ${size} ${mtimeMs}\n`;
+    })
+    .join('');
 }
