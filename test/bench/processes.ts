@@ -1,6 +1,8 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -9,37 +11,43 @@ const TICKS_PER_SECOND = 100;
 export const SERVER_CORE = '0';
 export const LOAD_CORE = availableParallelism() > 1 ? '1' : '0';
 
-/** A child on one core and the first line it printed. */
+/** A child on one core. */
 export interface Child extends AsyncDisposable {
   process: ChildProcess;
-  line: string;
 }
 
-export async function start(
-  core: string,
-  script: string,
-  args: string[],
-  env: Record<string, string> = {},
-): Promise<Child> {
-  const child = spawn('taskset', ['-c', core, process.execPath, script, ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+export function launch(core: string, args: string[], env: Record<string, string> = {}) {
+  const child = spawn('taskset', ['-c', core, process.execPath, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
     env: { ...process.env, ...env },
-  });
-  const line = await new Promise<string>((resolve, reject) => {
-    let text = '';
-    child.stdout.on('data', (chunk: Buffer) => {
-      text += chunk.toString();
-      const end = text.indexOf('\n');
-      if (end !== -1) resolve(text.slice(0, end));
-    });
-    child.once('exit', (code) => reject(new Error(`${script} ended with ${code} before it was ready`)));
   });
   const stop = () =>
     new Promise<void>((resolve) => {
       child.once('exit', () => resolve());
       child.kill('SIGKILL');
     });
-  return { process: child, line, [Symbol.asyncDispose]: stop };
+  return { process: child, [Symbol.asyncDispose]: stop };
+}
+
+/** A child and the first line it printed. */
+export interface Talking extends Child {
+  line: string;
+}
+
+export async function start(core: string, args: string[]): Promise<Talking> {
+  const child = launch(core, args);
+  return { ...child, line: await lineWith(child.process.stdout, '') };
+}
+
+/** The next line of a stream that has `text` in it. The stream goes on unread. */
+export async function lineWith(stream: Readable, text: string): Promise<string> {
+  const lines = createInterface(stream);
+  try {
+    for await (const line of lines) if (line.includes(text)) return line;
+  } finally {
+    stream.resume();
+  }
+  throw new Error(`the process ended without a line${text === '' ? '' : ` with ${text}`}`);
 }
 
 export interface Load {

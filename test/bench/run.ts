@@ -1,12 +1,12 @@
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
   cpuSeconds,
   drive,
+  launch,
+  lineWith,
   LOAD_CORE,
   median,
   residentMb,
@@ -14,7 +14,9 @@ import {
   start,
   type Child,
   type Figures,
+  type Talking,
 } from './processes.ts';
+import { listed, plainPeer, prepareProduct } from './programs.ts';
 
 /*
  * npm run bench [-- --rounds 5 --seconds 3 --only tools/list]: Gatehouse beside the bare official SDK and an Express echo, in
@@ -89,7 +91,7 @@ interface Sample extends Figures {
   cpu: number;
 }
 
-await using upstream = await start(LOAD_CORE, here('upstream.ts'), []);
+await using upstream = await start(LOAD_CORE, [here('upstream.ts')]);
 const origin = `http://127.0.0.1:${upstream.line}`;
 
 for (const cell of CELLS.filter(({ name }) => name.includes(options.only))) await runCell(cell);
@@ -149,45 +151,37 @@ async function direct(): Promise<void> {
   );
 }
 
+/** Both as people run them. */
 async function memory(): Promise<void> {
+  const product = await prepareProduct();
+  await using ours = launch(SERVER_CORE, product.serve, product.env);
+  await using theirs = await start(SERVER_CORE, [plainPeer(), await toolsFile(10), origin]);
   const rows: string[][] = [];
-  for (const target of ['gatehouse', 'sdk', 'express']) {
-    await using child = await startTarget(target, 10);
-    const [method, params] =
-      target === 'gatehouse' ? call('list_connectors_svc', {}) : call('echo', { text: 'hello' });
-    const load = {
-      url: urlOf(target, child, 10),
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-      connections: CONNECTIONS,
-    };
-    await drive({ ...load, requests: 1, seconds: 5, connections: 1 });
+  for (const [target, child, url, method] of [
+    ['gatehouse', ours, product.url, call('list_connectors_svc', {})],
+    ['sdk', theirs, urlOf('sdk', theirs, 10), call('echo', { text: 'hello' })],
+  ] as const) {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: method[0], params: method[1] });
+    await listed(url);
     const idle = residentMb(pidOf(child));
-    await drive({ ...load, requests: 10_000, seconds: 60 });
+    await drive({ url, body, connections: CONNECTIONS, requests: 10_000, seconds: 60 });
     rows.push([target, idle.toFixed(0), residentMb(pidOf(child)).toFixed(0)]);
   }
   table('memory, MB resident', ['target', 'idle', 'after 10,000 calls'], rows);
+  rmSync(product.home, { recursive: true, force: true });
 }
 
 /** Spawn to first correct tools/list, the store open and its schema there (second start, as every start but one). */
 async function coldStart(): Promise<void> {
-  const home = mkdtempSync(join(tmpdir(), 'gatehouse-bench-start-'));
-  const bin = here('../../bin/gatehouse.js');
-  const env = { GATEHOUSE_HOME: home, LOG_LEVEL: 'silent', PORT: '39517' };
-  const first = spawn(process.execPath, [bin, 'serve'], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  await answered('http://127.0.0.1:39517/ready');
-  first.kill('SIGTERM');
-  await new Promise((resolve) => first.once('exit', resolve));
-
+  const { home, env, serve, stdio: overStdio, url } = await prepareProduct();
+  const peer = plainPeer();
   const http = { gatehouse: [] as number[], sdk: [] as number[] };
   const stdio = { gatehouse: [] as number[], sdk: [] as number[] };
   for (let round = 0; round < Math.max(5, ROUNDS); round++) {
-    http.gatehouse.push(await timeHttp([bin, 'serve'], env));
-    http.sdk.push(await timeHttp([here('peer-sdk.ts'), '', origin], {}));
-    stdio.gatehouse.push(await timeStdio([bin, 'stdio', '--server', 'Sandbox'], env));
-    stdio.sdk.push(await timeStdio([here('peer-sdk.ts'), '', origin, 'stdio'], {}));
+    http.gatehouse.push(await timeHttp(serve, env, url));
+    http.sdk.push(await timeHttp([peer, '', origin], {}));
+    stdio.gatehouse.push(await timeStdio(overStdio, env));
+    stdio.sdk.push(await timeStdio([peer, '', origin, 'stdio'], {}));
   }
   const row = (name: string, values: { gatehouse: number[]; sdk: number[] }) => [
     name,
@@ -203,76 +197,50 @@ async function coldStart(): Promise<void> {
   rmSync(home, { recursive: true, force: true });
 }
 
-async function timeHttp(args: string[], env: Record<string, string>): Promise<number> {
+async function timeHttp(args: string[], env: Record<string, string>, url?: string): Promise<number> {
   const began = performance.now();
-  const child = spawn('taskset', ['-c', SERVER_CORE, process.execPath, ...args], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const port = env['PORT'] ?? (await firstLine(child.stdout));
-  await answered(`http://127.0.0.1:${port}/${env['PORT'] ? 'health' : 'mcp'}`);
-  const took = performance.now() - began;
-  child.kill('SIGKILL');
-  await new Promise((resolve) => child.once('exit', resolve));
-  return took;
+  await using child = launch(SERVER_CORE, args, env);
+  await listed(url ?? `http://127.0.0.1:${await lineWith(child.process.stdout, '')}/mcp`);
+  return performance.now() - began;
 }
 
 async function timeStdio(args: string[], env: Record<string, string>): Promise<number> {
   const began = performance.now();
-  const child = spawn('taskset', ['-c', SERVER_CORE, process.execPath, ...args], {
-    env: { ...process.env, ...env },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const initialize = {
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'initialize',
-    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1' } },
+  await using child = launch(SERVER_CORE, args, env);
+  const params = {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'bench', version: '1' },
   };
-  child.stdin.write(`${JSON.stringify(initialize)}\n`);
-  const line = await firstLine(child.stdout);
-  if (!line.includes('"result"')) throw new Error(`no answer to initialize: ${line}`);
-  const took = performance.now() - began;
-  child.kill('SIGKILL');
-  await new Promise((resolve) => child.once('exit', resolve));
-  return took;
+  const messages = [
+    { jsonrpc: '2.0', id: 1, method: 'initialize', params },
+    { jsonrpc: '2.0', method: 'notifications/initialized' },
+    { jsonrpc: '2.0', id: 2, method: 'tools/list' },
+  ];
+  for (const message of messages) child.process.stdin.write(`${JSON.stringify(message)}\n`);
+  await lineWith(child.process.stdout, '"tools":[');
+  return performance.now() - began;
 }
 
-async function firstLine(stream: NodeJS.ReadableStream): Promise<string> {
-  for await (const line of createInterface(stream)) return line;
-  throw new Error('the process ended without a line');
+async function startTarget(target: string, tools: number): Promise<Talking> {
+  if (target === 'gatehouse') return start(SERVER_CORE, [here('gatehouse.ts'), origin, String(tools)]);
+  return start(SERVER_CORE, [here(`peer-${target}.ts`), await toolsFile(tools), origin]);
 }
 
-async function answered(url: string): Promise<void> {
-  for (;;) {
-    const ok = await fetch(url, {
-      method: url.endsWith('/mcp') ? 'POST' : 'GET',
-      headers: { accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
-      ...(url.endsWith('/mcp') ? { body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' } : {}),
-    }).then(
-      async (response) => (await response.text()) !== '' && response.ok,
-      () => false,
-    );
-    if (ok) return;
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
-}
-
-async function startTarget(target: string, tools: number): Promise<Child> {
-  if (target === 'gatehouse') return start(SERVER_CORE, here('gatehouse.ts'), [origin, String(tools)]);
-  // The rivals list the very tools that Gatehouse lists, so that all send the same bytes.
-  await using model = await start(SERVER_CORE, here('gatehouse.ts'), [origin, String(tools)]);
-  const listed = await fetch(urlOf('gatehouse', model, tools), {
+/** The rivals list the very tools that Gatehouse lists, so that all send the same bytes. */
+async function toolsFile(tools: number): Promise<string> {
+  await using model = await start(SERVER_CORE, [here('gatehouse.ts'), origin, String(tools)]);
+  const answer = await fetch(urlOf('gatehouse', model, tools), {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
   });
   const file = join(scratch, `tools-${tools}.json`);
-  writeFileSync(file, await listed.text());
-  return start(SERVER_CORE, here(`peer-${target}.ts`), [file, origin]);
+  writeFileSync(file, await answer.text());
+  return file;
 }
 
-function urlOf(target: string, child: Child, tools: number): string {
+function urlOf(target: string, child: Talking, tools: number): string {
   if (target !== 'gatehouse') return `http://127.0.0.1:${child.line}/mcp`;
   const { urls }: { urls: Record<string, string> } = JSON.parse(child.line);
   return urls[tools] ?? '';
