@@ -1,0 +1,160 @@
+import { randomBytes } from 'node:crypto';
+import { createServer, type ServerResponse } from 'node:http';
+import { exportJWK, generateKeyPair } from 'jose';
+import Provider from 'oidc-provider';
+import type { Browser, Page } from './browser.ts';
+
+/** A certified OAuth server that is not ours: PKCE required, refresh tokens rotate, and reuse ends the whole grant. */
+export interface Oidc extends AsyncDisposable {
+  /** Its origin too. */
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Where it sends browsers back to. May grow: who listens there needs the issuer first. */
+  readonly redirectUris: string[];
+  /** `POST /token` and the like, in order. */
+  readonly seen: string[];
+  /** Set to answer instead of it: with trouble, or never (`hang`). */
+  trouble: ((request: string) => Trouble | undefined) | undefined;
+  close(): Promise<void>;
+}
+
+export type Trouble = { status: number; type?: string; body: string } | 'hang';
+
+const CLIENT_ID = 'gatehouse-test';
+
+export async function startOidc({
+  redirectUris = [],
+  accessTokenSeconds = 300,
+}: { redirectUris?: string[]; accessTokenSeconds?: number } = {}): Promise<Oidc> {
+  const seen: string[] = [];
+  let handle: (...exchange: Parameters<ReturnType<Provider['callback']>>) => unknown = () => undefined;
+  const server = createServer((req, res) => {
+    const request = `${req.method} ${req.url?.split('?')[0]}`;
+    seen.push(request);
+    const trouble = oidc.trouble?.(request);
+    if (!trouble) handle(req, res);
+    else if (trouble !== 'hang') answer(res, trouble);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  const oidc: Oidc = {
+    issuer: `http://127.0.0.1:${address.port}`,
+    clientId: CLIENT_ID,
+    clientSecret: randomBytes(24).toString('base64url'),
+    redirectUris: [...redirectUris],
+    seen,
+    trouble: undefined,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+  handle = (await providerOf(oidc, accessTokenSeconds)).callback();
+  return oidc;
+}
+
+/** Signs in and consents, without a browser. @returns the page at `stopAt`, or the one where it ends. */
+export async function consentAtOidc(
+  browser: Browser,
+  url: string,
+  { login = 'alice', stopAt }: { login?: string; stopAt?: string } = {},
+): Promise<Page> {
+  let page = await browser.open(url, { stopAt });
+  for (let step = 0; step < 4 && page.html.includes('name="prompt"'); step++) {
+    const values = page.html.includes('name="login"') ? { login, password: 'any' } : {};
+    page = await browser.submit(page, values, { stopAt });
+  }
+  return page;
+}
+
+/** Says no at the first page. */
+export async function denyAtOidc(
+  browser: Browser,
+  url: string,
+  options: { stopAt?: string } = {},
+): Promise<Page> {
+  const page = await browser.open(url);
+  const [, cancel = ''] = /href="([^"]*\/abort)"/.exec(page.html) ?? [];
+  return browser.open(new URL(cancel, page.url).href, options);
+}
+
+async function providerOf(oidc: Oidc, accessTokenSeconds: number): Promise<Provider> {
+  const { privateKey } = await generateKeyPair('RS256', { extractable: true });
+  const provider = new Provider(oidc.issuer, {
+    clients: [
+      {
+        client_id: oidc.clientId,
+        client_secret: oidc.clientSecret,
+        // Judged by `redirectUris` as they are then; the provider wants to see one now.
+        redirect_uris: [`${oidc.issuer}/none`],
+        grant_types: ['authorization_code', 'refresh_token'],
+        response_types: ['code'],
+        token_endpoint_auth_method: 'client_secret_basic',
+      },
+    ],
+    jwks: { keys: [{ ...(await exportJWK(privateKey)), use: 'sig', alg: 'RS256' }] },
+    cookies: { keys: [randomBytes(16).toString('hex')] },
+    scopes: ['openid', 'offline_access', 'profile', 'orders.read'],
+    claims: { openid: ['sub'], profile: ['name'] },
+    pkce: { required: () => true },
+    rotateRefreshToken: true,
+    ttl: {
+      AccessToken: accessTokenSeconds,
+      AuthorizationCode: 60,
+      IdToken: 60,
+      Interaction: 600,
+      Session: 86_400,
+      Grant: 86_400,
+      RefreshToken: 86_400,
+    },
+    // Its own pages for signing in and consenting let in any name; on stderr it says that they are no more than that.
+    features: { devInteractions: { enabled: true }, revocation: { enabled: true } },
+    findAccount: (_context, sub) => ({
+      accountId: sub,
+      claims: () => ({ sub, name: `${sub} at the foreign app` }),
+    }),
+  });
+  provider.Client.prototype.redirectUriAllowed = (uri: string) => oidc.redirectUris.includes(uri);
+  return provider;
+}
+
+function answer(
+  res: ServerResponse,
+  { status, type = 'application/json', body }: Exclude<Trouble, 'hang'>,
+): void {
+  res.writeHead(status, { 'content-type': type }).end(body);
+}
+
+/** A connector file for it: id `foreign`, actions `get_me` (its probe) and nothing else. */
+export function foreignConnector({ issuer }: Pick<Oidc, 'issuer'>): string {
+  return `
+id: foreign
+name: Foreign
+description: An OAuth server that is not ours.
+categories: [identity]
+website: https://github.com/panva/node-oidc-provider
+sources:
+  - title: oidc-provider itself
+    read: 2026-03-01
+baseUrl: ${issuer}
+authentication:
+  - type: oauth2
+    authorizeUrl: ${issuer}/auth
+    tokenUrl: ${issuer}/token
+    issuer: ${issuer}
+    scopes: [openid, offline_access, profile]
+    authorizeParams: {prompt: consent}
+    clientAuthentication: basic
+    revocation: {url: '${issuer}/token/revocation', clientAuthentication: basic}
+probe: get_me
+account: {id: sub, name: name}
+errors:
+  message: [error_description, error]
+actions:
+  get_me: {description: Who signed in., request: GET /me}
+`;
+}
