@@ -32,6 +32,8 @@ export interface Connector {
   readonly categories: readonly string[];
   readonly definition: ConnectorFile;
   readonly actions: ReadonlyMap<string, Action>;
+  /** Actions that Gatehouse itself calls, to register webhooks. */
+  readonly internal: ReadonlyMap<string, Action>;
   /** The sandbox is never there in production (contract.md section 10). */
   readonly environments: readonly Environment[];
 }

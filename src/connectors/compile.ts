@@ -5,10 +5,12 @@ import { inputSchemaOf, outputSchemaOf, pagingOf } from './schemas.ts';
 
 /** The runtime form of a checked connector file. Schemas are built when they are first asked for. */
 export function compileConnector(definition: ConnectorFile, environments: readonly Environment[]): Connector {
-  const actions = Object.entries(definition.actions).map(([actionId, action]): [string, Action] => [
+  const compiled = Object.entries(definition.actions).map(([actionId, action]): [string, Action] => [
     actionId,
     compileAction(definition, actionId, action),
   ]);
+  const actions = compiled.filter(([, action]) => !action.definition.internal);
+  const internal = compiled.filter(([, action]) => action.definition.internal);
   return {
     connectorId: definition.id,
     name: definition.name,
@@ -16,6 +18,7 @@ export function compileConnector(definition: ConnectorFile, environments: readon
     categories: definition.categories,
     definition,
     actions: new Map(actions),
+    internal: new Map(internal),
     environments,
   };
 }

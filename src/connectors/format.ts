@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { answerPlace, bodyPath, fieldName, template, text } from './format-parts.ts';
+import { unified, webhooks } from './events-format.ts';
 import { authentication, fields, templates } from './schemes.ts';
 
 export type { Apply, Authentication, CredentialField, OAuth, Sign } from './schemes.ts';
@@ -217,6 +218,8 @@ const action = z.strictObject({
   /** The member of the body by which the app recognises a repeated call: it is filled in here, beside what `wrap`
    *  wraps, and makes the call safe to retry. */
   idempotencyParam: z.string().min(1).optional(),
+  /** Used by `webhooks` and `unified` of this file alone: nobody sees it or can call it. */
+  internal: z.boolean().default(false),
   /** Repeating this call does no harm although its method may: it is retried like a GET. */
   idempotent: z.boolean().optional(),
   timeoutSeconds: z.int().min(1).max(300).optional(),
@@ -294,6 +297,10 @@ export const connectorFile = z.strictObject({
   schemas: z.record(fieldName, jsonSchema).default({}),
   actions: z.record(z.string().regex(/^[a-z0-9_]{1,64}$/, 'must be 1 to 64 of a-z, 0-9 and _'), action),
   prompts: z.record(z.string().regex(/^[a-z0-9_]{1,64}$/), prompt).default({}),
+  /** Unified models of this app, by scope. */
+  unified: unified.default({}),
+  /** How the app tells of changes by itself. */
+  webhooks: webhooks.optional(),
 });
 export type ConnectorFile = z.infer<typeof connectorFile>;
 

@@ -7,7 +7,25 @@ let pool = Buffer.alloc(0);
 let at = 0;
 
 /** An id of its kind: `srv_` and 22 random base62 characters (130 bits). */
-export function newId(kind: 'srv' | 'usr' | 'cred' | 'con' | 'exe' | 'res' | 'key' | 'aud'): string {
+export function newId(
+  kind:
+    | 'srv'
+    | 'usr'
+    | 'cred'
+    | 'con'
+    | 'src'
+    | 'sub'
+    | 'evt'
+    | 'msg'
+    | 'att'
+    | 'job'
+    | 'inb'
+    | 'map'
+    | 'exe'
+    | 'res'
+    | 'key'
+    | 'aud',
+): string {
   let text = `${kind}_`;
   while (text.length < kind.length + 1 + DIGITS) {
     if (at === pool.length) {

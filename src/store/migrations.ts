@@ -2,6 +2,7 @@ import type { Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
 
 import { accounts } from './migration-accounts.ts';
+import { events } from './migration-events.ts';
 import { index, stamped } from './tables.ts';
 
 interface Migration {
@@ -13,6 +14,7 @@ interface Migration {
 export const MIGRATIONS: Migration[] = [
   { name: 'foundation', up: foundation },
   { name: 'accounts', up: accounts },
+  { name: 'events', up: events },
 ];
 
 async function foundation(tx: Transaction<Tables>): Promise<void> {

@@ -138,6 +138,148 @@ export interface Tables {
     expires_at: number;
     created_at: number;
   };
+  /** Where events of a connection come from: one for each credential and scope, however many subscribe. */
+  sources: {
+    source_id: string;
+    environment: Environment;
+    user_id: string;
+    credential_id: string;
+    connector_id: string;
+    scope: string;
+    kind: 'native' | 'polling';
+    /** `suspended`: its credential does not work; it goes on where it stopped. `ending`: nobody listens any more. */
+    status: 'active' | 'suspended' | 'ending';
+    reason: string | null;
+    /** The time of the app (epoch milliseconds) up to which everything was seen; null before the baseline. */
+    cursor_until: number | null;
+    /** Where an interrupted pass goes on, as JSON. */
+    continuation: string | null;
+    next_poll_at: number;
+    /** The interval now, which adapts. */
+    interval_ms: number;
+    next_reconcile_at: number | null;
+    failures: Generated<number>;
+    lease_token: string | null;
+    lease_until: number | null;
+    fence: Generated<number>;
+    /** Native: the hash of the token in our address at the app, and what registering gave, sealed. */
+    hook_hash: string | null;
+    hook_sealed: string | null;
+    hook_state: 'none' | 'wanted' | 'registered' | 'failed';
+    created_at: number;
+    updated_at: number;
+  };
+  /** What a source has told already: by record for `created`, by record and version for `updated`. */
+  seen: { source_id: string; key: string; seen_at: number };
+  /** Webhooks of apps as they arrived, once each. */
+  inbox: {
+    inbox_id: string;
+    source_id: string;
+    dedupe_key: string;
+    topic: string;
+    body: string;
+    received_at: number;
+    processed_at: number | null;
+    /** Why it could not be processed, and when that is tried again. */
+    attempts: Generated<number>;
+    next_at: number;
+    error: string | null;
+  };
+  subscriptions: {
+    subscription_id: string;
+    environment: Environment;
+    /** `operator`: the environment's own events, with no user and no source. */
+    kind: 'connection' | 'operator';
+    user_id: string | null;
+    credential_id: string | null;
+    source_id: string | null;
+    scope: string;
+    address: string;
+    /** A JSON array of created, updated, deleted; of event types for the operator's. */
+    events: string;
+    /** Headers that the subscriber wants on each delivery, sealed JSON. */
+    headers_sealed: string | null;
+    secret_sealed: string;
+    previous_secret_sealed: string | null;
+    previous_secret_until: number | null;
+    status: 'active' | 'disabled';
+    reason: string | null;
+    rate_per_second: number | null;
+    ordered: number;
+    /** The number of the last delivery. */
+    sequence: Generated<number>;
+    /** Since when nothing but failures came back. */
+    failing_since: number | null;
+    backfill: 'none' | 'wanted' | 'running' | 'done';
+    created_at: number;
+    updated_at: number;
+  };
+  events: {
+    event_id: string;
+    environment: Environment;
+    source_id: string | null;
+    scope: string;
+    event: string;
+    record_id: string;
+    body: string;
+    created_at: number;
+  };
+  deliveries: {
+    delivery_id: string;
+    subscription_id: string;
+    event_id: string;
+    sequence: number;
+    /** `waiting` for its time, or leased; the rest are ends. */
+    status: 'waiting' | 'succeeded' | 'dead' | 'cancelled';
+    attempts: Generated<number>;
+    next_at: number;
+    lease_token: string | null;
+    lease_until: number | null;
+    last_status: number | null;
+    last_error: string | null;
+    /** Extra headers of this delivery alone, as JSON: markers of a backfill, a test. */
+    marks: string | null;
+    created_at: number;
+    updated_at: number;
+  };
+  delivery_attempts: {
+    attempt_id: string;
+    delivery_id: string;
+    subscription_id: string;
+    number: number;
+    at: number;
+    duration_ms: number;
+    status: number | null;
+    error: string | null;
+    /** The beginning of the answer, without secrets. */
+    excerpt: string | null;
+  };
+  /** Work that must survive a crash: registering at apps, backfills. */
+  jobs: {
+    job_id: string;
+    kind: string;
+    /** One live job of a kind for each key. */
+    key: string;
+    payload: string;
+    attempts: Generated<number>;
+    next_at: number;
+    lease_token: string | null;
+    lease_until: number | null;
+    error: string | null;
+    created_at: number;
+    updated_at: number;
+  };
+  /** Custom fields of unified models: an operator's expressions for an environment, a connector or a credential. */
+  field_mappings: {
+    mapping_id: string;
+    environment: Environment;
+    connector_id: string | null;
+    credential_id: string | null;
+    scope: string;
+    fields: string;
+    created_at: number;
+    updated_at: number;
+  };
   executions: {
     execution_id: string;
     environment: Environment;

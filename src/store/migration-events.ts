@@ -1,0 +1,179 @@
+import type { Transaction } from 'kysely';
+import type { Tables } from './schema.ts';
+import { index, stamped } from './tables.ts';
+
+/** Sources, subscriptions, the outbox, and what polling and intake need. */
+export async function events(tx: Transaction<Tables>): Promise<void> {
+  const { schema } = tx;
+
+  await stamped(
+    schema
+      .createTable('sources')
+      .addColumn('source_id', 'text', (c) => c.primaryKey())
+      .addColumn('environment', 'text', (c) => c.notNull())
+      .addColumn('user_id', 'text', (c) => c.notNull().references('users.user_id').onDelete('cascade'))
+      .addColumn('credential_id', 'text', (c) =>
+        c.notNull().references('credentials.credential_id').onDelete('cascade'),
+      )
+      .addColumn('connector_id', 'text', (c) => c.notNull())
+      .addColumn('scope', 'text', (c) => c.notNull())
+      .addColumn('kind', 'text', (c) => c.notNull())
+      .addColumn('status', 'text', (c) => c.notNull())
+      .addColumn('reason', 'text')
+      .addColumn('cursor_until', 'bigint')
+      .addColumn('continuation', 'text')
+      .addColumn('next_poll_at', 'bigint', (c) => c.notNull())
+      .addColumn('interval_ms', 'integer', (c) => c.notNull())
+      .addColumn('next_reconcile_at', 'bigint')
+      .addColumn('failures', 'integer', (c) => c.notNull().defaultTo(0))
+      .addColumn('lease_token', 'text')
+      .addColumn('lease_until', 'bigint')
+      .addColumn('fence', 'integer', (c) => c.notNull().defaultTo(0))
+      .addColumn('hook_hash', 'text', (c) => c.unique())
+      .addColumn('hook_sealed', 'text')
+      .addColumn('hook_state', 'text', (c) => c.notNull()),
+  )
+    .addUniqueConstraint('sources_of_credential', ['credential_id', 'scope'])
+    .execute();
+  await index(tx, 'sources', ['next_poll_at']);
+  await index(tx, 'sources', ['user_id']);
+
+  await schema
+    .createTable('seen')
+    .addColumn('source_id', 'text', (c) => c.notNull().references('sources.source_id').onDelete('cascade'))
+    .addColumn('key', 'text', (c) => c.notNull())
+    .addColumn('seen_at', 'bigint', (c) => c.notNull())
+    .addPrimaryKeyConstraint('seen_key', ['source_id', 'key'])
+    .execute();
+  await index(tx, 'seen', ['seen_at']);
+
+  await schema
+    .createTable('inbox')
+    .addColumn('inbox_id', 'text', (c) => c.primaryKey())
+    .addColumn('source_id', 'text', (c) => c.notNull().references('sources.source_id').onDelete('cascade'))
+    .addColumn('dedupe_key', 'text', (c) => c.notNull())
+    .addColumn('topic', 'text', (c) => c.notNull())
+    .addColumn('body', 'text', (c) => c.notNull())
+    .addColumn('received_at', 'bigint', (c) => c.notNull())
+    .addColumn('processed_at', 'bigint')
+    .addColumn('attempts', 'integer', (c) => c.notNull().defaultTo(0))
+    .addColumn('next_at', 'bigint', (c) => c.notNull())
+    .addColumn('error', 'text')
+    .addUniqueConstraint('inbox_once', ['source_id', 'dedupe_key'])
+    .execute();
+  await index(tx, 'inbox', ['processed_at', 'next_at']);
+
+  await stamped(
+    schema
+      .createTable('subscriptions')
+      .addColumn('subscription_id', 'text', (c) => c.primaryKey())
+      .addColumn('environment', 'text', (c) => c.notNull())
+      .addColumn('kind', 'text', (c) => c.notNull())
+      .addColumn('user_id', 'text', (c) => c.references('users.user_id').onDelete('cascade'))
+      .addColumn('credential_id', 'text', (c) =>
+        c.references('credentials.credential_id').onDelete('cascade'),
+      )
+      .addColumn('source_id', 'text', (c) => c.references('sources.source_id').onDelete('cascade'))
+      .addColumn('scope', 'text', (c) => c.notNull())
+      .addColumn('address', 'text', (c) => c.notNull())
+      .addColumn('events', 'text', (c) => c.notNull())
+      .addColumn('headers_sealed', 'text')
+      .addColumn('secret_sealed', 'text', (c) => c.notNull())
+      .addColumn('previous_secret_sealed', 'text')
+      .addColumn('previous_secret_until', 'bigint')
+      .addColumn('status', 'text', (c) => c.notNull())
+      .addColumn('reason', 'text')
+      .addColumn('rate_per_second', 'integer')
+      .addColumn('ordered', 'integer', (c) => c.notNull())
+      .addColumn('sequence', 'bigint', (c) => c.notNull().defaultTo(0))
+      .addColumn('failing_since', 'bigint')
+      .addColumn('backfill', 'text', (c) => c.notNull()),
+  )
+    .addUniqueConstraint('subscriptions_once', ['credential_id', 'scope', 'address'])
+    .execute();
+  await index(tx, 'subscriptions', ['source_id']);
+  await index(tx, 'subscriptions', ['user_id']);
+
+  await schema
+    .createTable('events')
+    .addColumn('event_id', 'text', (c) => c.primaryKey())
+    .addColumn('environment', 'text', (c) => c.notNull())
+    .addColumn('source_id', 'text')
+    .addColumn('scope', 'text', (c) => c.notNull())
+    .addColumn('event', 'text', (c) => c.notNull())
+    .addColumn('record_id', 'text', (c) => c.notNull())
+    .addColumn('body', 'text', (c) => c.notNull())
+    .addColumn('created_at', 'bigint', (c) => c.notNull())
+    .execute();
+  await index(tx, 'events', ['source_id', 'created_at']);
+  await index(tx, 'events', ['created_at']);
+
+  await stamped(
+    schema
+      .createTable('deliveries')
+      .addColumn('delivery_id', 'text', (c) => c.primaryKey())
+      .addColumn('subscription_id', 'text', (c) =>
+        c.notNull().references('subscriptions.subscription_id').onDelete('cascade'),
+      )
+      .addColumn('event_id', 'text', (c) => c.notNull().references('events.event_id').onDelete('cascade'))
+      .addColumn('sequence', 'bigint', (c) => c.notNull())
+      .addColumn('status', 'text', (c) => c.notNull())
+      .addColumn('attempts', 'integer', (c) => c.notNull().defaultTo(0))
+      .addColumn('next_at', 'bigint', (c) => c.notNull())
+      .addColumn('lease_token', 'text')
+      .addColumn('lease_until', 'bigint')
+      .addColumn('last_status', 'integer')
+      .addColumn('last_error', 'text')
+      .addColumn('marks', 'text'),
+  ).execute();
+  await index(tx, 'deliveries', ['status', 'next_at']);
+  await index(tx, 'deliveries', ['subscription_id', 'sequence']);
+  await index(tx, 'deliveries', ['event_id']);
+
+  await schema
+    .createTable('delivery_attempts')
+    .addColumn('attempt_id', 'text', (c) => c.primaryKey())
+    .addColumn('delivery_id', 'text', (c) =>
+      c.notNull().references('deliveries.delivery_id').onDelete('cascade'),
+    )
+    .addColumn('subscription_id', 'text', (c) => c.notNull())
+    .addColumn('number', 'integer', (c) => c.notNull())
+    .addColumn('at', 'bigint', (c) => c.notNull())
+    .addColumn('duration_ms', 'integer', (c) => c.notNull())
+    .addColumn('status', 'integer')
+    .addColumn('error', 'text')
+    .addColumn('excerpt', 'text')
+    .execute();
+  await index(tx, 'delivery_attempts', ['delivery_id']);
+
+  await stamped(
+    schema
+      .createTable('jobs')
+      .addColumn('job_id', 'text', (c) => c.primaryKey())
+      .addColumn('kind', 'text', (c) => c.notNull())
+      .addColumn('key', 'text', (c) => c.notNull())
+      .addColumn('payload', 'text', (c) => c.notNull())
+      .addColumn('attempts', 'integer', (c) => c.notNull().defaultTo(0))
+      .addColumn('next_at', 'bigint', (c) => c.notNull())
+      .addColumn('lease_token', 'text')
+      .addColumn('lease_until', 'bigint')
+      .addColumn('error', 'text'),
+  )
+    .addUniqueConstraint('jobs_once', ['kind', 'key'])
+    .execute();
+  await index(tx, 'jobs', ['next_at']);
+
+  await stamped(
+    schema
+      .createTable('field_mappings')
+      .addColumn('mapping_id', 'text', (c) => c.primaryKey())
+      .addColumn('environment', 'text', (c) => c.notNull())
+      .addColumn('connector_id', 'text')
+      .addColumn('credential_id', 'text', (c) =>
+        c.references('credentials.credential_id').onDelete('cascade'),
+      )
+      .addColumn('scope', 'text', (c) => c.notNull())
+      .addColumn('fields', 'text', (c) => c.notNull()),
+  ).execute();
+  await index(tx, 'field_mappings', ['environment', 'scope']);
+}
