@@ -5,7 +5,20 @@ export function templateNames(template: string): string[] {
   return [...new Set([...template.matchAll(NAME)].map((match) => match[1] ?? ''))];
 }
 
+/** Texts and names in turn, cut once for each template: files have only so many, and a call fills several. */
+const cut = new Map<string, readonly string[]>();
+const MAX_KEPT = 10_000;
+
 /** The template with every `{name}` replaced by its value; `value` decides about unknown names. */
 export function fillTemplate(template: string, value: (name: string) => string): string {
-  return template.includes('{') ? template.replaceAll(NAME, (_, name: string) => value(name)) : template;
+  if (!template.includes('{')) return template;
+  let parts = cut.get(template);
+  if (!parts) {
+    parts = template.split(NAME);
+    if (cut.size >= MAX_KEPT) cut.clear();
+    cut.set(template, parts);
+  }
+  let text = parts[0] ?? '';
+  for (let at = 1; at < parts.length; at += 2) text += value(parts[at] ?? '') + (parts[at + 1] ?? '');
+  return text;
 }

@@ -92,14 +92,18 @@ function keptValues(
   return values;
 }
 
-function defaultValues(connector: Connector, scheme: Authentication): Record<string, Secret> {
-  return toSecrets(
-    Object.fromEntries(
-      [...credentialFields(connector, scheme)].flatMap(([name, field]) =>
-        field.default === undefined ? [] : [[name, field.default]],
-      ),
-    ),
-  );
+/** By scheme: files say them once, and every call asks. */
+const defaults = new WeakMap<Authentication, Readonly<Record<string, Secret>>>();
+
+function defaultValues(connector: Connector, scheme: Authentication): Readonly<Record<string, Secret>> {
+  let values = defaults.get(scheme);
+  if (!values) {
+    const given = [...credentialFields(connector, scheme)].flatMap(([name, field]) =>
+      field.default === undefined ? [] : [[name, field.default]],
+    );
+    defaults.set(scheme, (values = toSecrets(Object.fromEntries(given))));
+  }
+  return values;
 }
 
 function toSecrets(values: Values): Record<string, Secret> {

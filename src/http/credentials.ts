@@ -59,7 +59,10 @@ export const createCredentialRoute = defineRoute({
   params: userParams,
   body: z.strictObject({
     connectorId: z.string().min(1),
-    type: z.string().optional().meta({ description: 'May be left out where the connector has one type, or `data` fits one alone.' }),
+    type: z
+      .string()
+      .optional()
+      .meta({ description: 'May be left out where the connector has one type, or `data` fits one alone.' }),
     data: data.optional(),
     name: name.optional().meta({ description: 'Default: the name of the account, else of the connector.' }),
     redirectUri: z.string().max(2000).optional().meta({

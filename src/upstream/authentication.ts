@@ -2,7 +2,7 @@ import type { Apply, Authentication } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { buildBody } from './body.ts';
 import type { UpstreamCall } from './call.ts';
-import { headerValue, type Draft } from './draft.ts';
+import { headerValue, setQuery, type Draft } from './draft.ts';
 
 /**
  * Puts the credential of a call where its scheme says, and signs where the app asks for it. Answers with the secrets
@@ -33,7 +33,7 @@ export async function applyAuthentication(
     draft.headers[name.toLowerCase()] = headerValue(name, fillTemplate(template, value));
   }
   for (const [name, template] of Object.entries(query))
-    draft.url.searchParams.set(name, fillTemplate(template, value));
+    setQuery(draft.address, name, fillTemplate(template, value));
   if (Object.keys(body).length > 0) draft.body ??= buildBody(call, { evenIfEmpty: true });
   if (draft.body?.members) {
     for (const [name, template] of Object.entries(body))

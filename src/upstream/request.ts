@@ -3,11 +3,12 @@ import type { Parameter } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import type { Json } from '../lib/json.ts';
+import { isPlainPath, readTarget, type Target } from '../lib/target.ts';
 import { applyAuthentication } from './authentication.ts';
 import { buildBody } from './body.ts';
 import type { UpstreamCall } from './call.ts';
 import { composedTexts } from './compose.ts';
-import { headerValue, type Draft } from './draft.ts';
+import { headerValue, hrefOf, setQuery, type Address, type Draft } from './draft.ts';
 import { queryPairs } from './values.ts';
 
 /** A request, complete and signed. `secrets` are the live values in it, for the scrubber. */
@@ -54,7 +55,7 @@ export async function buildRequest(call: UpstreamCall, now: number): Promise<Bui
 
   const draft: Draft = {
     method: action.method,
-    url: page && 'url' in page ? nextUrl(page.url, base) : actionUrl(call, base),
+    address: page && 'url' in page ? nextAddress(page.url, base) : actionAddress(call, base),
     headers: headersOf(call, value),
     body: buildBody(call),
   };
@@ -62,7 +63,7 @@ export async function buildRequest(call: UpstreamCall, now: number): Promise<Bui
     const { idempotencyHeader, idempotencyQuery } = connector.definition;
     if (idempotencyHeader !== undefined)
       draft.headers[idempotencyHeader.toLowerCase()] = headerValue('Idempotency-Key', call.idempotencyKey);
-    if (idempotencyQuery !== undefined) draft.url.searchParams.set(idempotencyQuery, call.idempotencyKey);
+    if (idempotencyQuery !== undefined) setQuery(draft.address, idempotencyQuery, call.idempotencyKey);
   }
   if (definition.response.stream === 'events')
     draft.headers['accept'] = 'text/event-stream, application/json';
@@ -71,7 +72,7 @@ export async function buildRequest(call: UpstreamCall, now: number): Promise<Bui
   if (body) draft.headers['content-type'] ??= body.contentType;
   return {
     method: draft.method,
-    url: draft.url.href,
+    url: hrefOf(draft.address),
     headers: draft.headers,
     body: body?.content(),
     secrets,
@@ -83,13 +84,14 @@ export function resolveLink(call: UpstreamCall, link: string): string {
   const value = (name: string) =>
     call.credential?.values[name]?.open() ?? variableDefault(call.connector, name);
   const base = baseUrl(call.connector, value);
-  const from = actionUrl(call, base).href;
-  return nextUrl(URL.canParse(link, from) ? new URL(link, from).href : link, base).href;
+  const from = hrefOf(actionAddress(call, base));
+  return hrefOf(nextAddress(URL.canParse(link, from) ? new URL(link, from).href : link, base));
 }
 
-function nextUrl(address: string, base: URL): URL {
-  const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url?.origin === base.origin && !url.username && !url.password) return url;
+function nextAddress(link: string, base: Target): Address {
+  const url = URL.canParse(link) ? new URL(link) : undefined;
+  if (url?.origin === base.origin && !url.username && !url.password)
+    return { origin: base.origin, host: base.host, path: url.pathname, query: url.search.slice(1) };
   throw new GatehouseError(
     'upstream_failed',
     'The third party gave a next page at another origin; it was not followed.',
@@ -101,7 +103,7 @@ function variableDefault(connector: Connector, name: string): string {
 }
 
 /** The base URL with its variables, checked again by their format: a stored value may be older than the rule. */
-function baseUrl(connector: Connector, value: (name: string) => string): URL {
+function baseUrl(connector: Connector, value: (name: string) => string): Target {
   const { definition } = connector;
   const filled = fillTemplate(definition.baseUrl, (name) => {
     const text = value(name);
@@ -110,8 +112,11 @@ function baseUrl(connector: Connector, value: (name: string) => string): URL {
     if (rule) throw invalidCredential(connector, `its ${name} ${rule}`);
     return text.replace(/\/+$/, '');
   });
-  if (!URL.canParse(filled)) throw invalidCredential(connector, 'its address is none');
-  return new URL(filled);
+  try {
+    return readTarget(filled);
+  } catch {
+    throw invalidCredential(connector, 'its address is none');
+  }
 }
 
 function fieldOf(connector: Connector, name: string) {
@@ -145,21 +150,14 @@ function invalidCredential(connector: Connector, what: string): GatehouseError {
   );
 }
 
-function actionUrl(call: UpstreamCall, base: URL): URL {
+function actionAddress(call: UpstreamCall, base: Target): Address {
   const { action, input, page } = call;
   const { definition } = action;
-  const prefix = base.pathname.replace(/\/$/, '');
   const elsewhere = page && 'path' in page ? page.path : undefined;
-  const template = prefix + (elsewhere ?? action.path);
-  const path = template
-    .split('/')
-    .map((segment) => fillTemplate(segment, (name) => pathValue(name, input[name])))
-    .join('/');
-  const url = new URL(base.origin + path);
-  // The parser must have left every segment as it was put there: it drops dot segments, however they came to be.
-  if (url.origin !== base.origin || url.pathname !== path) {
-    throw invalidRequest([{ field: action.path, rule: 'the parameters would change the path' }], 'The input');
-  }
+  const prefix = base.path.replace(/\/?(\?.*)?$/, '');
+  const value = (name: string) => pathValue(name, input[name]);
+  const path = prefix + fillTemplate(elsewhere ?? action.path, value);
+  if (!isPlainPath(path)) assertUnbent(action.path, base.origin, path);
   const query = new URLSearchParams();
   const own = elsewhere === undefined ? definition : undefined;
   for (const [name, fixed] of Object.entries(own?.fixed?.query ?? {})) query.append(name, String(fixed));
@@ -172,8 +170,14 @@ function actionUrl(call: UpstreamCall, base: URL): URL {
   if (page && 'params' in page && pagingPlace(call) === 'query') {
     for (const [name, part] of Object.entries(page.params)) query.set(name, String(part));
   }
-  url.search = query.toString();
-  return url;
+  return { origin: base.origin, host: base.host, path, query: query.toString() };
+}
+
+/** The URL parser must leave every segment as it was put there: it drops dot segments, however they came to be. */
+function assertUnbent(template: string, origin: string, path: string): void {
+  const url = URL.canParse(origin + path) ? new URL(origin + path) : undefined;
+  if (url?.origin === origin && url.pathname === path) return;
+  throw invalidRequest([{ field: template, rule: 'the parameters would change the path' }], 'The input');
 }
 
 /** Where a call's paging parameters travel. */

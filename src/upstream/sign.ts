@@ -4,7 +4,7 @@ import type { Sign } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { headerValue, type Draft } from './draft.ts';
+import { headerValue, setQuery, type Draft } from './draft.ts';
 
 type Values = (name: string) => string;
 
@@ -19,7 +19,7 @@ export async function signRequest(draft: Draft, sign: Sign, value: Values, now: 
     draft.headers[name.toLowerCase()] = headerValue(name, fillTemplate(template, withSignature));
   }
   for (const [name, template] of Object.entries(sign.query)) {
-    draft.url.searchParams.set(name, fillTemplate(template, withSignature));
+    setQuery(draft.address, name, fillTemplate(template, withSignature));
   }
   return [signature];
 }
@@ -31,8 +31,8 @@ function requestFacts(draft: Draft, now: number): Record<string, string> {
   if (draft.body) draft.body.content = () => content;
   return {
     method: draft.method,
-    path: draft.url.pathname + draft.url.search,
-    host: draft.url.host,
+    path: draft.address.query === '' ? draft.address.path : `${draft.address.path}?${draft.address.query}`,
+    host: draft.address.host,
     body: typeof content === 'string' ? content : Buffer.from(content).toString('latin1'),
     bodySha256: createHash('sha256').update(content).digest('hex'),
     timestamp: String(Math.floor(now / SECOND)),
@@ -108,7 +108,7 @@ function signOAuth1(
     .digest('base64');
   const signed: [string, string][] = [...parameters, ['oauth_signature', signature]];
   if (sign.place === 'query') {
-    for (const [name, text] of signed) draft.url.searchParams.set(name, text);
+    for (const [name, text] of signed) setQuery(draft.address, name, text);
   } else {
     const realm = sign.realm === undefined ? [] : [`realm="${percent(filled(sign.realm))}"`];
     const pairs = signed.map(([name, text]) => `${percent(name)}="${percent(text)}"`);
@@ -119,12 +119,12 @@ function signOAuth1(
 
 /** RFC 5849 section 3.4.1.1. Exported for the RFC's own example in the tests. */
 export function signatureBase(draft: Draft, oauth: [string, string][]): string {
-  const pairs = [...draft.url.searchParams, ...(draft.body?.formPairs() ?? []), ...oauth]
+  const pairs = [...new URLSearchParams(draft.address.query), ...(draft.body?.formPairs() ?? []), ...oauth]
     .map(([name, text]): [string, string] => [percent(name), percent(text)])
     .sort(([a, x], [b, y]) => compare(a, b) || compare(x, y))
     .map(([name, text]) => `${name}=${text}`);
-  const address = `${draft.url.protocol}//${draft.url.host}${draft.url.pathname}`;
-  return [draft.method, address, pairs.join('&')].map(percent).join('&');
+  const { origin, path } = draft.address;
+  return [draft.method, origin + path, pairs.join('&')].map(percent).join('&');
 }
 
 function compare(a: string, b: string): number {

@@ -361,7 +361,12 @@ describe('a credential', () => {
     const base = signatureBase(
       {
         method: 'POST',
-        url: new URL('http://EXAMPLE.COM:80/request?b5=%3D%253D&a3=a&c%40=&a2=r%20b'),
+        address: {
+          origin: 'http://example.com',
+          host: 'example.com',
+          path: '/request',
+          query: 'b5=%3D%253D&a3=a&c%40=&a2=r%20b',
+        },
         headers: {},
         body: {
           contentType: 'application/x-www-form-urlencoded',
