@@ -20,7 +20,6 @@ import {
   TOKEN_TIMEOUT_MS,
   type Grant,
 } from './oauth-wire.ts';
-import { browserAddress } from './sandbox-address.ts';
 import { readTokenAnswer } from './token-answer.ts';
 
 /** Authorization code (RFC 6749 section 4.1). */
@@ -89,16 +88,13 @@ export function newVerifier(): string {
 }
 
 /**
- * Where the browser is sent for the consent.
+ * Where the browser is sent for the consent, as the connector names it (see `browserAddress`).
  * @throws GatehouseError `credential_invalid` when a value does not fit into the address.
  */
 export async function authorizationUrl(grant: Authorization): Promise<string> {
-  const { connector, scheme, client, redirectUri, state } = grant;
+  const { scheme, client, redirectUri, state } = grant;
   const fill = filler(grant);
-  const { origin: publicUrl } = new URL(redirectUri);
-  const url = new URL(
-    browserAddress({ publicUrl }, connector, filledAddress(grant, scheme.authorizeUrl).href),
-  );
+  const url = filledAddress(grant, scheme.authorizeUrl);
   const params: Record<string, string> = {
     response_type: 'code',
     client_id: client.clientId,
