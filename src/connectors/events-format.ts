@@ -20,13 +20,13 @@ const unifiedModel = z.strictObject({
   list: actionName,
   input: fixedInput,
   /** The action that reads one record, and its parameter that takes the id. */
-  get: z.strictObject({ action: actionName, param: fieldName, input: fixedInput }).optional(),
+  get: z.strictObject({ action: actionName, param: fieldName, input: fixedInput }),
   /** Paths in a record. */
   remoteId: bodyPath,
   createdAt: bodyPath.optional(),
   updatedAt: bodyPath.optional(),
   timeFormat,
-  /** JSONata over the app's record, giving the members of the unified model; money as decimal strings. */
+  /** JSONata over a record as the two actions give it, giving the members of the unified model; money as decimal strings. */
   map: z.string().min(1),
   poll: z
     .strictObject({
@@ -127,7 +127,7 @@ export const webhooks = z.strictObject({
   /** What makes an event the same when the app repeats it. Left out: a hash of the body. */
   eventId: hookPlace.optional(),
   topic: hookPlace,
-  /** The path of the record in the body; several events in one body: the path of the list, each read from there. */
+  /** The path of the record in the body, read through the `response.map` of the model's `get` action; several events in one body: the path of the list, each read from there. */
   record: bodyPath.default(''),
   events: bodyPath.optional(),
   /** Bodies carry an id alone: the record is read with the model's `get`. The path of the id in the event. */

@@ -165,6 +165,22 @@ export async function findCredential(db: DbOrTx, key: CredentialKey): Promise<Cr
   return row && toCredential(row);
 }
 
+/** A credential by its id alone, as the unified side knows connections; undefined for one of the other environment. */
+export async function findConnection(
+  db: DbOrTx,
+  environment: Environment,
+  connectionId: string,
+): Promise<Credential | undefined> {
+  if (!CREDENTIAL_ID.test(connectionId)) return undefined;
+  const row = await db
+    .selectFrom('credentials')
+    .selectAll()
+    .where('credential_id', '=', connectionId)
+    .where('environment', '=', environment)
+    .executeTakeFirst();
+  return row && toCredential(row);
+}
+
 /** @throws GatehouseError `credential_not_found` */
 export async function requireCredential(db: DbOrTx, key: CredentialKey): Promise<Credential> {
   const credential = await findCredential(db, key);

@@ -9,6 +9,7 @@ import * as oauthApps from './oauth-apps.ts';
 import type { Route } from './route.ts';
 import { oauthCallbackRoute } from './oauth-callback.ts';
 import * as servers from './servers.ts';
+import * as unified from './unified.ts';
 import * as users from './users.ts';
 
 /** Every REST endpoint, in the order of the reference page. */
@@ -52,6 +53,11 @@ export const ROUTES: Route[] = [
   connect.authorizeConnectRoute,
   connect.cancelConnectRoute,
   oauthCallbackRoute,
+  unified.listUnifiedRoute,
+  unified.getUnifiedRoute,
+  unified.putFieldMappingRoute,
+  unified.listFieldMappingsRoute,
+  unified.deleteFieldMappingRoute,
   executions.listExecutionsRoute,
   admin.getSettingsRoute,
   admin.putSettingsRoute,

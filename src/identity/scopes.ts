@@ -15,6 +15,8 @@ export const SCOPES = {
   'connect:write': 'Make links that connect accounts',
   'connect:use': 'Connect accounts of one’s own',
   'actions:execute': 'Run actions on behalf of end users',
+  'unified:read': 'Read unified records and field mappings',
+  'unified:write': 'Change field mappings',
   'executions:read': 'Read the record of executions',
   'audit:read': 'Read the record of administration',
   'settings:read': 'Read the settings of the environment',

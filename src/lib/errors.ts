@@ -24,6 +24,8 @@ export const ERROR_CODES = {
   connect_session_taken: { status: 403, rpc: -32003 },
   connect_session_not_found: { status: 404, rpc: -32602 },
   connect_session_expired: { status: 410, rpc: -32602 },
+  record_not_found: { status: 404, rpc: -32602 },
+  field_mapping_not_found: { status: 404, rpc: -32602 },
   session_not_found: { status: 404, rpc: -32001 },
   method_not_allowed: { status: 405, rpc: -32600 },
   not_acceptable: { status: 406, rpc: -32600 },

@@ -24,6 +24,7 @@ const BODIES: Record<string, unknown> = {
   createUnifiedUser: { username: 'somebody else' },
   updateUser: { metadata: {} },
   putSettings: {},
+  putFieldMapping: { scope: 'commerce/orders', fields: {} },
   createConnectSession: {},
   createModalSession: {},
   submitConnectForm: { connectorId: 'sandbox', type: 'api_key', data: {} },

@@ -1,0 +1,151 @@
+import type { Selectable } from 'kysely';
+import { z } from 'zod';
+import { eventScope, type EventScope } from '../connectors/events-format.ts';
+import type { Context } from '../context.ts';
+import { GatehouseError, invalidRequest } from '../lib/errors.ts';
+import { newId } from '../lib/ids.ts';
+import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+
+/** An operator's own fields of a unified model: name → JSONata over the app's record. */
+export interface FieldMapping {
+  mappingId: string;
+  scope: EventScope;
+  /** null: for every connector of the environment. */
+  connectorId: string | null;
+  /** null: for every credential. */
+  credentialId: string | null;
+  fields: Record<string, string>;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/**
+ * Sets the fields of a level: the environment, a connector, or a credential. No fields: the level has none.
+ * @throws GatehouseError `invalid_request` naming the expression that is none.
+ */
+export async function saveFieldMapping(
+  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  environment: Environment,
+  wish: {
+    scope: EventScope;
+    connectorId?: string | undefined;
+    credentialId?: string | undefined;
+    fields: Record<string, string>;
+  },
+): Promise<FieldMapping> {
+  await assertCompiles(wish.fields);
+  const now = clock.now();
+  const level = { connector_id: wish.connectorId ?? null, credential_id: wish.credentialId ?? null };
+  const row = await db.transaction().execute(async (tx) => {
+    const old = await tx
+      .deleteFrom('field_mappings')
+      .where('environment', '=', environment)
+      .where('scope', '=', wish.scope)
+      .where('connector_id', level.connector_id === null ? 'is' : '=', level.connector_id)
+      .where('credential_id', level.credential_id === null ? 'is' : '=', level.credential_id)
+      .returningAll()
+      .executeTakeFirst();
+    return tx
+      .insertInto('field_mappings')
+      .values({
+        mapping_id: old?.mapping_id ?? newId('map'),
+        environment,
+        ...level,
+        scope: wish.scope,
+        fields: JSON.stringify(wish.fields),
+        created_at: old?.created_at ?? now,
+        updated_at: now,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+  });
+  return toMapping(row);
+}
+
+/** All levels of an environment, oldest first. */
+export async function listFieldMappings(
+  db: DbOrTx,
+  environment: Environment,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<{ mappings: FieldMapping[]; hasMore: boolean }> {
+  const rows = await db
+    .selectFrom('field_mappings')
+    .selectAll()
+    .where('environment', '=', environment)
+    .orderBy('created_at')
+    .orderBy('mapping_id')
+    .limit(limit + 1)
+    .offset(offset)
+    .execute();
+  return { mappings: rows.slice(0, limit).map(toMapping), hasMore: rows.length > limit };
+}
+
+/** @throws GatehouseError `field_mapping_not_found` */
+export async function deleteFieldMapping(
+  db: DbOrTx,
+  environment: Environment,
+  mappingId: string,
+): Promise<void> {
+  const { numDeletedRows } = await db
+    .deleteFrom('field_mappings')
+    .where('mapping_id', '=', mappingId)
+    .where('environment', '=', environment)
+    .executeTakeFirst();
+  if (numDeletedRows > 0n) return;
+  throw new GatehouseError(
+    'field_mapping_not_found',
+    `There is no field mapping "${mappingId.slice(0, 64)}".`,
+  );
+}
+
+/** The fields that count for a connection: the environment's, then the connector's, then the credential's own. */
+export async function customFieldsOf(
+  db: DbOrTx,
+  of: { environment: Environment; connectorId: string; credentialId: string; scope: EventScope },
+): Promise<Map<string, string>> {
+  const rows = await db
+    .selectFrom('field_mappings')
+    .selectAll()
+    .where('environment', '=', of.environment)
+    .where('scope', '=', of.scope)
+    .execute();
+  const level = ({ connectorId, credentialId }: FieldMapping) =>
+    credentialId !== null ? 2 : connectorId !== null ? 1 : 0;
+  const counting = rows
+    .map(toMapping)
+    .filter(({ connectorId }) => connectorId === null || connectorId === of.connectorId)
+    .filter(({ credentialId }) => credentialId === null || credentialId === of.credentialId)
+    .sort((a, b) => level(a) - level(b));
+  return new Map(counting.flatMap(({ fields }) => Object.entries(fields)));
+}
+
+async function assertCompiles(fields: Record<string, string>): Promise<void> {
+  const { default: jsonata } = await import('jsonata');
+  for (const [name, expression] of Object.entries(fields)) {
+    try {
+      jsonata(expression);
+    } catch (error) {
+      const reason =
+        error instanceof Error || typeof error === 'object'
+          ? String(Reflect.get(Object(error), 'message'))
+          : String(error);
+      throw invalidRequest([
+        { field: `fields.${name}`, rule: `is no JSONata expression: ${reason.slice(0, 200)}` },
+      ]);
+    }
+  }
+}
+
+const fieldsText = z.record(z.string(), z.string());
+
+function toMapping(row: Selectable<Tables['field_mappings']>): FieldMapping {
+  return {
+    mappingId: row.mapping_id,
+    scope: eventScope.parse(row.scope),
+    connectorId: row.connector_id,
+    credentialId: row.credential_id,
+    fields: fieldsText.parse(JSON.parse(row.fields)),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

@@ -1,0 +1,30 @@
+import type { EventScope } from '../connectors/events-format.ts';
+import { sha256 } from '../crypto/key-ring.ts';
+
+const KINDS = {
+  'commerce/customers': 'customer',
+  'commerce/orders': 'order',
+  'commerce/products': 'product',
+} satisfies Record<EventScope, string>;
+
+/**
+ * The id of a unified record: a mark of its connection, so that ids of two shops differ, and the app's own id, so that
+ * the record can be read by it and nothing has to be stored.
+ */
+export function unifiedId(scope: EventScope, connectionId: string, remoteId: string): string {
+  return `${KINDS[scope]}_${mark(connectionId)}_${Buffer.from(remoteId, 'utf8').toString('base64url')}`;
+}
+
+/** The app's id in a unified one; undefined for an id of another scope or connection. */
+export function remoteIdOf(scope: EventScope, connectionId: string, id: string): string | undefined {
+  const start = `${KINDS[scope]}_${mark(connectionId)}_`;
+  if (!id.startsWith(start) || id.length > 500) return undefined;
+  const remoteId = Buffer.from(id.slice(start.length), 'base64url').toString('utf8');
+  return remoteId !== '' && unifiedId(scope, connectionId, remoteId) === id ? remoteId : undefined;
+}
+
+function mark(connectionId: string): string {
+  return sha256(connectionId)
+    .replaceAll(/[^0-9A-Za-z]/g, '')
+    .slice(0, 8);
+}

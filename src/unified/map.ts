@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import type { Connector } from '../connectors/catalog.ts';
+import type { EventScope, UnifiedModel } from '../connectors/events-format.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { isJsonObject, valueAt, type Json, type JsonObject } from '../lib/json.ts';
+import { mapValue } from '../upstream/expression.ts';
+import { unifiedId } from './ids.ts';
+import { UNIFIED_MODELS } from './models.ts';
+
+/** A record of an app in its unified form. `createdAt` and `updatedAt` are epoch milliseconds here. */
+export interface Unified {
+  id: string;
+  remoteId: string;
+  createdAt: number | undefined;
+  updatedAt: number | undefined;
+  /** The whole, as it is answered and delivered. */
+  body: JsonObject;
+}
+
+/** The unified model of a connector. @throws GatehouseError `invalid_request` when it has none of that scope. */
+export function modelOf(connector: Connector, scope: EventScope): UnifiedModel {
+  const model = connector.definition.unified[scope];
+  if (model) return model;
+  const known = Object.keys(connector.definition.unified).join(', ') || 'none';
+  throw new GatehouseError(
+    'invalid_request',
+    `${connector.name} does not offer ${scope}. Its scopes: ${known}.`,
+    { details: { faults: [{ field: 'scope', rule: `must be one of: ${known}` }] } },
+  );
+}
+
+/**
+ * Maps a record of an app by its connector's expression, and the operator's own fields by theirs.
+ * @throws GatehouseError `upstream_failed` when the record has no id, or does not fit the model: the member is named.
+ */
+export async function toUnified(
+  { connector, scope, connectionId }: { connector: Connector; scope: EventScope; connectionId: string },
+  raw: Json,
+  customFields: ReadonlyMap<string, string> = new Map(),
+): Promise<Unified> {
+  const model = modelOf(connector, scope);
+  const remote = valueAt(raw, model.remoteId);
+  if (typeof remote !== 'string' && typeof remote !== 'number') {
+    throw unfit(connector, scope, `the record has no id at ${model.remoteId}`);
+  }
+  const remoteId = String(remote);
+  const mapped = UNIFIED_MODELS[scope].safeParse(withoutNothing(await mapValue(model.map, raw)));
+  if (!mapped.success) {
+    const [issue] = mapped.error.issues;
+    throw unfit(
+      connector,
+      scope,
+      `${issue?.path.join('.') || 'the record'}: ${issue?.message ?? 'does not fit'}`,
+    );
+  }
+  const id = unifiedId(scope, connectionId, remoteId);
+  const createdAt = timeAt(raw, model.createdAt, model.timeFormat);
+  const updatedAt = timeAt(raw, model.updatedAt, model.timeFormat) ?? createdAt;
+  const custom = await customOf(raw, customFields);
+  return {
+    id,
+    remoteId,
+    createdAt,
+    updatedAt,
+    body: {
+      id,
+      remoteId,
+      ...json.parse(mapped.data),
+      createdAt: iso(createdAt),
+      updatedAt: iso(updatedAt),
+      ...(custom ? { custom } : {}),
+      raw,
+    },
+  };
+}
+
+const json = z.record(z.string(), z.json());
+
+/** The moment that a time of an app means, in epoch milliseconds. */
+export function parseTime(value: Json | undefined, format: UnifiedModel['timeFormat']): number | undefined {
+  if (typeof value === 'string' && format === 'iso') {
+    // A time without zone is UTC: no app that was met means anything else by it.
+    const zoned = /[zZ]|[+-]\d\d:?\d\d$/.test(value) || !value.includes('T') ? value : `${value}Z`;
+    const at = Date.parse(zoned);
+    return Number.isNaN(at) ? undefined : at;
+  }
+  const number = typeof value === 'string' ? Number(value) : value;
+  if (typeof number !== 'number' || !Number.isFinite(number)) return undefined;
+  return format === 'seconds' ? Math.round(number * 1000) : number;
+}
+
+function timeAt(raw: Json, path: string | undefined, format: UnifiedModel['timeFormat']): number | undefined {
+  return path === undefined ? undefined : parseTime(valueAt(raw, path), format);
+}
+
+async function customOf(raw: Json, fields: ReadonlyMap<string, string>): Promise<JsonObject | undefined> {
+  if (fields.size === 0) return undefined;
+  const custom: JsonObject = {};
+  for (const [name, expression] of fields) custom[name] = await mapValue(expression, raw);
+  return custom;
+}
+
+/** Null and absent are the same to a model. */
+function withoutNothing(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withoutNothing);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]) =>
+      member === null ? [] : [[name, withoutNothing(member)]],
+    ),
+  );
+}
+
+function iso(at: number | undefined): string | null {
+  return at === undefined || Math.abs(at) > 8.64e15 ? null : new Date(at).toISOString();
+}
+
+function unfit(connector: Connector, scope: EventScope, what: string): GatehouseError {
+  return new GatehouseError(
+    'upstream_failed',
+    `A record of ${connector.name} does not fit ${scope}: ${what}.`,
+    { details: { reason: 'mapping', connectorId: connector.connectorId } },
+  );
+}
