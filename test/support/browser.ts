@@ -1,9 +1,13 @@
+import { parseJson, type Json } from '../../src/lib/json.ts';
+
 /** What a browser does without scripts: cookies, redirects, plain forms. One of these is one person at one machine. */
 export interface Browser {
   /** Opens an address and follows redirects, but not to one that begins with `stopAt`: that page is not loaded. */
   open(url: string, options?: VisitOptions): Promise<Page>;
   /** Sends the first form of a page with its values and these; a value of undefined is left out. */
   submit(page: Page, values: Record<string, string | undefined>, options?: VisitOptions): Promise<Page>;
+  /** What a script of a page does: a request with JSON, or a GET without. */
+  request(url: string, json?: object): Promise<{ status: number; body: Json }>;
 }
 
 export interface VisitOptions {
@@ -84,6 +88,16 @@ export function createBrowser(): Browser {
   };
 
   return {
+    async request(address, json) {
+      const url = new URL(address);
+      const response = await fetch(url, {
+        method: json ? 'POST' : 'GET',
+        headers: { cookie: sent(url), ...(json ? { 'content-type': 'application/json' } : {}) },
+        ...(json ? { body: JSON.stringify(json) } : {}),
+      });
+      keep(url, response.headers);
+      return { status: response.status, body: parseJson(await response.text()) };
+    },
     open: (url, options = {}) => visit(url, {}, options),
     submit(page, values, options = {}) {
       const [, attributes = '', content = ''] = /<form\b([^>]*)>(.*?)<\/form>/s.exec(page.html) ?? [];

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import { exportJWK, generateKeyPair } from 'jose';
-import Provider from 'oidc-provider';
+import OidcProvider from 'oidc-provider';
 import type { Browser, Page } from './browser.ts';
 
 /** A certified OAuth server that is not ours: PKCE required, refresh tokens rotate, and reuse ends the whole grant. */
@@ -14,12 +14,12 @@ export interface Oidc extends AsyncDisposable {
   readonly redirectUris: string[];
   /** `POST /token` and the like, in order. */
   readonly seen: string[];
-  /** Set to answer instead of it: with trouble, or never (`hang`). */
+  /** Set to answer instead of it: with trouble, never (`hang`), or by closing the connection (`drop`). */
   trouble: ((request: string) => Trouble | undefined) | undefined;
   close(): Promise<void>;
 }
 
-export type Trouble = { status: number; type?: string; body: string } | 'hang';
+export type Trouble = { status: number; type?: string; body: string } | 'hang' | 'drop';
 
 const CLIENT_ID = 'gatehouse-test';
 
@@ -28,12 +28,13 @@ export async function startOidc({
   accessTokenSeconds = 300,
 }: { redirectUris?: string[]; accessTokenSeconds?: number } = {}): Promise<Oidc> {
   const seen: string[] = [];
-  let handle: (...exchange: Parameters<ReturnType<Provider['callback']>>) => unknown = () => undefined;
+  let handle: (...exchange: Parameters<ReturnType<OidcProvider['callback']>>) => unknown = () => undefined;
   const server = createServer((req, res) => {
     const request = `${req.method} ${req.url?.split('?')[0]}`;
     seen.push(request);
     const trouble = oidc.trouble?.(request);
     if (!trouble) handle(req, res);
+    else if (trouble === 'drop') req.socket.destroy();
     else if (trouble !== 'hang') answer(res, trouble);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -82,9 +83,9 @@ export async function denyAtOidc(
   return browser.open(new URL(cancel, page.url).href, options);
 }
 
-async function providerOf(oidc: Oidc, accessTokenSeconds: number): Promise<Provider> {
+async function providerOf(oidc: Oidc, accessTokenSeconds: number): Promise<OidcProvider> {
   const { privateKey } = await generateKeyPair('RS256', { extractable: true });
-  const provider = new Provider(oidc.issuer, {
+  const provider = new OidcProvider(oidc.issuer, {
     clients: [
       {
         client_id: oidc.clientId,
@@ -124,7 +125,7 @@ async function providerOf(oidc: Oidc, accessTokenSeconds: number): Promise<Provi
 
 function answer(
   res: ServerResponse,
-  { status, type = 'application/json', body }: Exclude<Trouble, 'hang'>,
+  { status, type = 'application/json', body }: Exclude<Trouble, string>,
 ): void {
   res.writeHead(status, { 'content-type': type }).end(body);
 }
