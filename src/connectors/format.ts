@@ -114,7 +114,8 @@ const bodyType = z.enum(['json', 'form', 'multipart', 'text']);
 /**
  * A parameter: a JSON Schema, and beside its keywords `required: true` (it must be given), `as` (its name on the
  * wire; a dotted name nests in a body), `style` (an array or object in a query or form: `comma` a,b · `repeat`
- * x=a&x=b · `brackets` x[]=a, x[k]=v) and `quote` (text put between quotes and escaped for a query language).
+ * x=a&x=b · `brackets` x[]=a, x[k]=v), `quote` (text put between quotes and escaped for a query language) and
+ * `spread: true` (an object of the body, whose members become members of the body).
  */
 const parameter = z
   .looseObject({
@@ -122,6 +123,7 @@ const parameter = z
     as: z.string().min(1).optional(),
     style: z.enum(['comma', 'repeat', 'brackets', 'indices']).optional(),
     quote: z.enum(['single', 'double']).optional(),
+    spread: z.literal(true).optional(),
     description: text(1000).optional(),
   })
   .refine(

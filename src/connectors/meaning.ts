@@ -312,6 +312,8 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
 
   for (const { place, name, parameter } of parametersOf(action)) {
     faults.push(...checkRefs(file, parameter, `${path}.${place}.${name}`));
+    if (parameter.spread && (place !== 'body' || parameter['type'] !== 'object'))
+      faults.push({ path: `${path}.${place}.${name}.spread`, rule: 'is for an object of the body' });
   }
   const { schema } = action.response;
   if (schema) faults.push(...checkRefs(file, schema, `${path}.response.schema`));

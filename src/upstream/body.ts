@@ -56,7 +56,9 @@ function addOwnMembers(
   for (const [name, value] of Object.entries(fixed?.body ?? {})) setMember(members, name, toJson(value));
   for (const [name, parameter] of Object.entries(body)) {
     const given = input[name];
-    if (given !== undefined) setMember(members, parameter.as ?? name, given);
+    if (given === undefined) continue;
+    if (parameter.spread && isJsonObject(given)) Object.assign(members, given);
+    else setMember(members, parameter.as ?? name, given);
   }
   if (email) {
     const message = emailOf(input);

@@ -158,6 +158,16 @@ body:
     expect(input).toEqual({ name: 'Ada "L"', city: 'Köln', lines: [{ sku: 'a', count: 2 }] });
   });
 
+  test('takes in the members of an object that is spread', async () => {
+    const action = `request: POST /a
+body:
+  name: {type: string}
+  fields: {type: object, spread: true}`;
+    const fields = { 'a.b': 1, Custom__c: null };
+    const { body: sent } = await build({ action }, { input: { name: 'Ada', fields } });
+    expect(JSON.parse(String(sent))).toEqual({ name: 'Ada', 'a.b': 1, Custom__c: null });
+  });
+
   test('of an app whose writes take several records is a list of one', async () => {
     const { body: sent } = await build({ action: body("wrap: '[]'") }, { input });
     expect(JSON.parse(String(sent))).toEqual([nested]);
