@@ -152,7 +152,8 @@ export function signer(key: Buffer) {
       const head = `${prefix}.${payload}`;
       if (prefix !== `sbx_${kind}` || text !== `${head}.${mac}` || !isSame(mac, macOf(head)))
         return undefined;
-      return shape.parse(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')));
+      // Another version may have signed it, which had other members.
+      return shape.safeParse(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))).data;
     },
   };
 }
