@@ -1,7 +1,7 @@
 import { CompiledQuery } from 'kysely';
 import type { Context } from '../context.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
-import { newId } from '../lib/ids.ts';
+import { newOrderedId } from '../lib/ids.ts';
 import type { Db, Environment, Tables } from '../store/schema.ts';
 import { deleteOldRows } from './retention.ts';
 
@@ -136,7 +136,7 @@ export function createExecutionLog({ db, clock, log }: Pick<Context, 'db' | 'clo
 
 function toRow(execution: Execution, now: number): Row {
   return {
-    execution_id: newId('exe'),
+    execution_id: newOrderedId('exe', now),
     environment: execution.environment,
     at: now,
     request_id: execution.requestId,

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { newId } from '../lib/ids.ts';
+import { newOrderedId } from '../lib/ids.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 
 /** One act of administration: who did what to which thing, and how it ended. */
@@ -25,7 +25,7 @@ export function createAudit({ db, clock }: Pick<Context, 'db' | 'clock'>): Audit
       await db
         .insertInto('audit')
         .values({
-          audit_id: newId('aud'),
+          audit_id: newOrderedId('aud', clock.now()),
           environment: entry.environment,
           at: clock.now(),
           request_id: entry.requestId,
