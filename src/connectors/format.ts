@@ -113,7 +113,7 @@ const bodyType = z.enum(['json', 'form', 'multipart', 'text']);
 
 /**
  * A parameter: a JSON Schema, and beside its keywords `required: true` (it must be given), `as` (its name on the
- * wire; a dotted name nests in a body), `style` (an array or object in a query or form: `comma` a,b · `repeat`
+ * wire; a dotted name nests in a body, and in a header that is JSON), `style` (an array or object in a query or form: `comma` a,b · `repeat`
  * x=a&x=b · `brackets` x[]=a, x[k]=v), `quote` (text put between quotes and escaped for a query language) and
  * `spread: true` (an object of the body, whose members become members of the body).
  */
@@ -183,6 +183,8 @@ const action = z.strictObject({
       /^(GET|HEAD|POST|PUT|PATCH|DELETE) \/\S*$/,
       'must be a method and a path: GET /customers/{customerId}',
     ),
+  /** For apps that keep some things at another address than the file's `baseUrl`; the credential goes there too. */
+  baseUrl: template.optional(),
   path: parameters,
   query: parameters,
   headers: parameters,

@@ -46,24 +46,23 @@ export function checkMeaning(file: ConnectorFile): MeaningFault[] {
 }
 
 function checkBase(file: ConnectorFile): MeaningFault[] {
-  const faults: MeaningFault[] = [];
-  const open = openNames(file);
-  for (const name of templateNames(file.baseUrl)) {
-    if (!open.has(name)) {
-      faults.push({
-        path: 'baseUrl',
-        rule: `{${name}} is neither a variable nor a field that is not secret`,
-      });
-    }
-  }
-  const sample = file.baseUrl.replace(/^\{\w+\}/, 'https://example.com').replaceAll(/\{\w+\}/g, 'x');
-  if (!URL.canParse(sample) || !/^https?:$/.test(new URL(sample).protocol)) {
-    faults.push({ path: 'baseUrl', rule: 'must be an http(s) address once its variables are filled' });
-  } else if (/[?#]|\/$/.test(sample)) {
-    faults.push({ path: 'baseUrl', rule: 'must end without slash, query and fragment' });
-  }
+  const faults = addressFaults(file, file.baseUrl, 'baseUrl');
   if (Object.keys(file.actions).length === 0)
     faults.push({ path: 'actions', rule: 'must hold at least one action' });
+  return faults;
+}
+
+function addressFaults(file: ConnectorFile, template: string, path: string): MeaningFault[] {
+  const open = openNames(file);
+  const faults = templateNames(template)
+    .filter((name) => !open.has(name))
+    .map((name) => ({ path, rule: `{${name}} is neither a variable nor a field that is not secret` }));
+  const sample = template.replace(/^\{\w+\}/, 'https://example.com').replaceAll(/\{\w+\}/g, 'x');
+  if (!URL.canParse(sample) || !/^https?:$/.test(new URL(sample).protocol)) {
+    faults.push({ path, rule: 'must be an http(s) address once its variables are filled' });
+  } else if (/[?#]|\/$/.test(sample)) {
+    faults.push({ path, rule: 'must end without slash, query and fragment' });
+  }
   return faults;
 }
 
@@ -248,7 +247,7 @@ function patternFault(pattern: string): string | undefined {
 }
 
 function checkAction(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
-  const faults: MeaningFault[] = [];
+  const faults = action.baseUrl === undefined ? [] : addressFaults(file, action.baseUrl, `${path}.baseUrl`);
   const [method = '', template = ''] = action.request.split(' ');
   const inPath = templateNames(template);
   for (const name of inPath) {

@@ -2,7 +2,7 @@ import type { Connector } from '../connectors/catalog.ts';
 import type { Parameter } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
-import type { Json } from '../lib/json.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
 import { isPlainPath, readTarget, type Target } from '../lib/target.ts';
 import { applyAuthentication } from './authentication.ts';
 import { buildBody } from './body.ts';
@@ -51,7 +51,7 @@ export async function buildRequest(call: UpstreamCall, now: number): Promise<Bui
   const { connector, action, credential, page } = call;
   const { definition } = action;
   const value = (name: string) => credential?.values[name]?.open() ?? variableDefault(connector, name);
-  const base = baseUrl(connector, value);
+  const base = baseUrl(call, value);
 
   const draft: Draft = {
     method: action.method,
@@ -83,7 +83,7 @@ export async function buildRequest(call: UpstreamCall, now: number): Promise<Bui
 export function resolveLink(call: UpstreamCall, link: string): string {
   const value = (name: string) =>
     call.credential?.values[name]?.open() ?? variableDefault(call.connector, name);
-  const base = baseUrl(call.connector, value);
+  const base = baseUrl(call, value);
   const from = hrefOf(actionAddress(call, base));
   return hrefOf(nextAddress(URL.canParse(link, from) ? new URL(link, from).href : link, base));
 }
@@ -103,9 +103,9 @@ function variableDefault(connector: Connector, name: string): string {
 }
 
 /** The base URL with its variables, checked again by their format: a stored value may be older than the rule. */
-function baseUrl(connector: Connector, value: (name: string) => string): Target {
+function baseUrl({ connector, action }: UpstreamCall, value: (name: string) => string): Target {
   const { definition } = connector;
-  const filled = fillTemplate(definition.baseUrl, (name) => {
+  const filled = fillTemplate(action.definition.baseUrl ?? definition.baseUrl, (name) => {
     const text = value(name);
     const field = definition.variables[name] ?? fieldOf(connector, name);
     const rule = text === '' ? 'is missing' : addressFault(text, field?.format ?? 'text');
@@ -217,9 +217,18 @@ function headersOf(call: UpstreamCall, value: (name: string) => string): Record<
   }
   for (const [name, fixed] of Object.entries(action.definition.fixed?.headers ?? {}))
     headers[name.toLowerCase()] = fixed;
+  const nested: Record<string, JsonObject> = {};
   for (const [name, parameter] of Object.entries(action.definition.headers)) {
     const given = input[name];
-    if (given !== undefined && given !== null) addHeader(headers, name, parameter, given);
+    if (given === undefined || given === null) continue;
+    const [header = '', member] = parameter.as?.split('.') ?? [];
+    if (member === undefined) {
+      addHeader(headers, name, parameter, given);
+      continue;
+    }
+    const members = { ...nested[header], [member]: given };
+    nested[header] = members;
+    addHeader(headers, name, { as: header }, members);
   }
   return headers;
 }
@@ -232,5 +241,13 @@ function addHeader(headers: Record<string, string>, name: string, parameter: Par
       'The input',
     );
   }
-  headers[header] = headerValue(name, typeof given === 'string' ? given : JSON.stringify(given));
+  headers[header] = headerValue(name, typeof given === 'string' ? given : asciiJson(given));
+}
+
+/** JSON that a header can carry. */
+function asciiJson(value: Json): string {
+  return JSON.stringify(value).replaceAll(
+    /[\u007f-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

@@ -173,6 +173,11 @@ describe('a fault is told with file, path and rule', () => {
     ],
     ['POST /orders\n', 'GET /orders\n    idempotencyParam: key\n', 'a GET request has no body'],
     ['POST /orders\n', "POST /orders\n    bodyType: form\n    wrap: '[]'\n", '[] is for JSON bodies'],
+    [
+      'GET /orders/{orderId}\n',
+      "GET /orders/{orderId}\n    baseUrl: 'https://{apiKey}.example.com'\n",
+      'actions.get_order.baseUrl: {apiKey} is neither',
+    ],
     ['format: host', 'pattern: "["', 'variables.host.pattern: is no regular expression'],
     ['probe: list_orders', 'probe: nothing', 'probe: "nothing" is no action of this file'],
     ['probe: list_orders', 'probe: get_order', 'probe: must be callable without input'],

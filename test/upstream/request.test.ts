@@ -135,6 +135,33 @@ describe('a parameter', () => {
   });
 });
 
+describe('an action at another address', () => {
+  const action = `request: POST /files/upload
+baseUrl: https://content.example.com/2
+headers:
+  path: {type: string, as: X-Arg.path}
+  mode: {type: string, as: X-Arg.mode}
+  tag: {type: string}`;
+
+  test('is sent there with its credential, members of a header that is JSON in ASCII', async () => {
+    const { url, headers } = await build(
+      { action },
+      { input: { path: '/Köln "1".txt', mode: 'add', tag: 'a' } },
+    );
+    expect(url).toBe('https://content.example.com/2/files/upload');
+    expect(headers).toMatchObject({ tag: 'a', authorization: 'Bearer token_0123456789' });
+    expect(headers['x-arg']).toBe(String.raw`{"path":"/K\u00f6ln \"1\".txt","mode":"add"}`);
+    expect(JSON.parse(headers['x-arg'] ?? '')).toEqual({ path: '/Köln "1".txt', mode: 'add' });
+  });
+
+  test('never sends a header that changes whose request it is, nested or not', async () => {
+    const bad = `request: POST /a\nheaders:\n  who: {type: string, as: Authorization.x}`;
+    await expect(build({ action: bad }, { input: { who: 'me' } })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
+  });
+});
+
 describe('a body', () => {
   const body = (more: string, schema = '') => `request: POST /a
 ${more}
