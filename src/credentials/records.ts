@@ -221,7 +221,12 @@ export async function updateCredential(
       changes.signal,
     );
     const sealed = sealValues(context, credential, values);
-    Object.assign(set, { type: scheme.type, sealed, version: sql`version + 1`, ...activeAgain(account) });
+    Object.assign(set, {
+      type: scheme.type,
+      sealed,
+      version: sql`version + 1`,
+      ...activeAgain(scheme, account),
+    });
   }
   return updateRow(context.db, key, set);
 }
@@ -239,14 +244,10 @@ export async function checkCredential(
   const credential = await requireCredential(context.db, key);
   const connector = requireConnector(context, key.environment, credential.connectorId);
   try {
-    const { checked, account } = await probe(
-      context,
-      connector,
-      openCredential(context, connector, credential),
-      signal,
-    );
+    const open = openCredential(context, connector, credential);
+    const { checked, account } = await probe(context, connector, open, signal);
     if (!checked) return { credential, checked };
-    const set = { ...activeAgain(account), updated_at: context.clock.now() };
+    const set = { ...activeAgain(open.scheme, account), updated_at: context.clock.now() };
     return { credential: await updateRow(context.db, key, set), checked };
   } catch (error) {
     if (!(error instanceof GatehouseError) || error.code !== 'credential_invalid') throw error;
@@ -323,8 +324,17 @@ export function schemeOf(
   throw invalidRequest([{ field: 'type', rule }], 'The credential');
 }
 
-function activeAgain(account: Account | undefined): Updateable<Tables['credentials']> {
-  return { state: 'active', reason: null, ...(account ? { account: JSON.stringify(account) } : {}) };
+function activeAgain(
+  scheme: Authentication,
+  account: Account | undefined,
+): Updateable<Tables['credentials']> {
+  // Whose tokens are is what their grant said; a probe may know the same account by another id.
+  const told = 'account' in scheme && scheme.account !== undefined;
+  return {
+    state: 'active',
+    reason: null,
+    ...(account && !told ? { account: JSON.stringify(account) } : {}),
+  };
 }
 
 /** Columns to change. `version` rises in the statement itself, so that nobody else's change is missed. */

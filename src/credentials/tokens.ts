@@ -43,7 +43,11 @@ export async function probeTokens(context: ProbeContext, granted: Granted): Prom
       connector,
       unsavedCredential(connector, scheme, credentialId, valuesOf(granted)),
     );
-    return tokens.account ?? probed.account;
+    const { account } = tokens;
+    // Some grants say whose the tokens are by an id alone.
+    if (!account || account.name !== undefined || probed.account?.name === undefined)
+      return account ?? probed.account;
+    return { ...account, name: probed.account.name };
   } catch (error) {
     if (!(error instanceof GatehouseError) || error.code === 'credential_invalid') throw error;
     context.log.warn(

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { exchangeCode, refreshTokens } from '../../src/credentials/oauth.ts';
+import { checkCredential, insertCredential } from '../../src/credentials/records.ts';
+import { probeTokens } from '../../src/credentials/tokens.ts';
+import { newId } from '../../src/lib/ids.ts';
 import { Secret } from '../../src/lib/secret.ts';
+import { openActions } from '../support/actions.ts';
 import { callOf, json, openUpstream, startUpstream, type Upstream } from '../support/upstream.ts';
 
 const CONNECTIONS = [
@@ -92,3 +96,45 @@ test.each<[string, (res: Answer) => void, string]>([
   expect(String(error)).toContain(sentence);
   expect(String(error)).not.toContain('at_canary_1');
 });
+
+test('an account that the grant names by its id alone takes its name from the probe', async () => {
+  const { connector, scheme, values } = withProbe();
+  upstream.handler = (_req, res) => json(res, 200, { Id: '1', CompanyName: 'Acme' });
+  const tokens = { accessToken: 'at_canary_1', captured: {}, account: { id: 'realm-7' } };
+  const granted = { connector, scheme, credentialId: 'cred_1', values, tokens };
+  expect(await probeTokens(context, granted)).toEqual({ id: 'realm-7', name: 'Acme' });
+});
+
+test('a later check leaves the account as its grant named it', async () => {
+  await using bench = await openActions();
+  const { connector, catalog, scheme, values } = withProbe();
+  upstream.handler = (_req, res) => json(res, 200, { Id: '1', CompanyName: 'Acme' });
+  const key = { environment: 'development' as const, userId: bench.userId, credentialId: newId('cred') };
+  const account = { id: 'realm-7', name: 'Acme' };
+  await insertCredential(bench, {
+    ...key,
+    connector,
+    scheme,
+    values: { ...values, accessToken: 'at_canary_1' },
+    account,
+  });
+  const { credential, checked } = await checkCredential({ ...bench, catalog }, key);
+  expect([checked, credential.account]).toEqual([true, account]);
+});
+
+function withProbe() {
+  const authentication = `{type: oauth2, authorizeUrl: '{origin}/authorize', tokenUrl: '{origin}/token',
+    account: {id: 'callback:realmId'}}`;
+  const head = `variables: {origin: {title: Origin, format: origin, example: https://a}}
+probe: act
+account: {id: Id, name: CompanyName}`;
+  const { connector, catalog } = callOf({
+    head,
+    authentication,
+    baseUrl: '{origin}',
+    action: 'request: GET /a',
+  });
+  const [scheme] = connector.definition.authentication;
+  if (scheme?.type !== 'oauth2') throw new Error('the scheme of the test is oauth2');
+  return { connector, catalog, scheme, values: { origin: upstream.origin } };
+}

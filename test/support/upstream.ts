@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buildCatalog } from '../../src/connectors/build.ts';
+import type { Catalog } from '../../src/connectors/catalog.ts';
 import type { Json, JsonObject } from '../../src/lib/json.ts';
 import { createOutbound } from '../../src/lib/outbound.ts';
 import { Secret } from '../../src/lib/secret.ts';
@@ -23,7 +24,7 @@ export function callOf(
   given: { values?: Record<string, string>; input?: JsonObject; credentialId?: string } & Partial<
     Pick<UpstreamCall, 'page' | 'idempotencyKey' | 'signal' | 'onProgress'>
   > = {},
-): UpstreamCall {
+): UpstreamCall & { catalog: Catalog } {
   const text = `
 id: app
 name: App
@@ -54,6 +55,7 @@ ${parts.action.replaceAll(/^/gm, '    ')}
     action,
     input,
     credential: { credentialId, connectorId: 'app', scheme, values: secrets },
+    catalog,
     ...rest,
   };
 }
