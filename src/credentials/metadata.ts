@@ -35,6 +35,16 @@ const SAMPLES = {
   email: 'name@example.com',
 } satisfies Record<CredentialField['format'], string | undefined>;
 
+/** What JSON Schema calls the formats that it knows. */
+const STANDARD = {
+  text: undefined,
+  multiline: undefined,
+  subdomain: undefined,
+  host: 'hostname',
+  origin: 'uri',
+  email: 'email',
+} satisfies Record<CredentialField['format'], string | undefined>;
+
 /** Every way to authenticate at a connector, in the order of its file. */
 export function authenticationMetadata(connector: Connector): AuthenticationMetadata[] {
   return connector.definition.authentication.map((scheme) => {
@@ -62,6 +72,7 @@ function schemaOf(fields: ReadonlyMap<string, CredentialField>): JsonSchema {
 
 function propertyOf(field: CredentialField): JsonSchema {
   const pattern = field.pattern ?? FORMATS[field.format]?.pattern;
+  const format = STANDARD[field.format];
   return {
     type: 'string',
     title: field.title,
@@ -69,6 +80,9 @@ function propertyOf(field: CredentialField): JsonSchema {
     minLength: 1,
     maxLength: MAX_VALUE_CHARS,
     ...(pattern === undefined ? {} : { pattern }),
+    ...(format === undefined ? {} : { format }),
+    // A text of lines, such as a private key in PEM.
+    ...(field.format === 'multiline' ? { contentMediaType: 'text/plain' } : {}),
     ...(field.enum === undefined ? {} : { enum: field.enum }),
     ...(field.default === undefined ? {} : { default: field.default }),
     ...(field.example === undefined ? {} : { examples: [field.example] }),

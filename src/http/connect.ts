@@ -10,6 +10,7 @@ import {
   settle,
   type Asker,
   type ConnectSession,
+  type Outcome,
 } from '../connect/sessions.ts';
 import { submitKeys } from '../connect/submit.ts';
 import type { Context } from '../context.ts';
@@ -20,6 +21,7 @@ import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import { assertRedirectAllowed, readSettings, settingsSchema } from '../servers/settings.ts';
+import { ENVIRONMENTS } from '../store/schema.ts';
 import { browserOf, newBrowser } from './browser.ts';
 import { defineRoute } from './route.ts';
 import { time } from './shapes.ts';
@@ -117,6 +119,9 @@ export const createModalSessionRoute = defineRoute({
   scope: 'connect:use',
   cors: true,
   body: z.strictObject({
+    environment: z.enum(ENVIRONMENTS).optional().meta({
+      description: 'Refused unless it is that of the JWT; a page made for one environment sends it.',
+    }),
     app: z.string().optional().meta({ description: 'The connectorId of the app to connect.' }),
     category: z.string().optional().meta({ description: 'Lets the user choose; not together with app.' }),
     connectors: z.array(z.string()).min(1).max(100).optional(),
@@ -133,6 +138,12 @@ export const createModalSessionRoute = defineRoute({
   errors: ['connector_not_found', 'redirect_not_allowed'],
   async handler({ context, caller, body }) {
     const { environment, userId = '' } = caller;
+    if (body.environment !== undefined && body.environment !== environment) {
+      throw new GatehouseError(
+        'forbidden',
+        `This page is for the environment ${body.environment}, and the JWT for ${environment}.`,
+      );
+    }
     const connectors = chosenConnectors(context, environment, body);
     if (body.returnTo !== undefined)
       assertRedirectAllowed(await readSettings(context.db, environment), environment, body.returnTo);
@@ -179,7 +190,11 @@ export const submitConnectFormRoute = defineRoute({
   cors: true,
   params: sessionParams,
   body: choice,
-  success: { status: 200, description: 'The account is connected.', schema: z.object({ result }) },
+  success: {
+    status: 200,
+    description: 'The account is connected.',
+    schema: z.object({ result, redirectTo: z.string().optional() }),
+  },
   errors: [
     'connect_session_not_found',
     'connect_session_expired',
@@ -201,7 +216,7 @@ export const submitConnectFormRoute = defineRoute({
       target: ended.success ? ended.credentialId : undefined,
       status: 200,
     });
-    return { body: { result: ended }, headers: PRIVATE };
+    return { body: endOf({ ...found, outcome: ended }), headers: PRIVATE };
   },
 });
 
@@ -262,8 +277,7 @@ export const cancelConnectRoute = defineRoute({
     const ended = (await settle(context.db, context, found.sessionId, closed))
       ? closed
       : ((await requireSession(context, params.sessionId, asker)).outcome ?? closed);
-    const redirectTo = returnAddress({ ...found, outcome: ended });
-    return { body: { result: ended, ...(redirectTo === undefined ? {} : { redirectTo }) }, headers: PRIVATE };
+    return { body: endOf({ ...found, outcome: ended }), headers: PRIVATE };
   },
 });
 
@@ -283,6 +297,11 @@ export function returnAddress({
   } else searchParams.set('error', outcome.error);
   if (clientState !== null) searchParams.set('state', clientState);
   return url.href;
+}
+
+function endOf(found: ConnectSession & { outcome: Outcome }) {
+  const redirectTo = returnAddress(found);
+  return { result: found.outcome, ...(redirectTo === undefined ? {} : { redirectTo }) };
 }
 
 async function describe(context: Context, found: ConnectSession): Promise<z.input<typeof session>> {

@@ -14,7 +14,13 @@ export function mountRoutes(context: Context, routes: Route[]): Express {
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('query parser', false);
-  app.use(helmet({ strictTransportSecurity: context.publicUrl.startsWith('https:') }));
+  app.use(
+    helmet({
+      strictTransportSecurity: context.publicUrl.startsWith('https:'),
+      // Who may frame a page, its Content-Security-Policy says, which the old header could only contradict.
+      xFrameOptions: false,
+    }),
+  );
 
   for (const route of routes) {
     const path = expressPath(route.path);
@@ -111,7 +117,7 @@ function send(res: ServerResponse, { status = 200, body, headers = {} }: Reply):
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   res.writeHead(status, {
     ...(typeof body === 'string' ? {} : { 'Content-Type': 'application/json; charset=utf-8' }),
-    'Content-Length': Buffer.byteLength(text),
+    ...(status === 304 ? {} : { 'Content-Length': Buffer.byteLength(text) }),
     ...headers,
   });
   res.end(text);

@@ -57,7 +57,12 @@ export const oauthCallbackRoute = defineRoute({
 function to(location: string) {
   return {
     body: '',
-    headers: { Location: location, 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' },
+    headers: {
+      Location: location,
+      'Cache-Control': 'no-store',
+      // A redirect can cut the tie of a window to its opener too.
+      'Cross-Origin-Opener-Policy': 'unsafe-none',
+    },
   };
 }
 

@@ -74,6 +74,7 @@ describe('the metadata of a connector', () => {
               minLength: 1,
               maxLength: 10_000,
               pattern: '^https?://[^\\s?#@]+$',
+              format: 'uri',
               examples: ['https://shop.example.com'],
             },
           },
