@@ -1,0 +1,134 @@
+import type { AppView, Choice, Problem, Session, Way } from './api.ts';
+import { h, icon, newId } from './dom.ts';
+import { drawForm, type Form } from './form.ts';
+import { pairOf } from './screens.ts';
+import { failureText, texts } from './texts.ts';
+
+interface Account {
+  session: Session;
+  app: AppView;
+  /** In the modal the user chose to connect; a page that came by a link names who asks for it, and asks. */
+  asking: boolean;
+  /** The way to start with. */
+  type?: string | undefined;
+  /** Sends what was typed. @returns what was wrong; then the user may correct it. */
+  submit(choice: Choice): Promise<Problem | undefined>;
+  cancel?: (() => void) | undefined;
+}
+
+/** The screen of one app: its ways to authenticate, the form of the chosen one, and the button that goes on. */
+export function drawAccount(account: Account): HTMLElement {
+  const { session, app, asking, cancel } = account;
+  const brand = session.branding.name;
+  const place = h('div', { class: 'way' });
+  const start =
+    app.authentication.find(({ type, ready }) => ready && type === account.type) ??
+    app.authentication.find(({ ready }) => ready) ??
+    app.authentication[0];
+  const show = (way: Way): void => place.replaceChildren(drawWay(account, way));
+  if (start) show(start);
+
+  return h(
+    'section',
+    { class: 'screen' },
+    pairOf(session, app),
+    h('h1', { tabindex: '-1' }, titleOf(session, app, asking)),
+    h(
+      'p',
+      { class: 'lead' },
+      session.reconnect
+        ? texts.reconnectLead(brand, session.reconnect.name)
+        : texts.connectLead(brand, app.name),
+    ),
+    asking
+      ? h('p', { class: 'who' }, texts.connectAs, h('strong', {}, session.user.username), '. ', texts.notYou)
+      : undefined,
+    app.authentication.length > 1 && start ? drawWays(app.authentication, start, show) : undefined,
+    place,
+    cancel && h('button', { type: 'button', class: 'secondary', onclick: () => cancel() }, texts.cancel),
+  );
+}
+
+function titleOf({ branding, reconnect }: Session, { name }: AppView, asking: boolean): string {
+  if (asking) return (reconnect ? texts.askAgainTitle : texts.askTitle)(branding.name, name);
+  return reconnect ? texts.reconnectTitle(name) : texts.connectTitle(name);
+}
+
+/** The ways to authenticate as a choice. One that is not set up says why, and cannot be chosen. */
+function drawWays(ways: Way[], start: Way, choose: (way: Way) => void): HTMLElement {
+  const name = newId();
+  return h(
+    'fieldset',
+    { class: 'ways' },
+    h('legend', {}, texts.ways),
+    ...ways.map((way) =>
+      h(
+        'label',
+        { class: 'way-choice' },
+        h('input', {
+          type: 'radio',
+          name,
+          checked: way === start,
+          disabled: !way.ready,
+          onchange: () => choose(way),
+        }),
+        h('span', {}, way.title, way.ready ? undefined : h('small', {}, way.notReady)),
+      ),
+    ),
+  );
+}
+
+function drawWay({ app, session, submit }: Account, way: Way): HTMLElement {
+  const form = drawForm(way);
+  const label = way.type === 'oauth2' ? texts.continueTo(app.name) : texts.connect(app.name);
+  const text = h('span', {}, label);
+  const button = h('button', { class: 'primary', disabled: !way.ready }, text);
+  const alert = h('div', { role: 'alert' });
+  const refuse = (problem: Problem): void => {
+    if (form.showFaults(problem.faults)) return;
+    const sentence = failureText(problem, session.branding.name, app.name);
+    alert.replaceChildren(h('p', { class: 'alert' }, icon('warning'), h('span', {}, sentence)));
+    form.element.querySelector<HTMLElement>('input, textarea, select')?.focus();
+  };
+  const busy = (on: boolean): void => {
+    button.ariaDisabled = String(on);
+    button.classList.toggle('busy', on);
+    text.textContent = on && way.type !== 'oauth2' ? texts.checking : label;
+  };
+  if (!way.ready && way.notReady !== undefined && app.authentication.length === 1) {
+    alert.append(h('p', { class: 'alert' }, icon('warning'), h('span', {}, way.notReady)));
+  }
+  return h(
+    'form',
+    { novalidate: true, onsubmit: (event) => void send(event) },
+    alert,
+    form.element,
+    way.scopes?.length ? drawScopes(way.scopes) : undefined,
+    button,
+  );
+
+  async function send(event: Event): Promise<void> {
+    event.preventDefault();
+    const data = valuesOf(form, button);
+    if (!data) return;
+    alert.replaceChildren();
+    busy(true);
+    const problem = await submit({ connectorId: app.connectorId, type: way.type, data });
+    busy(false);
+    if (problem) refuse(problem);
+  }
+}
+
+/** Nothing while a first answer is still awaited: a second click sends nothing twice. */
+function valuesOf(form: Form, button: HTMLButtonElement): Record<string, string> | undefined {
+  return button.classList.contains('busy') ? undefined : form.read();
+}
+
+function drawScopes(scopes: string[]): HTMLElement {
+  return h(
+    'details',
+    { class: 'scopes' },
+    h('summary', {}, texts.scopes),
+    h('ul', {}, ...scopes.map((scope) => h('li', {}, h('code', {}, scope)))),
+  );
+}

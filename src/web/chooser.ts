@@ -1,0 +1,128 @@
+import type { AppView } from './api.ts';
+import { h, icon } from './dom.ts';
+import { texts } from './texts.ts';
+
+/** From so many apps on, their categories are offered to narrow them down. */
+const MANY = 8;
+
+/** The list of apps with its search. `choose` is called with the one that was clicked. */
+export function drawChooser(apps: AppView[], choose: (app: AppView) => void): HTMLElement {
+  const rows = apps.map((app) => ({ app, element: drawRow(app, choose), text: searchText(app) }));
+  const list = h('ul', { class: 'apps' }, ...rows.map(({ element }) => element));
+  const count = h('p', { class: 'hidden', role: 'status' });
+  const nothing = h('div', { class: 'nothing', hidden: true });
+  const search = h('input', {
+    type: 'search',
+    placeholder: texts.search,
+    'aria-label': texts.search,
+    autocomplete: 'off',
+    spellcheck: 'false',
+  });
+  let category: string | undefined;
+
+  const narrow = (): void => {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = rows.filter(({ app, element, text }) => {
+      const fits =
+        (category === undefined || app.categories.includes(category)) &&
+        words.every((word) => text.includes(word));
+      element.hidden = !fits;
+      return fits;
+    });
+    count.replaceChildren(found.length === 0 ? texts.foundNothing(search.value) : texts.found(found.length));
+    nothing.hidden = found.length > 0;
+    nothing.replaceChildren(
+      h('p', {}, texts.foundNothing(search.value.trim())),
+      h('button', { type: 'button', class: 'quiet', onclick: clear }, texts.clearSearch),
+    );
+  };
+  const clear = (): void => {
+    search.value = '';
+    chips?.select(undefined);
+    search.focus();
+  };
+  const chips =
+    apps.length < MANY
+      ? undefined
+      : drawChips(apps, (chosen) => {
+          category = chosen;
+          narrow();
+        });
+
+  search.addEventListener('input', narrow);
+  const element = h(
+    'div',
+    { class: 'chooser' },
+    h('div', { class: 'search' }, icon('search'), search),
+    chips?.element,
+    count,
+    list,
+    nothing,
+  );
+  element.addEventListener('keydown', (event) => moveFocus(event, [search, ...visibleButtons(list)]));
+  return element;
+}
+
+function drawRow(app: AppView, choose: (app: AppView) => void): HTMLLIElement {
+  return h(
+    'li',
+    {},
+    h(
+      'button',
+      { type: 'button', class: 'app', onclick: () => choose(app) },
+      h('img', { src: app.iconUrl, alt: '', width: '40', height: '40', loading: 'lazy' }),
+      h(
+        'span',
+        { class: 'app-text' },
+        h('span', { class: 'app-name' }, app.name),
+        h('span', { class: 'app-about' }, app.description),
+      ),
+      icon('forward'),
+    ),
+  );
+}
+
+function drawChips(apps: AppView[], choose: (category: string | undefined) => void) {
+  const categories = [...new Set(apps.flatMap((app) => app.categories))].sort();
+  if (categories.length < 2) return undefined;
+  const chips = [undefined, ...categories].map((category) => ({
+    category,
+    button: h(
+      'button',
+      {
+        type: 'button',
+        class: 'chip',
+        'aria-pressed': String(category === undefined),
+        onclick: () => select(category),
+      },
+      category === undefined ? texts.allCategories : texts.category(category),
+    ),
+  }));
+  function select(category: string | undefined): void {
+    for (const chip of chips) chip.button.ariaPressed = String(chip.category === category);
+    choose(category);
+  }
+  const element = h(
+    'div',
+    { class: 'chips', role: 'group', 'aria-label': texts.categories },
+    ...chips.map(({ button }) => button),
+  );
+  return { element, select };
+}
+
+function searchText({ connectorId, name, description, categories }: AppView): string {
+  return [connectorId, name, description, ...categories].join(' ').toLowerCase();
+}
+
+function visibleButtons(list: HTMLElement): HTMLElement[] {
+  return [...list.querySelectorAll<HTMLElement>('li:not([hidden]) button')];
+}
+
+/** Up and down go through search and list, as people expect of a list that they narrow down by typing. */
+function moveFocus(event: KeyboardEvent, stops: HTMLElement[]): void {
+  const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+  const at = stops.findIndex((stop) => stop === document.activeElement);
+  if (step === 0 || at < 0) return;
+  event.preventDefault();
+  stops[at + step]?.focus();
+}

@@ -1,0 +1,174 @@
+import type { FieldSchema, Problem, Way } from './api.ts';
+import { h, icon, newId } from './dom.ts';
+import { texts } from './texts.ts';
+
+/** The fields of one way to authenticate, drawn from its inputSchema. */
+export interface Form {
+  readonly element: HTMLElement;
+  /** What was typed, or undefined after showing what is wrong; then the first such field has the focus. */
+  read(): Record<string, string> | undefined;
+  /** Shows the service's faults beside their fields. @returns whether one of them is a field of this form. */
+  showFaults(faults: Problem['faults']): boolean;
+}
+
+interface Field {
+  name: string;
+  element: HTMLElement;
+  control: HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
+  value(): string;
+  /** The rule that the value breaks, as a sentence. */
+  fault(): string | undefined;
+  show(fault: string | undefined): void;
+}
+
+const MOST_CHARS = 10_000;
+// eslint-disable-next-line no-control-regex
+const CONTROL = /[\u0000-\u001f\u007f]/;
+
+export function drawForm({ inputSchema: { properties = {}, required = [] }, docsUrl }: Way): Form {
+  const fields = Object.entries(properties).map(([name, schema]) =>
+    drawField(name, schema, required.includes(name)),
+  );
+  const help =
+    docsUrl === null || fields.length === 0
+      ? undefined
+      : h(
+          'a',
+          { class: 'help', href: docsUrl, target: '_blank', rel: 'noopener noreferrer' },
+          texts.whereToFind,
+          icon('outside'),
+        );
+  const showAll = (faultOf: (field: Field) => string | undefined): boolean => {
+    const broken = fields.filter((field) => {
+      const fault = faultOf(field);
+      field.show(fault);
+      return fault !== undefined;
+    });
+    broken[0]?.control.focus();
+    return broken.length > 0;
+  };
+  return {
+    element: h('div', { class: 'fields' }, ...fields.map(({ element }) => element), help),
+    read() {
+      if (showAll((field) => field.fault())) return undefined;
+      return Object.fromEntries(
+        fields.map((field) => [field.name, field.value()]).filter(([, value]) => value !== ''),
+      );
+    },
+    showFaults(faults) {
+      return showAll(({ name }) => {
+        const fault = faults.find(({ field }) => field === `data.${name}`);
+        return fault && texts.faults.other(fault.rule);
+      });
+    },
+  };
+}
+
+function drawField(name: string, schema: FieldSchema, required: boolean): Field {
+  const title = schema.title ?? name;
+  const [id, hintId, faultId] = [newId(), newId(), newId()];
+  const secret = schema.writeOnly === true;
+  const example = schema.examples?.[0];
+  const described = [schema.description === undefined ? undefined : hintId, faultId];
+  const shared = {
+    id,
+    name,
+    autocomplete: 'off',
+    'aria-describedby': described.filter((one) => one !== undefined).join(' '),
+    'aria-required': String(required),
+  };
+  const typed = { ...shared, placeholder: example, autocapitalize: 'none', spellcheck: 'false' };
+  const control = schema.enum
+    ? drawSelect(schema.enum, shared)
+    : schema.contentMediaType
+      ? h('textarea', { ...typed, rows: '4', class: secret ? 'masked' : undefined })
+      : h('input', { ...typed, type: secret ? 'password' : inputType(schema.format) });
+  if (schema.default !== undefined) control.value = schema.default;
+
+  const fault = h('p', { class: 'fault', id: faultId, hidden: true });
+  const show = (text: string | undefined): void => {
+    fault.hidden = text === undefined;
+    fault.replaceChildren(text ?? '');
+    control.setAttribute('aria-invalid', String(text !== undefined));
+  };
+  control.addEventListener('input', () => show(undefined));
+
+  const value = (): string => tidy(control.value, schema);
+  return {
+    name,
+    control,
+    value,
+    show,
+    fault: () => faultOf(value(), { ...schema, title }, required),
+    element: h(
+      'div',
+      { class: 'field' },
+      h(
+        'label',
+        { for: id },
+        title,
+        required ? undefined : h('span', { class: 'optional' }, ` ${texts.optional}`),
+      ),
+      h('div', { class: 'control' }, control, secret ? reveal(control, title) : undefined),
+      fault,
+      schema.description === undefined
+        ? undefined
+        : h('p', { class: 'hint', id: hintId }, schema.description),
+    ),
+  };
+}
+
+function drawSelect(values: string[], attributes: Record<string, string>): HTMLSelectElement {
+  return h(
+    'select',
+    attributes,
+    h('option', { value: '' }, texts.choose),
+    ...values.map((value) => h('option', { value }, value)),
+  );
+}
+
+/** Shows and hides what is typed into a secret field. */
+function reveal(control: HTMLElement, title: string): HTMLButtonElement {
+  const button = h(
+    'button',
+    { type: 'button', class: 'reveal', 'aria-label': texts.show(title), 'aria-pressed': 'false' },
+    icon('eye'),
+  );
+  button.addEventListener('click', () => {
+    const shown = button.ariaPressed !== 'true';
+    button.ariaPressed = String(shown);
+    button.ariaLabel = shown ? texts.hide(title) : texts.show(title);
+    button.replaceChildren(icon(shown ? 'eyeOff' : 'eye'));
+    if (control instanceof HTMLInputElement) control.type = shown ? 'text' : 'password';
+    else control.classList.toggle('masked', !shown);
+  });
+  return button;
+}
+
+/** Which keyboard a phone shows. `url` and `email` would check by rules of their own, so the form is novalidate. */
+function inputType(format: string | undefined): string {
+  if (format === 'email') return 'email';
+  return format === 'uri' || format === 'hostname' ? 'url' : 'text';
+}
+
+/** What people paste: blanks around it, and a whole address where its host alone is asked for. */
+function tidy(text: string, { format }: FieldSchema): string {
+  const trimmed = text.trim();
+  return format === 'hostname' ? trimmed.replace(/^https?:\/\//i, '').replace(/\/.*$/, '') : trimmed;
+}
+
+function faultOf(
+  value: string,
+  schema: FieldSchema & { title: string },
+  required: boolean,
+): string | undefined {
+  const { faults } = texts;
+  if (value === '') return required ? faults.required(schema.title) : undefined;
+  if (value.length > (schema.maxLength ?? MOST_CHARS)) return faults.tooLong(schema.maxLength ?? MOST_CHARS);
+  if (schema.contentMediaType === undefined && CONTROL.test(value)) return faults.lines;
+  if (schema.pattern === undefined || new RegExp(schema.pattern, 'u').test(value)) return undefined;
+  if (schema.format === 'hostname' || schema.format === 'uri' || schema.format === 'email') {
+    return faults[schema.format];
+  }
+  return faults.pattern(schema.title, schema.examples?.[0]);
+}

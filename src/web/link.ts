@@ -1,0 +1,157 @@
+import { drawAccount } from './account.ts';
+import { caller, type AppView, type Choice, type Outcome, type Problem, type Session } from './api.ts';
+import { drawChooser } from './chooser.ts';
+import { drawFrame, type Frame } from './frame.ts';
+import { choiceOfOpener, tellOpener } from './messages.ts';
+import { badged, drawList, drawLoading, drawStatement } from './screens.ts';
+import { failureText, texts } from './texts.ts';
+import type { ConnectionResult } from './sdk-types.ts';
+
+/** Calls as this browser: its cookie was bound to the session when it was opened. */
+const call = caller();
+
+/**
+ * The connect page as a page of its own: behind a link, or in the window that the modal opened. It asks before it goes
+ * on to the third party, unless the modal of this very session, in this browser, says what the user chose there.
+ */
+export async function runLink(link: string): Promise<void> {
+  const frame = drawFrame();
+  frame.show(drawLoading(texts.loading));
+  const opened = await call<Session>('POST', `/connect/s/${link}/open`);
+  if (!opened.ok) return showFailure(frame, opened.problem, undefined);
+  const session = opened.value;
+  frame.know(session);
+  if (session.result) return showOutcome(frame, session, session.result);
+
+  const [connectorId, type] = location.hash.slice(1).split('/');
+  const preset = session.connectors.find((app) => app.connectorId === connectorId);
+  const choice = await choiceOfOpener(session.sessionId);
+  const chosen = session.connectors.find((app) => app.connectorId === choice?.connectorId);
+  if (choice && chosen) {
+    frame.show(drawLoading(texts.opening(chosen.name), chosen));
+    const problem = await authorize(session, choice);
+    if (!problem) return undefined;
+    tellOpener(session.sessionId, 'refused', problem);
+    return showFailure(frame, problem, session, chosen);
+  }
+  const only = session.connectors.length === 1 ? session.connectors[0] : preset;
+  return only ? showAccount(frame, session, only, type) : showChooser(frame, session);
+}
+
+/**
+ * Where the browser lands after the consent when nothing else awaits it (`?session=`), or when nobody knows where it came
+ * from (`?error=`). A window of the modal closes itself.
+ */
+export async function runEnded(query: URLSearchParams): Promise<void> {
+  const frame = drawFrame();
+  const sessionId = query.get('session');
+  if (sessionId === null) {
+    return showFailure(frame, { code: query.get('error') ?? '', message: '', faults: [] }, undefined);
+  }
+  frame.show(drawLoading(texts.loading));
+  tellOpener(sessionId, 'finished');
+  const answer = await call<Session>('GET', `/connect/sessions/${sessionId}`);
+  if (!answer.ok) return showFailure(frame, answer.problem, undefined);
+  const session = answer.value;
+  frame.know(session);
+  showOutcome(frame, session, session.result ?? closed());
+  if (session.via === 'modal') window.close();
+}
+
+function showChooser(frame: Frame, session: Session): void {
+  if (session.connectors.length === 0) {
+    return showFailure(frame, { code: 'no_apps', message: texts.noApps, faults: [] }, session);
+  }
+  frame.show(
+    drawList(
+      session,
+      drawChooser(session.connectors, (app) => showAccount(frame, session, app)),
+    ),
+  );
+}
+
+function showAccount(frame: Frame, session: Session, app: AppView, type?: string): void {
+  const screen = drawAccount({
+    session,
+    app,
+    type,
+    asking: true,
+    submit: (choice) =>
+      choice.type === 'oauth2' ? authorize(session, choice) : store(frame, session, app, choice),
+    cancel: () => void cancel(frame, session, app),
+  });
+  frame.show(screen, {
+    back: session.connectors.length > 1 ? () => showChooser(frame, session) : undefined,
+  });
+}
+
+async function authorize({ sessionId }: Session, choice: Choice): Promise<Problem | undefined> {
+  const path = `/connect/sessions/${sessionId}/authorize`;
+  const answer = await call<{ authorizationUrl: string }>('POST', path, choice);
+  if (!answer.ok) return answer.problem;
+  // The link is spent now: going back from the app leads to what was before it.
+  location.replace(answer.value.authorizationUrl);
+  return undefined;
+}
+
+async function store(
+  frame: Frame,
+  session: Session,
+  app: AppView,
+  choice: Choice,
+): Promise<Problem | undefined> {
+  const path = `/connect/sessions/${session.sessionId}/credentials`;
+  const answer = await call<Outcome>('POST', path, choice);
+  if (!answer.ok) return answer.problem;
+  goOn(frame, session, answer.value, app);
+  return undefined;
+}
+
+async function cancel(frame: Frame, session: Session, app: AppView): Promise<void> {
+  const path = `/connect/sessions/${session.sessionId}/cancel`;
+  const answer = await call<Outcome>('POST', path);
+  if (!answer.ok) return showFailure(frame, answer.problem, session, app);
+  goOn(frame, session, answer.value, app);
+}
+
+function goOn(frame: Frame, session: Session, { result, redirectTo }: Outcome, app: AppView): void {
+  if (redirectTo !== undefined) {
+    frame.show(drawLoading(texts.takingBack(session.branding.name), app));
+    location.replace(redirectTo);
+    return;
+  }
+  tellOpener(session.sessionId, 'finished');
+  showOutcome(frame, session, result, app);
+  if (session.via === 'modal') window.close();
+}
+
+function showOutcome(frame: Frame, session: Session, result: ConnectionResult, known?: AppView): void {
+  if (!result.success) {
+    return showFailure(frame, { code: result.error, message: result.message, faults: [] }, session, known);
+  }
+  const app = known ?? session.connectors.find((one) => one.connectorId === result.connectorId);
+  const name = app?.name ?? texts.anAccount;
+  frame.show(
+    drawStatement({
+      figure: badged(app, 'good'),
+      title: texts.successTitle(name),
+      lead: `${texts.successLead(name, session.branding.name)} ${texts.mayClose}`,
+    }),
+  );
+}
+
+function showFailure(frame: Frame, problem: Problem, session: Session | undefined, app?: AppView): void {
+  const brand = session?.branding.name ?? texts.theService;
+  const sentence = failureText(problem, brand, app?.name ?? texts.anApp);
+  frame.show(
+    drawStatement({
+      figure: badged(app, 'bad'),
+      title: problem.code === 'closed' ? texts.closedTitle : texts.failedTitle,
+      lead: `${sentence} ${texts.mayClose}`,
+    }),
+  );
+}
+
+function closed(): ConnectionResult {
+  return { success: false, error: 'closed', message: texts.failures.closed() };
+}

@@ -1,0 +1,17 @@
+import { runEnded, runLink } from './link.ts';
+import { runModal } from './modal.ts';
+
+/* The entry of the connect page. The shell says which of its three kinds it is; the address says whose. */
+
+const last = location.pathname.split('/').at(-1) ?? '';
+
+switch (document.body.dataset['page']) {
+  case 'modal':
+    await runModal(last);
+    break;
+  case 'ended':
+    await runEnded(new URLSearchParams(location.search));
+    break;
+  default:
+    await runLink(last);
+}

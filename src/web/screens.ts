@@ -1,0 +1,97 @@
+import type { AppView, Session } from './api.ts';
+import { h, icon } from './dom.ts';
+import { brandMark } from './frame.ts';
+import { texts } from './texts.ts';
+
+/* The screens that say how things stand. Each is one heading, one sentence and what can be done. */
+
+export interface Action {
+  label: string;
+  run?: () => void;
+  /** A link instead of a button; it opens beside this page and may answer it. */
+  href?: string;
+}
+
+interface Statement {
+  figure: HTMLElement;
+  title: string;
+  lead: string;
+  body?: HTMLElement;
+  /** The first is the obvious one. */
+  actions?: (Action | undefined)[];
+}
+
+export function drawStatement({ figure, title, lead, body, actions = [] }: Statement): HTMLElement {
+  const given = actions.filter((action) => action !== undefined);
+  return h(
+    'section',
+    { class: 'screen statement' },
+    figure,
+    h('h1', { tabindex: '-1' }, title),
+    h('p', { class: 'lead' }, lead),
+    body,
+    given.length === 0 ? undefined : h('div', { class: 'actions' }, ...given.map(drawAction)),
+  );
+}
+
+export function drawLoading(label: string, app?: AppView): HTMLElement {
+  return h(
+    'section',
+    { class: 'screen statement' },
+    app ? badged(app, 'busy') : h('div', { class: 'figure' }, h('span', { class: 'spinner large' })),
+    h('h1', { tabindex: '-1', class: 'quiet-title', role: 'status' }, label),
+  );
+}
+
+/** The screen in which an app is chosen. */
+export function drawList({ branding }: Session, chooser: HTMLElement): HTMLElement {
+  return h(
+    'section',
+    { class: 'screen' },
+    h('h1', { tabindex: '-1' }, texts.chooseTitle),
+    h('p', { class: 'lead' }, texts.chooseLead(branding.name)),
+    chooser,
+  );
+}
+
+/** Application and app, with a line between them. */
+export function pairOf({ branding }: Session, app: AppView): HTMLElement {
+  return h(
+    'div',
+    { class: 'figure pair', 'aria-hidden': 'true' },
+    h('span', { class: 'tile' }, brandMark(branding)),
+    h('span', { class: 'dots' }, h('i'), h('i'), h('i')),
+    h('span', { class: 'tile' }, appIcon(app)),
+  );
+}
+
+/** The app with a sign of how it stands; without an app the sign alone. */
+export function badged(app: AppView | undefined, state: 'busy' | 'good' | 'bad'): HTMLElement {
+  const sign =
+    state === 'busy' ? h('span', { class: 'spinner' }) : icon(state === 'good' ? 'check' : 'warning');
+  return h(
+    'div',
+    { class: 'figure', 'aria-hidden': 'true' },
+    h(
+      'span',
+      { class: `tile ${app ? '' : 'bare'} ${state}` },
+      app && appIcon(app),
+      h('span', { class: 'badge' }, sign),
+    ),
+  );
+}
+
+function appIcon(app: AppView): HTMLElement {
+  return h('img', { src: app.iconUrl, alt: '', width: '56', height: '56' });
+}
+
+function drawAction({ label, run, href }: Action, index: number): HTMLElement {
+  const look = index === 0 ? 'primary' : 'secondary';
+  if (href === undefined) return h('button', { type: 'button', class: look, onclick: () => run?.() }, label);
+  return h(
+    'a',
+    { class: look, href, target: '_blank', rel: 'opener', onclick: () => run?.() },
+    h('span', {}, label),
+    icon('outside'),
+  );
+}

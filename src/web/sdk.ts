@@ -1,0 +1,252 @@
+import type { ConnectionResult, Gatehouse } from './sdk-types.ts';
+
+/*
+ * What a page of an application loads. Served as one file twice: as it stands (`/sdk.mjs`), and as a script whose global
+ * is `Gatehouse` (`/sdk.js`). No dependency, nothing inline: it works under a strict Content-Security-Policy that
+ * allows our origin in script-src and frame-src.
+ */
+
+const HERE = import.meta.url;
+/** In sessionStorage while the whole page is at the connect page: `{state}`. */
+const MARK = 'gatehouse.redirect';
+/** An answer of the connect page after it loaded; without one the browser shows its refusal instead. */
+const HANDSHAKE_MS = 4_000;
+const LOAD_MS = 30_000;
+/** How long a closed modal may still ask the server what came of it. */
+const LEAVE_MS = 2_000;
+
+const STYLE = [
+  ':host{all:initial}',
+  'dialog{position:fixed;inset:0;margin:auto;padding:0;border:0;width:min(440px,100vw - 32px);height:min(680px,100dvh - 32px);max-width:none;max-height:none;overflow:hidden;border-radius:18px;background:#fff;color-scheme:light dark;box-shadow:0 0 0 1px rgb(15 23 42/.06),0 24px 64px -12px rgb(15 23 42/.35)}',
+  'dialog::backdrop{background:rgb(15 23 42/.5)}',
+  'iframe{display:block;width:100%;height:100%;border:0;color-scheme:light dark}',
+  '@media(prefers-color-scheme:dark){dialog{background:#161b22;box-shadow:0 0 0 1px rgb(255 255 255/.1),0 24px 64px -12px #000}dialog::backdrop{background:rgb(0 0 0/.65)}}',
+  '@media(max-width:480px){dialog{width:100vw;height:100dvh;border-radius:0;box-shadow:none}}',
+  '@media(prefers-reduced-motion:no-preference){dialog[open]{animation:in .18s cubic-bezier(.2,.7,.3,1)}dialog[open]::backdrop{animation:fade .18s}@keyframes in{from{opacity:0;transform:translateY(8px) scale(.985)}}@keyframes fade{from{opacity:0}}}',
+].join('');
+
+interface Target {
+  token: string;
+  environment: string;
+  /** Where Gatehouse is, without trailing slash. */
+  url: string;
+}
+
+let target: Target | undefined;
+/** Ends the modal that is open. */
+let endOpen: (() => void) | undefined;
+
+export const setToken: Gatehouse['setToken'] = (token, options = {}) => {
+  const claims = claimsOf(token);
+  const environment = options.environment ?? claims['env'];
+  if (environment !== 'development' && environment !== 'production') {
+    throw new Error(
+      'Gatehouse.setToken: the token does not name its environment. For a token of an issuer of your own write ' +
+        "setToken(token, { environment: 'production' }).",
+    );
+  }
+  target = { token, environment, url: addressOf(claims['iss']) };
+};
+
+export const authenticate: Gatehouse['authenticate'] = ({ app, category, callback } = {}) => {
+  if (app !== undefined && category !== undefined) {
+    throw new Error(
+      'Gatehouse.authenticate: give app or category, not both. app goes straight to one app, category lets the user choose.',
+    );
+  }
+  if (!target) {
+    throw new Error(
+      'Gatehouse.authenticate: no token is set. Call Gatehouse.setToken(token) first, with the JWT that your server ' +
+        'gets from GET /2023-12/user/{userId}/token.',
+    );
+  }
+  endOpen?.();
+  const chosen = target;
+  return new Promise((resolve) => {
+    openModal(chosen, { app, category }, (result) => {
+      resolve(result);
+      callback?.(result);
+    });
+  });
+};
+
+export const resume: Gatehouse['resume'] = (callback) => {
+  const address = new URL(location.href);
+  const query = address.searchParams;
+  const state = remembered();
+  if (state === undefined || !query.has('success') || query.get('state') !== state) return undefined;
+  remember(undefined);
+  const id = query.get('connectionId') ?? '';
+  const error = query.get('error') ?? 'closed';
+  const result: ConnectionResult =
+    query.get('success') === 'true'
+      ? { success: true, connectionId: id, credentialId: query.get('credentialId') ?? id }
+      : { success: false, error, message: `The account was not connected (${error}).` };
+  for (const name of ['success', 'connectionId', 'credentialId', 'error', 'state']) query.delete(name);
+  history.replaceState(history.state, '', address);
+  callback?.(result);
+  return result;
+};
+
+function openModal(
+  { token, environment, url }: Target,
+  choice: { app: string | undefined; category: string | undefined },
+  done: (result: ConnectionResult) => void,
+): void {
+  const { origin } = new URL(url);
+  const state = crypto.randomUUID();
+  const before = document.activeElement;
+  const page = document.documentElement.style;
+  const { overflow, scrollbarGutter } = page;
+  const listening = new AbortController();
+  const { signal } = listening;
+  let ready = false;
+  /** What came of it already, while the user still reads about it. */
+  let settled: ConnectionResult | undefined;
+  let redirecting = false;
+  let timer = setTimeout(() => finish(notLoaded(url)), LOAD_MS);
+
+  const host = document.createElement('div');
+  const root = host.attachShadow({ mode: 'open' });
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(STYLE);
+  root.adoptedStyleSheets = [sheet];
+  const dialog = document.createElement('dialog');
+  dialog.ariaModal = 'true';
+  dialog.ariaLabel = 'Connect an account';
+  const frame = document.createElement('iframe');
+  frame.title = 'Connect an account';
+  frame.referrerPolicy = 'no-referrer';
+  frame.src = `${url}/connect/${environment}`;
+  dialog.append(frame);
+  root.append(dialog);
+
+  const wait = (ms: number, result?: ConnectionResult) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => finish(result), ms);
+  };
+  const send = (message: object) => frame.contentWindow?.postMessage(message, origin);
+
+  function finish(result = settled ?? closed()): void {
+    if (signal.aborted) return;
+    listening.abort();
+    clearTimeout(timer);
+    endOpen = undefined;
+    dialog.close();
+    host.remove();
+    page.overflow = overflow;
+    page.scrollbarGutter = scrollbarGutter;
+    if (before instanceof HTMLElement) before.focus({ preventScroll: true });
+    done(result);
+  }
+
+  /** Closed by the user: gone at once, while the connect page asks what came of a consent that was under way. */
+  function leave(): void {
+    if (!ready) return finish();
+    ready = false;
+    if (dialog.open) dialog.close();
+    send({ gatehouse: 'leave' });
+    wait(LEAVE_MS);
+  }
+
+  window.addEventListener(
+    'message',
+    ({ source, origin: from, data }) => {
+      if (source !== frame.contentWindow || from !== origin || typeof data?.gatehouse !== 'string') return;
+      if (data.gatehouse === 'ready') {
+        clearTimeout(timer);
+        ready = true;
+        const returnTo = location.href.replace(/#.*/s, '');
+        send({ gatehouse: 'start', token, ...choice, returnTo, state });
+      } else if (data.gatehouse === 'settled') {
+        settled = data.result;
+      } else if (data.gatehouse === 'result' && typeof data.result?.success === 'boolean') {
+        finish(data.result);
+      } else if (data.gatehouse === 'redirect' && String(data.url).startsWith(`${url}/connect/s/`)) {
+        redirecting = remember(state);
+        location.assign(data.url);
+      }
+    },
+    { signal },
+  );
+  // The whole page goes away. One that goes to the connect page itself has its result at the return: resume().
+  window.addEventListener('pagehide', () => redirecting || finish(), { signal });
+  frame.addEventListener('load', () => ready || wait(HANDSHAKE_MS, notLoaded(url)), { signal });
+  dialog.addEventListener(
+    'cancel',
+    (event) => {
+      event.preventDefault();
+      leave();
+    },
+    { signal },
+  );
+  dialog.addEventListener('close', () => ready && leave(), { signal });
+
+  endOpen = finish;
+  document.body.append(host);
+  page.overflow = 'hidden';
+  if (innerWidth > document.documentElement.clientWidth) page.scrollbarGutter = 'stable';
+  dialog.showModal();
+  frame.focus();
+}
+
+/** The payload of a JWT; who may use it is the server's question. */
+function claimsOf(token: unknown): Record<string, unknown> {
+  if (typeof token === 'string' && /^gh_(dev|prod|mcp)_/.test(token)) {
+    throw new Error(
+      'Gatehouse.setToken: this is an API key, which must never reach a browser. Rotate it, and pass a user JWT from ' +
+        'GET /2023-12/user/{userId}/token instead.',
+    );
+  }
+  try {
+    const [, payload = ''] = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(String(token)) ?? [];
+    return JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')));
+  } catch {
+    throw new Error(
+      'Gatehouse.setToken: this is not a JWT (three parts with dots between). Pass the `token` of the answer of ' +
+        'GET /2023-12/user/{userId}/token, not the whole answer.',
+    );
+  }
+}
+
+/** Where this file came from; in a bundle, where the token's issuer is. */
+function addressOf(issuer: unknown): string {
+  const served = /^(https?:.+)\/sdk\.m?js(\?.*)?$/.exec(HERE)?.[1];
+  if (served !== undefined) return served;
+  if (typeof issuer === 'string' && URL.canParse(issuer)) return issuer;
+  throw new Error('Gatehouse.setToken: load the SDK from your Gatehouse, at /sdk.js or /sdk.mjs.');
+}
+
+function closed(): ConnectionResult {
+  return {
+    success: false,
+    error: 'closed',
+    message: 'The window was closed before an account was connected.',
+  };
+}
+
+function notLoaded(url: string): ConnectionResult {
+  const message =
+    `The connect page of ${url} did not load. Is ${location.origin} among the origins of this environment ` +
+    '(PUT /api/settings), and does a frame-src of this page allow it?';
+  return { success: false, error: 'not_loaded', message };
+}
+
+function remembered(): string | undefined {
+  try {
+    return sessionStorage.getItem(MARK) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the result of a redirect will be found; storage can be forbidden. */
+function remember(state: string | undefined): boolean {
+  try {
+    if (state === undefined) sessionStorage.removeItem(MARK);
+    else sessionStorage.setItem(MARK, state);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,116 @@
+/*
+ * Every sentence of the connect page, in English. A translation is a second object of this shape. Names of applications,
+ * apps and users come as arguments; sentences of the third party itself are shown as they are.
+ */
+
+export const texts = {
+  language: 'en',
+  loading: 'Loading',
+  close: 'Close',
+  back: 'Back to the apps',
+  cancel: 'Cancel',
+  tryAgain: 'Try again',
+  done: 'Done',
+
+  chooseTitle: 'Connect an app',
+  chooseLead: (brand: string) => `Choose the app that ${brand} should work with.`,
+  search: 'Search apps',
+  categories: 'Categories',
+  allCategories: 'All',
+  /** Words of a category's id; short ones are abbreviations. */
+  category: (category: string) =>
+    category.length <= 3
+      ? category.toUpperCase()
+      : category.replaceAll('_', ' ').replace(/^./, (first) => first.toUpperCase()),
+  found: (count: number) => (count === 1 ? '1 app' : `${count} apps`),
+  foundNothing: (words: string) => `No app matches “${words}”.`,
+  clearSearch: 'Show all apps',
+  noApps: 'There is no app to connect here. Please tell the people who run this application.',
+
+  connectTitle: (app: string) => `Connect ${app}`,
+  reconnectTitle: (app: string) => `Reconnect ${app}`,
+  askTitle: (brand: string, app: string) => `${brand} wants to connect your ${app} account`,
+  askAgainTitle: (brand: string, app: string) => `${brand} wants to reconnect your ${app} account`,
+  connectLead: (brand: string, app: string) => `${brand} will work with your ${app} account in your name.`,
+  reconnectLead: (brand: string, account: string) =>
+    `${brand} lost its access to ${account}. Sign in to the same account again; everything that uses it goes on.`,
+  connectAs: 'You connect as ',
+  notYou: 'Is that not you? Then close this page.',
+  ways: 'How do you want to connect?',
+  scopes: 'What will be asked for',
+  whereToFind: 'Where do I find this?',
+  continueTo: (app: string) => `Continue to ${app}`,
+  connect: (app: string) => `Connect ${app}`,
+  checking: 'Checking with the app …',
+  opening: (app: string) => `Opening ${app} …`,
+  storedEncrypted: 'Stored encrypted',
+  signedInAs: (username: string) => `Connecting as ${username}`,
+
+  optional: 'optional',
+  choose: 'Choose …',
+  show: (field: string) => `Show ${field}`,
+  hide: (field: string) => `Hide ${field}`,
+  faults: {
+    required: (field: string) => `Please fill in: ${field}.`,
+    tooLong: (most: number) => `That is too long: ${most.toLocaleString('en')} characters at most.`,
+    lines: 'This must be a single line. Was it copied with the end of its line?',
+    pattern: (field: string, example: string | undefined) =>
+      example === undefined
+        ? `This does not look right for: ${field}.`
+        : `This does not look right. It looks like this: ${example}`,
+    hostname: 'Only the name of the host, without https:// and without a path: shop.example.com',
+    uri: 'The whole address, beginning with https://',
+    email: 'An e-mail address, such as name@example.com',
+    other: (rule: string) =>
+      `${rule.replace(/^./, (first) => first.toUpperCase())}${/[.?!]$/.test(rule) ? '' : '.'}`,
+  },
+
+  waitingTitle: (app: string) => `Finish in the window of ${app}`,
+  waitingLead: (app: string) => `We wait here until you have signed in to ${app} and agreed.`,
+  goneTitle: 'The window was closed',
+  goneLead: (app: string) => `${app} has not told us that you agreed. Open the window again, or leave it.`,
+  blockedTitle: 'Your browser blocked the window',
+  blockedLead: (app: string) => `${app} asks you in a window of its own. Go there from here instead.`,
+  blockedHere: (app: string) => `Go to ${app} and come back`,
+  blockedTab: (app: string) => `Open ${app} in a new tab`,
+
+  successTitle: (app: string) => `${app} is connected`,
+  successLead: (app: string, brand: string) => `${brand} can use your ${app} account now.`,
+  mayClose: 'You can close this window.',
+  takingBack: (brand: string) => `Taking you back to ${brand} …`,
+
+  closedTitle: 'Nothing was connected',
+  failedTitle: 'That did not work',
+  /** Where a name is not known. */
+  theService: 'The application',
+  anApp: 'the app',
+  anAccount: 'The account',
+  failedGeneric: 'Something went wrong. Please try again.',
+  notEmbedded: 'This page opens inside an application. There is nothing to do here by itself.',
+  /** By the code of the error. What is missing here has the sentence that the service gives. */
+  failures: {
+    access_denied: (brand: string, app: string) =>
+      `You did not give ${brand} access to ${app}, so nothing was connected.`,
+    closed: () => 'Nothing was connected.',
+    unauthorized: (brand: string) =>
+      `Your sign-in to ${brand} is not valid here any more. Reload the page and try again.`,
+    token_expired: (brand: string) => `Your sign-in to ${brand} has ended. Reload the page and try again.`,
+    connect_session_not_found: () => 'This link is not valid. Please ask for a new one.',
+    connect_session_expired: () =>
+      'This link was used already, or it is older than 15 minutes. Please ask for a new one.',
+    connect_session_taken: () =>
+      'This link was opened in another browser, and works there alone. If that was not you, ask for a new one.',
+    oauth_state_invalid: () =>
+      'This sign-in is not valid any more: it was used, replaced by a newer one, or took longer than ten minutes. Go back to where you came from and connect again.',
+    user_not_found: () => 'This user does not exist any more.',
+    rate_limited: () => 'Too many attempts at once. Wait a minute and try again.',
+    unreachable: (brand: string) => `${brand} cannot be reached. Is your network up? Then try again.`,
+    internal: () => 'Something went wrong on our side. Please try again.',
+  },
+};
+
+/** The sentence for an error: ours by its code, else the one that came with it. */
+export function failureText(problem: { code: string; message: string }, brand: string, app = ''): string {
+  const known = Object.entries(texts.failures).find(([code]) => code === problem.code)?.[1];
+  return known?.(brand, app) ?? (problem.message || texts.failedGeneric);
+}
