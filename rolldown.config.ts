@@ -1,4 +1,5 @@
 import { defineConfig } from 'rolldown';
+import { buildWebFiles } from './src/http/web-files.ts';
 
 /*
  * dist/: our code and the packages it needs, in a few files instead of a thousand. Node.js resolves, reads and links
@@ -9,6 +10,17 @@ export default defineConfig({
   platform: 'node',
   // Native code finds its binary beside itself.
   external: ['better-sqlite3'],
+  plugins: [
+    {
+      // What browsers load stays as it is, a file for each.
+      name: 'web',
+      generateBundle() {
+        for (const [name, source] of buildWebFiles('src/web')) {
+          this.emitFile({ type: 'asset', fileName: `web/${name}`, source });
+        }
+      },
+    },
+  ],
   output: {
     dir: 'dist',
     format: 'esm',

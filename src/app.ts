@@ -1,15 +1,23 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import type { OpenContext } from './context.ts';
 import { docsRoutes } from './http/docs.ts';
 import { mountNotFound, mountRoutes } from './http/express.ts';
 import { ROUTES } from './http/routes.ts';
+import { webRoutes } from './http/web.ts';
 import { createMcpHandler } from './mcp/http.ts';
+import { PACKAGE_FOLDER } from './package.ts';
 import { createSandbox } from './sandbox/router.ts';
 
 /** How long a stop waits for running requests. */
 const DRAIN_MS = 20_000;
 const SWEEP_MS = 50;
+
+/** What browsers load: the sources in a checkout, what was made of them in a build. */
+const WEB_FOLDER = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? 'src/web' : 'dist/web', PACKAGE_FOLDER),
+);
 
 /** A listening Gatehouse. */
 export interface App {
@@ -26,7 +34,7 @@ export interface App {
  */
 export async function listen(context: OpenContext): Promise<App> {
   const { config } = context;
-  const routes = [...ROUTES];
+  const routes = [...ROUTES, ...webRoutes(WEB_FOLDER)];
   routes.push(...docsRoutes(() => routes));
   const express = mountRoutes(context, routes);
   if (config.sandbox) express.use('/sandbox', createSandbox(context));

@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { join } from 'node:path';
+
+/** A file that browsers load. */
+export interface WebFile {
+  body: string;
+  type: string;
+  etag: string;
+}
+
+/** All of them, and the hash of the whole: part of their address, so that browsers may keep them for good. */
+export interface WebFiles {
+  version: string;
+  files: ReadonlyMap<string, WebFile>;
+}
+
+const TYPES: Record<string, string> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  mjs: 'text/javascript; charset=utf-8',
+  ts: 'text/plain; charset=utf-8',
+};
+
+/** Reads `folder`: what was built as it is, the sources (with their types stripped) as the build makes them. */
+export function readWebFiles(folder: string): WebFiles {
+  const texts = readdirSync(folder).includes('page.ts') ? buildWebFiles(folder) : readFolder(folder);
+  const whole = createHash('sha256');
+  const files = new Map<string, WebFile>();
+  for (const [name, body] of [...texts].sort(([one], [other]) => (one < other ? -1 : 1))) {
+    whole.update(`${name}\0${body}\0`);
+    const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+    files.set(name, { body, etag, type: TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream' });
+  }
+  return { version: whole.digest('base64url').slice(0, 10), files };
+}
+
+/** What browsers load, made from the sources in `folder`: file name → text. */
+export function buildWebFiles(folder: string): Map<string, string> {
+  const built = new Map<string, string>();
+  for (const [name, text] of readFolder(folder)) {
+    if (name === 'sdk-types.ts') built.set('sdk.d.ts', text);
+    else if (name === 'sdk.ts') {
+      const module = toScript(text);
+      built.set('sdk.mjs', module);
+      built.set('sdk.js', toClassic(module));
+    } else if (name.endsWith('.ts')) built.set(name.replace(/ts$/, 'js'), toScript(text));
+    else if (name.endsWith('.css')) built.set(name, text);
+  }
+  return built;
+}
+
+function readFolder(folder: string): Map<string, string> {
+  return new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+}
+
+/** JavaScript without types, indentation and the comments that stand on lines of their own. */
+function toScript(text: string): string {
+  return stripTypeScriptTypes(text)
+    .replaceAll(/( from '\.\/[\w-]+)\.ts';/g, "$1.js';")
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !/^(\/\/|\/\*|\*\/|\* |\*$)/.test(line))
+    .join('\n')
+    .concat('\n');
+}
+
+/** The module as a script whose exports are members of the global `Gatehouse`. */
+function toClassic(module: string): string {
+  const names = [...module.matchAll(/^export const (\w+)/gm)].map(([, name]) => name);
+  const body = module
+    .replaceAll(/^export /gm, '')
+    .replaceAll('import.meta.url', "(document.currentScript?.src ?? '')");
+  return `(() => {\n'use strict';\n${body}globalThis.Gatehouse = Object.freeze({ ${names.join(', ')} });\n})();\n`;
+}
