@@ -14,17 +14,20 @@ export interface Checked {
   actions: number;
   examples: number;
   faults: FileFault[];
+  /** Schemes with a value that no source confirms: authentication.1 (oauth2). No fault: they may well be right. */
+  unverified: string[];
 }
 
 /** `gatehouse connectors check`: the file, then its examples. Exit code 1 when there is a fault. */
 export async function checkConnector(file: string, { json }: { json: boolean }): Promise<number> {
   const checked = await checkFile(file);
-  const { connectorId, actions, examples, faults } = checked;
+  const { connectorId, actions, examples, faults, unverified } = checked;
   if (json) process.stdout.write(`${JSON.stringify({ ok: faults.length === 0, ...checked })}\n`);
   else if (faults.length === 0) {
     process.stdout.write(
       `${file}: ${connectorId} is good: ${actions} actions, ${examples} examples replayed\n`,
     );
+    for (const path of unverified) process.stdout.write(`${file}: ${path}: is not verified by a source\n`);
   } else {
     for (const { file: where, path, rule } of faults) {
       process.stderr.write(`${where}: ${path ? `${path}: ` : ''}${rule}\n`);
@@ -41,10 +44,17 @@ export async function checkConnector(file: string, { json }: { json: boolean }):
 export async function checkFile(file: string): Promise<Checked> {
   const text = await read(file);
   const parsed = parseConnector(text, file);
-  if (!parsed.definition) return { connectorId: undefined, actions: 0, examples: 0, faults: parsed.faults };
+  if (!parsed.definition)
+    return { connectorId: undefined, actions: 0, examples: 0, faults: parsed.faults, unverified: [] };
   const { definition } = parsed;
   const faults: FileFault[] = checkCompiles(definition).map((fault) => ({ file, ...fault }));
-  const known = { connectorId: definition.id, actions: Object.keys(definition.actions).length };
+  const known = {
+    connectorId: definition.id,
+    actions: Object.keys(definition.actions).length,
+    unverified: definition.authentication.flatMap((scheme, index) =>
+      'unverified' in scheme && scheme.unverified ? [`authentication.${index} (${scheme.type})`] : [],
+    ),
+  };
   if (faults.length > 0) return { ...known, examples: 0, faults };
 
   const [connector] = (await buildCatalog([{ path: file, text }])).connectors('development');
