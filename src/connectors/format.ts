@@ -203,8 +203,8 @@ const action = z.strictObject({
   /** Query parameters in a query language, by their name on the wire; see `clause`. The clauses stand one after the
    *  other with blanks between them. */
   compose: z.record(z.string().min(1), z.array(clause).min(1)).default({}),
-  /** The body's members are put under this name: `customer` sends {"customer": {...}}; `[]` sends a list of them as
-   *  one record: [{...}]. */
+  /** The body's members are put under this name: `customer` sends {"customer": {...}}, `customers[]` a list of one,
+   *  {"customers": [{...}]}; `[]` is such a list by itself: [{...}]. */
   wrap: z.string().min(1).optional(),
   /** A GraphQL document. The parameters of `body` become its variables. */
   graphql: z.string().min(1).optional(),

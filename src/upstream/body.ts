@@ -39,12 +39,17 @@ export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Bod
   const type = definition.bodyType ?? connector.definition.bodyType;
   if (type === 'text') return textBody(members);
   if (definition.wrap === '[]') return listBody(members);
-  const wrapped: JsonObject = definition.wrap === undefined ? members : { [definition.wrap]: members };
+  const wrapped = wrappedIn(definition.wrap, members);
   if (definition.idempotencyParam !== undefined && idempotencyKey !== undefined)
     wrapped[definition.idempotencyParam] = idempotencyKey;
   if (type === 'json') return jsonBody(wrapped);
   const style = (name: string) => definition.body[name]?.style;
   return type === 'form' ? formBody(wrapped, style) : multipartBody(wrapped, style);
+}
+
+function wrappedIn(wrap: string | undefined, members: JsonObject): JsonObject {
+  if (wrap === undefined) return members;
+  return wrap.endsWith('[]') ? { [wrap.slice(0, -2)]: [members] } : { [wrap]: members };
 }
 
 /** What the file fixes, and what the caller gave. */

@@ -198,6 +198,8 @@ body:
   test('of an app whose writes take several records is a list of one', async () => {
     const { body: sent } = await build({ action: body("wrap: '[]'") }, { input });
     expect(JSON.parse(String(sent))).toEqual([nested]);
+    const named = await build({ action: body("wrap: 'orders[]'") }, { input });
+    expect(JSON.parse(String(named.body))).toEqual({ orders: [nested] });
   });
 
   test('has the key of a write beside what is wrapped, and is safe to repeat', async () => {
