@@ -4,8 +4,9 @@ import { checkInput } from '../connectors/validate.ts';
 import type { Context } from '../context.ts';
 import { chooseCredential } from '../credentials/choose.ts';
 import type { Credential } from '../credentials/credential.ts';
+import { markRefused } from '../credentials/health.ts';
 import { openCredential } from '../credentials/open.ts';
-import { markRefused } from '../credentials/records.ts';
+import { holdsTokens, withFreshTokens } from '../credentials/refresh.ts';
 import { GatehouseError, invalidRequest, publicError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { Decision } from '../servers/restrictions.ts';
@@ -96,7 +97,7 @@ async function run(context: ExecuteContext, request: ExecuteRequest, trace: Trac
   const call: UpstreamCall = {
     connector,
     action,
-    credential: credential && openCredential(context, connector, credential),
+    credential: undefined,
     input: request.input,
     ...(request.onProgress ? { onProgress: request.onProgress } : {}),
   };
@@ -128,33 +129,61 @@ async function runKeyed(
   return replayed ? { ...value, replayed: true } : value;
 }
 
+/** The call with the credential that was chosen, its tokens renewed where that is due. */
 async function callThirdParty(
   context: ExecuteContext,
   environment: Environment,
   call: UpstreamCall,
   trace: Trace,
 ): Promise<ExecuteResult> {
+  const { connector } = call;
   const { credential } = trace;
-  const onStatus = (status: number): void => {
-    trace.upstreamStatus = status;
-  };
   try {
-    if (!call.action.list) return { data: await readValue(context, call, onStatus) };
-    const { window, input } = splitWindow(call.action, call.input);
-    const list = { environment, account: credential?.sealed ?? '', window, onStatus };
-    const { records, hasMore } = await readList(context, { ...call, input }, list);
-    return {
-      data: records,
-      pagination: hasMore ? { hasMore, nextOffset: window.offset + window.limit } : { hasMore },
-    };
+    if (!credential) return await send(context, environment, call, trace);
+    return await withFreshTokens(context, connector, credential, (fresh) => {
+      trace.credential = fresh;
+      return send(
+        context,
+        environment,
+        { ...call, credential: openCredential(context, connector, fresh) },
+        trace,
+      );
+    });
   } catch (error) {
     if (error instanceof GatehouseError) {
       trace.upstreamStatus = statusIn(error) ?? trace.upstreamStatus;
-      if (error.code === 'credential_invalid' && credential)
-        await markRefused(context, credential, error.message);
+      const ended = error.code === 'credential_invalid' && error.details?.['reason'] !== 'revoked';
+      if (ended && trace.credential) await markRefused(context, trace.credential, error.message);
     }
     throw error;
   }
+}
+
+async function send(
+  context: ExecuteContext,
+  environment: Environment,
+  call: UpstreamCall,
+  trace: Trace,
+): Promise<ExecuteResult> {
+  const onStatus = (status: number): void => {
+    trace.upstreamStatus = status;
+  };
+  if (!call.action.list) return { data: await readValue(context, call, onStatus) };
+  const { window, input } = splitWindow(call.action, call.input);
+  const list = { environment, account: accountKey(trace.credential), window, onStatus };
+  const { records, hasMore } = await readList(context, { ...call, input }, list);
+  return {
+    data: records,
+    pagination: hasMore ? { hasMore, nextOffset: window.offset + window.limit } : { hasMore },
+  };
+}
+
+/** Positions in lists hold for one account. Its key changes with the account; tokens change while it stays. */
+function accountKey(credential: Credential | undefined): string {
+  if (!credential) return '';
+  return holdsTokens(credential)
+    ? `${credential.credentialId} ${credential.account?.id ?? ''}`
+    : credential.sealed;
 }
 
 /** @throws GatehouseError `restricted`, for what exists and what does not alike. */

@@ -4,7 +4,11 @@ import type { DbOrTx } from '../store/schema.ts';
 /** How long the record of executions is kept. */
 const EXECUTIONS_KEPT_MS = 90 * DAY;
 
-/** Deletes what has had its time: executions, answers kept for idempotency keys, positions in lists, large results. */
+/** How long the outcome of a connect session can still be asked for. */
+const SESSIONS_KEPT_MS = DAY;
+
+/** Deletes what has had its time: executions, answers kept for idempotency keys, positions in lists, large results,
+ *  connect sessions, and consents that never came back. */
 export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {
   await db
     .deleteFrom('executions')
@@ -13,4 +17,9 @@ export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {
   await db.deleteFrom('idempotency').where('expires_at', '<=', now).execute();
   await db.deleteFrom('page_positions').where('expires_at', '<=', now).execute();
   await db.deleteFrom('results').where('expires_at', '<=', now).execute();
+  await db.deleteFrom('oauth_states').where('expires_at', '<=', now).execute();
+  await db
+    .deleteFrom('connect_sessions')
+    .where('expires_at', '<=', now - SESSIONS_KEPT_MS)
+    .execute();
 }

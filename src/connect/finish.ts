@@ -12,7 +12,8 @@ import {
   type OAuthClient,
   type Tokens,
 } from '../credentials/oauth.ts';
-import { keepTokens, probeTokens, valuesOf } from '../credentials/tokens.ts';
+import { probeTokens, valuesOf } from '../credentials/granted.ts';
+import { keepTokens } from '../credentials/tokens.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { callbackUrl, stateBinding } from './authorize.ts';

@@ -61,6 +61,6 @@ export async function submitKeys(
   };
   if (await settle(context.db, context, session.sessionId, ended)) return ended;
   // Another tab was first: what it made counts, and this one's goes.
-  if (old === null) await deleteCredential(context.db, { environment, userId, credentialId });
+  if (old === null) await deleteCredential(context, { environment, userId, credentialId });
   throw new GatehouseError('connect_session_expired', 'This was finished in another window meanwhile.');
 }

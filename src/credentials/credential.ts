@@ -31,8 +31,13 @@ export interface Credential {
   version: number;
   /** What was granted; null where the scheme has no scopes. */
   scopes: string[] | null;
-  /** When the access token ends; it is renewed before. */
+  /** When the access token ends. */
   expiresAt: number | null;
+  /** From when on it is renewed: before it ends, so that no call waits for nothing. */
+  renewAt: number | null;
+  /** Renewals that failed in a row, and when the next is tried. */
+  refreshFailures: number;
+  refreshAfter: number | null;
   /** At most a minute behind: see executions.ts. */
   lastUsedAt: number | null;
   createdAt: number;
@@ -58,6 +63,9 @@ export function toCredential(row: Selectable<Tables['credentials']>): Credential
     version: row.version,
     scopes: row.scopes === null ? null : scopes.parse(JSON.parse(row.scopes)),
     expiresAt: row.expires_at,
+    renewAt: row.renew_at,
+    refreshFailures: row.refresh_failures,
+    refreshAfter: row.refresh_after,
     lastUsedAt: row.last_used_at,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
@@ -81,6 +89,7 @@ export function describeCredential(credential: Credential) {
     updatedAt: isoTime(credential.updatedAt),
     lastUsedAt: isoTime(credential.lastUsedAt),
     ...(credential.expiresAt === null ? {} : { expiresAt: isoTime(credential.expiresAt) }),
+    ...(credential.refreshFailures === 0 ? {} : { refreshFailures: credential.refreshFailures }),
   };
 }
 

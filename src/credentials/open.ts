@@ -70,7 +70,7 @@ export function unsavedCredential(
     credentialId,
     connectorId: connector.connectorId,
     scheme,
-    values: { ...defaultValues(connector, scheme), ...toSecrets(values) },
+    values: { ...defaultValues(connector, scheme), ...toSecrets(forCalls(scheme.type, values)) },
   };
 }
 
@@ -86,10 +86,17 @@ function keptValues(
   const found = kept.get(name);
   if (found && found.until > now) return found.values;
   kept.delete(name);
-  const values = toSecrets(openValues(context, credential));
+  const values = toSecrets(forCalls(credential.type, openValues(context, credential)));
   if (kept.size >= MAX_KEPT) kept.delete(kept.keys().next().value ?? '');
   kept.set(name, { values, until: now + KEPT_MS });
   return values;
+}
+
+/** What a request may be built from: the refresh token opens the account for good, and goes to the token endpoint alone. */
+function forCalls(type: string, values: Values): Values {
+  if (type !== 'oauth2' || values['refreshToken'] === undefined) return values;
+  const { refreshToken: _kept, ...rest } = values;
+  return rest;
 }
 
 /** By scheme: files say them once, and every call asks. */

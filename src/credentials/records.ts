@@ -8,11 +8,15 @@ import { sql, type RawBuilder, type Updateable } from 'kysely';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { credentialNotFound, toCredential, type Account, type Credential } from './credential.ts';
 import { forgetChoices } from './choices.ts';
-import { checkFields, credentialFields, storedFields } from './fields.ts';
-import { openCredential, openValues, sealValues, unsavedCredential } from './open.ts';
-import { probe, type ProbeContext } from './probe.ts';
-
-type CredentialContext = ProbeContext & Pick<Context, 'db' | 'keys' | 'catalog'>;
+import { credentialFields, storedFields } from './fields.ts';
+import { markRefused } from './health.ts';
+import { openCredential, openValues, sealValues } from './open.ts';
+import { grantFacts, prepareCredential, type PrepareContext } from './prepare.ts';
+import { probe } from './probe.ts';
+import { withFreshTokens } from './refresh.ts';
+import { renewAtOf } from './renewal-times.ts';
+import { endTokens } from './revoke.ts';
+import { dropSpares } from './spares.ts';
 
 /** What is not of this form never reaches the store, which may refuse its characters. */
 const CREDENTIAL_ID = /^cred_[0-9A-Za-z]{22}$/;
@@ -44,29 +48,27 @@ export interface NewCredential {
  * @throws GatehouseError `connector_not_found`, `invalid_request` with every fault by field, `credential_invalid`
  * when the third party refuses the key (contract.md section 3), upstream_* when it gave no definite answer.
  */
-export async function createCredential(context: CredentialContext, wish: NewCredential): Promise<Credential> {
+export async function createCredential(context: PrepareContext, wish: NewCredential): Promise<Credential> {
   const connector = requireConnector(context, wish.environment, wish.connectorId);
   const scheme = schemeOf(connector, wish.type, wish.data);
-  const { values, faults } = checkFields(credentialFields(connector, scheme), wish.data ?? {});
-  if (faults.length > 0) throw invalidRequest(faults, 'The credential');
-
+  const { environment, userId, name, data = {}, signal } = wish;
   const credentialId = newId('cred');
-  const { account } = await probe(
-    context,
+  const prepared = await prepareCredential(context, {
+    environment,
     connector,
-    unsavedCredential(connector, scheme, credentialId, values),
-    wish.signal,
-  );
-  const { environment, userId, name } = wish;
+    scheme,
+    credentialId,
+    data,
+    signal,
+  });
   return insertCredential(context, {
+    ...prepared,
     environment,
     userId,
     credentialId,
     connector,
     scheme,
-    values,
     name,
-    account,
   });
 }
 
@@ -101,6 +103,7 @@ export async function insertCredential(
       sealed: sealValues(context, made, made.values),
       scopes: made.scopes ? JSON.stringify(made.scopes) : null,
       expires_at: made.expiresAt ?? null,
+      renew_at: renewAtOf(made.expiresAt, now),
       refresh_by: made.refreshBy ?? null,
       created_at: now,
       updated_at: now,
@@ -194,7 +197,7 @@ export async function requireCredential(db: DbOrTx, key: CredentialKey): Promise
  * @throws GatehouseError as createCredential, and `credential_not_found`.
  */
 export async function updateCredential(
-  context: CredentialContext,
+  context: PrepareContext,
   key: CredentialKey,
   changes: {
     name?: string | undefined;
@@ -210,25 +213,48 @@ export async function updateCredential(
   if (changes.data !== undefined) {
     const connector = requireConnector(context, key.environment, credential.connectorId);
     const scheme = schemeOf(connector, changes.type ?? credential.type);
-    const known = scheme.type === credential.type ? openValues(context, credential) : {};
-    const whole = { ...known, ...changes.data };
-    const { values, faults } = checkFields(credentialFields(connector, scheme), whole);
-    if (faults.length > 0) throw invalidRequest(faults, 'The credential');
-    const { account } = await probe(
-      context,
+    const known =
+      scheme.type === credential.type ? knownData(context, connector, credential, changes.data) : {};
+    const prepared = await prepareCredential(context, {
+      environment: key.environment,
       connector,
-      unsavedCredential(connector, scheme, credential.credentialId, values),
-      changes.signal,
-    );
-    const sealed = sealValues(context, credential, values);
+      scheme,
+      credentialId: credential.credentialId,
+      data: { ...known, ...changes.data },
+      signal: changes.signal,
+    });
+    const { values, account, scopes, expiresAt, refreshBy } = prepared;
+    await dropSpares(context.db, credential.credentialId);
     Object.assign(set, {
       type: scheme.type,
-      sealed,
+      sealed: sealValues(context, credential, values),
       version: sql`version + 1`,
+      scopes: scopes ? JSON.stringify(scopes) : null,
+      expires_at: expiresAt ?? null,
+      renew_at: renewAtOf(expiresAt, context.clock.now()),
+      refresh_by: refreshBy ?? null,
+      refresh_failures: 0,
+      refresh_after: null,
       ...activeAgain(scheme, account),
     });
   }
   return updateRow(context.db, key, set);
+}
+
+/** What a change of some members leaves as it is. New tokens are of a new grant, which old facts say nothing of. */
+function knownData(
+  context: Pick<Context, 'keys'>,
+  connector: Connector,
+  credential: Credential,
+  given: JsonObject,
+): JsonObject {
+  const stored = openValues(context, credential);
+  if (credential.type === 'oauth2' && given['accessToken'] === undefined) {
+    const { expiresAt, scopes } = credential;
+    return { ...stored, expiresAt, scopes };
+  }
+  const asked = credentialFields(connector, schemeOf(connector, credential.type));
+  return Object.fromEntries(Object.entries(stored).filter(([name]) => asked.has(name)));
 }
 
 /**
@@ -237,56 +263,51 @@ export async function updateCredential(
  * @throws GatehouseError `credential_not_found`; upstream_* when there was no definite answer: then nothing changes.
  */
 export async function checkCredential(
-  context: CredentialContext,
+  context: PrepareContext,
   key: CredentialKey,
   signal?: AbortSignal,
 ): Promise<{ credential: Credential; checked: boolean }> {
   const credential = await requireCredential(context.db, key);
   const connector = requireConnector(context, key.environment, credential.connectorId);
+  let latest = credential;
   try {
-    const open = openCredential(context, connector, credential);
-    const { checked, account } = await probe(context, connector, open, signal);
-    if (!checked) return { credential, checked };
-    const set = { ...activeAgain(open.scheme, account), updated_at: context.clock.now() };
+    const { checked, account } = await withFreshTokens(context, connector, credential, (fresh) => {
+      latest = fresh;
+      return probe(context, connector, openCredential(context, connector, fresh), signal);
+    });
+    if (!checked) return { credential: latest, checked };
+    const scheme = schemeOf(connector, latest.type);
+    const set = { ...activeAgain(scheme, account), updated_at: context.clock.now() };
     return { credential: await updateRow(context.db, key, set), checked };
   } catch (error) {
     if (!(error instanceof GatehouseError) || error.code !== 'credential_invalid') throw error;
-    await markRefused(context, credential, error.message);
+    if (error.details?.['reason'] !== 'revoked') await markRefused(context, latest, error.message);
     return { credential: await requireCredential(context.db, key), checked: true };
   }
 }
 
-/** Removes a credential for good, and the list positions kept for it. @throws `credential_not_found` */
-export async function deleteCredential(db: DbOrTx, key: CredentialKey): Promise<void> {
-  await requireCredential(db, key);
-  const { numDeletedRows } = await db
+/**
+ * Removes a credential for good, and the list positions kept for it. Tokens are ended at the third party where it has
+ * a way; that may take 5 s, and the credential is gone whatever comes of it.
+ * @throws GatehouseError `credential_not_found`
+ */
+export async function deleteCredential(
+  context: Pick<Context, 'db' | 'keys' | 'catalog' | 'outbound' | 'log'>,
+  key: CredentialKey,
+): Promise<void> {
+  const { db, catalog } = context;
+  const row = await db
     .deleteFrom('credentials')
-    .where('credential_id', '=', key.credentialId)
+    .where('credential_id', '=', (await requireCredential(db, key)).credentialId)
     .where('user_id', '=', key.userId)
     .where('environment', '=', key.environment)
+    .returningAll()
     .executeTakeFirst();
-  if (numDeletedRows === 0n) throw credentialNotFound(key.credentialId);
+  if (!row) throw credentialNotFound(key.credentialId);
   forgetChoices(db);
   await db.deleteFrom('page_positions').where('credential_id', '=', key.credentialId).execute();
-}
-
-/**
- * Records that the third party refused this credential. Only the values that were refused: a key that was replaced
- * while the call ran stays active.
- */
-export async function markRefused(
-  { db, clock }: Pick<Context, 'db' | 'clock'>,
-  credential: Credential,
-  reason: string,
-): Promise<void> {
-  await db
-    .updateTable('credentials')
-    .set({ state: 'needs_reconnect', reason: reason.slice(0, 500), updated_at: clock.now() })
-    .where('credential_id', '=', credential.credentialId)
-    .where('sealed', '=', credential.sealed)
-    .where('state', '=', 'active')
-    .execute();
-  forgetChoices(db);
+  const connector = catalog.connector(key.environment, row.connector_id);
+  if (connector) await endTokens(context, connector, toCredential(row));
 }
 
 function requireConnector(
@@ -313,7 +334,7 @@ export function schemeOf(
   const named = schemes.filter((scheme) => type === undefined || scheme.type === type);
   const fields = Object.keys(data);
   const fitting = named.filter((scheme) => {
-    const known = storedFields(connector, scheme);
+    const known = new Set([...storedFields(connector, scheme).keys(), ...grantFacts(scheme)]);
     return fields.every((name) => known.has(name));
   });
   const [only, ...others] = named.length === 1 ? named : fitting;

@@ -152,7 +152,7 @@ function secondsOf(
 }
 
 /** Epoch milliseconds of epoch seconds, epoch milliseconds, or ISO 8601. */
-function momentOf(value: Json | undefined): number | undefined {
+export function momentOf(value: Json | undefined): number | undefined {
   const number = numberOf(value);
   if (number !== undefined) return number > 1e11 ? number : number > 0 ? number * SECOND : undefined;
   if (typeof value !== 'string') return undefined;

@@ -40,6 +40,9 @@ const credential = z.object({
   expiresAt: time.optional().meta({
     description: 'When the access token ends. It is renewed before, without anybody doing anything.',
   }),
+  refreshFailures: z.int().optional().meta({
+    description: 'Renewals of the access token that failed in a row; absent when the last one worked.',
+  }),
 });
 
 export const createCredentialRoute = defineRoute({
@@ -211,7 +214,7 @@ export const deleteCredentialRoute = defineRoute({
   audited: true,
   async handler({ context, caller, params: { userId: pathUserId, credentialId }, userId }) {
     const owner = ownUser(pathUserId, userId);
-    await deleteCredential(context.db, { environment: caller.environment, userId: owner, credentialId });
+    await deleteCredential(context, { environment: caller.environment, userId: owner, credentialId });
     return { body: { message: 'The credential was deleted.', credentialId } };
   },
 });

@@ -22,6 +22,7 @@ export async function accounts(tx: Transaction<Tables>): Promise<void> {
     .addColumn('refresh_failures', 'integer', (c) => c.notNull().defaultTo(0))
     .execute();
   await schema.alterTable('credentials').addColumn('refresh_after', 'bigint').execute();
+  await schema.alterTable('credentials').addColumn('renew_at', 'bigint').execute();
   await schema.alterTable('credentials').addColumn('refresh_by', 'bigint').execute();
   await index(tx, 'credentials', ['refresh_by']);
 

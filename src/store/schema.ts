@@ -72,7 +72,10 @@ export interface Tables {
     scopes: string | null;
     /** Rises with each change of `sealed`: a renewal saves only over the values that it began with. */
     version: Generated<number>;
-    /** Who is renewing the tokens, until when, and the fence that tells an owner that it was overtaken. */
+    /** From when on the access token is renewed, well before `expires_at`. */
+    renew_at: number | null;
+    /** Who is renewing the tokens, until when, and the fence that tells an owner that it was overtaken. While nobody
+     *  is, `lease_until` says when the last attempt ended. */
     lease_token: string | null;
     lease_until: number | null;
     fence: Generated<number>;

@@ -132,7 +132,7 @@ describe.each(STORE_KINDS)('running an action on %s', (kind) => {
     party.seen.length = 0;
     await read(30, credentialId);
     expect(party.seen[0]?.query.get('cursor')).toBeNull();
-    await deleteCredential(bench.db, { ...id, credentialId });
+    await deleteCredential(bench, { ...id, credentialId });
   });
 
   test('positions of one input are not used for another', async () => {

@@ -186,7 +186,7 @@ describe('a credential', () => {
       await expect(updateCredential(bench, foreign, { name: 'mine' })).rejects.toMatchObject({
         code: 'credential_not_found',
       });
-      await expect(deleteCredential(bench.db, foreign)).rejects.toMatchObject({
+      await expect(deleteCredential(bench, foreign)).rejects.toMatchObject({
         code: 'credential_not_found',
       });
       await expect(checkCredential(bench, foreign)).rejects.toMatchObject({ code: 'credential_not_found' });
@@ -287,7 +287,7 @@ describe('a credential', () => {
   test('is gone when it is deleted, within the same second', async () => {
     const { credentialId } = await create();
     await run();
-    await deleteCredential(bench.db, key(credentialId));
+    await deleteCredential(bench, key(credentialId));
     await expect(run()).rejects.toMatchObject({ code: 'credential_required' });
     await expect(run(credentialId)).rejects.toMatchObject({ code: 'credential_not_found' });
   });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { exchangeCode, refreshTokens } from '../../src/credentials/oauth.ts';
 import { checkCredential, insertCredential } from '../../src/credentials/records.ts';
-import { probeTokens } from '../../src/credentials/tokens.ts';
+import { probeTokens } from '../../src/credentials/granted.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { Secret } from '../../src/lib/secret.ts';
 import { openActions } from '../support/actions.ts';

@@ -1,0 +1,166 @@
+import type { Connector } from '../connectors/catalog.ts';
+import type { Authentication, OAuth } from '../connectors/format.ts';
+import type { Context } from '../context.ts';
+import { MINUTE } from '../lib/clock.ts';
+import { GatehouseError, invalidRequest, type Fault } from '../lib/errors.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import type { Environment } from '../store/schema.ts';
+import type { Account } from './credential.ts';
+import { checkFields, credentialFields, storedFields } from './fields.ts';
+import { probeTokens, valuesOf } from './granted.ts';
+import { requireOAuthClient } from './oauth-apps.ts';
+import {
+  clientCredentialsTokens,
+  OAuthRefusal,
+  refreshTokens,
+  type OAuth2,
+  type OAuth2ClientCredentials,
+  type Tokens,
+} from './oauth.ts';
+import { unsavedCredential } from './open.ts';
+import { probe, type ProbeContext } from './probe.ts';
+import { refreshByOf } from './renewal-times.ts';
+import { momentOf } from './token-answer.ts';
+
+export type PrepareContext = ProbeContext & Pick<Context, 'db' | 'keys' | 'catalog'>;
+
+/** What somebody gave for a credential that is new, or is to hold something else. */
+interface Wish {
+  environment: Environment;
+  connector: Connector;
+  scheme: Authentication;
+  credentialId: string;
+  data: JsonObject;
+  signal?: AbortSignal | undefined;
+}
+
+/** What is stored then. Times are epoch milliseconds. */
+export interface Prepared {
+  values: Record<string, string>;
+  account?: Account | undefined;
+  scopes?: string[] | undefined;
+  expiresAt?: number | undefined;
+  refreshBy?: number | undefined;
+}
+
+/**
+ * Checks what was given, asks the third party whether it works (where the connector has a probe), and answers with
+ * what to store. Client credentials fetch their first token; tokens of a live account are taken over.
+ * @throws GatehouseError `invalid_request` with every fault by field, `credential_invalid` when the third party
+ * refuses it, `oauth_app_missing`, upstream_* when it gave no definite answer.
+ */
+export async function prepareCredential(context: PrepareContext, wish: Wish): Promise<Prepared> {
+  const { connector, scheme, credentialId, data, signal } = wish;
+  if (scheme.type === 'oauth2') return takeOver(context, { ...wish, scheme });
+  const { values, faults } = checkFields(credentialFields(connector, scheme), data);
+  if (faults.length > 0) throw invalidRequest(faults, 'The credential');
+  if (scheme.type === 'oauth2_client_credentials') return fetchTokens(context, { ...wish, scheme }, values);
+  const credential = unsavedCredential(connector, scheme, credentialId, values);
+  const { account } = await probe(context, connector, credential, signal);
+  return { values, account };
+}
+
+/** Members of `data` that are no values of the credential but facts about its tokens. */
+export function grantFacts({ type }: Authentication): string[] {
+  return type === 'oauth2' ? ['expiresAt', 'scopes'] : [];
+}
+
+/** Tokens of an account that was connected elsewhere, with the fields that go with them. */
+async function takeOver(context: PrepareContext, wish: Wish & { scheme: OAuth2 }): Promise<Prepared> {
+  const { connector, scheme, credentialId, signal } = wish;
+  const { expiresAt, scopes, rest, faults } = readFacts(scheme, wish.data);
+  const checked = checkFields(storedFields(connector, scheme), rest);
+  faults.push(...checked.faults);
+  const { values } = checked;
+  const ended = expiresAt !== undefined && expiresAt <= context.clock.now() + MINUTE;
+  if (ended && values['refreshToken'] === undefined)
+    faults.push({
+      field: 'data.expiresAt',
+      rule: 'has passed; send refreshToken too, or a live accessToken',
+    });
+  if (faults.length > 0) throw invalidRequest(faults, 'The credential');
+
+  if (ended) return renewedOver(context, wish, values);
+  const refreshBy = refreshByOf(scheme, { refreshToken: values['refreshToken'] }, context.clock.now());
+  const credential = unsavedCredential(connector, scheme, credentialId, values);
+  const { account } = await probe(context, connector, credential, signal);
+  return { values, account, scopes, expiresAt, refreshBy };
+}
+
+/** A live account whose access token has ended: its refresh token is what is taken over. */
+async function renewedOver(
+  context: PrepareContext,
+  wish: Wish & { scheme: OAuth2 },
+  values: Record<string, string>,
+): Promise<Prepared> {
+  const { connector, scheme, environment } = wish;
+  const client = await requireOAuthClient(context, environment, connector);
+  const refreshToken = values['refreshToken'] ?? '';
+  const tokens = await granted(connector, () =>
+    refreshTokens(context, { connector, scheme, client, values, refreshToken }),
+  );
+  return keepable(context, wish, values, { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken });
+}
+
+async function fetchTokens(
+  context: PrepareContext,
+  wish: Wish & { scheme: OAuth2ClientCredentials },
+  values: Record<string, string>,
+): Promise<Prepared> {
+  const { connector, scheme, signal } = wish;
+  const tokens = await granted(connector, () =>
+    clientCredentialsTokens(context, { connector, scheme, values, signal }),
+  );
+  // A refresh token that comes along has no use: id and secret are enough to ask anew (RFC 6749 section 4.4.3).
+  const { refreshToken: _unused, ...kept } = tokens;
+  return keepable(context, wish, values, kept);
+}
+
+async function keepable(
+  context: PrepareContext,
+  { connector, scheme, credentialId }: Wish & { scheme: OAuth },
+  values: Record<string, string>,
+  tokens: Tokens,
+): Promise<Prepared> {
+  const account = await probeTokens(context, { connector, scheme, credentialId, values, tokens });
+  return {
+    values: valuesOf({ values, tokens }),
+    account,
+    scopes: tokens.scopes,
+    expiresAt: tokens.expiresAt,
+    refreshBy: refreshByOf(scheme, tokens, context.clock.now()),
+  };
+}
+
+async function granted(connector: Connector, ask: () => Promise<Tokens>): Promise<Tokens> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof OAuthRefusal)) throw error;
+    throw new GatehouseError(
+      'credential_invalid',
+      `${connector.name} gave no access token: ${error.message}. Check what was entered.`,
+      { details: { reason: 'refused', status: error.status, error: error.error } },
+    );
+  }
+}
+
+/** `expiresAt` and `scopes` of an account that is taken over; they are facts beside its values. */
+function readFacts(scheme: OAuth2, data: JsonObject) {
+  const { expiresAt: end, scopes: granted, ...rest } = data;
+  const faults: Fault[] = [];
+  const expiresAt = end === undefined || end === null ? undefined : momentOf(end);
+  if (end !== undefined && end !== null && expiresAt === undefined)
+    faults.push({ field: 'data.expiresAt', rule: 'must be a time such as 2026-03-01T12:00:00Z' });
+  const scopes = granted === undefined || granted === null ? undefined : scopesOf(scheme, granted);
+  if (granted !== undefined && granted !== null && scopes === undefined)
+    faults.push({ field: 'data.scopes', rule: 'must be an array of strings' });
+  return { expiresAt, scopes, rest, faults };
+}
+
+function scopesOf({ scopeSeparator }: OAuth2, value: Json): string[] | undefined {
+  const list = typeof value === 'string' ? value.split(scopeSeparator) : value;
+  if (!Array.isArray(list) || list.length > 500) return undefined;
+  const scopes = list.filter((scope) => typeof scope === 'string' && scope !== '' && scope.length <= 500);
+  return scopes.length === list.length ? scopes.map(String) : undefined;
+}

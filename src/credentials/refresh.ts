@@ -1,0 +1,169 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Connector } from '../connectors/catalog.ts';
+import type { Context } from '../context.ts';
+import { SECOND } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import type { DbOrTx } from '../store/schema.ts';
+import { credentialNotFound, type Credential } from './credential.ts';
+import { acquireLease, readLeased, releaseLease } from './lease.ts';
+import { endCredential } from './health.ts';
+import { isRenewable, renew } from './renew.ts';
+import { isDue, isUsable, type Refused } from './renewal-times.ts';
+
+export type RefreshContext = Pick<Context, 'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound'>;
+
+/** How often those who wait for another process look. */
+const POLL_MS = 100;
+/** Longer than two attempts at a token endpoint; whoever holds the lease then has most likely died. */
+const MAX_WAIT_MS = 40 * SECOND;
+
+/** Renewals of this process, by credential: whoever comes meanwhile shares them. */
+const flightsByDb = new WeakMap<DbOrTx, Map<string, Promise<Credential>>>();
+
+/**
+ * The credential with tokens that are good now. Credentials without tokens, and tokens whose time has not come, return
+ * at once and without a look at the store. Tokens that are due are renewed by one call of one process; the others wait
+ * for it only if theirs no longer work. `refused` names a version that the third party refused before its time.
+ * What comes back has the version that was refused only where nothing can renew it.
+ * @throws GatehouseError `credential_invalid` when the account has to be connected anew, `oauth_app_missing`,
+ * `upstream_rejected` when the third party refuses the OAuth app, upstream_* when it cannot be reached and the tokens
+ * at hand no longer work, `credential_not_found` when it was deleted meanwhile.
+ */
+export async function freshCredential(
+  context: RefreshContext,
+  connector: Connector,
+  credential: Credential,
+  refused?: Refused,
+): Promise<Credential> {
+  if (!holdsTokens(credential)) return credential;
+  const now = context.clock.now();
+  if (!isDue(credential, now, refused)) return credential;
+  const usable = isUsable(credential, now, refused);
+  if (usable && isResting(credential, now)) return credential;
+
+  let flights = flightsByDb.get(context.db);
+  if (!flights) flightsByDb.set(context.db, (flights = new Map()));
+  const { credentialId } = credential;
+  const running = flights.get(credentialId);
+  if (running) {
+    if (usable) return credential;
+    const renewed = await running;
+    // The flight may have begun for another reason than this refusal.
+    if (!isDue(renewed, context.clock.now(), refused)) return renewed;
+    return freshCredential(context, connector, renewed, refused);
+  }
+  const flight = renewOrWait(context, connector, credential, refused).finally(() =>
+    flights.delete(credentialId),
+  );
+  flights.set(credentialId, flight);
+  return flight;
+}
+
+/**
+ * Runs a call with tokens that are good, and once more with new ones when the third party refuses them before their
+ * time: a refused call has done nothing, so that repeating it does no harm.
+ * @throws GatehouseError as freshCredential; whatever `call` throws.
+ */
+export async function withFreshTokens<T>(
+  context: RefreshContext,
+  connector: Connector,
+  credential: Credential,
+  call: (credential: Credential) => Promise<T>,
+): Promise<T> {
+  const fresh = await freshCredential(context, connector, credential);
+  try {
+    return await call(fresh);
+  } catch (error) {
+    if (!holdsTokens(fresh) || !isRefusal(error)) throw error;
+    const renewed = await freshCredential(context, connector, fresh, { version: fresh.version });
+    if (renewed.version === fresh.version) throw error;
+    return call(renewed);
+  }
+}
+
+export function holdsTokens({ type }: Pick<Credential, 'type'>): boolean {
+  return type === 'oauth2' || type === 'oauth2_client_credentials';
+}
+
+function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof GatehouseError &&
+    error.code === 'credential_invalid' &&
+    error.details?.['reason'] === 'refused'
+  );
+}
+
+/** Whether the last renewal failed, and it is too early for the next. */
+function isResting({ refreshAfter }: Credential, now: number): boolean {
+  return refreshAfter !== null && refreshAfter > now;
+}
+
+/** Renews under the lease of the row, or waits for whoever has it. */
+async function renewOrWait(
+  context: RefreshContext,
+  connector: Connector,
+  asked: Credential,
+  refused: Refused | undefined,
+): Promise<Credential> {
+  const { db, clock } = context;
+  for (let waitedMs = 0; waitedMs < MAX_WAIT_MS; waitedMs += POLL_MS) {
+    if (waitedMs > 0) await sleep(POLL_MS);
+    const now = clock.now();
+    const leased = await readLeased(db, asked.credentialId, now);
+    if (!leased) throw credentialNotFound(asked.credentialId);
+    const { credential, held } = leased;
+    if (credential.state !== 'active' && asked.state === 'active')
+      throw deadCredential(connector, credential);
+    if (!isDue(credential, now, refused)) return credential;
+
+    const usable = isUsable(credential, now, refused);
+    if (isResting(credential, now)) {
+      if (usable) return credential;
+      throw restingError(connector, credential, now);
+    }
+    if (held) {
+      if (usable) return credential;
+      continue;
+    }
+    if (!isRenewable(context, credential)) {
+      if (isUsable(credential, now)) return credential;
+      const reason = `The access ended, and ${connector.name} gave no way to renew it. Connect the account anew.`;
+      const ending = { state: 'needs_reconnect' as const, reason };
+      await endCredential(context, credential, { ...ending, cause: 'no_refresh_token' });
+      throw deadCredential(connector, { ...credential, ...ending });
+    }
+    const lease = await acquireLease(db, credential.credentialId, now);
+    if (!lease) continue;
+    try {
+      return await renew(context, { connector, lease, refused, lastEndedAt: leased.lastEndedAt });
+    } finally {
+      await releaseLease(db, lease, clock.now());
+    }
+  }
+  throw new GatehouseError(
+    'upstream_timeout',
+    `The access token for ${connector.name} is being renewed, and that takes longer than usual. Try again in a minute.`,
+    { details: { reason: 'renewal_pending' }, headers: { 'Retry-After': '60' } },
+  );
+}
+
+function restingError(connector: Connector, { refreshAfter }: Credential, now: number): GatehouseError {
+  const seconds = Math.max(1, Math.ceil(((refreshAfter ?? now) - now) / SECOND));
+  return new GatehouseError(
+    'upstream_failed',
+    `${connector.name} did not renew the access token. The next attempt is in ${seconds} s.`,
+    {
+      details: { connectorId: connector.connectorId, reason: 'renewal_failed' },
+      headers: { 'Retry-After': String(seconds) },
+    },
+  );
+}
+
+/** What a call is told whose credential ended while it waited. */
+function deadCredential(connector: Connector, { credentialId, state, reason }: Credential): GatehouseError {
+  return new GatehouseError(
+    'credential_invalid',
+    `The credential "${credentialId}" for ${connector.name} cannot be used: ${reason ?? 'it was revoked.'}`,
+    { details: { reason: 'revoked', state, credentialId } },
+  );
+}

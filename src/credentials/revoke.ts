@@ -1,0 +1,36 @@
+import type { Connector } from '../connectors/catalog.ts';
+import type { Context } from '../context.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import type { Credential } from './credential.ts';
+import { requireOAuthClient } from './oauth-apps.ts';
+import { OAuthRefusal, revokeTokens } from './oauth.ts';
+import { openValues } from './open.ts';
+
+/**
+ * Ends the tokens of a credential (or those in `values`) at the third party where its connector says how: within 5 s, and whatever comes of it, the outcome is
+ * a line in the log and nothing else.
+ */
+export async function endTokens(
+  context: Pick<Context, 'db' | 'keys' | 'catalog' | 'outbound' | 'log'>,
+  connector: Connector,
+  credential: Credential,
+  values?: Record<string, string>,
+): Promise<void> {
+  const scheme = connector.definition.authentication.find(({ type }) => type === credential.type);
+  if (scheme?.type !== 'oauth2' || !scheme.revocation) return;
+  const facts = { credentialId: credential.credentialId, connectorId: connector.connectorId };
+  try {
+    const client = await requireOAuthClient(context, credential.environment, connector);
+    const held = values ?? openValues(context, credential);
+    await revokeTokens(context, { connector, scheme, client, values: held });
+    context.log.info({ ...facts, revoked: true }, 'tokens ended at the third party');
+  } catch (error) {
+    const why =
+      error instanceof OAuthRefusal
+        ? { error: error.error, status: error.status }
+        : error instanceof GatehouseError
+          ? { code: error.code, details: error.details }
+          : { err: error };
+    context.log.warn({ ...facts, revoked: false, ...why }, 'tokens not ended at the third party');
+  }
+}

@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Connector } from '../connectors/catalog.ts';
+import type { OAuth } from '../connectors/format.ts';
+import type { Context } from '../context.ts';
+import { SECOND } from '../lib/clock.ts';
+import { forgetChoices } from './choices.ts';
+import { credentialNotFound, toCredential, type Credential } from './credential.ts';
+import { readLeased } from './lease.ts';
+import type { Tokens } from './oauth.ts';
+import { openValues, sealValues } from './open.ts';
+import { refreshByOf, renewAtOf } from './renewal-times.ts';
+import { endTokens } from './revoke.ts';
+import { dropSpares, keepSpare } from './spares.ts';
+
+type SaveContext = Pick<Context, 'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound'>;
+
+/** Waits between attempts to save: a store that is being restarted comes back within these. */
+const SAVE_AGAIN_MS = [SECOND / 4, SECOND, 4 * SECOND];
+
+/** Tokens that were just renewed, and the credential that they were renewed from. */
+interface Renewed {
+  connector: Connector;
+  scheme: OAuth;
+  credential: Credential;
+  /** What the renewal began with; the refresh token of it stays where none came back. */
+  values: Record<string, string>;
+  tokens: Tokens;
+}
+
+/**
+ * Saves tokens over the version that they were renewed from, and answers with the credential as it is then. When that
+ * version is gone, they are put aside, and what is there counts.
+ * @throws GatehouseError `credential_not_found` when the credential was deleted: then the tokens are ended.
+ */
+export async function saveTokens(context: SaveContext, renewed: Renewed): Promise<Credential> {
+  const { db, clock, log } = context;
+  const { connector, scheme, credential, tokens } = renewed;
+  const { credentialId, version } = credential;
+  const { accessToken, refreshToken, captured } = tokens;
+  const values = {
+    ...renewed.values,
+    ...captured,
+    accessToken,
+    ...(refreshToken === undefined ? {} : { refreshToken }),
+  };
+  const now = clock.now();
+  const sealed = sealValues(context, credential, values);
+  const kept = scheme.type === 'oauth2' ? { refreshToken: values['refreshToken'] } : {};
+  const row = await patiently(context, () =>
+    db
+      .updateTable('credentials')
+      .set({
+        sealed,
+        version: version + 1,
+        expires_at: tokens.expiresAt ?? null,
+        renew_at: renewAtOf(tokens.expiresAt, now),
+        refresh_by: refreshByOf(scheme, kept, now) ?? null,
+        refresh_failures: 0,
+        refresh_after: null,
+        ...(tokens.scopes ? { scopes: JSON.stringify(tokens.scopes) } : {}),
+        updated_at: now,
+      })
+      .where('credential_id', '=', credentialId)
+      .where('version', '=', version)
+      .returningAll()
+      .executeTakeFirst(),
+  );
+  forgetChoices(db);
+  if (row) {
+    await dropSpares(db, credentialId);
+    log.debug({ credentialId, connectorId: connector.connectorId, version: version + 1 }, 'tokens renewed');
+    return toCredential(row);
+  }
+  const latest = await readLeased(db, credentialId, now);
+  if (!latest) {
+    await endTokens(context, connector, credential, values);
+    throw credentialNotFound(credentialId);
+  }
+  // A store that lost its connection after the commit: the first attempt to save was the one that worked.
+  if (latest.credential.sealed === sealed) return latest.credential;
+  if (openValues(context, latest.credential)['refreshToken'] !== values['refreshToken'])
+    await keepSpare(context, latest.credential, values);
+  log.warn(
+    { credentialId, connectorId: connector.connectorId, version, found: latest.credential.version },
+    'tokens renewed over a newer version; put aside',
+  );
+  return latest.credential;
+}
+
+/** The tokens are nowhere but here: a store that falters is asked again. */
+async function patiently<T>({ log }: Pick<Context, 'log'>, save: () => Promise<T>): Promise<T> {
+  for (const waitMs of SAVE_AGAIN_MS) {
+    try {
+      return await save();
+    } catch (error) {
+      log.error({ err: error, waitMs }, 'renewed tokens not saved; trying again');
+      await sleep(waitMs);
+    }
+  }
+  return save();
+}

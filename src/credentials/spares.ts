@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { Context } from '../context.ts';
+import type { DbOrTx } from '../store/schema.ts';
+import type { Credential } from './credential.ts';
+
+/** Tokens that were received and could not be saved, because the credential had changed meanwhile. */
+export interface Spare {
+  spareId: string;
+  values: Record<string, string>;
+}
+
+const sealedSpare = z.object({
+  values: z.record(z.string(), z.string()),
+  /** Whose tokens they are, where it was known. */
+  accountId: z.string().nullable(),
+});
+
+type Bound = Pick<Credential, 'environment' | 'userId' | 'credentialId'>;
+
+/** Puts tokens aside, sealed: a refresh token may be the last that works, and nobody can ask for it again. */
+export async function keepSpare(
+  { db, clock, keys }: Pick<Context, 'db' | 'clock' | 'keys'>,
+  credential: Credential,
+  values: Record<string, string>,
+): Promise<void> {
+  const spareId = randomUUID();
+  const text = JSON.stringify({ values, accountId: credential.account?.id ?? null });
+  await db
+    .insertInto('spare_tokens')
+    .values({
+      spare_id: spareId,
+      credential_id: credential.credentialId,
+      sealed: keys.seal(text, binding(credential, spareId)),
+      created_at: clock.now(),
+    })
+    .execute();
+}
+
+/** What was put aside for a credential and belongs to its account, newest first. */
+export async function findSpares(
+  { db, keys }: Pick<Context, 'db' | 'keys'>,
+  credential: Credential,
+): Promise<Spare[]> {
+  const rows = await db
+    .selectFrom('spare_tokens')
+    .selectAll()
+    .where('credential_id', '=', credential.credentialId)
+    .orderBy('created_at', 'desc')
+    .limit(10)
+    .execute();
+  return rows
+    .map((row) => ({
+      spareId: row.spare_id,
+      ...sealedSpare.parse(JSON.parse(keys.open(row.sealed, binding(credential, row.spare_id)))),
+    }))
+    .filter(
+      ({ accountId }) => accountId === null || !credential.account || accountId === credential.account.id,
+    );
+}
+
+/** Forgets one that no longer works either. */
+export async function dropSpare(db: DbOrTx, spareId: string): Promise<void> {
+  await db.deleteFrom('spare_tokens').where('spare_id', '=', spareId).execute();
+}
+
+/** Forgets what was put aside: newer tokens work, or the account was connected anew. */
+export async function dropSpares(db: DbOrTx, credentialId: string): Promise<void> {
+  await db.deleteFrom('spare_tokens').where('credential_id', '=', credentialId).execute();
+}
+
+function binding({ environment, userId, credentialId }: Bound, spareId: string): string {
+  return `spare|${environment}|${userId}|${credentialId}|${spareId}`;
+}

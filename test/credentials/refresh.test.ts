@@ -1,0 +1,187 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openCredential, openValues } from '../../src/credentials/open.ts';
+import {
+  checkCredential,
+  deleteCredential,
+  requireCredential,
+  updateCredential,
+} from '../../src/credentials/records.ts';
+import { freshCredential } from '../../src/credentials/refresh.ts';
+import { HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
+import { credentialKey as key, openOAuth, runAction as run, type OAuthBench } from '../support/oauth.ts';
+import { STORE_KINDS } from '../support/stores.ts';
+
+describe.each(STORE_KINDS)('tokens on %s', (kind) => {
+  let bench: OAuthBench;
+  beforeEach(async () => {
+    bench = await openOAuth(kind);
+  });
+  afterEach(() => bench[Symbol.asyncDispose]());
+
+  test('are left alone while their time has not come, and renewed before it ends', async () => {
+    const made = await bench.connect();
+    expect(await freshCredential(bench, bench.connector, made)).toBe(made);
+    bench.clock.advance(50 * MINUTE);
+    expect(await freshCredential(bench, bench.connector, made)).toBe(made);
+    bench.clock.advance(6 * MINUTE);
+    const renewed = await freshCredential(bench, bench.connector, made);
+    expect(renewed).toMatchObject({ version: 2, expiresAt: bench.clock.now() + HOUR, state: 'active' });
+    expect(bench.party.asked).toHaveLength(1);
+    expect(await run(bench)).toEqual({ data: { id: 'acc_1', name: 'Ada' } });
+    expect((await bench.row(made.credentialId)).lease_token).toBeNull();
+  });
+
+  test('of an expired credential are renewed once by calls that come together, from two processes', async () => {
+    const { credentialId } = await bench.connect();
+    const other = await bench.another();
+    bench.clock.advance(2 * HOUR);
+    bench.party.delayMs = 300;
+    const calls = [bench, other].flatMap((one) => Array.from({ length: 20 }, () => run(one)));
+    await Promise.all(calls);
+    expect(bench.party.asked).toHaveLength(1);
+    expect(bench.party.reused).toBe(0);
+    expect(await bench.row(credentialId)).toMatchObject({ state: 'active', version: 2 });
+    await other[Symbol.asyncDispose]();
+  });
+
+  test('that still work are used while another call renews them', async () => {
+    const made = await bench.connect();
+    bench.clock.advance(57 * MINUTE);
+    bench.party.mode = 'hang';
+    const first = freshCredential(bench, bench.connector, made);
+    await expect.poll(() => bench.party.asked.length).toBe(1);
+    const other = await bench.another();
+    const began = performance.now();
+    expect(await freshCredential(bench, bench.connector, made)).toBe(made);
+    expect((await freshCredential(other, other.connector, made)).version).toBe(1);
+    expect(performance.now() - began).toBeLessThan(1000);
+    await other[Symbol.asyncDispose]();
+    await bench.outbound.close();
+    expect((await first).version).toBe(1);
+  });
+
+  test('stay when an outage keeps them from being renewed, and the next attempt waits', async () => {
+    const { credentialId } = await bench.connect();
+    bench.clock.advance(56 * MINUTE);
+    for (const mode of ['500', 'html', 'drop', 'crash'] as const) {
+      bench.party.mode = mode;
+      await run(bench);
+      bench.clock.advance(SECOND);
+    }
+    expect(bench.party.asked).toHaveLength(1);
+    expect(await bench.row(credentialId)).toMatchObject({ state: 'active', refresh_failures: 1 });
+
+    bench.clock.advance(10 * MINUTE);
+    for (const [mode, code] of [
+      ['500', 'upstream_failed'],
+      ['429', 'upstream_rate_limited'],
+      ['html', 'upstream_failed'],
+      ['drop', 'upstream_failed'],
+      ['crash', 'upstream_failed'],
+    ] as const) {
+      bench.party.mode = mode;
+      await expect(run(bench)).rejects.toMatchObject({ code });
+      await expect(run(bench)).rejects.toMatchObject({
+        code: 'upstream_failed',
+        details: { reason: 'renewal_failed' },
+      });
+      bench.clock.advance(16 * MINUTE);
+    }
+    expect(await bench.row(credentialId)).toMatchObject({ state: 'active', refresh_failures: 6, version: 1 });
+    bench.party.mode = 'ok';
+    await run(bench);
+    expect(await bench.row(credentialId)).toMatchObject({ state: 'active', refresh_failures: 0, version: 2 });
+    expect(bench.party.reused).toBe(0);
+  });
+
+  test('that the app refuses before their time are renewed, and the call is repeated', async () => {
+    const made = await bench.connect();
+    bench.party.endAccess(openValues(bench, made)['accessToken'] ?? '');
+    await Promise.all(Array.from({ length: 10 }, () => run(bench)));
+    await run(bench, { actionId: 'add_note', input: { text: 'x' }, idempotencyKey: 'k1' });
+    expect(bench.party.asked).toHaveLength(1);
+    expect((await bench.row(made.credentialId)).version).toBe(2);
+  });
+});
+
+describe('a credential', () => {
+  let bench: OAuthBench;
+  beforeEach(async () => {
+    bench = await openOAuth();
+  });
+  afterEach(() => bench[Symbol.asyncDispose]());
+
+  test('keeps its refresh token where none comes back', async () => {
+    bench.party.rotates = false;
+    const made = await bench.connect();
+    const { refreshToken } = openValues(bench, made);
+    for (let round = 0; round < 2; round++) {
+      bench.clock.advance(2 * HOUR);
+      await run(bench);
+    }
+    const now = await requireCredential(bench.db, key(bench, made.credentialId));
+    expect(now.version).toBe(3);
+    expect(openValues(bench, now)['refreshToken']).toBe(refreshToken);
+  });
+
+  test('is never opened for a call with its refresh token in it', async () => {
+    const made = await bench.connect();
+    expect(Object.keys(openCredential(bench, bench.connector, made).values)).toEqual(['accessToken']);
+  });
+
+  test('with short-lived tokens is not renewed by each call', async () => {
+    bench.party.expiresIn = 300;
+    const made = await bench.connect({ expiresAt: new Date(bench.clock.now() + 5 * MINUTE).toISOString() });
+    for (let call = 0; call < 20; call++) {
+      bench.clock.advance(MINUTE);
+      await run(bench);
+    }
+    expect(bench.party.asked.length).toBeLessThanOrEqual(5);
+    expect((await bench.row(made.credentialId)).state).toBe('active');
+  });
+
+  test('whose access ended without a way to renew it needs to be connected anew', async () => {
+    const { accessToken } = bench.party.issue();
+    const expiresAt = new Date(bench.clock.now() + HOUR).toISOString();
+    const made = await updateCredential(bench, key(bench, (await bench.connect()).credentialId), {
+      data: { accessToken, expiresAt },
+    });
+    bench.clock.advance(2 * HOUR);
+    await expect(run(bench)).rejects.toMatchObject({
+      code: 'credential_invalid',
+      details: { state: 'needs_reconnect' },
+    });
+    expect(await bench.row(made.credentialId)).toMatchObject({ state: 'needs_reconnect' });
+    expect(bench.party.asked).toEqual([]);
+  });
+
+  test('is not to blame when the app refuses the OAuth app', async () => {
+    const made = await bench.connect();
+    bench.clock.advance(2 * HOUR);
+    bench.party.answer = () => ({ status: 401, text: '{"error":"invalid_client"}' });
+    await expect(run(bench)).rejects.toMatchObject({
+      code: 'upstream_rejected',
+      message: expect.stringContaining('PUT /api/connectors/oauthy/oauth-app'),
+    });
+    expect(await bench.row(made.credentialId)).toMatchObject({ state: 'active' });
+  });
+
+  test('that was deleted while its tokens were renewed leaves none at the third party', async () => {
+    const made = await bench.connect();
+    bench.clock.advance(2 * HOUR);
+    bench.party.delayMs = 300;
+    const call = run(bench);
+    await expect.poll(() => bench.party.asked.length).toBe(1);
+    await deleteCredential(bench, key(bench, made.credentialId));
+    await expect(call).rejects.toMatchObject({ code: 'credential_not_found' });
+    expect(bench.party.revoked).toHaveLength(2);
+  });
+
+  test('is checked with tokens that are good now', async () => {
+    const made = await bench.connect();
+    bench.clock.advance(2 * HOUR);
+    const { credential, checked } = await checkCredential(bench, key(bench, made.credentialId));
+    expect(checked).toBe(true);
+    expect(credential).toMatchObject({ state: 'active', version: 2 });
+  });
+});
