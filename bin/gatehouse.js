@@ -4,7 +4,6 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import module from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import process from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const NEEDED = [22, 19];
@@ -42,7 +41,12 @@ function isCurrent() {
   if (!existsSync(built)) return false;
   if (!existsSync(new URL('../.git', import.meta.url))) return true;
   const { mtimeMs } = statSync(built);
-  return [lock, ...readdirSync(sources, { recursive: true }).map((name) => join(sources, name))].every(
-    (path) => statSync(path).mtimeMs <= mtimeMs,
-  );
+  const isOlder = (path) => statSync(path).mtimeMs <= mtimeMs;
+  const areOlder = (folder) =>
+    isOlder(folder) &&
+    readdirSync(folder, { withFileTypes: true }).every((entry) => {
+      const path = `${folder}/${entry.name}`;
+      return entry.isDirectory() ? areOlder(path) : isOlder(path);
+    });
+  return isOlder(lock) && areOlder(sources);
 }

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
 import { PACKAGE_FOLDER } from '../package.ts';
 
-/** The version of this package. */
+/** The version of this package, from its package.json. */
 export function version(): string {
-  const text = readFileSync(new URL('package.json', PACKAGE_FOLDER), 'utf8');
-  return z.object({ version: z.string() }).parse(JSON.parse(text)).version;
+  const { version: text }: { version: string } = JSON.parse(
+    readFileSync(new URL('package.json', PACKAGE_FOLDER), 'utf8'),
+  );
+  return text;
 }
