@@ -1,9 +1,9 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { catalogOf, environmentsOf, SANDBOX_ID, type Catalog } from './catalog.ts';
 import { compileConnector } from './compile.ts';
 import type { ConnectorFile } from './format.ts';
-import { readKept, writeKept } from './kept.ts';
+import { keptName, readKept, writeKept } from './kept.ts';
 
 /**
  * Loads every `<folder>/<id>/connector.yaml`. Without `sandbox` that connector is left out. With `keepIn`, a folder,
@@ -20,22 +20,17 @@ export async function loadCatalog({
   sandbox: boolean;
   keepIn?: string | undefined;
 }): Promise<Catalog> {
-  const entries = await readdir(folder, { withFileTypes: true });
-  const ids = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
-  const files = await Promise.all(
-    ids
-      .filter((id) => sandbox || id !== SANDBOX_ID)
-      .map(async (id) => {
-        const path = join(folder, id, 'connector.yaml');
-        return { path, id, text: await readFile(path, 'utf8') };
-      }),
-  );
-  const kept = keepIn === undefined ? undefined : await readKept(keepIn, files);
+  const files = readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && (sandbox || entry.name !== SANDBOX_ID))
+    .map(({ name }) => ({ id: name, path: join(folder, name, 'connector.yaml') }));
+  const keptAs = keepIn && join(keepIn, keptName(files.map(({ path }) => path)));
+  const kept = keptAs && readKept(keptAs);
   if (kept)
     return catalogOf(kept.map((definition) => compileConnector(definition, environmentsOf(definition))));
   const { buildCatalog } = await import('./build.ts');
-  const catalog = buildCatalog(files);
-  if (keepIn !== undefined) await writeKept(keepIn, files, definitionsOf(catalog));
+  const texts = files.map(({ id, path }) => ({ id, path, text: readFileSync(path, 'utf8') }));
+  const catalog = buildCatalog(texts);
+  if (keptAs) await writeKept(keptAs, definitionsOf(catalog));
   return catalog;
 }
 

@@ -1,4 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -321,6 +330,30 @@ describe('the connectors that are shipped', () => {
       );
     } finally {
       rmSync(keepIn, { recursive: true, force: true });
+    }
+  });
+
+  test('a change is seen that keeps the size of a file and the time of its writing', async () => {
+    const scratch = mkdtempSync(join(tmpdir(), 'gatehouse-kept-'));
+    try {
+      const folder = join(scratch, 'connectors');
+      cpSync(join(FOLDER, 'sandbox'), join(folder, 'sandbox'), { recursive: true });
+      const file = join(folder, 'sandbox', 'connector.yaml');
+      const load = async () =>
+        (await loadCatalog({ folder, sandbox: true, keepIn: join(scratch, 'cache') })).connector(
+          'development',
+          'sandbox',
+        )?.name;
+      const name = await load();
+      const { atime, mtime } = statSync(file);
+      writeFileSync(
+        file,
+        readFileSync(file, 'utf8').replace(`name: ${name}`, `name: ${name?.toUpperCase()}`),
+      );
+      utimesSync(file, atime, mtime);
+      expect(await load()).toBe(name?.toUpperCase());
+    } finally {
+      rmSync(scratch, { recursive: true, force: true });
     }
   });
 });
