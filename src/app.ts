@@ -1,23 +1,12 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { fileURLToPath } from 'node:url';
-import type { OpenContext } from './context.ts';
-import { docsRoutes } from './http/docs.ts';
-import { mountNotFound, mountRoutes } from './http/express.ts';
-import { ROUTES } from './http/routes.ts';
-import { webRoutes } from './http/web.ts';
+import type { Context, OpenContext } from './context.ts';
+import { publicError } from './lib/errors.ts';
 import { createMcpHandler } from './mcp/http.ts';
-import { PACKAGE_FOLDER } from './package.ts';
-import { createSandbox } from './sandbox/router.ts';
 
 /** How long a stop waits for running requests. */
 const DRAIN_MS = 20_000;
 const SWEEP_MS = 50;
-
-/** What browsers load: the sources in a checkout, what was made of them in a build. */
-const WEB_FOLDER = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? 'src/web' : 'dist/web', PACKAGE_FOLDER),
-);
 
 /** A listening Gatehouse. */
 export interface App {
@@ -28,22 +17,17 @@ export interface App {
 }
 
 /**
- * Serves the whole surface on one port: MCP ahead of Express (its requests are the hot path), then the REST routes,
- * then the sandbox where it is on.
+ * Serves the whole surface on one port: MCP ahead of Express (its requests are the hot path), then all the rest.
  * @throws Error of node:net with `code` EADDRINUSE or EACCES when the port cannot be had.
  */
 export async function listen(context: OpenContext): Promise<App> {
   const { config } = context;
-  const routes = [...ROUTES, ...webRoutes(WEB_FOLDER)];
-  routes.push(...docsRoutes(() => routes));
-  const express = mountRoutes(context, routes);
-  if (config.sandbox) express.use('/sandbox', createSandbox(context));
-  mountNotFound(context, express);
+  const rest = restOf(context);
   const mcp = await createMcpHandler(context);
 
   const server = createServer((req, res) => {
     if (req.url?.startsWith('/mcp/')) void mcp.handle(req, res);
-    else express(req, res);
+    else rest(req, res);
   });
   // Idle sockets end before a load balancer's usual minute does, so that it never writes into a closing one.
   server.keepAliveTimeout = 65_000;
@@ -72,6 +56,30 @@ export async function listen(context: OpenContext): Promise<App> {
       await drain(server);
       await mcp.close();
     },
+  };
+}
+
+/** Loaded at its first request: Express and the schemas of all routes would be a third of a start, and MCP needs neither. */
+function restOf(context: Context): RequestListener {
+  let listener: RequestListener | undefined;
+  let loading: Promise<void> | undefined;
+  const load = async () => {
+    const { createRest } = await import('./rest.ts');
+    listener = createRest(context);
+  };
+  return (req, res) => {
+    if (listener) return listener(req, res);
+    loading ??= load();
+    loading.then(
+      () => listener?.(req, res),
+      (cause: unknown) => {
+        loading = undefined;
+        context.log.error({ err: cause }, 'REST could not be loaded');
+        const { status, code, message } = publicError(cause);
+        res.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8' });
+        res.end(JSON.stringify({ error: message, code }));
+      },
+    );
   };
 }
 

@@ -80,6 +80,7 @@ const ALLOWED: Record<string, string[]> = {
   web: [],
   cli: ['*'],
   'app.ts': ['*'],
+  'rest.ts': ['*'],
   'main.ts': ['*'],
   'context.ts': ['*'],
   'config.ts': ['lib'],
@@ -91,7 +92,7 @@ const ALLOWED: Record<string, string[]> = {
 const HOMES: { package: RegExp; allowed: RegExp }[] = [
   { package: /^@modelcontextprotocol\/sdk\/server/, allowed: /^mcp\// },
   { package: /^@modelcontextprotocol\/sdk\/client/, allowed: /^upstream\/mcp-client\.ts$/ },
-  { package: /^express$/, allowed: /^(http\/|mcp\/http\.ts$|sandbox\/|app\.ts$)/ },
+  { package: /^express$/, allowed: /^(http\/|sandbox\/)/ },
   { package: /^(better-sqlite3|pg)$/, allowed: /^store\// },
   { package: /^undici$/, allowed: /^lib\/outbound/ },
 ];

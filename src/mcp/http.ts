@@ -9,6 +9,7 @@ import type { Json } from '../lib/json.ts';
 import { assertHost, assertOrigin, grantOf, headerText, knock, mcpPathOf, type Knock } from './endpoint.ts';
 import type { Grant } from './grant.ts';
 import { createExchange, type Exchange } from './exchange.ts';
+import { VERSIONS } from './initialize.ts';
 import { readMessage, type Message } from './message.ts';
 import { beginEvents, framingOf, sendEmpty, sendRefusal } from './reply.ts';
 import { createMcpCore } from './server.ts';
@@ -40,7 +41,7 @@ interface Visit {
 }
 
 export async function createMcpHandler(context: Context): Promise<McpHandler> {
-  const core = await createMcpCore(context);
+  const core = createMcpCore(context);
   const sessions = createSessions(context.clock);
   const exchange = createExchange(context, core, sessions);
   const watch = setInterval(
@@ -228,14 +229,12 @@ function batchOf(body: Json[], session: Session | undefined): Message[] {
   return body.map(readMessage);
 }
 
-const KNOWN_VERSIONS = new Set(['2024-10-07', '2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']);
-
 function assertVersion(req: IncomingMessage): void {
   const version = headerText(req, 'mcp-protocol-version');
-  if (version === undefined || KNOWN_VERSIONS.has(version)) return;
+  if (version === undefined || VERSIONS.includes(version)) return;
   throw new GatehouseError(
     'invalid_request',
-    `MCP-Protocol-Version is not supported. Supported: ${[...KNOWN_VERSIONS].join(', ')}.`,
+    `MCP-Protocol-Version is not supported. Supported: ${VERSIONS.join(', ')}.`,
   );
 }
 

@@ -42,6 +42,11 @@ export function readMessage(value: Json): Message {
   return { kind: 'request', method, request };
 }
 
+/** What the work for a cancelled request is rejected with. */
+export function cancelled(): DOMException {
+  return new DOMException('The call was cancelled.', 'AbortError');
+}
+
 function invalid(message: string): GatehouseError {
   return new GatehouseError('invalid_request', message);
 }

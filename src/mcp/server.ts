@@ -1,49 +1,17 @@
-import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import {
-  CallToolRequestSchema,
-  CompleteRequestSchema,
-  GetPromptRequestSchema,
-  isJSONRPCErrorResponse,
-  isJSONRPCRequest,
-  isJSONRPCResultResponse,
-  ListPromptsRequestSchema,
-  ListResourcesRequestSchema,
-  ListResourceTemplatesRequestSchema,
-  ListToolsRequestSchema,
-  ReadResourceRequestSchema,
-  type JSONRPCErrorResponse,
-  type JSONRPCMessage,
-  type JSONRPCRequest,
-  type JSONRPCResultResponse,
-} from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCRequest } from '@modelcontextprotocol/sdk/types.js';
 import type { Context } from '../context.ts';
 import { GatehouseError, publicError } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import type { Progress } from '../upstream/call.ts';
-import { pageAt } from './cursor.ts';
 import type { Elicits } from './elicitation.ts';
 import type { Grant } from './grant.ts';
-import { complete, getPrompt, listPrompts } from './prompts.ts';
-import { listResources, readResource, RESOURCE_TEMPLATES } from './resources.ts';
+import { cancelled } from './message.ts';
+import type { SdkServer } from './sdk.ts';
 import { toErrorResult, toResultText } from './results.ts';
 import { createActionSearch } from './search.ts';
 import { BUILT_IN_BY_NAME, restricted, runAction } from './tools.ts';
-import type { ToolScope } from './tool.ts';
+import { TOOLS_A_PAGE, type ToolScope } from './tool.ts';
 import { createVisibility, type Visible } from './visible.ts';
-
-/** What we are, as `initialize` tells it. */
-export const SERVER_INFO = { name: 'gatehouse', title: 'Gatehouse', version: '0.1.0' };
-export const CAPABILITIES = {
-  tools: { listChanged: true },
-  resources: { subscribe: true, listChanged: true },
-  prompts: { listChanged: true },
-  completions: {},
-  logging: {},
-};
-
-/** More tools than this are listed in pages; most clients never ask for a second one. */
-const TOOLS_A_PAGE = 5000;
 
 /** One request of a client, with what it may do and where its notifications go. */
 export interface McpCall {
@@ -58,9 +26,7 @@ export interface McpCall {
   elicits?: Elicits | undefined;
 }
 
-export type RpcResponse = JSONRPCResultResponse | JSONRPCErrorResponse;
-
-/** All MCP traffic of the process goes through one long-lived SDK server; who asks travels with each call. */
+/** All MCP traffic of the process. */
 export interface McpCore {
   /** The response to a request as JSON text, and whether it tells of a failure. Rejects only when the call's signal aborts. */
   answer(request: JSONRPCRequest, call: McpCall): Promise<{ text: string; failed: boolean }>;
@@ -69,9 +35,6 @@ export interface McpCore {
   visible(grant: Grant): Visible;
   close(): Promise<void>;
 }
-
-/** What the SDK is given of a tool's result: it parses results anew, and ours is JSON text already. */
-const NOTHING_TO_COPY = { content: [] };
 
 /** An error with the numeric code that JSON-RPC wants; the SDK copies `code`, `message` and `data`. */
 class RpcError extends Error {
@@ -85,7 +48,7 @@ class RpcError extends Error {
   }
 }
 
-export async function createMcpCore(context: Context): Promise<McpCore> {
+export function createMcpCore(context: Context): McpCore {
   const visibility = createVisibility(context);
   const searchActions = createActionSearch(context);
   const calls = new Map<string | number, McpCall>();
@@ -116,40 +79,10 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
     }
   };
 
-  const server = new Server(SERVER_INFO, { capabilities: CAPABILITIES });
-  server.setRequestHandler(ListToolsRequestSchema, ({ params }, { requestId }) =>
-    handled(requestId, ({ visible }) => {
-      const { page, nextCursor } = pageAt(visible.tools, params?.cursor, TOOLS_A_PAGE);
-      return { tools: [...page], ...(nextCursor === undefined ? {} : { nextCursor }) };
-    }),
-  );
-  server.setRequestHandler(CallToolRequestSchema, ({ params }, { requestId }) =>
-    handled(requestId, async (scope, call) => {
-      call.rendered = await callTool(scope, params.name, params.arguments ?? {});
-      return NOTHING_TO_COPY;
-    }),
-  );
-  server.setRequestHandler(ListResourcesRequestSchema, ({ params }, { requestId }) =>
-    handled(requestId, (scope) => listResources(scope, params?.cursor)),
-  );
-  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({
-    resourceTemplates: RESOURCE_TEMPLATES,
-  }));
-  server.setRequestHandler(ReadResourceRequestSchema, ({ params }, { requestId }) =>
-    handled(requestId, (scope) => readResource(scope, params.uri)),
-  );
-  server.setRequestHandler(ListPromptsRequestSchema, ({ params }, { requestId }) =>
-    handled(requestId, (scope) => listPrompts(scope, params?.cursor)),
-  );
-  server.setRequestHandler(GetPromptRequestSchema, ({ params }, { requestId }) =>
-    handled(requestId, (scope) => getPrompt(scope, params.name, params.arguments ?? {})),
-  );
-  server.setRequestHandler(CompleteRequestSchema, ({ params }, { requestId }) =>
-    handled(requestId, (scope) => complete(scope, params.argument, params.context?.arguments ?? {})),
-  );
-
-  const pipe = createPipe();
-  await server.connect(pipe.transport);
+  let sdk: Promise<SdkServer> | undefined;
+  /** Loaded at its first use: listing tools and calling them goes past it, and it would double a start. */
+  const sdkServer = () =>
+    (sdk ??= import('./sdk.ts').then(({ createSdkServer }) => createSdkServer(handled, callTool)));
   let nextId = 0;
 
   /** tools/call, past the SDK: its parsing and its queue would cost as much as the rest of a built-in tool. */
@@ -178,13 +111,12 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
       if (fault) return invalidParams(request, call, fault);
       const plain = plainCall(request);
       if (plain) return answerCall(request.id, plain, call);
-      // The SDK leaves what is no request of the protocol without an answer.
-      if (!isJSONRPCRequest(request))
-        return invalidParams(request, call, 'params._meta is not as MCP has it');
+      const server = await sdkServer();
+      if (!server.takes(request)) return invalidParams(request, call, 'params._meta is not as MCP has it');
       const id = ++nextId;
       calls.set(id, call);
       try {
-        const response = await pipe.ask({ ...request, id }, call.signal);
+        const response = await server.ask({ ...request, id }, call.signal);
         if (call.rendered && 'result' in response) {
           const { text, failed } = call.rendered;
           return { text: `{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},"result":${text}}`, failed };
@@ -194,7 +126,7 @@ export async function createMcpCore(context: Context): Promise<McpCore> {
         calls.delete(id);
       }
     },
-    close: () => server.close(),
+    close: async () => (await sdk)?.close(),
   };
 }
 
@@ -219,10 +151,6 @@ function plainCall({ method, params = {} }: JSONRPCRequest): PlainCall | undefin
   const known =
     progressToken === undefined || typeof progressToken === 'string' || Number.isSafeInteger(progressToken);
   return known ? { name, args } : undefined;
-}
-
-function cancelled(): DOMException {
-  return new DOMException('The call was cancelled.', 'AbortError');
 }
 
 /** Runs a tool by name. What the run meets is a result; an unknown or restricted name is an error. */
@@ -312,40 +240,4 @@ function allStrings(value: unknown): string | undefined {
   if (!isJsonObject(value)) return undefined;
   const bad = Object.keys(value).find((name) => typeof value[name] !== 'string');
   return bad === undefined ? undefined : `params.arguments.${bad} must be a string`;
-}
-
-/** An in-process transport that many requests share: each waits for the response with its id. */
-function createPipe() {
-  const waiting = new Map<string | number, (response: RpcResponse) => void>();
-  const transport: Transport = {
-    start: async () => {},
-    close: async () => transport.onclose?.(),
-    async send(message: JSONRPCMessage) {
-      if (!isJSONRPCResultResponse(message) && !isJSONRPCErrorResponse(message)) return;
-      if (message.id === undefined) return;
-      waiting.get(message.id)?.(message);
-    },
-  };
-  const ask = (request: JSONRPCRequest, signal: AbortSignal): Promise<RpcResponse> =>
-    new Promise((resolve, reject) => {
-      const onAbort = () => {
-        waiting.delete(request.id);
-        // The SDK aborts the handler and sends no response.
-        transport.onmessage?.({
-          jsonrpc: '2.0',
-          method: 'notifications/cancelled',
-          params: { requestId: request.id },
-        });
-        reject(cancelled());
-      };
-      if (signal.aborted) return onAbort();
-      signal.addEventListener('abort', onAbort, { once: true });
-      waiting.set(request.id, (response) => {
-        waiting.delete(request.id);
-        signal.removeEventListener('abort', onAbort);
-        resolve(response);
-      });
-      transport.onmessage?.(request);
-    });
-  return { transport, ask };
 }

@@ -34,7 +34,7 @@ export async function runStdio(
   { input, output, signal }: { input: Readable; output: Writable; signal?: AbortSignal },
 ): Promise<void> {
   const grant = await grantOf(context, wish);
-  const core = await createMcpCore(context);
+  const core = createMcpCore(context);
   const running = new Map<string | number, AbortController>();
   const write = (message: object | string): void => {
     output.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`);
@@ -128,20 +128,29 @@ async function answer(
       const read = await core.answer({ ...request, method: 'resources/read' }, call);
       return read.failed ? read.text : own({});
     }
-    default: {
-      const meta = request.params?.['_meta'];
-      const progressToken = isJsonObject(meta) ? meta['progressToken'] : undefined;
-      const onProgress =
-        progressToken === undefined
-          ? undefined
-          : (progress: object) =>
-              write({
-                jsonrpc: '2.0',
-                method: 'notifications/progress',
-                params: { progressToken, ...progress },
-              });
-      return (await core.answer(request, { ...call, onProgress })).text;
+    case 'tools/list': {
+      const list = request.params?.['cursor'] === undefined ? core.toolList(call.grant) : undefined;
+      return list
+        ? `{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},"result":${list.toString()}}`
+        : asked();
     }
+    default:
+      return asked();
+  }
+
+  async function asked(): Promise<string> {
+    const meta = request.params?.['_meta'];
+    const progressToken = isJsonObject(meta) ? meta['progressToken'] : undefined;
+    const onProgress =
+      progressToken === undefined
+        ? undefined
+        : (progress: object) =>
+            write({
+              jsonrpc: '2.0',
+              method: 'notifications/progress',
+              params: { progressToken, ...progress },
+            });
+    return (await core.answer(request, { ...call, onProgress })).text;
   }
 }
 

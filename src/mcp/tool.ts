@@ -6,6 +6,9 @@ import type { Grant } from './grant.ts';
 import type { SearchActions } from './search.ts';
 import type { Visibility, Visible } from './visible.ts';
 
+/** More tools than this are listed in pages; most clients never ask for a second one. */
+export const TOOLS_A_PAGE = 5000;
+
 /** A tool as tools/list shows it. */
 export interface ToolDefinition {
   name: string;

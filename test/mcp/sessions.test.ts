@@ -1,4 +1,6 @@
+import { LATEST_PROTOCOL_VERSION, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { VERSIONS } from '../../src/mcp/initialize.ts';
 import { connectClient, rpc, shop } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
 
@@ -108,6 +110,11 @@ async function recentSlow() {
 }
 
 describe('versions', () => {
+  test('are those of the official SDK', () => {
+    expect(VERSIONS).toEqual(SUPPORTED_PROTOCOL_VERSIONS);
+    expect(VERSIONS[0]).toBe(LATEST_PROTOCOL_VERSION);
+  });
+
   test.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])(
     '%s is taken as asked for',
     async (version) => {

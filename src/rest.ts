@@ -1,0 +1,24 @@
+import type { RequestListener } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import type { Context } from './context.ts';
+import { docsRoutes } from './http/docs.ts';
+import { mountNotFound, mountRoutes } from './http/express.ts';
+import { ROUTES } from './http/routes.ts';
+import { webRoutes } from './http/web.ts';
+import { PACKAGE_FOLDER } from './package.ts';
+import { createSandbox } from './sandbox/router.ts';
+
+/** What browsers load: the sources in a checkout, what was made of them in a build. */
+const WEB_FOLDER = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? 'src/web' : 'dist/web', PACKAGE_FOLDER),
+);
+
+/** All that is not MCP: the REST routes, then the sandbox where it is on. */
+export function createRest(context: Context): RequestListener {
+  const routes = [...ROUTES, ...webRoutes(WEB_FOLDER)];
+  routes.push(...docsRoutes(() => routes));
+  const express = mountRoutes(context, routes);
+  if (context.config.sandbox) express.use('/sandbox', createSandbox(context));
+  mountNotFound(context, express);
+  return express;
+}
