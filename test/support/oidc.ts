@@ -103,6 +103,7 @@ async function providerOf(oidc: Oidc, accessTokenSeconds: number): Promise<OidcP
     claims: { openid: ['sub'], profile: ['name'] },
     pkce: { required: () => true },
     rotateRefreshToken: true,
+    clockTolerance: 0,
     ttl: {
       AccessToken: accessTokenSeconds,
       AuthorizationCode: 60,

@@ -59,9 +59,9 @@ export interface SignIn extends AsyncDisposable {
   revokeAtOidc(token: string): Promise<void>;
 }
 
-export async function startSignIn(): Promise<SignIn> {
+export async function startSignIn(options: { accessTokenSeconds?: number } = {}): Promise<SignIn> {
   const clock = manualClock();
-  const oidc = await startOidc();
+  const oidc = await startOidc(options);
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-connectors-'));
   cpSync(join(CATALOG_FOLDER, 'sandbox'), join(folder, 'sandbox'), { recursive: true });
   mkdirSync(join(folder, 'foreign'));
