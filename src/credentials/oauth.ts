@@ -20,7 +20,7 @@ import {
   TOKEN_TIMEOUT_MS,
   type Grant,
 } from './oauth-wire.ts';
-import { readTokenAnswer } from './token-answer.ts';
+import { readTokenAnswer, refreshSecondsOf } from './token-answer.ts';
 
 /** Authorization code (RFC 6749 section 4.1). */
 export type OAuth2 = Extract<OAuth, { type: 'oauth2' }>;
@@ -42,6 +42,8 @@ export interface Tokens {
   refreshToken?: string;
   /** Epoch milliseconds; absent where nobody knows. */
   expiresAt?: number;
+  /** The end of the refresh token, in epoch milliseconds, where the answer tells it. */
+  refreshExpiresAt?: number;
   /** What was granted, where the answer says so. */
   scopes?: string[];
   /** The scheme's `capture`, by name. */
@@ -301,10 +303,12 @@ async function requestTokens(
   const lookup = wish.complete ? await lookUp(context, wish, granted.access_token) : undefined;
   const source: CaptureSource = { raw, lookup, callback: wish.callback, clientId: wish.client.clientId };
   const account = accountOf(scheme, source);
+  const refreshSeconds = refreshSecondsOf(scheme, raw);
   return {
     accessToken: granted.access_token,
     ...(granted.refresh_token === undefined ? {} : { refreshToken: granted.refresh_token }),
     ...(granted.expires_in === undefined ? {} : { expiresAt: sentAt + granted.expires_in * SECOND }),
+    ...(refreshSeconds === undefined ? {} : { refreshExpiresAt: sentAt + refreshSeconds * SECOND }),
     ...(granted.scope === undefined ? {} : { scopes: granted.scope.split(' ') }),
     captured: captureValues(connector, scheme, source, wish),
     ...(account ? { account } : {}),

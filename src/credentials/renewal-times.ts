@@ -19,13 +19,17 @@ export function renewAtOf(expiresAt: number | undefined, now: number): number | 
   return Math.round(expiresAt - earlyMs * (1 - 0.2 * Math.random()));
 }
 
-/** When unused tokens are renewed: at half the life of the refresh token. Epoch milliseconds. */
+/**
+ * When unused tokens are renewed: at half the life of the refresh token, which the answer tells, or else the scheme.
+ * Epoch milliseconds.
+ */
 export function refreshByOf(
   scheme: OAuth,
-  tokens: { refreshToken?: string | undefined },
+  tokens: { refreshToken?: string | undefined; refreshExpiresAt?: number | undefined },
   now: number,
 ): number | undefined {
   if (tokens.refreshToken === undefined) return undefined;
+  if (tokens.refreshExpiresAt !== undefined) return Math.round((now + tokens.refreshExpiresAt) / 2);
   const days = (scheme.type === 'oauth2' ? scheme.refreshTokenDays : undefined) ?? UNKNOWN_LIFETIME_DAYS;
   return now + (days * DAY) / 2;
 }

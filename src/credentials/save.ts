@@ -45,7 +45,8 @@ export async function saveTokens(context: SaveContext, renewed: Renewed): Promis
   };
   const now = clock.now();
   const sealed = sealValues(context, credential, values);
-  const kept = scheme.type === 'oauth2' ? { refreshToken: values['refreshToken'] } : {};
+  const { refreshExpiresAt } = tokens;
+  const kept = scheme.type === 'oauth2' ? { refreshToken: values['refreshToken'], refreshExpiresAt } : {};
   const row = await patiently(context, () =>
     db
       .updateTable('credentials')

@@ -151,6 +151,12 @@ function secondsOf(
   return seconds > 0 ? seconds : accessTokenSeconds;
 }
 
+/** How long the refresh token of an answer lives; undefined where it does not tell. */
+export function refreshSecondsOf({ tokenAnswer }: OAuth, raw: Json): number | undefined {
+  const lifetime = numberOf(valueAt(raw, tokenAnswer.refreshExpiresIn));
+  return lifetime !== undefined && lifetime > 0 && lifetime <= MAX_SECONDS ? lifetime : undefined;
+}
+
 /** Epoch milliseconds of epoch seconds, epoch milliseconds, or ISO 8601. */
 export function momentOf(value: Json | undefined): number | undefined {
   const number = numberOf(value);

@@ -9,8 +9,10 @@ import {
   refreshTokens,
   revokeTokens,
 } from '../../src/credentials/oauth.ts';
-import { manualClock } from '../support/clock.ts';
+import { refreshByOf } from '../../src/credentials/renewal-times.ts';
+import { DAY } from '../../src/lib/clock.ts';
 import { Secret } from '../../src/lib/secret.ts';
+import { manualClock } from '../support/clock.ts';
 import { openUpstream, startUpstream, type Upstream } from '../support/upstream.ts';
 
 /*
@@ -253,8 +255,13 @@ describe('the code is traded for tokens', () => {
       accessToken: 'shpat_1',
       refreshToken: 'shprt_1',
       expiresAt: NOW + 3_600_000,
+      refreshExpiresAt: NOW + 30 * DAY,
       scopes: ['read_orders', 'write_orders'],
     });
+    // Half of the life that the answer tells goes before what is assumed where none is told.
+    const { scheme } = grantOf('shopify');
+    expect(refreshByOf(scheme, tokens, NOW)).toBe(NOW + 15 * DAY);
+    expect(refreshByOf(scheme, { refreshToken: 'r' }, NOW)).toBeGreaterThan(NOW + 15 * DAY);
     expect(first().line).toBe('POST https://my-shop.myshopify.com/admin/oauth/access_token');
     expect(JSON.parse(first().body)).toMatchObject({ ...COMMON, expiring: '1' });
   });

@@ -46,7 +46,9 @@ describe.concurrent.each(STORE_KINDS)('tokens on %s', (kind) => {
     await other[Symbol.asyncDispose]();
   });
 
-  test('that lose the race to be saved are put aside, and tried before a credential is given up', async ({ expect }) => {
+  test('that lose the race to be saved are put aside, and tried before a credential is given up', async ({
+    expect,
+  }) => {
     await using bench = await openOAuth(kind);
     const made = await bench.connect();
     const other = await bench.another();
