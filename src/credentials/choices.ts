@@ -8,11 +8,18 @@ import { toCredential, type Credential } from './credential.ts';
 /** More choices than anybody reads; beyond them one is chosen by id. */
 const MAX_CHOICES = 50;
 const MAX_KEPT = 10_000;
-const keptByDb = new WeakMap<DbOrTx, TtlCache<Credential[]>>();
+
+interface Kept {
+  choices: TtlCache<Credential[]>;
+  connected: TtlCache<ReadonlySet<string>>;
+}
+const keptByDb = new WeakMap<DbOrTx, Kept>();
 
 /** Forgets what was read: a credential that was changed here is seen as it is at the next call. */
 export function forgetChoices(db: DbOrTx): void {
-  keptByDb.get(db)?.clear();
+  const kept = keptByDb.get(db);
+  kept?.choices.clear();
+  kept?.connected.clear();
 }
 
 /** What there is to choose from, kept for half a second: a busy user's call costs no read of the store. */
@@ -22,12 +29,36 @@ export function choices(
   userId: string,
   connectorId: string,
 ): Promise<Credential[]> {
-  let kept = keptByDb.get(db);
-  if (!kept)
-    keptByDb.set(db, (kept = createTtlCache({ ttlMs: STALE_MS, max: MAX_KEPT, clock: systemClock })));
-  return kept.get(`${userId} ${connectorId} ${environment}`, () =>
+  return keptOf(db).choices.get(`${userId} ${connectorId} ${environment}`, () =>
     readChoices(db, environment, userId, connectorId),
   );
+}
+
+/** Connectors that the user has an active credential for, kept as long. */
+export function connectedConnectors(
+  db: DbOrTx,
+  { environment, userId }: { environment: Environment; userId: string },
+): Promise<ReadonlySet<string>> {
+  return keptOf(db).connected.get(`${userId} ${environment}`, async () => {
+    const rows = await db
+      .selectFrom('credentials')
+      .select('connector_id')
+      .where('user_id', '=', userId)
+      .where('environment', '=', environment)
+      .where('state', '=', 'active')
+      .execute();
+    return new Set(rows.map((row) => row.connector_id));
+  });
+}
+
+function keptOf(db: DbOrTx): Kept {
+  let kept = keptByDb.get(db);
+  if (!kept) {
+    const options = { ttlMs: STALE_MS, max: MAX_KEPT, clock: systemClock };
+    kept = { choices: createTtlCache(options), connected: createTtlCache(options) };
+    keptByDb.set(db, kept);
+  }
+  return kept;
 }
 
 /** Oldest first, without the sort and the bound parameters of a page, which cost as much as the read. */

@@ -140,21 +140,6 @@ export async function listCredentials(
   return { credentials: rows.slice(0, filter.limit).map(toCredential), hasMore: rows.length > filter.limit };
 }
 
-/** Connectors for which a user has an active credential. */
-export async function connectedConnectors(
-  db: DbOrTx,
-  { environment, userId }: Omit<CredentialKey, 'credentialId'>,
-): Promise<Set<string>> {
-  const rows = await db
-    .selectFrom('credentials')
-    .select('connector_id')
-    .where('user_id', '=', userId)
-    .where('environment', '=', environment)
-    .where('state', '=', 'active')
-    .execute();
-  return new Set(rows.map((row) => row.connector_id));
-}
-
 /** The credential, if it is that user's; undefined for one of another user or environment. */
 export async function findCredential(db: DbOrTx, key: CredentialKey): Promise<Credential | undefined> {
   if (!CREDENTIAL_ID.test(key.credentialId)) return undefined;

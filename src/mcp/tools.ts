@@ -4,7 +4,8 @@ import type { Action, Connector } from '../connectors/catalog.ts';
 import { executeAction, type ExecuteResult } from '../actions/execute.ts';
 import { authenticationMetadata } from '../credentials/metadata.ts';
 import { describeCredential } from '../credentials/credential.ts';
-import { connectedConnectors, listCredentials } from '../credentials/records.ts';
+import { connectedConnectors } from '../credentials/choices.ts';
+import { listCredentials } from '../credentials/records.ts';
 import { makeLink, withLink } from '../connect/offer.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
@@ -342,12 +343,12 @@ async function credentialsOf({ context, grant }: ToolScope, connectorId?: string
   return credentials;
 }
 
-async function connectedTo({ context, grant }: ToolScope): Promise<Set<string>> {
+async function connectedTo({ context, grant }: ToolScope): Promise<ReadonlySet<string>> {
   const { environment, userId } = grant;
   return userId === undefined ? new Set() : connectedConnectors(context.db, { environment, userId });
 }
 
-function isConnected(connector: Connector | undefined, connected: Set<string>): boolean {
+function isConnected(connector: Connector | undefined, connected: ReadonlySet<string>): boolean {
   if (!connector) return false;
   const free = connector.definition.authentication.some(({ type }) => type === 'none');
   return free || connected.has(connector.connectorId);
