@@ -1,7 +1,7 @@
 import { listen } from '../app.ts';
 import { readConfig } from '../config.ts';
 import { openContext } from '../context.ts';
-import { createLog } from '../log.ts';
+import { createServiceLog } from '../log.ts';
 import { welcome } from './welcome.ts';
 
 /**
@@ -10,7 +10,7 @@ import { welcome } from './welcome.ts';
  */
 export async function serve(): Promise<number> {
   const config = readConfig();
-  const log = createLog(config.logLevel);
+  const log = createServiceLog(config.logLevel);
   const stop = stopSignal();
   const context = await openContext(config, { log });
   try {
