@@ -38,17 +38,23 @@ export async function readList(
 ): Promise<ListPage> {
   const { action, credential } = call;
   const source = listSource(context, call, list.onStatus);
-  const listHash = sha256(
-    [
-      list.environment,
-      list.account,
-      action.connectorId,
-      action.actionId,
-      source.paging.style,
-      canonicalJson(call.input),
-    ].join('\n'),
-  );
-  const positions = storedPositions(context, { listHash, credentialId: credential?.credentialId ?? '' });
+  let hash: string | undefined;
+  const positions = storedPositions(context, {
+    credentialId: credential?.credentialId ?? '',
+    // Only lists that are read in order ask for it.
+    get listHash() {
+      return (hash ??= sha256(
+        [
+          list.environment,
+          list.account,
+          action.connectorId,
+          action.actionId,
+          source.paging.style,
+          canonicalJson(call.input),
+        ].join('\n'),
+      ));
+    },
+  });
   return readPage(source, positions, list.window);
 }
 

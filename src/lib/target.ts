@@ -18,7 +18,7 @@ type Origin = Omit<Target, 'path'>;
 const MAX_KEPT = 1000;
 /** What the URL parser leaves as it is (URL standard, path and special-query percent-encode sets); a query needs no check but this. */
 const PLAIN =
-  /^(https?:\/\/[a-z0-9.-]+(?::\d+)?)(\/[\w\-.~!$&'()*+,;=:@%/]*(?:\?[\w\-.~!$&()*+,;=:@%/?]+)?)$/;
+  /^(https?:\/\/[a-z0-9.-]+(?::\d+)?)(\/[\w\-.~!$&'()*+,;=:@%/]*(?:\?[\w\-.~!$&()*+,;=:@%/?]+)?)?$/;
 /** What it drops: dot segments, however they are written. */
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
 const origins = new Map<string, Origin>();
@@ -29,8 +29,8 @@ const origins = new Map<string, Origin>();
  * @throws GatehouseError `invalid_request` for other schemes, user names and what is no address.
  */
 export function readTarget(text: string): Target {
-  const [, head, path] = PLAIN.exec(text) ?? [];
-  if (head === undefined || path === undefined || DOT_SEGMENT.test(path)) {
+  const [, head, path = '/'] = PLAIN.exec(text) ?? [];
+  if (head === undefined || DOT_SEGMENT.test(path)) {
     const url = checkedUrl(text);
     return { ...originOf(url), path: url.pathname + url.search };
   }
