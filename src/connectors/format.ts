@@ -107,7 +107,9 @@ const rateLimit = z.strictObject({
   concurrency: z.int().min(1).optional(),
 });
 
-const bodyType = z.enum(['json', 'form', 'multipart', 'text']);
+/** `related` (RFC 2387): the members as JSON, and after them a file, which is the part `content` (text) or `base64` of
+ *  the media type in the part `contentType`. */
+const bodyType = z.enum(['json', 'form', 'multipart', 'text', 'related']);
 
 // --- actions ---------------------------------------------------------------------------------------------------
 
@@ -190,7 +192,7 @@ const action = z.strictObject({
   headers: parameters,
   body: parameters,
   bodyType: bodyType.optional(),
-  /** Parameters that are not sent by themselves: what `compose` and `email` are made of. */
+  /** Parameters that are not sent by themselves: what `compose`, `email` and a `related` body are made of. */
   parts: parameters,
   /** The parts from, to, cc, bcc, replyTo, subject, text, html, inReplyTo, references and attachments become a message
    *  (RFC 5322), which is put into the body: `{as: message.raw}`. */

@@ -294,6 +294,7 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
   const hasBody =
     action.idempotencyParam !== undefined ||
     action.email !== undefined ||
+    action.bodyType === 'related' ||
     Object.keys(action.body).length > 0 ||
     Object.keys(action.fixed?.body ?? {}).length > 0;
   if (bodyless && (hasBody || action.graphql)) {

@@ -18,6 +18,9 @@ const EMAIL_PARTS = new Set([
   'attachments',
 ]);
 
+/** What the file of a `related` body is made of. */
+const FILE_PARTS = new Set(['content', 'base64', 'contentType']);
+
 /** Faults of `parts`, `compose` and `email`: names that must exist, and texts that could say more than they should. */
 export function partFaults(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
   const faults: MeaningFault[] = [];
@@ -36,9 +39,14 @@ export function partFaults(file: ConnectorFile, action: ActionDefinition, path: 
     if (!used.has(name))
       faults.push({ path: `${path}.compose`, rule: `must name {${name}}, which its paging sends` });
   }
+  const related = (action.bodyType ?? file.bodyType) === 'related';
   for (const name of Object.keys(action.parts)) {
-    if (!used.has(name) && !(action.email && EMAIL_PARTS.has(name)))
-      faults.push({ path: `${path}.parts.${name}`, rule: 'stands neither in compose nor in an email' });
+    const known = (action.email && EMAIL_PARTS.has(name)) || (related && FILE_PARTS.has(name));
+    if (!used.has(name) && !known)
+      faults.push({
+        path: `${path}.parts.${name}`,
+        rule: 'stands neither in compose nor in an email or file',
+      });
   }
   return faults;
 }

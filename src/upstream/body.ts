@@ -1,9 +1,12 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { invalidRequest } from '../lib/errors.ts';
 import type { JsonObject, Json } from '../lib/json.ts';
 import { isJsonObject } from '../lib/json.ts';
 import type { UpstreamCall } from './call.ts';
 import { emailOf } from './email.ts';
 import { queryPairs } from './values.ts';
+
+const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:; ?[\w-]+=[\w.+-]+)*$/;
 
 /** A body that authentication may still add members to; `content` writes it out. */
 export interface Body {
@@ -27,6 +30,7 @@ export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Bod
     paged ||
     definition.idempotencyParam !== undefined ||
     definition.email !== undefined ||
+    definition.bodyType === 'related' ||
     Object.keys(definition.body).length > 0 ||
     Object.keys(definition.fixed?.body ?? {}).length > 0;
   if (!hasBody || action.method === 'GET' || action.method === 'HEAD') return undefined;
@@ -43,6 +47,7 @@ export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Bod
   if (definition.idempotencyParam !== undefined && idempotencyKey !== undefined)
     wrapped[definition.idempotencyParam] = idempotencyKey;
   if (type === 'json') return jsonBody(wrapped);
+  if (type === 'related') return relatedBody(wrapped, input);
   const style = (name: string) => definition.body[name]?.style;
   return type === 'form' ? formBody(wrapped, style) : multipartBody(wrapped, style);
 }
@@ -132,6 +137,49 @@ function multipartBody(members: JsonObject, styleOf: StyleOf): Body {
         return `--${boundary}\r\nContent-Disposition: form-data; name="${safe}"\r\n\r\n${text}\r\n`;
       });
       return `${parts.join('')}--${boundary}--\r\n`;
+    },
+    formPairs: () => undefined,
+  };
+}
+
+/**
+ * RFC 2387. The boundary is a hash of all that stands between it, so none of it can hold the boundary.
+ * @throws GatehouseError `invalid_request` for a file that is none.
+ */
+function relatedBody(members: JsonObject, { content, base64, contentType }: JsonObject): Body {
+  const type = typeof contentType === 'string' ? contentType : 'text/plain; charset=UTF-8';
+  if (!MEDIA_TYPE.test(type))
+    throw invalidRequest(
+      [{ field: 'contentType', rule: 'must be a media type, such as text/csv' }],
+      'The input',
+    );
+  const file = typeof base64 === 'string' ? base64.replaceAll(/\s/g, '') : undefined;
+  if (file !== undefined && !/^[A-Za-z0-9+/_-]*={0,2}$/.test(file))
+    throw invalidRequest([{ field: 'base64', rule: 'must be the content in base64' }], 'The input');
+  const bytes =
+    file === undefined
+      ? Buffer.from(typeof content === 'string' ? content : '', 'utf8')
+      : Buffer.from(file, 'base64');
+  const boundary = createHash('sha256')
+    .update(JSON.stringify(members))
+    .update(bytes)
+    .digest('hex')
+    .slice(0, 40);
+  return {
+    contentType: `multipart/related; boundary=${boundary}`,
+    members,
+    content() {
+      const head = [
+        `--${boundary}`,
+        'Content-Type: application/json; charset=UTF-8',
+        '',
+        JSON.stringify(members),
+        `--${boundary}`,
+        `Content-Type: ${type}`,
+        '',
+        '',
+      ].join('\r\n');
+      return Buffer.concat([Buffer.from(head), bytes, Buffer.from(`\r\n--${boundary}--\r\n`)]);
     },
     formPairs: () => undefined,
   };

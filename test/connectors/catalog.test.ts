@@ -92,7 +92,7 @@ describe('texts of a query language', () => {
       /must be no array/,
     ],
     ['    compose: {q: ["Name = {name}"]}', /\{name\} is none of parts/],
-    ['    parts: {name: {type: string}}', /stands neither in compose nor in an email/],
+    ['    parts: {name: {type: string}}', /stands neither in compose nor in an email or file/],
   ])('%s', (more, fault) => {
     expect(faultOf(list(more))).toMatch(fault);
   });

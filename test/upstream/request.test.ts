@@ -185,6 +185,36 @@ body:
     expect(input).toEqual({ name: 'Ada "L"', city: 'Köln', lines: [{ sku: 'a', count: 2 }] });
   });
 
+  test('may have a file after its members, which no content can break out of', async () => {
+    const action = `request: POST /a
+bodyType: related
+body: {name: {type: string}}
+parts: {content: {type: string}, base64: {type: string}, contentType: {type: string}}`;
+    const written = async (input: JsonObject) => {
+      const { body: sent, headers } = await build({ action }, { input });
+      const boundary = /^multipart\/related; boundary=([0-9a-f]{40})$/.exec(
+        headers['content-type'] ?? '',
+      )?.[1];
+      return Buffer.from(sent ?? '')
+        .toString('latin1')
+        .split(`--${boundary}`);
+    };
+    const content = 'a\r\n--gatehouse--\r\nb';
+    expect(await written({ name: 'x\r\n--', content, contentType: 'text/csv' })).toEqual([
+      '',
+      `\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n${JSON.stringify({ name: 'x\r\n--' })}\r\n`,
+      `\r\nContent-Type: text/csv\r\n\r\n${content}\r\n`,
+      '--\r\n',
+    ]);
+    expect((await written({ base64: '_-8=' }))[2]).toContain('\r\n\r\n\u00ff\u00ef\r\n');
+    await expect(written({ content, contentType: 'a/b\r\nX: 1' })).rejects.toMatchObject({
+      details: { faults: [{ field: 'contentType' }] },
+    });
+    await expect(written({ base64: '?' })).rejects.toMatchObject({
+      details: { faults: [{ field: 'base64' }] },
+    });
+  });
+
   test('takes in the members of an object that is spread', async () => {
     const action = `request: POST /a
 body:
