@@ -2,11 +2,29 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/real/**', 'test/bench/**', 'node_modules/**'],
-    globalSetup: ['test/support/global-setup.ts'],
     testTimeout: 20_000,
     hookTimeout: 60_000,
     pool: 'forks',
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'node',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/real/**', 'test/web/**', 'node_modules/**'],
+          globalSetup: ['test/support/global-setup.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'browser',
+          include: ['test/web/*.test.ts'],
+          // One process loads everything once for all of them.
+          isolate: false,
+          globalSetup: ['test/support/chromium.ts'],
+        },
+      },
+    ],
   },
 });

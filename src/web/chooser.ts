@@ -39,6 +39,7 @@ export function drawChooser(apps: AppView[], choose: (app: AppView) => void): HT
   const clear = (): void => {
     search.value = '';
     chips?.select(undefined);
+    narrow();
     search.focus();
   };
   const chips =

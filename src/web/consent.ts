@@ -41,6 +41,7 @@ export function awaitConsent(consent: Consent, ends: Ends): () => void {
   const stopped = new AbortController();
   const { signal } = stopped;
   let opened: Window | null = null;
+  /** Closed, or only looking so. */
   let gone = false;
 
   const stop = (): void => {
@@ -74,11 +75,11 @@ export function awaitConsent(consent: Consent, ends: Ends): () => void {
   const show = (): void =>
     frame.show(
       drawStatement({
-        figure: badged(app, gone ? 'bad' : 'busy'),
-        title: gone ? texts.goneTitle : texts.waitingTitle(app.name),
-        lead: gone ? texts.goneLead(app.name) : texts.waitingLead(app.name),
+        figure: badged(app, 'busy'),
+        title: texts.waitingTitle(app.name),
+        lead: gone ? texts.goneLead : texts.waitingLead(app.name),
         actions: [
-          { label: texts.tryAgain, run: open },
+          { label: texts.openAgain, run: open },
           { label: texts.cancel, run: consent.leave },
         ],
       }),

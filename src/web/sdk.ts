@@ -9,8 +9,8 @@ import type { ConnectionResult, Gatehouse } from './sdk-types.ts';
 const HERE = import.meta.url;
 /** In sessionStorage while the whole page is at the connect page: `{state}`. */
 const MARK = 'gatehouse.redirect';
-/** An answer of the connect page after it loaded; without one the browser shows its refusal instead. */
-const HANDSHAKE_MS = 4_000;
+/** The connect page answers before it is loaded; one that does not is the browser's own page, which says why not. */
+const HANDSHAKE_MS = 2_000;
 const LOAD_MS = 30_000;
 /** How long a closed modal may still ask the server what came of it. */
 const LEAVE_MS = 2_000;

@@ -67,8 +67,8 @@ export const texts = {
 
   waitingTitle: (app: string) => `Finish in the window of ${app}`,
   waitingLead: (app: string) => `We wait here until you have signed in to ${app} and agreed.`,
-  goneTitle: 'The window was closed',
-  goneLead: (app: string) => `${app} has not told us that you agreed. Open the window again, or leave it.`,
+  goneLead: 'If its window is gone, open it again.',
+  openAgain: 'Open the window again',
   blockedTitle: 'Your browser blocked the window',
   blockedLead: (app: string) => `${app} asks you in a window of its own. Go there from here instead.`,
   blockedHere: (app: string) => `Go to ${app} and come back`,

@@ -1,0 +1,27 @@
+import { existsSync } from 'node:fs';
+import { chromium } from 'playwright-core';
+import type { TestProject } from 'vitest/node';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Where the one browser of the run listens; undefined where none is installed. */
+    chromium: string | undefined;
+  }
+}
+
+/** Debian's. */
+const EXECUTABLE = '/usr/bin/chromium';
+
+/** One real Chromium for all files that drive it. Without one they are skipped, which CI does not let pass. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  if (!existsSync(EXECUTABLE)) {
+    const remedy = `There is no ${EXECUTABLE}: apt-get install --no-install-recommends chromium`;
+    if (process.env['CI']) throw new Error(remedy);
+    process.stderr.write(`Skipping the tests in a browser. ${remedy}\n`);
+    project.provide('chromium', undefined);
+    return async () => {};
+  }
+  const server = await chromium.launchServer({ executablePath: EXECUTABLE });
+  project.provide('chromium', server.wsEndpoint());
+  return () => server.close();
+}
