@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Context, OpenContext } from './context.ts';
+import { startKeepAlive } from './credentials/keep-alive.ts';
 import { publicError } from './lib/errors.ts';
 import { createMcpHandler } from './mcp/http.ts';
 
@@ -46,6 +47,7 @@ export async function listen(context: OpenContext): Promise<App> {
     context.publicUrl = `http://${host === '0.0.0.0' || host === '[::]' ? '127.0.0.1' : host}:${port}`;
   }
   if (config.sandbox) context.outbound.allowSandbox(async () => `http://${urlHost(address)}:${port}`);
+  const keepAlive = startKeepAlive(context);
 
   return {
     server,
@@ -53,7 +55,7 @@ export async function listen(context: OpenContext): Promise<App> {
     async close() {
       context.stopping = true;
       mcp.hush();
-      await drain(server);
+      await Promise.all([drain(server), keepAlive.close()]);
       await mcp.close();
     },
   };

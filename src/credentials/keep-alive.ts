@@ -1,0 +1,104 @@
+import type { Context } from '../context.ts';
+import { HOUR, MINUTE, SECOND } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { toCredential, type Credential } from './credential.ts';
+import { freshCredential, type RefreshContext } from './refresh.ts';
+
+const ROUND_MS = 10 * MINUTE;
+/** Processes that start together do not look together. */
+const FIRST_ROUND_WITHIN_MS = MINUTE;
+const BATCH = 20;
+/** When a renewal that did not work is tried again; refresh tokens live for days. */
+const AGAIN_MS = HOUR;
+/** How long a stop waits for the renewal that is running: its tokens are on their way. */
+const CLOSE_MS = 20 * SECOND;
+
+/** Keeps idle credentials alive until it is closed. */
+export interface KeepAlive {
+  close(): Promise<void>;
+}
+
+/**
+ * Renews credentials that nobody uses before their refresh tokens die of disuse, in rounds of ten minutes. Any number
+ * of processes may do so: the lease of each row sees to it that one renews.
+ */
+export function startKeepAlive(context: RefreshContext & Pick<Context, 'log'>): KeepAlive {
+  const ended = new AbortController();
+  let running = Promise.resolve();
+  let timer: NodeJS.Timeout;
+  const round = (): void => {
+    running = renewIdle(context, ended.signal)
+      .catch((error: unknown) => context.log.error({ err: error }, 'idle credentials not renewed'))
+      .then(() => schedule(ROUND_MS));
+  };
+  const schedule = (delayMs: number): void => {
+    if (!ended.signal.aborted) timer = setTimeout(round, delayMs).unref();
+  };
+  schedule(Math.random() * FIRST_ROUND_WITHIN_MS);
+  return {
+    async close() {
+      ended.abort();
+      clearTimeout(timer);
+      let late: NodeJS.Timeout | undefined;
+      const patience = new Promise<void>((resolve) => {
+        late = setTimeout(resolve, CLOSE_MS);
+      });
+      await Promise.race([running, patience]);
+      clearTimeout(late);
+    },
+  };
+}
+
+/** Renews every credential whose `refresh_by` has come, one after the other. */
+export async function renewIdle(context: RefreshContext, signal?: AbortSignal): Promise<void> {
+  const began = context.clock.now();
+  while (!signal?.aborted) {
+    const idle = await findIdle(context, began);
+    for (const credential of idle) {
+      if (signal?.aborted) return;
+      await renewOne(context, credential);
+    }
+    if (idle.length < BATCH) return;
+  }
+}
+
+async function findIdle({ db, clock }: RefreshContext, until: number): Promise<Credential[]> {
+  const now = clock.now();
+  const rows = await db
+    .selectFrom('credentials')
+    .selectAll()
+    .where('refresh_by', '<=', until)
+    .where('state', '=', 'active')
+    .where((eb) => eb.or([eb('refresh_after', 'is', null), eb('refresh_after', '<=', now)]))
+    .where((eb) => eb.or([eb('lease_token', 'is', null), eb('lease_until', '<=', now)]))
+    .orderBy('refresh_by')
+    .limit(BATCH)
+    .execute();
+  return rows.map(toCredential);
+}
+
+/** A renewal saves a new `refresh_by`. What was not renewed is put off, so that it holds up nobody else. */
+async function renewOne(context: RefreshContext, credential: Credential): Promise<void> {
+  const { catalog, log } = context;
+  const { credentialId, connectorId, version, environment } = credential;
+  const connector = catalog.connector(environment, connectorId);
+  try {
+    if (connector) {
+      const renewed = await freshCredential(context, connector, credential, { version });
+      if (renewed.version !== version) return;
+    }
+  } catch (error) {
+    if (!(error instanceof GatehouseError)) throw error;
+    log.warn({ credentialId, connectorId, code: error.code }, 'idle credential not renewed');
+  }
+  await putOff(context, credential);
+}
+
+async function putOff({ db, clock }: RefreshContext, { credentialId, version }: Credential): Promise<void> {
+  await db
+    .updateTable('credentials')
+    .set({ refresh_by: clock.now() + AGAIN_MS })
+    .where('credential_id', '=', credentialId)
+    .where('version', '=', version)
+    .execute();
+}
