@@ -1,0 +1,158 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createKeyRing } from '../../src/crypto/key-ring.ts';
+import { saveOAuthApp } from '../../src/credentials/oauth-apps.ts';
+import { createCredential } from '../../src/credentials/records.ts';
+import { createUser } from '../../src/identity/users.ts';
+import { HOUR, systemClock } from '../../src/lib/clock.ts';
+import { createOutbound } from '../../src/lib/outbound.ts';
+import { createLog } from '../../src/log.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { openStore } from '../../src/store/open.ts';
+import { createThrottle } from '../../src/upstream/throttle.ts';
+import { freshDatabase, STORE_KINDS, type StoreKind } from '../support/stores.ts';
+import type { Order, Outcome } from '../support/token-process.ts';
+import { CLIENT, oauthCatalog, startTokenServer } from '../support/token-server.ts';
+
+const PROCESSES = 4;
+const CALLS = 50;
+
+/** Four processes over one database, and a credential whose tokens expire when the test says so. */
+async function openProcesses(kind: StoreKind) {
+  const { database, remove } = await freshDatabase(kind);
+  const party = await startTokenServer();
+  const store = await openStore(database);
+  const { db } = store;
+  await migrate(store, Date.now());
+  const outbound = createOutbound({ allowedNetworks: [], allowPrivateNetwork: true });
+  const context = {
+    db,
+    clock: systemClock,
+    log: createLog('silent'),
+    keys: createKeyRing([Buffer.alloc(32, 9).toString('base64')]),
+    catalog: oauthCatalog(party.origin),
+    outbound,
+    throttle: createThrottle(systemClock),
+  };
+  await saveOAuthApp(context, 'development', 'oauthy', CLIENT);
+  const { userId } = await createUser(context, { environment: 'development', username: 'ada' });
+  const expiresAt = new Date(Date.now() + HOUR).toISOString();
+  const { credentialId } = await createCredential(context, {
+    environment: 'development',
+    userId,
+    connectorId: 'oauthy',
+    type: 'oauth2',
+    data: { ...party.issue(), expiresAt },
+  });
+  const program = join(import.meta.dirname, '../support/token-process.ts');
+  const settings = JSON.stringify({ database, origin: party.origin });
+  const children = await Promise.all(
+    Array.from({ length: PROCESSES }, async () => {
+      const child = fork(program, [settings], { execArgv: [] });
+      await once(child, 'message');
+      return child;
+    }),
+  );
+  const row = () =>
+    db
+      .selectFrom('credentials')
+      .selectAll()
+      .where('credential_id', '=', credentialId)
+      .executeTakeFirstOrThrow();
+  return {
+    party,
+    children,
+    row,
+    ask: (child: ChildProcess, calls = CALLS): Promise<string[]> => ask(child, { credentialId, calls }),
+    /** As if the hour were over. */
+    async expire() {
+      const past = Date.now() - 1000;
+      await db
+        .updateTable('credentials')
+        .set({ expires_at: past, renew_at: past, refresh_after: null })
+        .execute();
+    },
+    change: (set: { lease_until?: number }) => db.updateTable('credentials').set(set).execute(),
+    async [Symbol.asyncDispose]() {
+      for (const child of children) child.kill('SIGKILL');
+      await Promise.all(children.map((child) => child.exitCode ?? child.signalCode ?? once(child, 'exit')));
+      await outbound.close();
+      await store.close();
+      await party[Symbol.asyncDispose]();
+      await remove();
+    },
+  };
+}
+
+async function ask(child: ChildProcess, order: Order): Promise<string[]> {
+  const answer = once(child, 'message');
+  child.send(order);
+  const [{ got }]: [Outcome] = await answer.then(([first]) => [first]);
+  return got;
+}
+
+test.each(STORE_KINDS)(
+  'two hundred calls of four processes make one grant per expiry, whatever the app does (%s)',
+  async (kind) => {
+    await using all = await openProcesses(kind);
+    const { party } = all;
+    const everybody = async () => (await Promise.all(all.children.map((child) => all.ask(child)))).flat();
+    let grants = 0;
+    for (const delayMs of [0, 700, 5]) {
+      await all.expire();
+      party.delayMs = delayMs;
+      const got = await everybody();
+      expect(got).toHaveLength(PROCESSES * CALLS);
+      expect(new Set(got).size).toBe(1);
+      expect(got[0]).toMatch(/^at_/);
+      expect(party.granted).toBe(++grants);
+    }
+    for (const mode of ['500', 'html', 'crash'] as const) {
+      await all.expire();
+      party.mode = mode;
+      const before = party.asked.length;
+      const got = await everybody();
+      expect([...new Set(got)].filter((code) => !code.startsWith('upstream_'))).toEqual([]);
+      expect(party.asked.length).toBe(before + 1);
+      expect(await all.row()).toMatchObject({ state: 'active' });
+
+      await all.expire();
+      party.mode = 'ok';
+      expect(new Set(await everybody()).size).toBe(1);
+      expect(party.granted).toBe(++grants);
+    }
+    expect(party.reused).toBe(0);
+    expect(await all.row()).toMatchObject({ state: 'active', refresh_failures: 0, version: 1 + grants });
+  },
+);
+
+test.each(STORE_KINDS)(
+  'a process that dies while it renews holds up the others for its lease only (%s)',
+  async (kind) => {
+    await using all = await openProcesses(kind);
+    const { party } = all;
+    const [victim, ...others] = all.children;
+    if (!victim) throw new Error('no process');
+    await all.expire();
+    party.mode = 'hang';
+    void all.ask(victim, 1).catch(() => undefined);
+    await expect.poll(() => party.asked.length).toBe(1);
+    victim.kill('SIGKILL');
+    party.mode = 'ok';
+
+    const waiting = Promise.all(others.map((child) => all.ask(child, 10)));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(party.asked).toHaveLength(1);
+    const { lease_until: leaseUntil } = await all.row();
+    expect(leaseUntil).toBeGreaterThan(Date.now() + 50_000);
+    await all.change({ lease_until: Date.now() });
+    const got = (await waiting).flat();
+    expect(new Set(got).size).toBe(1);
+    expect(got[0]).toMatch(/^at_/);
+    expect(party.asked).toHaveLength(2);
+    expect(party.reused).toBe(0);
+    expect(await all.row()).toMatchObject({ state: 'active', version: 2, lease_token: null });
+  },
+);

@@ -1,0 +1,61 @@
+import { createKeyRing } from '../../src/crypto/key-ring.ts';
+import { toCredential } from '../../src/credentials/credential.ts';
+import { openValues } from '../../src/credentials/open.ts';
+import { freshCredential } from '../../src/credentials/refresh.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { GatehouseError } from '../../src/lib/errors.ts';
+import { createOutbound } from '../../src/lib/outbound.ts';
+import { createLog } from '../../src/log.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Config } from '../../src/config.ts';
+import { oauthCatalog } from './token-server.ts';
+
+/* One process of several over the same database: told how many calls to make at once, it answers with what came. */
+
+export interface Order {
+  credentialId: string;
+  calls: number;
+}
+export interface Outcome {
+  /** Access tokens that calls were given, or codes of what they were told. */
+  got: string[];
+}
+
+const [settings = '{}'] = process.argv.slice(2);
+const { database, origin }: { database: Config['database']; origin: string } = JSON.parse(settings);
+const keys = createKeyRing([Buffer.alloc(32, 9).toString('base64')]);
+const store = await openStore(database);
+const context = {
+  db: store.db,
+  clock: systemClock,
+  log: createLog('silent'),
+  keys,
+  catalog: oauthCatalog(origin),
+  outbound: createOutbound({ allowedNetworks: [], allowPrivateNetwork: true }),
+};
+const connector = context.catalog.connector('development', 'oauthy');
+if (!connector) throw new Error('no connector');
+const known = connector;
+
+process.on('message', (order: Order) => void answer(order));
+process.send?.({ got: ['ready'] } satisfies Outcome);
+
+async function answer({ credentialId, calls }: Order): Promise<void> {
+  const row = await store.db
+    .selectFrom('credentials')
+    .selectAll()
+    .where('credential_id', '=', credentialId)
+    .executeTakeFirstOrThrow();
+  const credential = toCredential(row);
+  const got = await Promise.all(
+    Array.from({ length: calls }, async () => {
+      try {
+        const fresh = await freshCredential(context, known, credential);
+        return openValues(context, fresh)['accessToken'] ?? '';
+      } catch (error) {
+        return error instanceof GatehouseError ? error.code : String(error);
+      }
+    }),
+  );
+  process.send?.({ got } satisfies Outcome);
+}
