@@ -52,7 +52,7 @@ export function startKeepAlive(context: RefreshContext & Pick<Context, 'log'>): 
 /** Renews every credential whose `refresh_by` has come, one after the other. */
 export async function renewIdle(context: RefreshContext, signal?: AbortSignal): Promise<void> {
   const began = context.clock.now();
-  while (!signal?.aborted) {
+  for (;;) {
     const idle = await findIdle(context, began);
     for (const credential of idle) {
       if (signal?.aborted) return;

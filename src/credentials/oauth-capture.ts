@@ -38,7 +38,8 @@ export function captureValues(
   );
   const { values, faults } = checkFields(fields, Object.fromEntries(found));
   const [fault] = faults;
-  if (!fault) return values;
+  // What was renewed cannot be had twice: the stored value stays instead.
+  if (!fault || !complete) return values;
   const name = fault.field.replace(/^data\./, '');
   throw new GatehouseError(
     'upstream_failed',
