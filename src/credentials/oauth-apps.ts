@@ -6,6 +6,7 @@ import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { SANDBOX_CLIENT_ID } from '../lib/sandbox.ts';
 import { Secret } from '../lib/secret.ts';
 import type { Environment, Tables } from '../store/schema.ts';
+import { forgetChoices } from './choices.ts';
 import type { OAuthClient } from './oauth.ts';
 
 /** What somebody registered at a third party, so that its users can be asked for their consent. */
@@ -105,6 +106,15 @@ export async function saveOAuthApp(
     .onConflict((c) => c.columns(['environment', 'connector_id']).doUpdateSet(set))
     .returningAll()
     .executeTakeFirstOrThrow();
+  // Renewals that wait because the app before this one was refused need not wait any longer.
+  await context.db
+    .updateTable('credentials')
+    .set({ refresh_after: null })
+    .where('environment', '=', environment)
+    .where('connector_id', '=', connectorId)
+    .where('refresh_after', 'is not', null)
+    .execute();
+  forgetChoices(context.db);
   return toOAuthApp(context, row);
 }
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { saveOAuthApp } from '../../src/credentials/oauth-apps.ts';
 import { openCredential, openValues } from '../../src/credentials/open.ts';
 import {
   checkCredential,
@@ -10,6 +11,7 @@ import { freshCredential } from '../../src/credentials/refresh.ts';
 import { HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { credentialKey as key, openOAuth, runAction as run, type OAuthBench } from '../support/oauth.ts';
 import { STORE_KINDS } from '../support/stores.ts';
+import { CLIENT } from '../support/token-server.ts';
 
 describe.each(STORE_KINDS)('tokens on %s', (kind) => {
   let bench: OAuthBench;
@@ -163,7 +165,10 @@ describe('a credential', () => {
       code: 'upstream_rejected',
       message: expect.stringContaining('PUT /api/connectors/oauthy/oauth-app'),
     });
-    expect(await bench.row(made.credentialId)).toMatchObject({ state: 'active' });
+    expect(await bench.row(made.credentialId)).toMatchObject({ state: 'active', refresh_failures: 1 });
+    bench.party.answer = undefined;
+    await saveOAuthApp(bench, 'development', 'oauthy', CLIENT);
+    expect(await run(bench)).toEqual({ data: { id: 'acc_1', name: 'Ada' } });
   });
 
   test('that was deleted while its tokens were renewed leaves none at the third party', async () => {
