@@ -79,7 +79,7 @@ export function awaitConsent(consent: Consent, ends: Ends): () => void {
         title: texts.waitingTitle(app.name),
         lead: gone ? texts.goneLead : texts.waitingLead(app.name),
         actions: [
-          { label: texts.openAgain, run: open },
+          { label: texts.openAgain, run: open, quiet: !gone },
           { label: texts.cancel, run: consent.leave },
         ],
       }),

@@ -43,7 +43,13 @@ export function drawFrame(close?: () => void): Frame {
       brand.replaceChildren(brandMark(branding), h('span', {}, branding.name));
       footer.replaceChildren(
         h('p', {}, icon('lock'), h('span', {}, texts.storedEncrypted)),
-        h('p', { title: user.username }, texts.signedInAs(user.username)),
+        h(
+          'p',
+          { title: user.username },
+          icon('user'),
+          h('span', { class: 'hidden' }, texts.connectAs),
+          h('span', {}, user.username),
+        ),
       );
     },
     show(screen, options = {}) {

@@ -10,6 +10,8 @@ export interface Action {
   run?: () => void;
   /** A link instead of a button; it opens beside this page and may answer it. */
   href?: string;
+  /** Not what a person should do first. */
+  quiet?: boolean;
 }
 
 interface Statement {
@@ -85,8 +87,8 @@ function appIcon(app: AppView): HTMLElement {
   return h('img', { src: app.iconUrl, alt: '', width: '56', height: '56' });
 }
 
-function drawAction({ label, run, href }: Action, index: number): HTMLElement {
-  const look = index === 0 ? 'primary' : 'secondary';
+function drawAction({ label, run, href, quiet }: Action, index: number): HTMLElement {
+  const look = index > 0 ? 'secondary' : quiet === true ? 'secondary outline' : 'primary';
   if (href === undefined) return h('button', { type: 'button', class: look, onclick: () => run?.() }, label);
   return h(
     'a',

@@ -44,7 +44,6 @@ export const texts = {
   checking: 'Checking with the app …',
   opening: (app: string) => `Opening ${app} …`,
   storedEncrypted: 'Stored encrypted',
-  signedInAs: (username: string) => `Connecting as ${username}`,
 
   optional: 'optional',
   choose: 'Choose …',
