@@ -1,7 +1,7 @@
-import { CompiledQuery } from 'kysely';
 import type { Context } from '../context.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { newOrderedId } from '../lib/ids.ts';
+import { manyRows } from '../store/kept.ts';
 import type { Db, Environment, Tables } from '../store/schema.ts';
 import { deleteOldRows } from './retention.ts';
 
@@ -50,6 +50,7 @@ const MAX_USED = 10_000;
 const SWEEP_MS = 10 * MINUTE;
 
 type Row = Tables['executions'];
+const insertExecutions = manyRows((db, rows: Row[]) => db.insertInto('executions').values(rows));
 
 export function createExecutionLog({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>): ExecutionLog {
   let waiting: Row[] = [];
@@ -178,10 +179,7 @@ function forgetOldest(usedAt: Map<string, number>): void {
 
 async function writeRows(db: Db, rows: Row[], used: ReadonlyMap<string, number>): Promise<void> {
   await db.transaction().execute(async (tx) => {
-    for (const chunk of chunks(rows)) {
-      const values = chunk.flatMap((row) => Object.values(row));
-      await tx.executeQuery(CompiledQuery.raw(insertText(db, chunk), values));
-    }
+    await insertExecutions(db, tx, rows);
     // In one order everywhere, so that two processes never wait for each other's rows.
     for (const [credentialId, at] of [...used].sort(([a], [b]) => (a < b ? -1 : 1))) {
       await tx
@@ -191,28 +189,4 @@ async function writeRows(db: Db, rows: Row[], used: ReadonlyMap<string, number>)
         .execute();
     }
   });
-}
-
-/** Cut into powers of two: seven statement texts serve every batch, and each stays prepared. */
-function chunks(rows: Row[]): Row[][] {
-  const cut: Row[][] = [];
-  for (let at = 0, size = 64; at < rows.length; at += size) {
-    while (size > rows.length - at) size /= 2;
-    cut.push(rows.slice(at, at + size));
-  }
-  return cut;
-}
-
-const texts = new WeakMap<Db, Map<number, string>>();
-
-/** The insert of that many rows as text, built once per database: building costs more than running it. */
-function insertText(db: Db, rows: Row[]): string {
-  let bySize = texts.get(db);
-  if (!bySize) texts.set(db, (bySize = new Map()));
-  let text = bySize.get(rows.length);
-  if (text === undefined) {
-    text = db.insertInto('executions').values(rows).compile().sql;
-    bySize.set(rows.length, text);
-  }
-  return text;
 }
