@@ -94,6 +94,7 @@ function replayingOutbound({ response }: Example, sent: OutboundRequest[]): Outb
         })(),
       };
     },
+    examine: async () => {},
     allowSandbox: () => {},
     close: async () => {},
   };

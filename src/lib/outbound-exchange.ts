@@ -45,7 +45,7 @@ export interface RawAnswer {
 }
 
 /**
- * One request and its whole answer, of at most `maxBytes`. Undici's request() makes a stream and its listeners of
+ * One request and its whole answer, of at most `maxBytes`; with `statusDecides` as much of it as came, up to that. Undici's request() makes a stream and its listeners of
  * each body; one that is read to its end needs none of them.
  * @throws GatehouseError `upstream_too_large`, and whatever undici met.
  */
@@ -54,6 +54,7 @@ export function wholeAnswer(
   options: Dispatcher.DispatchOptions,
   end: End,
   maxBytes: number,
+  statusDecides = false,
 ): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -61,8 +62,15 @@ export function wholeAnswer(
     let statusCode = 0;
     let headers: RawAnswer['headers'] = {};
     let controller: Dispatcher.DispatchController | undefined;
+    const finish = () =>
+      resolve({
+        statusCode,
+        headers,
+        body: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks),
+      });
+    const fail = (error: Error) => (statusDecides && statusCode > 0 ? finish() : reject(error));
     const stop = (error: Error): void => {
-      reject(error);
+      fail(error);
       controller?.abort(error);
     };
     end.onAbort = () => stop(new Error('The exchange was ended.'));
@@ -83,13 +91,8 @@ export function wholeAnswer(
         if (size > maxBytes) stop(tooLarge(maxBytes));
         else chunks.push(chunk);
       },
-      onResponseEnd: () =>
-        resolve({
-          statusCode,
-          headers,
-          body: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks),
-        }),
-      onResponseError: (_, error) => reject(error),
+      onResponseEnd: finish,
+      onResponseError: (_, error) => fail(error),
     });
   });
 }

@@ -22,6 +22,8 @@ export interface OutboundRequest {
   maxBytes?: number;
   /** At most three are followed when true; each hop is guarded anew. */
   followRedirects?: boolean;
+  /** The status is what counts: of a body that is too large or breaks off, as much is given as came. */
+  statusDecides?: boolean;
   /** For the built-in sandbox connector alone: SANDBOX_HOST of lib/sandbox.ts is our own /sandbox/. */
   allowSandbox?: boolean;
 }
@@ -60,6 +62,8 @@ export interface OutboundOptions {
   allowPrivateNetwork: boolean;
   egressProxy?: string | undefined;
   caFile?: string | undefined;
+  /** Sockets per origin; default 64. */
+  connections?: number;
   /** Resolves names; tests of rebinding hand in their own. */
   lookup?: Lookup;
 }
@@ -73,6 +77,11 @@ export interface Outbound {
   request(request: OutboundRequest): Promise<OutboundAnswer>;
   /** As request(), with the body still to come. */
   stream(request: OutboundRequest): Promise<OutboundStream>;
+  /**
+   * Judges an address as a request would, without calling it: the scheme, literals, and what its name resolves to now.
+   * @throws GatehouseError invalid_request, upstream_failed with `details.reason` blocked_address or dns
+   */
+  examine(url: string): Promise<void>;
   /** Says at which origin our own sandbox listens; asked when it is called, so that it may begin to listen then. */
   allowSandbox(origin: () => Promise<string>): void;
   close(): Promise<void>;
@@ -102,7 +111,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       headersTimeout: HEADERS_TIMEOUT_MS,
       bodyTimeout: HEADERS_TIMEOUT_MS,
       keepAliveTimeout: 10_000,
-      connections: CONNECTIONS_PER_ORIGIN,
+      connections: options.connections ?? CONNECTIONS_PER_ORIGIN,
     };
     const agent =
       kind === 'guarded' && options.egressProxy
@@ -221,12 +230,13 @@ export function createOutbound(options: OutboundOptions): Outbound {
    * Behind an egress proxy it is the proxy that resolves names and connects. What this machine can resolve is judged
    * all the same; what it cannot is left to the proxy's own rules.
    */
-  async function checkNames(target: Target): Promise<void> {
+  async function checkNames(target: Target): Promise<LookupAddress[]> {
     const addresses = await new Promise<LookupAddress[]>((resolve) => {
       lookup(bareHost(target.hostname), { all: true }, (error, found) => resolve(error ? [] : found));
     });
     if (addresses.some(({ address }) => !guard.allowsPeer(address, target.hostname, target.port)))
       throw new BlockedAddress();
+    return addresses;
   }
 
   return {
@@ -244,10 +254,12 @@ export function createOutbound(options: OutboundOptions): Outbound {
               { ...asked, headersTimeout: patienceMs, bodyTimeout: patienceMs },
               end,
               maxBytes,
+              request.statusDecides,
             ),
           async () => {},
         );
-        const encoding = encodingOf(request, statusCode, headers);
+        // What may be cut does not unpack.
+        const encoding = request.statusDecides ? undefined : encodingOf(request, statusCode, headers);
         return {
           status: statusCode,
           headers: flat(headers),
@@ -284,6 +296,19 @@ export function createOutbound(options: OutboundOptions): Outbound {
         throw translate(error);
       }
     },
+    async examine(url) {
+      const target = readTarget(url);
+      try {
+        assertGuarded(target);
+        const found = await checkNames(target);
+        if (found.length > 0 || options.egressProxy) return;
+      } catch (error) {
+        throw outboundError(error, { host: target.host, ended: NEVER, timeoutMs: 0 });
+      }
+      throw new GatehouseError('upstream_failed', `${target.host} could not be found (DNS).`, {
+        details: { host: target.host, reason: 'dns' },
+      });
+    },
     allowSandbox(origin) {
       sandboxOrigin = origin;
     },
@@ -292,6 +317,8 @@ export function createOutbound(options: OutboundOptions): Outbound {
     },
   };
 }
+
+const NEVER = { aborted: false, reason: undefined };
 
 function portOf(target: { port: string; protocol: string }): number {
   return Number(target.port) || (target.protocol === 'https:' ? 443 : 80);
