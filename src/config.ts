@@ -35,6 +35,8 @@ export interface Config {
   /** Requests per window on an MCP endpoint, or undefined when off. */
   mcpRateLimit: { points: number; windowSeconds: number } | undefined;
   jwtIssuers: JwtIssuer[];
+  /** Waits between attempts of a delivery, milliseconds. */
+  retrySchedule: number[];
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
   production: boolean;
 }
@@ -92,6 +94,7 @@ export function readConfig(env: Environment = process.env): Config {
     sandbox: read('GATEHOUSE_SANDBOX', flag, !production && isLoopback(host)),
     mcpRateLimit: read('GATEHOUSE_RATE_LIMIT_MCP', rateLimit, { points: 100, windowSeconds: 60 }),
     jwtIssuers: read('GATEHOUSE_JWT_ISSUERS', jwtIssuers, []),
+    retrySchedule: read('GATEHOUSE_RETRY_SCHEDULE', retrySchedule, retrySchedule(DEFAULT_SCHEDULE)),
     logLevel: read('LOG_LEVEL', logLevel, 'info'),
     production,
   };
@@ -174,6 +177,16 @@ function rateLimit(text: string): Config['mcpRateLimit'] {
     throw new Error(`must be <requests>/<seconds>s such as 100/60s, or 0 for off, got "${text}"`);
   }
   return { points: Number(match[1]), windowSeconds: Number(match[2]) };
+}
+
+/** 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h: the example of Standard Webhooks 1.0.0. */
+const DEFAULT_SCHEDULE = '5,300,1800,7200,18000,36000,50400,72000,86400';
+
+function retrySchedule(text: string): number[] {
+  const waits = commaList(text);
+  const good = waits.every((wait) => /^\d{1,7}(\.\d{1,3})?$/.test(wait));
+  if (good && waits.length > 0 && waits.length <= 20) return waits.map((wait) => Number(wait) * 1000);
+  throw new Error(`must be 1 to 20 waits in seconds such as 5,300,1800, got "${text}"`);
 }
 
 function jwtIssuers(text: string): JwtIssuer[] {

@@ -6,6 +6,7 @@ import type { Catalog } from './connectors/catalog.ts';
 import { loadCatalog } from './connectors/load.ts';
 import { loadKeyRing, type KeyRing } from './crypto/key-ring.ts';
 import { createAudit, type Audit } from './guard/audit.ts';
+import { createDeliverer, type Deliverer } from './events/deliver.ts';
 import { createLimits, type Limits } from './guard/limits.ts';
 import { createCallers, type Callers } from './identity/caller.ts';
 import { createIssuers } from './identity/issuers.ts';
@@ -39,6 +40,8 @@ export interface Context {
   readonly executions: ExecutionLog;
   readonly audit: Audit;
   readonly limits: Limits;
+  /** Sends what the outbox holds, in serving processes. */
+  readonly deliverer: Deliverer;
   /** Where clients reach us, without trailing slash. */
   readonly publicUrl: string;
   /** True once a stop was asked for: /ready says so, so that a load balancer looks elsewhere. */
@@ -52,6 +55,9 @@ export interface OpenContext extends Context {
   /** Flushes what is buffered and closes everything, in reverse order of making. */
   close(): Promise<void>;
 }
+
+/** At one origin. */
+const RECEIVER_SOCKETS = 2000;
 
 /** Where the connector files of this package are. */
 export const CATALOG_FOLDER = fileURLToPath(new URL('data/connectors', PACKAGE_FOLDER));
@@ -79,7 +85,7 @@ export async function openContext(
     await migrate(store, clock.now());
     const { db } = store;
     const hashKey = await loadHashKey({ db, keys, clock });
-    const outbound = createOutbound({
+    const outboundOptions = {
       allowedNetworks: [
         ...config.allowedNetworks,
         ...config.jwtIssuers.map((issuer) => hostOf(issuer.jwksUrl)),
@@ -87,7 +93,10 @@ export async function openContext(
       allowPrivateNetwork: config.allowPrivateNetwork,
       egressProxy: config.egressProxy,
       caFile: config.caFile,
-    });
+    };
+    const outbound = createOutbound(outboundOptions);
+    // Receivers that hang hold sockets: they are not those of actions, and many subscribers may share an origin.
+    const toReceivers = createOutbound({ ...outboundOptions, connections: RECEIVER_SOCKETS });
     const executions = createExecutionLog({ db, clock, log });
     const limits = createLimits(config);
     const base = {
@@ -108,8 +117,14 @@ export async function openContext(
       issuers: createIssuers(config.jwtIssuers, { outbound, clock }),
       publicUrl: config.publicUrl ?? `http://${config.host}:${config.port}`,
       stopping: false,
+      deliverer: createDeliverer(
+        { db, store, clock, keys, log },
+        { outbound: toReceivers, scheduleMs: config.retrySchedule },
+      ),
       async close() {
+        await base.deliverer.close();
         await executions.close();
+        await toReceivers.close();
         await outbound.close();
         await store.close();
       },

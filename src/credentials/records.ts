@@ -169,6 +169,26 @@ export async function findConnection(
   return row && toCredential(row);
 }
 
+/**
+ * The credential behind a connectionId, which names its user too; another `userId` that is given must be that one.
+ * @throws GatehouseError `credential_not_found`
+ */
+export async function requireConnection(
+  db: DbOrTx,
+  { environment, credentialId, userId }: Omit<CredentialKey, 'userId'> & { userId?: string | undefined },
+): Promise<Credential> {
+  const row = CREDENTIAL_ID.test(credentialId)
+    ? await db
+        .selectFrom('credentials')
+        .selectAll()
+        .where('credential_id', '=', credentialId)
+        .where('environment', '=', environment)
+        .executeTakeFirst()
+    : undefined;
+  if (!row || (userId !== undefined && userId !== row.user_id)) throw credentialNotFound(credentialId);
+  return toCredential(row);
+}
+
 /** @throws GatehouseError `credential_not_found` */
 export async function requireCredential(db: DbOrTx, key: CredentialKey): Promise<Credential> {
   const credential = await findCredential(db, key);

@@ -1,12 +1,34 @@
 import { z } from 'zod';
+import type { Context } from '../context.ts';
+import { findOperatorSubscription, OPERATOR_EVENTS, setEventsAddress } from '../events/operator.ts';
 import { listAudit } from '../guard/audit.ts';
 import { rotateApiKey } from '../identity/api-keys.ts';
 import { publicKeys } from '../identity/user-tokens.ts';
 import { isoTime } from '../lib/clock.ts';
 import { assertCoherent } from '../servers/restrictions.ts';
+import type { Environment } from '../store/schema.ts';
 import { changeSettings, readSettings, settingsSchema } from '../servers/settings.ts';
 import { defineRoute } from './route.ts';
 import { pageOf, pageQuery, time, toPage } from './shapes.ts';
+
+const settingsAnswer = settingsSchema.extend({
+  eventsAddress: z
+    .string()
+    .nullable()
+    .meta({
+      description: `Where this environment tells of itself: ${OPERATOR_EVENTS.join(', ')}.`,
+    }),
+  eventsSubscriptionId: z.string().optional().meta({
+    description: 'For the deliveries, the test and the secret of these events: /webhooks/{subscriptionId}/….',
+  }),
+});
+
+/** Operator events are a subscription, which is where their address is kept. */
+async function eventsSettings({ db }: Pick<Context, 'db'>, environment: Environment) {
+  const row = await findOperatorSubscription(db, environment);
+  if (!row) return { eventsAddress: null };
+  return { eventsAddress: row.address, eventsSubscriptionId: row.subscription_id };
+}
 
 export const getSettingsRoute = defineRoute({
   method: 'GET',
@@ -16,8 +38,11 @@ export const getSettingsRoute = defineRoute({
   summary: 'Read the settings of the environment',
   auth: 'api_key',
   scope: 'settings:read',
-  success: { status: 200, description: 'The settings.', schema: settingsSchema },
-  handler: async ({ context, caller }) => ({ body: await readSettings(context.db, caller.environment) }),
+  success: { status: 200, description: 'The settings.', schema: settingsAnswer },
+  async handler({ context, caller }) {
+    const settings = await readSettings(context.db, caller.environment);
+    return { body: { ...settings, ...(await eventsSettings(context, caller.environment)) } };
+  },
 });
 
 export const putSettingsRoute = defineRoute({
@@ -35,14 +60,35 @@ export const putSettingsRoute = defineRoute({
     origins: settingsSchema.shape.origins.unwrap().optional(),
     redirectUris: settingsSchema.shape.redirectUris.unwrap().optional(),
     branding: settingsSchema.shape.branding.unwrap().optional(),
+    eventsAddress: z.string().min(1).nullable().optional().meta({
+      description: 'An https address; null ends the events. Signed as all deliveries are.',
+    }),
   }),
-  success: { status: 200, description: 'The settings as they are now.', schema: settingsSchema },
+  success: {
+    status: 200,
+    description: 'The settings as they are now.',
+    schema: settingsAnswer.extend({
+      eventsSecret: z.string().optional().meta({
+        description: 'Signs the events of `eventsAddress`. Shown when that is set for the first time.',
+      }),
+    }),
+  },
   audited: true,
-  async handler({ context, caller, body }) {
-    if (body.userServerRestrictions) assertCoherent(body.userServerRestrictions, 'userServerRestrictions');
-    const settings = await changeSettings(context, caller.environment, body);
+  async handler({ context, caller: { environment }, body: { eventsAddress, ...changes } }) {
+    if (changes.userServerRestrictions)
+      assertCoherent(changes.userServerRestrictions, 'userServerRestrictions');
+    const made =
+      eventsAddress === undefined ? undefined : await setEventsAddress(context, environment, eventsAddress);
+    const settings = await changeSettings(context, environment, changes);
     context.servers.forget();
-    return { body: settings };
+    return {
+      body: {
+        ...settings,
+        ...(await eventsSettings(context, environment)),
+        ...(made?.secret === undefined ? {} : { eventsSecret: made.secret }),
+      },
+      headers: { 'Cache-Control': 'no-store' },
+    };
   },
 });
 

@@ -11,6 +11,8 @@ import { oauthCallbackRoute } from './oauth-callback.ts';
 import * as servers from './servers.ts';
 import * as unified from './unified.ts';
 import * as users from './users.ts';
+import * as deliveries from './webhook-deliveries.ts';
+import * as webhooks from './webhooks.ts';
 
 /** Every REST endpoint, in the order of the reference page. */
 export const ROUTES: Route[] = [
@@ -58,6 +60,17 @@ export const ROUTES: Route[] = [
   unified.putFieldMappingRoute,
   unified.listFieldMappingsRoute,
   unified.deleteFieldMappingRoute,
+  webhooks.createSubscriptionRoute,
+  webhooks.listSubscriptionsRoute,
+  webhooks.getSubscriptionRoute,
+  webhooks.updateSubscriptionRoute,
+  webhooks.deleteSubscriptionRoute,
+  webhooks.rotateSecretRoute,
+  webhooks.enableSubscriptionRoute,
+  deliveries.listDeliveriesRoute,
+  deliveries.replayDeliveryRoute,
+  deliveries.recoverRoute,
+  deliveries.sendTestRoute,
   executions.listExecutionsRoute,
   admin.getSettingsRoute,
   admin.putSettingsRoute,

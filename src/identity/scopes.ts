@@ -17,6 +17,8 @@ export const SCOPES = {
   'actions:execute': 'Run actions on behalf of end users',
   'unified:read': 'Read unified records and field mappings',
   'unified:write': 'Change field mappings',
+  'webhooks:read': 'Read webhook subscriptions and their deliveries',
+  'webhooks:write': 'Create, change, delete, test and replay webhook subscriptions',
   'executions:read': 'Read the record of executions',
   'audit:read': 'Read the record of administration',
   'settings:read': 'Read the settings of the environment',

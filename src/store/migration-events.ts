@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
 import { index, stamped } from './tables.ts';
 
@@ -86,6 +86,7 @@ export async function events(tx: Transaction<Tables>): Promise<void> {
       .addColumn('rate_per_second', 'integer')
       .addColumn('ordered', 'integer', (c) => c.notNull())
       .addColumn('sequence', 'bigint', (c) => c.notNull().defaultTo(0))
+      .addColumn('next_slot_at', 'bigint')
       .addColumn('failing_since', 'bigint')
       .addColumn('backfill', 'text', (c) => c.notNull()),
   )
@@ -93,6 +94,12 @@ export async function events(tx: Transaction<Tables>): Promise<void> {
     .execute();
   await index(tx, 'subscriptions', ['source_id']);
   await index(tx, 'subscriptions', ['user_id']);
+  await sql`create unique index subscriptions_of_operator on subscriptions (environment) where kind = 'operator'`.execute(
+    tx,
+  );
+  await sql`create index subscriptions_of_listeners on subscriptions (environment) where kind = 'listener'`.execute(
+    tx,
+  );
 
   await schema
     .createTable('events')
@@ -119,32 +126,38 @@ export async function events(tx: Transaction<Tables>): Promise<void> {
       .addColumn('sequence', 'bigint', (c) => c.notNull())
       .addColumn('status', 'text', (c) => c.notNull())
       .addColumn('attempts', 'integer', (c) => c.notNull().defaultTo(0))
+      .addColumn('step', 'integer', (c) => c.notNull().defaultTo(0))
       .addColumn('next_at', 'bigint', (c) => c.notNull())
       .addColumn('lease_token', 'text')
-      .addColumn('lease_until', 'bigint')
       .addColumn('last_status', 'integer')
       .addColumn('last_error', 'text')
       .addColumn('marks', 'text'),
-  ).execute();
-  await index(tx, 'deliveries', ['status', 'next_at']);
+  )
+    // Recovering an event twice gives one delivery; the event comes first, so that deleting it finds them.
+    .addUniqueConstraint('deliveries_once', ['event_id', 'subscription_id'])
+    .execute();
   await index(tx, 'deliveries', ['subscription_id', 'sequence']);
-  await index(tx, 'deliveries', ['event_id']);
+  // What waits is little beside what is done: these stay small, and what ends leaves them.
+  for (const columns of [['next_at'], ['subscription_id', 'next_at'], ['subscription_id', 'sequence']]) {
+    const name = `deliveries_waiting_by_${columns.join('_')}`;
+    await sql`create index ${sql.id(name)} on deliveries (${sql.join(columns.map((c) => sql.id(c)))}) where status = 'waiting'`.execute(
+      tx,
+    );
+  }
 
   await schema
     .createTable('delivery_attempts')
-    .addColumn('attempt_id', 'text', (c) => c.primaryKey())
     .addColumn('delivery_id', 'text', (c) =>
       c.notNull().references('deliveries.delivery_id').onDelete('cascade'),
     )
-    .addColumn('subscription_id', 'text', (c) => c.notNull())
     .addColumn('number', 'integer', (c) => c.notNull())
     .addColumn('at', 'bigint', (c) => c.notNull())
     .addColumn('duration_ms', 'integer', (c) => c.notNull())
     .addColumn('status', 'integer')
     .addColumn('error', 'text')
     .addColumn('excerpt', 'text')
+    .addPrimaryKeyConstraint('delivery_attempts_key', ['delivery_id', 'number'])
     .execute();
-  await index(tx, 'delivery_attempts', ['delivery_id']);
 
   await stamped(
     schema

@@ -191,8 +191,8 @@ export interface Tables {
   subscriptions: {
     subscription_id: string;
     environment: Environment;
-    /** `operator`: the environment's own events, with no user and no source. */
-    kind: 'connection' | 'operator';
+    /** `operator`: the environment's own events, with no user and no source. `listener`: `gatehouse listen`, which fetches. */
+    kind: 'connection' | 'operator' | 'listener';
     user_id: string | null;
     credential_id: string | null;
     source_id: string | null;
@@ -211,6 +211,8 @@ export interface Tables {
     ordered: number;
     /** The number of the last delivery. */
     sequence: Generated<number>;
+    /** With a rate: before this no further delivery begins, in whichever process. */
+    next_slot_at: number | null;
     /** Since when nothing but failures came back. */
     failing_since: number | null;
     backfill: 'none' | 'wanted' | 'running' | 'done';
@@ -234,10 +236,13 @@ export interface Tables {
     sequence: number;
     /** `waiting` for its time, or leased; the rest are ends. */
     status: 'waiting' | 'succeeded' | 'dead' | 'cancelled';
+    /** Made so far, and how many of them count in the present schedule: a replay begins a new one. */
     attempts: Generated<number>;
+    step: Generated<number>;
+    /** When it may be taken. Taking it moves this to the end of the lease, so that a lease that ended is simply due. */
     next_at: number;
+    /** Who has it; only that one may write what came of it. */
     lease_token: string | null;
-    lease_until: number | null;
     last_status: number | null;
     last_error: string | null;
     /** Extra headers of this delivery alone, as JSON: markers of a backfill, a test. */
@@ -246,9 +251,7 @@ export interface Tables {
     updated_at: number;
   };
   delivery_attempts: {
-    attempt_id: string;
     delivery_id: string;
-    subscription_id: string;
     number: number;
     at: number;
     duration_ms: number;

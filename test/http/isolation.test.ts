@@ -4,6 +4,7 @@ import type { Route } from '../../src/http/route.ts';
 import { ROUTES } from '../../src/http/routes.ts';
 import { createApiKey } from '../../src/identity/api-keys.ts';
 import { isScope, SCOPES } from '../../src/identity/scopes.ts';
+import { eventsCatalog } from '../support/events.ts';
 import { startService, type Answer, type Service } from '../support/service.ts';
 
 /*
@@ -33,15 +34,23 @@ const BODIES: Record<string, unknown> = {
   updateCredential: { name: 'changed' },
   putOAuthApp: { clientId: 'isolation' },
   executeAction: { input: {} },
+  createSubscription: { address: 'http://127.0.0.1:9/hook', scope: 'commerce/orders' },
+  updateSubscription: { ordered: true },
+  recoverDeliveries: { since: '2026-01-01T00:00:00Z' },
 };
 
 let service: Service;
 let userId: string;
 let serverId: string;
 let credentialId: string;
+let connectionId: string;
+let subscriptionId: string;
 
 beforeAll(async () => {
-  service = await startService({ env: { GATEHOUSE_TRUST_PROXY: '127.0.0.0/8' } });
+  service = await startService({
+    env: { GATEHOUSE_TRUST_PROXY: '127.0.0.0/8' },
+    catalogFolder: eventsCatalog(),
+  });
   userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
   serverId = (
     await service.call('POST', '/api/servers', {
@@ -55,6 +64,13 @@ beforeAll(async () => {
       body: BODIES['createCredential'],
     })
   ).text('credentialId');
+  connectionId = (
+    await service.call('POST', `/users/${userId}/credentials`, {
+      headers: { 'x-svc-userid': userId },
+      body: { connectorId: 'shop', data: { token: 'shop_0123456789' } },
+    })
+  ).text('credentialId');
+  subscriptionId = await newSubscription('http://127.0.0.1:9/kept');
 });
 afterAll(() => service.stop());
 
@@ -104,7 +120,8 @@ describe('with the JWT of a user', () => {
 });
 
 /** What belongs to somebody: its parameter and the ids under which strangers look for it. */
-describe.each(['serverId', 'userId', 'credentialId'])('a %s that is not the caller’s', (parameter) => {
+const OWNED = ['serverId', 'userId', 'credentialId', 'subscriptionId', 'deliveryId'];
+describe.each(OWNED)('a %s that is not the caller’s', (parameter) => {
   const owned = routes.filter((route) => route.spec.auth !== 'none' && lastParameter(route) === parameter);
 
   test.each(owned.map(label))('%s answers as if it were not there', async (_, route) => {
@@ -132,6 +149,19 @@ test('a server of another owner is 404 for x-svc-userid and for a JWT', async ()
     expect(neutral(await request(route, { user: other }))).toEqual(neutral(absent));
     expect(neutral(await request(route, { bearer: jwt, user: null }))).toEqual(neutral(absent));
   }
+});
+
+test('a subscription is made for a connection of one’s own environment and user alone', async () => {
+  const body = BODIES['createSubscription'];
+  const path = (id: string) => `/2023-03/one/webhooks?connectionId=${id}`;
+  const absent = await service.call('POST', path('absent'), { body });
+  expect(absent.status).toBe(404);
+  const foreign = await service.call('POST', path(connectionId), { body, bearer: service.productionKey });
+  expect(neutral(foreign)).toEqual(neutral(absent));
+  const other = (await service.call('POST', '/users', { body: { username: 'dora' } })).text('userId');
+  const headers = { 'x-svc-userid': other };
+  expect(neutral(await service.call('POST', path(connectionId), { body, headers }))).toEqual(neutral(absent));
+  expect(neutral(await service.call('GET', path(connectionId), { headers }))).toEqual(neutral(absent));
 });
 
 test('a credential is 404 through another user, and 403 when header and path disagree', async () => {
@@ -181,12 +211,13 @@ async function request(
     serverId,
     userId,
     credentialId,
+    subscriptionId,
     connectorId: 'sandbox',
     actionId: 'list_customers',
   };
   const last = lastParameter(route);
   if (id !== undefined && last) ids[last] = id;
-  if (nowhere) for (const name of ['serverId', 'userId', 'credentialId']) ids[name] = 'absent';
+  if (nowhere) for (const name of OWNED) ids[name] = 'absent';
   const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'none');
   const body = BODIES[route.spec.operationId];
   // The header follows the path, so that a stranger's path is refused for what it is.
@@ -203,6 +234,13 @@ async function request(
 
 function lastParameter(route: Route): string | undefined {
   return [...route.path.matchAll(/\{(\w+)\}/g)].at(-1)?.[1];
+}
+
+async function newSubscription(address: string): Promise<string> {
+  const made = await service.call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
+    body: { address, scope: 'commerce/orders' },
+  });
+  return made.text('subscriptionId');
 }
 
 async function deletedId(parameter: string): Promise<string> {
@@ -223,6 +261,12 @@ async function deletedId(parameter: string): Promise<string> {
     await service.call('DELETE', `/users/${id}`);
     return id;
   }
+  if (parameter === 'subscriptionId') {
+    const id = await newSubscription(`http://127.0.0.1:9/${Math.random()}`);
+    await service.call('DELETE', `/webhooks/${id}`);
+    return id;
+  }
+  if (parameter === 'deliveryId') return `msg_${'0'.repeat(22)}`;
   const made = await service.call('POST', `/users/${userId}/credentials`, {
     headers: { 'x-svc-userid': userId },
     body: BODIES['createCredential'],
@@ -235,7 +279,7 @@ async function deletedId(parameter: string): Promise<string> {
 /** Status and body without what differs by nature: the request's id and the id that was asked for. */
 function neutral(answer: Answer): unknown {
   const text = JSON.stringify(answer.body).replaceAll(
-    /"[^"]*(srv|usr|cred)_\w+[^"]*"|\\"absent\\"|\\"(srv|usr|cred)_\w+\\"/g,
+    /"[^"]*(srv|usr|cred|sub|msg)_\w+[^"]*"|\\"absent\\"|\\"(srv|usr|cred|sub|msg)_\w+\\"/g,
     (found) => found.replaceAll(/\\"[^\\]*\\"/g, '«id»'),
   );
   return {

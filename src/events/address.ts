@@ -1,0 +1,42 @@
+import type { Context } from '../context.ts';
+import { GatehouseError, invalidRequest } from '../lib/errors.ts';
+
+const MAX_CHARS = 2000;
+
+/** Coarse on purpose: whoever may subscribe must not learn what the network inside looks like. */
+const RULES: Record<string, string> = {
+  blocked_address:
+    'must be an https address that leads to no private, loopback, link-local or metadata address',
+  dns: 'has a host that could not be found (DNS)',
+};
+
+/**
+ * An address that deliveries may go to: https (http where the configuration allows a plain address), no user name, no
+ * fragment, and neither a literal nor a name that leads to a refused address now. Each connection is judged again.
+ * @throws GatehouseError `invalid_request` naming the field and the rule, with a coarse `details.reason`.
+ */
+export async function assertAddress(
+  { outbound }: Pick<Context, 'outbound'>,
+  address: string,
+  field: string,
+): Promise<void> {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.hash) {
+    throw invalidRequest([{ field, rule: 'must be an https address without user name and fragment' }]);
+  }
+  if (address.length > MAX_CHARS) {
+    throw invalidRequest([{ field, rule: `must have at most ${MAX_CHARS} characters` }]);
+  }
+  try {
+    await outbound.examine(address);
+  } catch (error) {
+    if (!(error instanceof GatehouseError)) throw error;
+    const reason = String(error.details?.['reason'] ?? 'blocked_address');
+    const rule = RULES[reason] ?? RULES['blocked_address'] ?? '';
+    const refusal = invalidRequest([{ field, rule }]);
+    throw new GatehouseError('invalid_request', refusal.message, {
+      details: { ...refusal.details, reason },
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,246 @@
+import { sql, type Transaction } from 'kysely';
+import type { Context } from '../context.ts';
+import { SECOND } from '../lib/clock.ts';
+import { chunksOf, perDatabase, withValues } from '../store/kept.ts';
+import type { DbOrTx, Tables } from '../store/schema.ts';
+import { readTargets, type Target } from './target.ts';
+
+type Tx = Transaction<Tables>;
+type ClaimContext = Pick<Context, 'db' | 'clock' | 'keys' | 'store'>;
+
+/** One attempt may take this long, from the connection to the end of the answer (contract.md section 7). */
+export const ATTEMPT_MS = 15 * SECOND;
+/** For writing down what came of it, and for clocks that differ between processes. */
+export const MARGIN_MS = 10 * SECOND;
+/**
+ * For how long a delivery is somebody's. An attempt begins only while ATTEMPT_MS and MARGIN_MS are left of it, so that
+ * nobody else takes a delivery that is still being attempted.
+ */
+export const LEASE_MS = 60 * SECOND;
+if (LEASE_MS < 2 * (ATTEMPT_MS + MARGIN_MS)) throw new Error('The lease is shorter than two attempts.');
+
+/** How far a rate's slots are given out ahead. */
+const SLOTS_AHEAD_MS = 2 * SECOND;
+
+/** A delivery that this process has. */
+export interface Item {
+  deliveryId: string;
+  sequence: number;
+  scope: string;
+  event: string;
+  body: string;
+  /** Extra headers, as JSON. */
+  marks: string | null;
+  attempts: number;
+  step: number;
+  /** Whose it is: one text for each process. */
+  token: string;
+  /** Until when. */
+  until: number;
+  /** Not before this: the slot that its rate gave it. */
+  notBefore: number;
+}
+
+export interface Claim {
+  target: Target;
+  items: Item[];
+  /** More may be due. */
+  more: boolean;
+}
+
+const anythingDue = perDatabase((db) =>
+  db
+    .selectFrom('deliveries')
+    .select('delivery_id')
+    .where('status', '=', sql.lit('waiting'))
+    .where('next_at', '<=', 0)
+    .orderBy('next_at')
+    .limit(sql.lit(1))
+    .compile(),
+);
+
+const subscriptionsDue = perDatabase((db) =>
+  db
+    .selectFrom('subscriptions')
+    .select('subscription_id')
+    .where('status', '=', sql.lit('active'))
+    .where('kind', '!=', sql.lit('listener'))
+    .where((e) =>
+      e.exists(
+        e
+          .selectFrom('deliveries')
+          .select('delivery_id')
+          .whereRef('deliveries.subscription_id', '=', 'subscriptions.subscription_id')
+          // Written out, so that the partial index is seen to fit.
+          .where('deliveries.status', '=', sql.lit('waiting'))
+          .where('deliveries.next_at', '<=', 0),
+      ),
+    )
+    .compile(),
+);
+
+/** Subscriptions with deliveries whose time has come and that nobody has. One look at an index when there are none. */
+export async function dueSubscriptions({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<string[]> {
+  const now = clock.now();
+  const { rows: any } = await db.executeQuery(withValues(anythingDue(db), [now]));
+  if (any.length === 0) return [];
+  const { rows } = await db.executeQuery(withValues(subscriptionsDue(db), [now]));
+  return rows.map((row) => row.subscription_id);
+}
+
+/** Takes deliveries that are due, up to `limit` of each subscription, in one transaction. `token` is who takes them. */
+export async function claim(
+  context: ClaimContext,
+  token: string,
+  wishes: readonly { subscriptionId: string; limit: number }[],
+): Promise<Claim[]> {
+  return context.db.transaction().execute(async (tx) => {
+    const targets = new Map(
+      (
+        await readTargets(
+          tx,
+          context,
+          wishes.map(({ subscriptionId }) => subscriptionId),
+        )
+      ).map((target) => [target.subscriptionId, target]),
+    );
+    const claims: Claim[] = [];
+    for (const { subscriptionId, limit } of wishes.toSorted(byId)) {
+      const target = targets.get(subscriptionId);
+      if (!target?.active) continue;
+      const rows = await takeDue(tx, context, { target, token, limit });
+      if (rows.taken.length > 0) claims.push({ target, items: rows.taken, more: rows.more });
+    }
+    return claims;
+  });
+}
+
+/** Takes what is due of one subscription, respecting its order and rate. */
+export async function takeDue(
+  tx: Tx,
+  context: ClaimContext,
+  {
+    target,
+    token,
+    limit,
+  }: {
+    target: Pick<Target, 'subscriptionId' | 'ordered' | 'ratePerSecond'>;
+    token: string;
+    limit: number;
+  },
+): Promise<{ taken: Item[]; more: boolean }> {
+  const now = context.clock.now();
+  let slot = now;
+  let most = limit;
+  const paced = target.ordered || target.ratePerSecond !== null;
+  if (paced) {
+    // Whoever has the row gives out slots and order; other processes wait for it.
+    let query = tx
+      .selectFrom('subscriptions')
+      .select('next_slot_at')
+      .where('subscription_id', '=', target.subscriptionId);
+    if (context.store.kind === 'postgres') query = query.forUpdate();
+    const row = await query.executeTakeFirst();
+    slot = Math.max(now, row?.next_slot_at ?? 0);
+  }
+  if (target.ratePerSecond !== null) {
+    const open = Math.floor(((now + SLOTS_AHEAD_MS - slot) / SECOND) * target.ratePerSecond);
+    most = Math.min(limit, Math.max(open, slot <= now ? 1 : 0));
+    if (most <= 0) return { taken: [], more: false };
+  }
+  const ids = await dueIds(tx, context, target, most, now);
+  if (ids.length === 0) return { taken: [], more: false };
+  const until = now + LEASE_MS;
+  await tx
+    .updateTable('deliveries')
+    .set({ lease_token: token, next_at: until, updated_at: now })
+    .where('delivery_id', 'in', ids)
+    .execute();
+  const intervalMs = target.ratePerSecond === null ? 0 : SECOND / target.ratePerSecond;
+  if (intervalMs > 0) {
+    await tx
+      .updateTable('subscriptions')
+      .set({ next_slot_at: Math.ceil(slot + ids.length * intervalMs) })
+      .where('subscription_id', '=', target.subscriptionId)
+      .execute();
+  }
+  const rows = await storedItems(tx, ids);
+  const taken = rows.map((row, position) => ({
+    deliveryId: row.delivery_id,
+    sequence: row.sequence,
+    scope: row.scope,
+    event: row.event,
+    body: row.body,
+    marks: row.marks,
+    attempts: row.attempts,
+    step: row.step,
+    token,
+    until,
+    notBefore: intervalMs > 0 ? slot + position * intervalMs : now,
+  }));
+  return { taken, more: ids.length === most };
+}
+
+async function dueIds(
+  tx: Tx,
+  { store }: Pick<Context, 'store'>,
+  { subscriptionId, ordered }: Pick<Target, 'subscriptionId' | 'ordered'>,
+  limit: number,
+  now: number,
+): Promise<string[]> {
+  const waiting = tx
+    .selectFrom('deliveries')
+    .select(['delivery_id', 'next_at'])
+    .where('subscription_id', '=', subscriptionId)
+    .where('status', '=', sql.lit('waiting'));
+  if (ordered) {
+    const rows = await waiting.orderBy('sequence').limit(limit).execute();
+    // The head blocks: what follows one that is not due, or that somebody has, stays.
+    const blocked = rows.findIndex((row) => row.next_at > now);
+    return rows.slice(0, blocked === -1 ? rows.length : blocked).map((row) => row.delivery_id);
+  }
+  let due = waiting.where('next_at', '<=', now).orderBy('next_at').limit(limit);
+  if (store.kind === 'postgres') due = due.forUpdate().skipLocked();
+  return (await due.execute()).map((row) => row.delivery_id);
+}
+
+function storedItems(db: DbOrTx, ids: readonly string[]) {
+  return db
+    .selectFrom('deliveries')
+    .innerJoin('events', 'events.event_id', 'deliveries.event_id')
+    .select([
+      'deliveries.delivery_id',
+      'deliveries.sequence',
+      'deliveries.marks',
+      'deliveries.attempts',
+      'deliveries.step',
+      'events.scope',
+      'events.event',
+      'events.body',
+    ])
+    .where('deliveries.delivery_id', 'in', ids)
+    .orderBy('deliveries.sequence')
+    .execute();
+}
+
+/** Gives deliveries back untouched: they are due at once. */
+export async function release(
+  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  token: string,
+  deliveryIds: readonly string[],
+): Promise<void> {
+  const now = clock.now();
+  for (const chunk of chunksOf(deliveryIds)) {
+    await db
+      .updateTable('deliveries')
+      .set({ lease_token: null, next_at: now, updated_at: now })
+      .where('delivery_id', 'in', chunk)
+      .where('lease_token', '=', token)
+      .where('status', '=', 'waiting')
+      .execute();
+  }
+}
+
+function byId(a: { subscriptionId: string }, b: { subscriptionId: string }): number {
+  return a.subscriptionId < b.subscriptionId ? -1 : 1;
+}

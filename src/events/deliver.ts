@@ -1,0 +1,430 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Transaction } from 'kysely';
+import type { Context } from '../context.ts';
+import { MINUTE, SECOND } from '../lib/clock.ts';
+import type { Outbound } from '../lib/outbound.ts';
+import type { Tables } from '../store/schema.ts';
+import { attempt } from './attempt.ts';
+import { ATTEMPT_MS, claim, dueSubscriptions, LEASE_MS, MARGIN_MS, release, type Item } from './claim.ts';
+import { concurrencyOf, newLane, roomOf, takesOffers, type Lane, type Run } from './lane.ts';
+import { createOffers } from './offers.ts';
+import { createOutcomes } from './outcomes.ts';
+import { deleteOldEvents } from './retention.ts';
+import type { Outcome } from './settle.ts';
+import { readTargets, type Target } from './target.ts';
+
+/** What publish knows of a delivery before it has a lease. */
+export type NewItem = Omit<Item, 'token' | 'until' | 'notBefore'>;
+
+/** Hands over deliveries of one subscription from a transaction that is under way. */
+export interface Offer {
+  /** The lease to insert the delivery with; undefined when it must wait in the store for its turn. */
+  take(item: NewItem): { token: string; until: number } | undefined;
+}
+
+/** Sends what the outbox holds. Between start() and close() only; what is published otherwise waits in the store. */
+export interface Deliverer {
+  /** To be called after each commit that published, or made deliveries due. */
+  wake(): void;
+  /** A subscription was changed, disabled or deleted: what is under way to one that is gone ends. */
+  changed(subscriptionId: string): void;
+  offer(tx: Transaction<Tables>, target: Target): Offer | undefined;
+  start(): void;
+  /** Takes nothing more, lets running attempts finish (20 s at most), and gives back the rest. */
+  close(): Promise<void>;
+}
+
+type DeliverContext = Pick<Context, 'db' | 'store' | 'clock' | 'keys' | 'log'>;
+
+/** What another process, or the clock, made due is found this soon. */
+const POLL_MS = SECOND;
+const SCAN_GAP_MS = 50;
+const DRAIN_MS = 20 * SECOND;
+/** How long a target is believed without looking again. */
+const KEPT_MS = 500;
+/** An attempt that takes longer makes its lane a suspect, and room for others. */
+const SLOW_MS = SECOND;
+/** Attempts at once, of lanes in good standing and of suspects. */
+const MOST_FAST = 1000;
+const MOST_SLOW = 1000;
+/** Deliveries in memory. */
+const MOST_QUEUED = 10_000;
+const CLAIMED_AT_ONCE = 50;
+const SWEEP_MS = 10 * MINUTE;
+
+export function createDeliverer(
+  context: DeliverContext,
+  { outbound, scheduleMs }: { outbound: Outbound; scheduleMs: readonly number[] },
+): Deliverer {
+  const { db, clock, log } = context;
+  /** Who we are on leases. */
+  const token = randomUUID();
+  const lanes = new Map<string, Lane>();
+  const offers = createOffers(context);
+  /** Deliveries that are in this process, from the claim until what came of them is written. */
+  const held = new Map<string, Item>();
+  /** Lanes that wait for room in the pools. */
+  const stalled = new Set<Lane>();
+  /** Lanes that may take more from the store. */
+  const hungry = new Set<Lane>();
+  let state: 'idle' | 'running' | 'closing' | 'closed' = 'idle';
+  /** Attempts that run, and deliveries that wait in lanes. */
+  const load = { fast: 0, slow: 0, queued: 0 };
+  let scanWanted = false;
+  let scannedAt = -Infinity;
+  let unoffered = false;
+  let claiming: Promise<void> | undefined;
+  let takingOffers: Promise<void> | undefined;
+  let scanTimer: NodeJS.Timeout | undefined;
+  let timers: NodeJS.Timeout[] = [];
+
+  // ---- From the store into lanes
+
+  const laneOf = (target: Target): Lane => {
+    let lane = lanes.get(target.subscriptionId);
+    if (!lane) lanes.set(target.subscriptionId, (lane = newLane(target, clock.now())));
+    lane.target = target;
+    lane.readAt = clock.now();
+    return lane;
+  };
+
+  const enqueue = (target: Target, items: readonly Item[]): Lane => {
+    const lane = laneOf(target);
+    for (const item of items) {
+      const here = held.get(item.deliveryId);
+      // We stood still past our own lease and took it anew: it is being attempted already.
+      if (here) here.until = item.until;
+      else {
+        held.set(item.deliveryId, item);
+        lane.queue.push(item);
+        load.queued++;
+      }
+    }
+    return lane;
+  };
+
+  const takeOffers = async (): Promise<void> => {
+    for (;;) {
+      if (state !== 'running' || offers.size === 0) return;
+      const before = offers.size;
+      const taken = await offers.taken();
+      for (const { target, items } of taken) pump(enqueue(target, items));
+      if (taken.length === 0 && offers.size >= before) return;
+    }
+  };
+
+  const claimDue = async (): Promise<void> => {
+    for (;;) {
+      if (state !== 'running' || outcomes.unwritten.size > 0) return;
+      const scan = scanWanted && performance.now() - scannedAt >= SCAN_GAP_MS;
+      const wanted = new Set([...hungry].map((lane) => lane.target.subscriptionId));
+      hungry.clear();
+      if (scan) {
+        scanWanted = false;
+        unoffered = false;
+        scannedAt = performance.now();
+        for (const id of await dueSubscriptions(context)) wanted.add(id);
+      }
+      const wishes = [...wanted].flatMap((subscriptionId) => {
+        const lane = lanes.get(subscriptionId);
+        const limit = Math.min(lane ? room(lane) : roomOf(NOBODY), MOST_QUEUED - load.queued);
+        return limit > 0 ? [{ subscriptionId, limit }] : [];
+      });
+      for (let at = 0; at < wishes.length; at += CLAIMED_AT_ONCE) {
+        const claims = await claim(context, token, wishes.slice(at, at + CLAIMED_AT_ONCE));
+        for (const { target, items, more } of claims) {
+          const lane = enqueue(target, items);
+          lane.more = more;
+          pump(lane);
+        }
+      }
+      if (hungry.size === 0) return;
+    }
+  };
+
+  const room = (lane: Lane): number => {
+    if (lane.holdUntil > clock.now() || (lane.suspect && load.slow >= MOST_SLOW)) return 0;
+    return roomOf(lane);
+  };
+
+  const kick = (): void => {
+    if (state !== 'running') return;
+    takingOffers ??= takeOffers()
+      .catch((error: unknown) => log.error({ err: error }, 'deliveries not taken over'))
+      .finally(() => (takingOffers = undefined));
+    if (outcomes.unwritten.size > 0) return;
+    if (scanWanted) {
+      const waitMs = SCAN_GAP_MS - (performance.now() - scannedAt);
+      if (waitMs > 0) {
+        scanTimer ??= setTimeout(() => {
+          scanTimer = undefined;
+          kick();
+        }, waitMs);
+        if (hungry.size === 0) return;
+      }
+    } else if (hungry.size === 0) return;
+    claiming ??= claimDue()
+      .catch((error: unknown) => log.error({ err: error }, 'deliveries not claimed'))
+      .finally(() => {
+        claiming = undefined;
+        if (hungry.size > 0 || scanWanted) kick();
+      });
+  };
+
+  // ---- From lanes to receivers
+
+  const pump = (lane: Lane): void => {
+    const now = clock.now();
+    while (lane.queue.length > 0) {
+      const [item] = lane.queue;
+      if (!item || state !== 'running' || outcomes.unwritten.size > 0) return;
+      if (lane.running.size >= concurrencyOf(lane)) return;
+      if (lane.holdUntil > now || item.until - now < ATTEMPT_MS + MARGIN_MS) {
+        giveBack(lane);
+        return;
+      }
+      if (now - lane.readAt > KEPT_MS) return refresh(lane);
+      if (item.notBefore > now) return waitForSlot(lane, item.notBefore - now);
+      if (lane.suspect ? load.slow >= MOST_SLOW : load.fast >= MOST_FAST) {
+        stalled.add(lane);
+        return;
+      }
+      lane.queue.shift();
+      load.queued--;
+      begin(lane, item);
+    }
+    if (lane.more && room(lane) > 0) {
+      lane.more = false;
+      hungry.add(lane);
+      kick();
+    }
+  };
+
+  const begin = (lane: Lane, item: Item): void => {
+    const run: Run = { item, ended: new AbortController(), slow: lane.suspect };
+    lane.running.add(run);
+    if (run.slow) load.slow++;
+    else load.fast++;
+    const timer = setTimeout(() => {
+      lane.suspect = true;
+      if (!run.slow) {
+        run.slow = true;
+        load.fast--;
+        load.slow++;
+      }
+      giveBack(lane);
+      pumpStalled();
+    }, SLOW_MS);
+    void attempt({ clock, scheduleMs, outbound }, lane.target, item, run.ended.signal)
+      .then((outcome) => {
+        clearTimeout(timer);
+        if (run.slow) load.slow--;
+        else load.fast--;
+        lane.running.delete(run);
+        return outcome ? finish(lane, outcome) : void held.delete(item.deliveryId);
+      })
+      .finally(() => {
+        pump(lane);
+        pumpStalled();
+      });
+  };
+
+  const finish = (lane: Lane, outcome: Outcome & { retryAfterMs: number | undefined }): void => {
+    const { item, target, status, error, durationMs } = outcome;
+    log.info(
+      {
+        deliveryId: item.deliveryId,
+        subscriptionId: target.subscriptionId,
+        attempt: item.attempts + 1,
+        status,
+        error,
+        durationMs,
+      },
+      'delivery',
+    );
+    const well = outcome.verdict === 'succeeded';
+    lane.suspect = !well || durationMs >= SLOW_MS;
+    lane.proven = well;
+    if (!outcome.counts && outcome.retryAfterMs !== undefined) {
+      lane.holdUntil = clock.now() + outcome.retryAfterMs;
+    }
+    if (lane.suspect) giveBack(lane);
+    const written = write(outcome);
+    if (target.ordered) {
+      // The next begins when this one is written: a crash in between must not send it again behind its successor.
+      const writing: Run = { item, ended: new AbortController(), slow: false };
+      lane.running.add(writing);
+      void written.finally(() => {
+        lane.running.delete(writing);
+        lane.more = true;
+        pump(lane);
+      });
+    }
+  };
+
+  const write = async (outcome: Outcome): Promise<void> => {
+    const troubled = outcomes.unwritten.size > 0;
+    const disabled = await outcomes.write(outcome);
+    if (!outcomes.unwritten.has(outcome.item.deliveryId)) held.delete(outcome.item.deliveryId);
+    if (disabled) changed(outcome.target.subscriptionId);
+    if (troubled && outcomes.unwritten.size === 0) for (const lane of lanes.values()) pump(lane);
+  };
+
+  const pumpStalled = (): void => {
+    for (const lane of stalled) {
+      if (lane.suspect ? load.slow >= MOST_SLOW : load.fast >= MOST_FAST) continue;
+      stalled.delete(lane);
+      pump(lane);
+    }
+  };
+
+  const waitForSlot = (lane: Lane, delayMs: number): void => {
+    lane.timer ??= setTimeout(() => {
+      lane.timer = undefined;
+      pump(lane);
+    }, delayMs);
+  };
+
+  /** Lets others have what a lane holds and has not begun; the store tells when it is its turn again. */
+  const giveBack = (lane: Lane): void => {
+    const ids = lane.queue.splice(0).map(({ deliveryId }) => deliveryId);
+    if (ids.length === 0) return;
+    load.queued -= ids.length;
+    void releaseAll(ids);
+  };
+
+  const releaseAll = async (ids: readonly string[]): Promise<void> => {
+    for (const id of ids) held.delete(id);
+    try {
+      await release(context, token, ids);
+    } catch (error) {
+      log.error({ err: error, count: ids.length }, 'deliveries not given back; their leases will end');
+    }
+  };
+
+  // ---- Subscriptions that change
+
+  const refresh = (lane: Lane): void => {
+    if (lane.refreshing) return;
+    lane.refreshing = true;
+    lane.stale = false;
+    const { subscriptionId } = lane.target;
+    void readTargets(db, context, [subscriptionId])
+      .then(([target]) => (target?.active ? void (lane.target = target) : cancel(lane)))
+      .catch((error: unknown) => log.error({ err: error, subscriptionId }, 'subscription not read'))
+      .finally(() => {
+        lane.refreshing = false;
+        lane.readAt = clock.now();
+        if (lane.stale) refresh(lane);
+        else if (lanes.has(subscriptionId)) pump(lane);
+      });
+  };
+
+  const cancel = (lane: Lane): void => {
+    lanes.delete(lane.target.subscriptionId);
+    stalled.delete(lane);
+    hungry.delete(lane);
+    clearTimeout(lane.timer);
+    for (const { deliveryId } of lane.queue.splice(0)) {
+      held.delete(deliveryId);
+      load.queued--;
+    }
+    for (const run of lane.running) run.ended.abort();
+  };
+
+  const changed = (subscriptionId: string): void => {
+    const lane = lanes.get(subscriptionId);
+    if (!lane) return;
+    lane.stale = true;
+    refresh(lane);
+  };
+
+  const forgetIdleLanes = (): void => {
+    for (const [id, lane] of lanes) {
+      const busy = lane.queue.length + lane.running.size > 0 || lane.suspect || lane.holdUntil > clock.now();
+      if (!busy && !lane.more && clock.now() - lane.readAt > MINUTE) lanes.delete(id);
+    }
+  };
+
+  const deliverer: Deliverer = {
+    wake() {
+      if (offers.size === 0 || unoffered) scanWanted = true;
+      kick();
+    },
+    changed,
+    offer(tx, target) {
+      if (state !== 'running' || !target.active) return undefined;
+      const lane = lanes.get(target.subscriptionId);
+      const now = clock.now();
+      const open = lane ? takesOffers(lane, target, now) : takesOffers(NOBODY, target, now);
+      return {
+        take(item) {
+          const free = roomOf(lane ?? NOBODY) - offers.waitingFor(target.subscriptionId);
+          if (!open || free <= 0 || load.queued >= MOST_QUEUED) {
+            if (!lane?.suspect) unoffered = true;
+            return undefined;
+          }
+          const until = clock.now() + LEASE_MS;
+          offers.add(tx, target, { ...item, token, until, notBefore: 0 });
+          return { token, until };
+        },
+      };
+    },
+    start() {
+      if (state !== 'idle') return;
+      state = 'running';
+      const poll = setInterval(() => {
+        scanWanted = true;
+        forgetIdleLanes();
+        kick();
+      }, POLL_MS);
+      const sweep = setInterval(() => {
+        deleteOldEvents(context).catch((error: unknown) =>
+          log.error({ err: error }, 'old events not deleted'),
+        );
+      }, SWEEP_MS);
+      timers = [poll, sweep];
+      scanWanted = true;
+      kick();
+    },
+    async close() {
+      if (state !== 'running') return;
+      state = 'closing';
+      for (const timer of timers) clearInterval(timer);
+      clearTimeout(scanTimer);
+      await Promise.all([claiming, takingOffers]);
+      for (const lane of lanes.values()) {
+        clearTimeout(lane.timer);
+        giveBack(lane);
+      }
+      const end = performance.now() + DRAIN_MS;
+      while (load.fast + load.slow > 0 && performance.now() < end) await sleep(10);
+      for (const lane of lanes.values()) for (const run of lane.running) run.ended.abort();
+      await outcomes.close();
+      state = 'closed';
+      for (const id of outcomes.unwritten) held.delete(id);
+      await releaseAll([...held.keys()]);
+    },
+  };
+  const outcomes = createOutcomes({ ...context, deliverer });
+  return deliverer;
+}
+
+/** A lane that nothing is known of. */
+const NOBODY = newLane(
+  {
+    subscriptionId: '',
+    environment: 'development',
+    active: true,
+    address: '',
+    scope: '',
+    connectionId: null,
+    headers: {},
+    keys: [],
+    secrets: [],
+    ordered: false,
+    ratePerSecond: null,
+  },
+  0,
+);

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+
+const MOST_HEADERS = 20;
+const MOST_CHARS = 1000;
+
+/** Of one connection, not of a message (RFC 9110 section 7.6.1), and what says how the message is made up. */
+const REFUSED = new Set([
+  'connection',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'host',
+  'content-length',
+  'content-type',
+  'content-encoding',
+  'expect',
+  'date',
+  'user-agent',
+  'cookie',
+]);
+
+/**
+ * Headers that a subscriber wants on each delivery. `authorization` is allowed: many receivers ask for it, and nothing of
+ * ours is in it. Values are sealed and never shown again.
+ */
+export const subscriberHeaders = z
+  .record(z.string(), z.string())
+  .transform((headers) =>
+    Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value.trim()])),
+  )
+  .superRefine((headers, issues) => {
+    const names = Object.keys(headers);
+    const refuse = (path: string[], message: string) => issues.addIssue({ code: 'custom', path, message });
+    if (names.length > MOST_HEADERS) refuse([], `must be at most ${MOST_HEADERS} headers`);
+    for (const [name, value] of Object.entries(headers)) {
+      if (!/^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/.test(name)) refuse([name], 'is no header name');
+      else if (REFUSED.has(name) || /^(webhook-|x-svc-|proxy-)/.test(name))
+        refuse([name], 'is not yours to set');
+      if (!/^[\x20-\x7e]*$/.test(value) || value.length > MOST_CHARS) {
+        refuse([name], `must be at most ${MOST_CHARS} visible ASCII characters`);
+      }
+    }
+  });

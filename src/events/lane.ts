@@ -1,0 +1,77 @@
+import type { Item } from './claim.ts';
+import type { Target } from './target.ts';
+
+/**
+ * One subscription's way out of this process. What is slow or fails there keeps its own lane: it becomes a suspect, of
+ * which one delivery at a time goes out, and out of another pool than those of lanes in good standing.
+ */
+export interface Lane {
+  target: Target;
+  /** When the target was read (epoch milliseconds). */
+  readAt: number;
+  queue: Item[];
+  running: Set<Run>;
+  /** Answered well once: its share of memory may be larger. */
+  proven: boolean;
+  suspect: boolean;
+  /** The receiver asked to be left alone until then. */
+  holdUntil: number;
+  /** The store may have more for it. */
+  more: boolean;
+  /** Waits for the slot of its rate. */
+  timer: NodeJS.Timeout | undefined;
+  /** The target is being read; and whether it changed since that began. */
+  refreshing: boolean;
+  stale: boolean;
+}
+
+export interface Run {
+  item: Item;
+  ended: AbortController;
+  /** Whether it counts among the slow ones. */
+  slow: boolean;
+}
+
+const CONCURRENCY = 5;
+const QUEUED_UNPROVEN = 5;
+const QUEUED_PROVEN = 100;
+const QUEUED_ORDERED = 20;
+
+export function newLane(target: Target, readAt: number): Lane {
+  return {
+    target,
+    readAt,
+    queue: [],
+    running: new Set(),
+    proven: false,
+    suspect: false,
+    holdUntil: 0,
+    more: false,
+    timer: undefined,
+    refreshing: false,
+    stale: false,
+  };
+}
+
+/** How many attempts may run at once. */
+export function concurrencyOf(lane: Lane): number {
+  return lane.suspect || lane.target.ordered ? 1 : CONCURRENCY;
+}
+
+/** How many more deliveries it may be given. A suspect gets one at a time, so that its leases do not run out unused. */
+export function roomOf(lane: Lane): number {
+  const { queue, running, target, suspect, proven } = lane;
+  if (suspect) return queue.length + running.size === 0 ? 1 : 0;
+  // What follows in an order is taken when all before it is done: the store says which that is.
+  if (target.ordered) return queue.length + running.size === 0 ? QUEUED_ORDERED : 0;
+  return (proven ? QUEUED_PROVEN : QUEUED_UNPROVEN) - queue.length;
+}
+
+/** Whether publish may hand deliveries over with no look at the store: nothing is before them, and nothing paces them. */
+export function takesOffers(lane: Lane, target: Target, now: number): boolean {
+  return !isPaced(target) && !lane.suspect && !lane.more && lane.holdUntil <= now;
+}
+
+export function isPaced({ ordered, ratePerSecond }: Target): boolean {
+  return ordered || ratePerSecond !== null;
+}

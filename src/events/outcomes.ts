@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '../log.ts';
+import { SECOND } from '../lib/clock.ts';
+import { createGroupCommit } from '../store/group-commit.ts';
+import { announceDisabled } from './operator.ts';
+import type { PublishContext } from './publish.ts';
+import { settle, type Disabled, type Outcome } from './settle.ts';
+
+/** Writes down what attempts came to, many in one commit. */
+export interface Outcomes {
+  /**
+   * Resolves when it is written, however long that takes: the answer of the receiver counts, not our trouble with the
+   * store. Answers with the end of the subscription, where this was it.
+   */
+  write(outcome: Outcome): Promise<Disabled | undefined>;
+  /** Deliveries whose outcome the store did not take yet. While there are any, nothing new should begin. */
+  readonly unwritten: ReadonlySet<string>;
+  /** Gives up what is still unwritten: their leases will end, as after a crash. */
+  close(): Promise<void>;
+}
+
+const WRITE_AGAIN_MS = SECOND;
+
+export function createOutcomes(context: PublishContext & { log: Logger }): Outcomes {
+  const { db, log } = context;
+  const unwritten = new Set<string>();
+  let closed = false;
+  const settles = createGroupCommit<Outcome, Disabled | undefined>(db, async (tx, outcomes) => {
+    const disabled = await settle(tx, context, outcomes);
+    for (const one of disabled) await announceDisabled(tx, context, one);
+    return outcomes.map(({ target }) =>
+      disabled.find((one) => one.target.subscriptionId === target.subscriptionId),
+    );
+  });
+  return {
+    async write(outcome) {
+      const { deliveryId } = outcome.item;
+      for (;;) {
+        try {
+          const disabled = await settles.add(outcome);
+          unwritten.delete(deliveryId);
+          return disabled;
+        } catch (error) {
+          log.error({ err: error, deliveryId }, 'outcome not written; trying again');
+          unwritten.add(deliveryId);
+          if (closed) return undefined;
+          await sleep(WRITE_AGAIN_MS);
+        }
+      }
+    },
+    unwritten,
+    async close() {
+      await settles.idle();
+      closed = true;
+    },
+  };
+}

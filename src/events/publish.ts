@@ -1,0 +1,228 @@
+import { sql, type Insertable, type Transaction } from 'kysely';
+import { z } from 'zod';
+import type { EventScope } from '../connectors/events-format.ts';
+import type { Context } from '../context.ts';
+import { newOrderedId } from '../lib/ids.ts';
+import type { JsonObject } from '../lib/json.ts';
+import { manyRows, perDatabase, withValues } from '../store/kept.ts';
+import type { Environment, Tables } from '../store/schema.ts';
+import { toTarget, type SubscriptionRow } from './target.ts';
+
+/** Something that happened to a record of an app. */
+export interface NewEvent {
+  eventScope: EventScope;
+  event: 'created' | 'updated' | 'deleted';
+  /** The unified record's `id`. */
+  recordId: string;
+  /** The unified record as it is delivered; of a deleted one `{id, remoteId, deletedAt}`. */
+  body: JsonObject;
+}
+
+export interface EventSource {
+  sourceId: string;
+  environment: Environment;
+}
+
+export type PublishContext = Pick<Context, 'clock' | 'db' | 'keys' | 'deliverer'>;
+type Tx = Transaction<Tables>;
+
+/** An event as it is stored, before it has its id. */
+export interface EventFacts {
+  environment: Environment;
+  sourceId: string | null;
+  scope: string;
+  event: string;
+  recordId: string;
+  body: string;
+}
+
+const insertEvents = manyRows((db, rows: Insertable<Tables['events']>[]) =>
+  db.insertInto('events').values(rows),
+);
+const insertDeliveries = manyRows((db, rows: Insertable<Tables['deliveries']>[]) =>
+  db.insertInto('deliveries').values(rows),
+);
+const subscribersOfSource = perDatabase((db) =>
+  db.selectFrom('subscriptions').selectAll().where('source_id', '=', '').orderBy('subscription_id').compile(),
+);
+const listenersOfEnvironment = perDatabase((db) =>
+  db
+    .selectFrom('subscriptions')
+    .selectAll()
+    .where('environment', '=', 'development')
+    // Written out, so that the partial index is seen to fit.
+    .where('kind', '=', sql.lit('listener'))
+    .where('source_id', 'is', null)
+    .orderBy('subscription_id')
+    .compile(),
+);
+const takeNumbers = perDatabase((db) =>
+  db
+    .updateTable('subscriptions')
+    .set((e) => ({ sequence: e('sequence', '+', 1) }))
+    .where('subscription_id', '=', '')
+    .where('status', '=', 'active')
+    .returning('sequence')
+    .compile(),
+);
+
+/**
+ * Inserts events of a source and, for each active subscription of it that wants them, a numbered delivery, in the
+ * caller's transaction. A disabled subscription collects nothing: recover() makes what it missed from the events, which
+ * are kept as long as anybody wants their kind. After the commit, `context.deliverer.wake()` sends at once.
+ * @returns how many deliveries were made.
+ */
+export async function publish(
+  tx: Tx,
+  context: PublishContext,
+  source: EventSource,
+  events: NewEvent[],
+  options: {
+    /** A subscription that alone is told: its backfill. */
+    only?: string;
+    /** Headers of these deliveries alone: `x-svc-…` → value. */
+    marks?: Record<string, string>;
+  } = {},
+): Promise<number> {
+  if (events.length === 0) return 0;
+  const { rows } = await tx.executeQuery(withValues(subscribersOfSource(context.db), [source.sourceId]));
+  const subscribers = rows.filter(
+    (row) => options.only === undefined || row.subscription_id === options.only,
+  );
+  if (options.only === undefined) subscribers.push(...(await listeners(tx, context, source.environment)));
+  const facts = events.map(({ eventScope, event, recordId, body }): EventFacts => ({
+    environment: source.environment,
+    sourceId: source.sourceId,
+    scope: eventScope,
+    event,
+    recordId,
+    body: JSON.stringify(body),
+  }));
+  return announce(tx, context, facts, subscribers, options.marks);
+}
+
+/** Whoever runs `gatehouse listen` for a whole environment. */
+export async function listeners(
+  tx: Tx,
+  { db }: Pick<Context, 'db'>,
+  environment: Environment,
+): Promise<SubscriptionRow[]> {
+  return (await tx.executeQuery(withValues(listenersOfEnvironment(db), [environment]))).rows;
+}
+
+/** Stores what any of the subscribers wants and numbers it for those that are active. @returns deliveries made. */
+export async function announce(
+  tx: Tx,
+  context: PublishContext,
+  facts: readonly EventFacts[],
+  subscribers: readonly SubscriptionRow[],
+  marks?: Record<string, string>,
+): Promise<number> {
+  const wishes = subscribers.map((row) => ({ row, kinds: wantedKinds(row) }));
+  const now = context.clock.now();
+  const wanted = facts
+    .filter(({ event }) => wishes.some(({ kinds }) => kinds === 'all' || kinds.has(event)))
+    .map((fact) => ({ eventId: newOrderedId('evt', now), ...fact }));
+  if (wanted.length === 0) return 0;
+  await insertEvents(
+    context.db,
+    tx,
+    wanted.map((fact) => ({
+      event_id: fact.eventId,
+      environment: fact.environment,
+      source_id: fact.sourceId,
+      scope: fact.scope,
+      event: fact.event,
+      record_id: fact.recordId,
+      body: fact.body,
+      created_at: now,
+    })),
+  );
+
+  const markText = marks === undefined ? null : JSON.stringify(marks);
+  const deliveries: Insertable<Tables['deliveries']>[] = [];
+  // Subscribers come in the order of their ids, so that two transactions never wait for each other's rows.
+  for (const { row, kinds } of wishes) {
+    const mine = kinds === 'all' ? wanted : wanted.filter(({ event }) => kinds.has(event));
+    deliveries.push(...(await number(tx, context, row, mine, markText, now)));
+  }
+  await insertDeliveries(context.db, tx, deliveries);
+  return deliveries.length;
+}
+
+/** Deliveries of events that are stored already, to one subscription. */
+export async function deliverStored(
+  tx: Tx,
+  context: PublishContext,
+  row: SubscriptionRow,
+  events: readonly StoredEvent[],
+  marks?: Record<string, string>,
+): Promise<string[]> {
+  const markText = marks === undefined ? null : JSON.stringify(marks);
+  const deliveries = await number(tx, context, row, events, markText, context.clock.now());
+  await insertDeliveries(context.db, tx, deliveries);
+  return deliveries.map((delivery) => delivery.delivery_id);
+}
+
+export type StoredEvent = EventFacts & { eventId: string };
+
+async function number(
+  tx: Tx,
+  context: PublishContext,
+  row: SubscriptionRow,
+  events: readonly StoredEvent[],
+  marks: string | null,
+  now: number,
+): Promise<Insertable<Tables['deliveries']>[]> {
+  if (events.length === 0 || row.status !== 'active') return [];
+  const { rows } = await tx.executeQuery(
+    withValues(takeNumbers(context.db), [events.length, row.subscription_id, 'active']),
+  );
+  const last = rows[0]?.sequence;
+  // Disabled by another process since the row was read.
+  if (last === undefined) return [];
+  const offer = row.kind === 'listener' ? undefined : context.deliverer.offer(tx, toTarget(context, row));
+  return events.map((event, position) => {
+    const deliveryId = newOrderedId('msg', now);
+    const sequence = last - events.length + 1 + position;
+    const lease = offer?.take({
+      deliveryId,
+      sequence,
+      event: event.event,
+      scope: event.scope,
+      body: event.body,
+      marks,
+      attempts: 0,
+      step: 0,
+    });
+    return {
+      delivery_id: deliveryId,
+      subscription_id: row.subscription_id,
+      event_id: event.eventId,
+      sequence,
+      status: 'waiting',
+      attempts: 0,
+      step: 0,
+      next_at: lease?.until ?? now,
+      lease_token: lease?.token ?? null,
+      marks,
+      created_at: now,
+      updated_at: now,
+    };
+  });
+}
+
+const kindsText = z.array(z.string());
+const readKinds = new Map<string, ReadonlySet<string>>();
+const MAX_READ_KINDS = 1000;
+
+function wantedKinds(row: SubscriptionRow): 'all' | ReadonlySet<string> {
+  if (row.kind === 'listener' && row.source_id === null) return 'all';
+  let kinds = readKinds.get(row.events);
+  if (!kinds) {
+    kinds = new Set(kindsText.parse(JSON.parse(row.events)));
+    if (readKinds.size >= MAX_READ_KINDS) readKinds.clear();
+    readKinds.set(row.events, kinds);
+  }
+  return kinds;
+}

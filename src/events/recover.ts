@@ -1,0 +1,213 @@
+import type { Selectable, Transaction } from 'kysely';
+import { z } from 'zod';
+import { isoTime } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { newOrderedId } from '../lib/ids.ts';
+import type { Environment, Tables } from '../store/schema.ts';
+import { deliveryNotFound, isDeliveryId } from './deliveries.ts';
+import { deliverStored, type PublishContext } from './publish.ts';
+import { requireSubscription } from './subscriptions.ts';
+import type { SubscriptionRow } from './target.ts';
+
+type Tx = Transaction<Tables>;
+
+/** Events of one transaction while many are recovered. */
+const AT_ONCE = 200;
+
+interface Key {
+  environment: Environment;
+  subscriptionId: string;
+}
+
+/**
+ * Sends a delivery again, under its own id and number, with the whole schedule before it. One that waits for its next
+ * attempt is due now; one that is being attempted is left alone.
+ * @throws GatehouseError `subscription_not_found`, `delivery_not_found`, `subscription_disabled`
+ */
+export async function replayDelivery(
+  context: PublishContext,
+  { environment, subscriptionId, deliveryId }: Key & { deliveryId: string },
+): Promise<void> {
+  const now = context.clock.now();
+  await context.db.transaction().execute(async (tx) => {
+    await requireActive(tx, { environment, subscriptionId });
+    const found = isDeliveryId(deliveryId)
+      ? await tx
+          .selectFrom('deliveries')
+          .select('lease_token')
+          .where('delivery_id', '=', deliveryId)
+          .where('subscription_id', '=', subscriptionId)
+          .executeTakeFirst()
+      : undefined;
+    if (!found) throw deliveryNotFound(deliveryId);
+    await tx
+      .updateTable('deliveries')
+      .set({ status: 'waiting', step: 0, next_at: now, updated_at: now })
+      .where('delivery_id', '=', deliveryId)
+      .where('lease_token', 'is', null)
+      .execute();
+  });
+  context.deliverer.wake();
+}
+
+/**
+ * Sends what a subscription missed of the events since a time: deliveries that are dead or were cancelled begin anew,
+ * events that came while it was disabled are delivered now. What was delivered or still waits is left alone, so asking
+ * twice changes nothing. Times are epoch milliseconds; `until` is not included.
+ * @returns how many deliveries this began.
+ * @throws GatehouseError `subscription_not_found`, `subscription_disabled`
+ */
+export async function recover(
+  context: PublishContext,
+  { environment, subscriptionId, since, until }: Key & { since: number; until?: number | undefined },
+): Promise<number> {
+  const end = until ?? context.clock.now() + 1;
+  let after = { at: since, id: '' };
+  let begun = 0;
+  for (;;) {
+    const step = await context.db.transaction().execute(async (tx) => {
+      const subscription = await requireActive(tx, { environment, subscriptionId });
+      return recoverSome(tx, context, subscription, { after, end });
+    });
+    begun += step.begun;
+    if (!step.last) break;
+    after = step.last;
+  }
+  if (begun > 0) context.deliverer.wake();
+  return begun;
+}
+
+const kinds = z.array(z.string());
+
+async function recoverSome(
+  tx: Tx,
+  context: PublishContext,
+  subscription: SubscriptionRow,
+  { after, end }: { after: { at: number; id: string }; end: number },
+): Promise<{ begun: number; last: { at: number; id: string } | undefined }> {
+  const subscriptionId = subscription.subscription_id;
+  const rows = await tx
+    .selectFrom('events')
+    .leftJoin('deliveries', (join) =>
+      join
+        .onRef('deliveries.event_id', '=', 'events.event_id')
+        .on('deliveries.subscription_id', '=', subscriptionId),
+    )
+    .select(['events.event_id', 'events.environment', 'events.source_id', 'events.scope', 'events.event'])
+    .select(['events.record_id', 'events.body', 'events.created_at'])
+    .select(['deliveries.delivery_id', 'deliveries.status'])
+    .where((e) =>
+      subscription.source_id === null
+        ? e('deliveries.subscription_id', '=', subscriptionId)
+        : e('events.source_id', '=', subscription.source_id),
+    )
+    .where((e) =>
+      e.or([
+        e('events.created_at', '>', after.at),
+        e.and([e('events.created_at', '=', after.at), e('events.event_id', '>', after.id)]),
+      ]),
+    )
+    .where('events.created_at', '<', end)
+    .orderBy('events.created_at')
+    .orderBy('events.event_id')
+    .limit(AT_ONCE)
+    .execute();
+  const last = rows.at(-1);
+  const now = context.clock.now();
+  const wanted = new Set(kinds.parse(JSON.parse(subscription.events)));
+
+  const ended = rows.flatMap((row) =>
+    row.delivery_id !== null && (row.status === 'dead' || row.status === 'cancelled')
+      ? [row.delivery_id]
+      : [],
+  );
+  if (ended.length > 0) {
+    await tx
+      .updateTable('deliveries')
+      .set({ status: 'waiting', step: 0, next_at: now, updated_at: now })
+      .where('delivery_id', 'in', ended)
+      .execute();
+  }
+  const missed = rows.filter((row) => row.delivery_id === null && wanted.has(row.event));
+  const made = await deliverStored(
+    tx,
+    context,
+    subscription,
+    missed.map((row) => ({
+      eventId: row.event_id,
+      environment: row.environment,
+      sourceId: row.source_id,
+      scope: row.scope,
+      event: row.event,
+      recordId: row.record_id,
+      body: row.body,
+    })),
+  );
+  return {
+    begun: ended.length + made.length,
+    last: rows.length === AT_ONCE && last ? { at: last.created_at, id: last.event_id } : undefined,
+  };
+}
+
+/**
+ * Publishes a test event to one subscription alone: `x-svc-event: test`, `x-svc-test: true`, signed and numbered as all.
+ * @returns the id of its delivery, which is stored.
+ * @throws GatehouseError `subscription_not_found`, `subscription_disabled`
+ */
+export async function sendTest(context: PublishContext, key: Key): Promise<string> {
+  const now = context.clock.now();
+  const deliveryId = await context.db.transaction().execute(async (tx) => {
+    const subscription = await requireActive(tx, key);
+    const event = {
+      eventId: newOrderedId('evt', now),
+      environment: key.environment,
+      sourceId: null,
+      scope: subscription.scope,
+      event: 'test',
+      recordId: 'test',
+      body: JSON.stringify({ id: 'test', remoteId: 'test', createdAt: isoTime(now), test: true }),
+    };
+    await tx.insertInto('events').values(toRow(event, now)).execute();
+    const [made] = await deliverStored(tx, context, subscription, [event], { 'x-svc-test': 'true' });
+    if (made === undefined) throw disabled();
+    return made;
+  });
+  context.deliverer.wake();
+  return deliveryId;
+}
+
+function toRow(
+  event: {
+    eventId: string;
+    environment: Environment;
+    scope: string;
+    event: string;
+    recordId: string;
+    body: string;
+  },
+  now: number,
+): Selectable<Tables['events']> {
+  return {
+    event_id: event.eventId,
+    environment: event.environment,
+    source_id: null,
+    scope: event.scope,
+    event: event.event,
+    record_id: event.recordId,
+    body: event.body,
+    created_at: now,
+  };
+}
+
+async function requireActive(tx: Tx, { environment, subscriptionId }: Key): Promise<SubscriptionRow> {
+  const subscription = await requireSubscription(tx, environment, subscriptionId);
+  if (subscription.status !== 'active') throw disabled();
+  return subscription;
+}
+
+function disabled(): GatehouseError {
+  return new GatehouseError(
+    'subscription_disabled',
+    'This subscription is disabled, so nothing is sent. Enable it first: POST /webhooks/{subscriptionId}/enable.',
+  );
+}

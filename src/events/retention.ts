@@ -1,0 +1,48 @@
+import type { Context } from '../context.ts';
+import { DAY, MINUTE } from '../lib/clock.ts';
+
+/** How long events, their deliveries and attempts are kept: dead letters can be sent again for as long. */
+const EVENTS_KEPT_MS = 30 * DAY;
+/** A listener that nobody runs any more is removed after this. */
+const LISTENERS_KEPT_MS = 10 * MINUTE;
+/** Few at a time: SQLite has one writer. */
+const AT_ONCE = 500;
+
+/** Deletes events that had their time, unless a delivery still waits, and listeners that are gone. */
+export async function deleteOldEvents({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<void> {
+  const now = clock.now();
+  for (;;) {
+    const old = await db
+      .selectFrom('events')
+      .select('event_id')
+      .where('created_at', '<', now - EVENTS_KEPT_MS)
+      .where((e) =>
+        e.not(
+          e.exists(
+            e
+              .selectFrom('deliveries')
+              .select('delivery_id')
+              .whereRef('deliveries.event_id', '=', 'events.event_id')
+              .where('deliveries.status', '=', 'waiting'),
+          ),
+        ),
+      )
+      .orderBy('created_at')
+      .limit(AT_ONCE)
+      .execute();
+    if (old.length === 0) break;
+    await db
+      .deleteFrom('events')
+      .where(
+        'event_id',
+        'in',
+        old.map((row) => row.event_id),
+      )
+      .execute();
+  }
+  await db
+    .deleteFrom('subscriptions')
+    .where('kind', '=', 'listener')
+    .where('updated_at', '<', now - LISTENERS_KEPT_MS)
+    .execute();
+}

@@ -1,0 +1,28 @@
+import { DAY, SECOND } from '../lib/clock.ts';
+
+/** How far a delay may stray to either side, so that deliveries that failed together do not return together. */
+const JITTER = 0.2;
+const LONGEST_WAIT_MS = DAY;
+
+/**
+ * How long to wait after the `step`-th failed attempt of a schedule (contract.md section 7: nine retries), in
+ * milliseconds; undefined when it was the last. A receiver's Retry-After counts up to a day.
+ */
+export function retryDelay(
+  scheduleMs: readonly number[],
+  step: number,
+  retryAfterMs: number | undefined,
+): number | undefined {
+  const delay = scheduleMs[step - 1];
+  if (delay === undefined) return undefined;
+  const jittered = delay * (1 - JITTER + 2 * JITTER * Math.random());
+  return Math.round(Math.max(jittered, Math.min(retryAfterMs ?? 0, LONGEST_WAIT_MS)));
+}
+
+/** Retry-After in milliseconds, as seconds or as a date (RFC 9110 section 10.2.3); undefined for anything else. */
+export function retryAfter(text: string | undefined, now: number): number | undefined {
+  if (text === undefined) return undefined;
+  const seconds = /^\s*(\d{1,9})\s*$/.exec(text)?.[1];
+  const waitMs = seconds === undefined ? Date.parse(text) - now : Number(seconds) * SECOND;
+  return Number.isFinite(waitMs) && waitMs > 0 ? Math.min(waitMs, LONGEST_WAIT_MS) : undefined;
+}

@@ -1,0 +1,223 @@
+import { sql, type CompiledQuery, type Insertable, type Transaction } from 'kysely';
+import type { Context } from '../context.ts';
+import { HOUR } from '../lib/clock.ts';
+import { chunksOf, manyRows, perDatabase, withValues } from '../store/kept.ts';
+import type { Db, Tables } from '../store/schema.ts';
+import type { Item } from './claim.ts';
+import type { Target } from './target.ts';
+
+type Tx = Transaction<Tables>;
+
+/** What an attempt came to. Times are epoch milliseconds. */
+export interface Outcome {
+  item: Item;
+  target: Target;
+  at: number;
+  durationMs: number;
+  /** HTTP status, when there was an answer. */
+  status: number | null;
+  /** Why it failed, as one of a few codes. */
+  error: string | null;
+  /** The beginning of the answer, without secrets. */
+  excerpt: string | null;
+  verdict: 'succeeded' | 'dead' | { retryAt: number };
+  /** Whether the failure speaks against the receiver: a wish for fewer deliveries does not. */
+  counts: boolean;
+  /** The receiver says that it is gone for good (410). */
+  gone: boolean;
+}
+
+/** A receiver that answered with nothing but failures for this long is given up. */
+export const GIVE_UP_AFTER_MS = 120 * HOUR;
+
+/** A subscription that an outcome ended. */
+export interface Disabled {
+  target: Target;
+  reason: string;
+}
+
+const insertAttempts = manyRows((db, rows: Insertable<Tables['delivery_attempts']>[]) =>
+  db.insertInto('delivery_attempts').values(rows),
+);
+const settleFailure = perDatabase((db) =>
+  db
+    .updateTable('deliveries')
+    .set({
+      status: 'waiting',
+      attempts: 0,
+      step: 0,
+      next_at: 0,
+      lease_token: sql`null`,
+      last_status: 0,
+      last_error: '',
+      updated_at: 0,
+    })
+    .where('delivery_id', '=', '')
+    .where('lease_token', '=', '')
+    .returning('delivery_id')
+    .compile(),
+);
+
+/**
+ * Writes down what attempts came to: only for deliveries that this process still has, so that one that stood still past
+ * its lease writes nothing. Answers with the subscriptions that ended by it.
+ */
+export async function settle(
+  tx: Tx,
+  context: Pick<Context, 'db' | 'clock'>,
+  outcomes: readonly Outcome[],
+): Promise<Disabled[]> {
+  const now = context.clock.now();
+  const written = new Set<string>();
+  const succeeded = outcomes.filter(({ verdict }) => verdict === 'succeeded');
+  const failed = outcomes.filter(({ verdict }) => verdict !== 'succeeded');
+  for (const id of await settleSuccesses(tx, context, succeeded, now)) written.add(id);
+  for (const { item, verdict, status, error } of failed) {
+    const { rows } = await tx.executeQuery(
+      withValues(settleFailure(context.db), [
+        verdict === 'dead' ? 'dead' : 'waiting',
+        item.attempts + 1,
+        item.step + 1,
+        typeof verdict === 'object' ? verdict.retryAt : now,
+        status,
+        error,
+        now,
+        item.deliveryId,
+        item.token,
+      ]),
+    );
+    for (const row of rows) written.add(row.delivery_id);
+  }
+  const ours = outcomes.filter(({ item }) => written.has(item.deliveryId));
+  await insertAttempts(context.db, tx, ours.map(toAttempt));
+  return judgeReceivers(tx, context, ours, now);
+}
+
+const successStatements = perDatabase(() => new Map<number, CompiledQuery<{ delivery_id: string }>>());
+
+async function settleSuccesses(
+  tx: Tx,
+  { db }: Pick<Context, 'db'>,
+  outcomes: readonly Outcome[],
+  now: number,
+): Promise<string[]> {
+  const kept = successStatements(db);
+  const written: string[] = [];
+  const groups = Map.groupBy(outcomes, ({ status, item }) => `${status} ${item.token}`);
+  for (const group of groups.values()) {
+    for (const chunk of chunksOf(group)) {
+      let statement = kept.get(chunk.length);
+      if (!statement) kept.set(chunk.length, (statement = successStatement(db, chunk.length)));
+      const ids = chunk.map(({ item }) => item.deliveryId);
+      const [first] = chunk;
+      const values = [first?.status, now, first?.item.token, ...ids];
+      const { rows } = await tx.executeQuery(withValues(statement, values));
+      for (const row of rows) written.push(row.delivery_id);
+    }
+  }
+  return written;
+}
+
+function successStatement(db: Db, size: number): CompiledQuery<{ delivery_id: string }> {
+  return db
+    .updateTable('deliveries')
+    .set((e) => ({
+      status: sql.lit('succeeded'),
+      attempts: e('attempts', '+', sql.lit(1)),
+      lease_token: sql`null`,
+      last_status: 0,
+      last_error: sql`null`,
+      updated_at: 0,
+    }))
+    .where('lease_token', '=', '')
+    .where('status', '=', sql.lit('waiting'))
+    .where('delivery_id', 'in', Array<string>(size).fill(''))
+    .returning('delivery_id')
+    .compile();
+}
+
+function toAttempt(outcome: Outcome): Insertable<Tables['delivery_attempts']> {
+  return {
+    delivery_id: outcome.item.deliveryId,
+    number: outcome.item.attempts + 1,
+    at: outcome.at,
+    duration_ms: outcome.durationMs,
+    status: outcome.status,
+    error: outcome.error,
+    excerpt: outcome.excerpt,
+  };
+}
+
+/** Keeps since when a receiver does nothing but fail, and ends the subscriptions of those that are given up. */
+async function judgeReceivers(
+  tx: Tx,
+  context: Pick<Context, 'db'>,
+  outcomes: readonly Outcome[],
+  now: number,
+): Promise<Disabled[]> {
+  const well = new Set<string>();
+  const ill = new Map<string, Outcome>();
+  for (const outcome of outcomes) {
+    const { subscriptionId } = outcome.target;
+    if (outcome.verdict === 'succeeded') well.add(subscriptionId);
+    else if (outcome.counts && !ill.get(subscriptionId)?.gone) ill.set(subscriptionId, outcome);
+  }
+  // In one order everywhere, so that two processes never wait for each other's rows.
+  const disabled: Disabled[] = [];
+  for (const subscriptionId of [...well, ...ill.keys()].toSorted()) {
+    if (well.has(subscriptionId)) {
+      await tx.executeQuery(withValues(endFailing(context.db), [subscriptionId]));
+      if (!ill.get(subscriptionId)?.gone) continue;
+    }
+    const outcome = ill.get(subscriptionId);
+    if (!outcome) continue;
+    await tx.executeQuery(withValues(beginFailing(context.db), [now, subscriptionId]));
+    const reason = outcome.gone
+      ? 'The receiver answered 410: it is gone for good.'
+      : 'The receiver answered with nothing but failures for 120 hours.';
+    const until = outcome.gone ? now : now - GIVE_UP_AFTER_MS;
+    if (await disable(tx, subscriptionId, { reason, failingBefore: until, now }))
+      disabled.push({ target: outcome.target, reason });
+  }
+  return disabled;
+}
+
+const beginFailing = perDatabase((db) =>
+  db
+    .updateTable('subscriptions')
+    .set({ failing_since: 0 })
+    .where('subscription_id', '=', '')
+    .where('failing_since', 'is', null)
+    .compile(),
+);
+const endFailing = perDatabase((db) =>
+  db
+    .updateTable('subscriptions')
+    .set({ failing_since: sql`null` })
+    .where('subscription_id', '=', '')
+    .where('failing_since', 'is not', null)
+    .compile(),
+);
+
+/** Ends a subscription and cancels what it still waits for. False when it was ended before, or is not that ill. */
+async function disable(
+  tx: Tx,
+  subscriptionId: string,
+  { reason, failingBefore, now }: { reason: string; failingBefore: number; now: number },
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('subscriptions')
+    .set({ status: 'disabled', reason, updated_at: now })
+    .where('subscription_id', '=', subscriptionId)
+    .where('status', '=', 'active')
+    .where('failing_since', '<=', failingBefore)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return false;
+  await tx
+    .updateTable('deliveries')
+    .set({ status: 'cancelled', lease_token: null, updated_at: now })
+    .where('subscription_id', '=', subscriptionId)
+    .where('status', '=', 'waiting')
+    .execute();
+  return true;
+}

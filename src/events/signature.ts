@@ -1,0 +1,35 @@
+import { createHmac, randomBytes } from 'node:crypto';
+
+/* Standard Webhooks 1.0.0, symmetric signatures. */
+
+const PREFIX = 'whsec_';
+const SECRET_BYTES = 32;
+
+/** A new signing secret: `whsec_` and 32 random bytes as base64. */
+export function newSigningSecret(): string {
+  return PREFIX + randomBytes(SECRET_BYTES).toString('base64');
+}
+
+/** The key of a signing secret. */
+export function signingKey(secret: string): Buffer {
+  return Buffer.from(secret.slice(PREFIX.length), 'base64');
+}
+
+/**
+ * The headers that prove one attempt: `webhook-id` stays on every retry, `webhook-timestamp` is the time of this
+ * attempt, `webhook-signature` has one signature for each key.
+ */
+export function signatureHeaders(
+  keys: readonly Buffer[],
+  { id, body, now }: { id: string; body: string; now: number },
+): Record<string, string> {
+  const timestamp = Math.floor(now / 1000);
+  const content = `${id}.${timestamp}.${body}`;
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': keys
+      .map((key) => `v1,${createHmac('sha256', key).update(content).digest('base64')}`)
+      .join(' '),
+  };
+}

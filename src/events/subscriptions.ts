@@ -1,0 +1,308 @@
+import type { Transaction, Updateable } from 'kysely';
+import { z } from 'zod';
+import type { EventScope } from '../connectors/events-format.ts';
+import type { Context } from '../context.ts';
+import type { Credential } from '../credentials/credential.ts';
+import { DAY, isoTime } from '../lib/clock.ts';
+import { GatehouseError, invalidRequest } from '../lib/errors.ts';
+import { newId } from '../lib/ids.ts';
+import { isUniqueViolation } from '../store/open.ts';
+import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import { assertAddress } from './address.ts';
+import { newSigningSecret } from './signature.ts';
+import { ensureSource, releaseSource } from './sources.ts';
+import { sealBinding, type SubscriptionRow } from './target.ts';
+
+export type SubscriptionContext = Pick<
+  Context,
+  'db' | 'clock' | 'keys' | 'catalog' | 'outbound' | 'deliverer' | 'config'
+>;
+
+/** For so long after a rotation the old secret signs too. */
+const OLD_SECRET_MS = DAY;
+
+/** What is not of this form never reaches the store, which may refuse its characters. */
+const SUBSCRIPTION_ID = /^sub_[0-9A-Za-z]{22}$/;
+
+export interface SubscriptionWish {
+  /** The connection, and with it the user. */
+  credential: Credential;
+  address: string;
+  scope: EventScope;
+  events: ('created' | 'updated' | 'deleted')[];
+  headers: Record<string, string>;
+  ratePerSecond: number | null;
+  ordered: boolean;
+  backfill: boolean;
+}
+
+/** What differs by kind of delivery may change; scope and connection are what a subscription is. */
+export type SubscriptionChanges = Partial<
+  Pick<SubscriptionWish, 'address' | 'events' | 'headers' | 'ratePerSecond' | 'ordered'>
+>;
+
+/**
+ * Subscribes to events of a connection; the source and the subscription come into being together.
+ * @returns the subscription with the signing secret, which is shown here only.
+ * @throws GatehouseError `invalid_request` for an address that may not be called, or a scope that the connector has no
+ * model for; `subscription_exists` for the same connection, scope and address twice.
+ */
+export async function createSubscription(
+  context: SubscriptionContext,
+  wish: SubscriptionWish,
+): Promise<{ subscription: SubscriptionRow; source: 'native' | 'polling'; secret: string }> {
+  const { credential, scope } = wish;
+  const { environment, userId } = credential;
+  await assertAddress(context, wish.address, 'address');
+  const connector = context.catalog.connector(environment, credential.connectorId);
+  if (!connector) {
+    throw new GatehouseError(
+      'connector_not_found',
+      'The connector of this connection is not there any more.',
+    );
+  }
+  const subscriptionId = newId('sub');
+  const secret = newSigningSecret();
+  const now = context.clock.now();
+  const made = await orExists(
+    context.db.transaction().execute(async (tx) => {
+      const source = await ensureSource(tx, context, { environment, userId, credential, connector, scope });
+      const subscription = await tx
+        .insertInto('subscriptions')
+        .values({
+          subscription_id: subscriptionId,
+          environment,
+          kind: 'connection',
+          user_id: userId,
+          credential_id: credential.credentialId,
+          source_id: source.sourceId,
+          scope,
+          address: wish.address,
+          events: JSON.stringify(wish.events),
+          headers_sealed: sealHeaders(context, subscriptionId, wish.headers),
+          secret_sealed: context.keys.seal(secret, sealBinding(subscriptionId, 'secret')),
+          status: 'active',
+          rate_per_second: wish.ratePerSecond,
+          ordered: wish.ordered ? 1 : 0,
+          backfill: wish.backfill ? 'wanted' : 'none',
+          created_at: now,
+          updated_at: now,
+        })
+        .returningAll()
+        .executeTakeFirstOrThrow();
+      return { subscription, source: source.kind };
+    }),
+  );
+  return { ...made, secret };
+}
+
+/** The subscription of this environment, whatever its kind. @throws GatehouseError `subscription_not_found` */
+export async function requireSubscription(
+  db: DbOrTx,
+  environment: Environment,
+  subscriptionId: string,
+): Promise<SubscriptionRow> {
+  const row = SUBSCRIPTION_ID.test(subscriptionId)
+    ? await db
+        .selectFrom('subscriptions')
+        .selectAll()
+        .where('subscription_id', '=', subscriptionId)
+        .where('environment', '=', environment)
+        .executeTakeFirst()
+    : undefined;
+  if (!row) throw notFound(subscriptionId);
+  return row;
+}
+
+/** A page of the subscriptions to connections, oldest first, and whether more follow. */
+export async function listSubscriptions(
+  db: DbOrTx,
+  filter: {
+    environment: Environment;
+    connectionId?: string | undefined;
+    userId?: string | undefined;
+    limit: number;
+    offset: number;
+  },
+): Promise<{ subscriptions: SubscriptionRow[]; hasMore: boolean }> {
+  let query = db
+    .selectFrom('subscriptions')
+    .selectAll()
+    .where('environment', '=', filter.environment)
+    .where('kind', '=', 'connection');
+  if (filter.connectionId !== undefined) query = query.where('credential_id', '=', filter.connectionId);
+  if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
+  const rows = await query
+    .orderBy('created_at')
+    .orderBy('subscription_id')
+    .limit(filter.limit + 1)
+    .offset(filter.offset)
+    .execute();
+  return { subscriptions: rows.slice(0, filter.limit), hasMore: rows.length > filter.limit };
+}
+
+/** Changes what is named. @throws GatehouseError as createSubscription, and `subscription_not_found`. */
+export async function updateSubscription(
+  context: SubscriptionContext,
+  environment: Environment,
+  subscriptionId: string,
+  changes: SubscriptionChanges,
+): Promise<SubscriptionRow> {
+  const { kind } = await requireSubscription(context.db, environment, subscriptionId);
+  if (kind !== 'connection' && changes.events !== undefined) {
+    throw invalidRequest([
+      { field: 'events', rule: 'cannot be chosen for events of the environment itself' },
+    ]);
+  }
+  if (changes.address !== undefined) await assertAddress(context, changes.address, 'address');
+  const set: Updateable<Tables['subscriptions']> = {};
+  if (changes.address !== undefined) set.address = changes.address;
+  if (changes.events !== undefined) set.events = JSON.stringify(changes.events);
+  if (changes.headers !== undefined) {
+    set.headers_sealed = sealHeaders(context, subscriptionId, changes.headers);
+  }
+  if (changes.ratePerSecond !== undefined) set.rate_per_second = changes.ratePerSecond;
+  if (changes.ordered !== undefined) set.ordered = changes.ordered ? 1 : 0;
+  return change(context, environment, subscriptionId, set);
+}
+
+/**
+ * Ends a subscription for good, with its deliveries; the source goes when nobody else listens to it.
+ * @throws GatehouseError `subscription_not_found`
+ */
+export async function deleteSubscription(
+  context: SubscriptionContext,
+  environment: Environment,
+  subscriptionId: string,
+): Promise<void> {
+  await context.db.transaction().execute(async (tx) => {
+    const { source_id: sourceId } = await requireSubscription(tx, environment, subscriptionId);
+    await tx.deleteFrom('subscriptions').where('subscription_id', '=', subscriptionId).execute();
+    if (sourceId !== null) await releaseIfUnheard(tx, context, sourceId);
+  });
+  context.deliverer.changed(subscriptionId);
+}
+
+async function releaseIfUnheard(
+  tx: Transaction<Tables>,
+  context: SubscriptionContext,
+  sourceId: string,
+): Promise<void> {
+  const other = await tx
+    .selectFrom('subscriptions')
+    .select('subscription_id')
+    .where('source_id', '=', sourceId)
+    .limit(1)
+    .executeTakeFirst();
+  if (!other) await releaseSource(tx, context, sourceId);
+}
+
+/** A new secret; the old one signs beside it for 24 hours. @throws GatehouseError `subscription_not_found` */
+export async function rotateSecret(
+  context: SubscriptionContext,
+  environment: Environment,
+  subscriptionId: string,
+): Promise<{ subscription: SubscriptionRow; secret: string }> {
+  const secret = newSigningSecret();
+  const subscription = await context.db.transaction().execute(async (tx) => {
+    const before = await requireSubscription(tx, environment, subscriptionId);
+    return change({ ...context, db: tx }, environment, subscriptionId, {
+      secret_sealed: context.keys.seal(secret, sealBinding(subscriptionId, 'secret')),
+      previous_secret_sealed: before.secret_sealed,
+      previous_secret_until: context.clock.now() + OLD_SECRET_MS,
+    });
+  });
+  context.deliverer.changed(subscriptionId);
+  return { subscription, secret };
+}
+
+/** Collects and delivers again from now on; recover() fetches what was missed. @throws `subscription_not_found` */
+export async function enableSubscription(
+  context: SubscriptionContext,
+  environment: Environment,
+  subscriptionId: string,
+): Promise<SubscriptionRow> {
+  return change(context, environment, subscriptionId, {
+    status: 'active',
+    reason: null,
+    failing_since: null,
+  });
+}
+
+async function change(
+  context: Pick<Context, 'clock' | 'deliverer'> & { db: DbOrTx },
+  environment: Environment,
+  subscriptionId: string,
+  set: Updateable<Tables['subscriptions']>,
+): Promise<SubscriptionRow> {
+  if (!SUBSCRIPTION_ID.test(subscriptionId)) throw notFound(subscriptionId);
+  const row = await orExists(
+    context.db
+      .updateTable('subscriptions')
+      .set({ ...set, updated_at: context.clock.now() })
+      .where('subscription_id', '=', subscriptionId)
+      .where('environment', '=', environment)
+      .returningAll()
+      .executeTakeFirst(),
+  );
+  if (!row) throw notFound(subscriptionId);
+  context.deliverer.changed(subscriptionId);
+  return row;
+}
+
+const eventsText = z.array(z.string());
+
+/** The record as it is answered: never a secret in it. */
+export function describeSubscription(row: SubscriptionRow, context: Pick<SubscriptionContext, 'keys'>) {
+  return {
+    subscriptionId: row.subscription_id,
+    ...(row.credential_id === null ? {} : { connectionId: row.credential_id }),
+    address: row.address,
+    scope: row.scope,
+    events: eventsText.parse(JSON.parse(row.events)),
+    status: row.status,
+    ...(row.reason === null ? {} : { reason: row.reason }),
+    headers: headerNames(row, context),
+    ratePerSecond: row.rate_per_second,
+    ordered: row.ordered === 1,
+    backfill: row.backfill,
+    failingSince: isoTime(row.failing_since),
+    createdAt: isoTime(row.created_at),
+    updatedAt: isoTime(row.updated_at),
+  };
+}
+
+function sealHeaders(
+  { keys }: Pick<Context, 'keys'>,
+  subscriptionId: string,
+  headers: Record<string, string>,
+): string | null {
+  if (Object.keys(headers).length === 0) return null;
+  return keys.seal(JSON.stringify(headers), sealBinding(subscriptionId, 'headers'));
+}
+
+function headerNames(row: SubscriptionRow, { keys }: Pick<Context, 'keys'>): string[] {
+  if (row.headers_sealed === null) return [];
+  const text = keys.open(row.headers_sealed, sealBinding(row.subscription_id, 'headers'));
+  return Object.keys(z.record(z.string(), z.string()).parse(JSON.parse(text)));
+}
+
+async function orExists<T>(write: Promise<T>): Promise<T> {
+  try {
+    return await write;
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    throw new GatehouseError(
+      'subscription_exists',
+      'This connection has a subscription of this scope to this address already. Change that one, or delete it.',
+      { cause: error },
+    );
+  }
+}
+
+function notFound(subscriptionId: string): GatehouseError {
+  return new GatehouseError(
+    'subscription_not_found',
+    `There is no subscription "${subscriptionId.slice(0, 64)}" in this environment.`,
+  );
+}

@@ -1,0 +1,171 @@
+import { z } from 'zod';
+import { listDeliveries, MAX_OFFSET } from '../events/deliveries.ts';
+import { recover, replayDelivery, sendTest } from '../events/recover.ts';
+import { requireSubscription } from '../events/subscriptions.ts';
+import { invalidRequest } from '../lib/errors.ts';
+import { defineRoute } from './route.ts';
+import { pageQuery, time } from './shapes.ts';
+import { subscriptionParams } from './webhooks.ts';
+
+const TAG = 'Webhooks';
+
+const status = z.enum(['waiting', 'succeeded', 'dead', 'cancelled']);
+const delivery = z.object({
+  deliveryId: z.string().meta({ description: 'Sent as webhook-id, the same on every attempt.' }),
+  subscriptionId: z.string(),
+  scope: z.string(),
+  event: z.string(),
+  recordId: z.string(),
+  sequence: z.int(),
+  status,
+  attemptCount: z.int(),
+  lastStatus: z.int().nullable().meta({ description: 'HTTP status of the last answer.' }),
+  lastError: z
+    .string()
+    .nullable()
+    .meta({
+      description:
+        'Why the last attempt failed: status, redirect, timeout, blocked_address, dns, refused, reset, tls, protocol ' +
+        'or unreachable.',
+    }),
+  nextAttemptAt: time.nullable().meta({ description: 'Null while it is being attempted, and at its end.' }),
+  createdAt: time,
+  updatedAt: time,
+  attempts: z.array(
+    z.object({
+      number: z.int(),
+      at: time,
+      durationMs: z.int(),
+      status: z.int().nullable(),
+      error: z.string().nullable(),
+      excerpt: z.string().nullable().meta({ description: 'The beginning of the answer, without secrets.' }),
+    }),
+  ),
+});
+
+export const listDeliveriesRoute = defineRoute({
+  method: 'GET',
+  path: '/webhooks/{subscriptionId}/deliveries',
+  operationId: 'listDeliveries',
+  tag: TAG,
+  summary: 'List the deliveries of a subscription with their attempts',
+  description:
+    'Newest first, kept for 30 days. Offsets end at 10,000: from there on, or from the start, follow ' +
+    '`pagination.nextCursor` with `cursor`.',
+  auth: 'api_key',
+  scope: 'webhooks:read',
+  params: subscriptionParams,
+  query: z.strictObject({
+    ...pageQuery,
+    cursor: z.string().max(200).optional().meta({ description: '`nextCursor` of the page before.' }),
+    status: status.optional(),
+  }),
+  success: {
+    status: 200,
+    description: 'A page of deliveries.',
+    schema: z.object({
+      data: z.array(delivery),
+      pagination: z.object({
+        hasMore: z.boolean(),
+        nextOffset: z.int().optional(),
+        nextCursor: z.string().optional(),
+      }),
+    }),
+  },
+  errors: ['subscription_not_found'],
+  async handler({ context, caller, params: { subscriptionId }, query }) {
+    await requireSubscription(context.db, caller.environment, subscriptionId);
+    const { deliveries, hasMore, nextCursor } = await listDeliveries(context.db, {
+      ...query,
+      subscriptionId,
+    });
+    const next = query.offset + deliveries.length;
+    const byOffset = query.cursor === undefined && next <= MAX_OFFSET;
+    const pagination = hasMore
+      ? { hasMore, ...(byOffset ? { nextOffset: next } : {}), nextCursor }
+      : { hasMore };
+    return { body: { data: deliveries, pagination } };
+  },
+});
+
+export const replayDeliveryRoute = defineRoute({
+  method: 'POST',
+  path: '/webhooks/{subscriptionId}/deliveries/{deliveryId}/replay',
+  operationId: 'replayDelivery',
+  tag: TAG,
+  summary: 'Send a delivery again',
+  description:
+    'Under its own id and sequence number, with the whole schedule before it. One that waits is due now; one that is ' +
+    'being attempted is left alone.',
+  auth: 'api_key',
+  scope: 'webhooks:write',
+  params: z.strictObject({ subscriptionId: z.string(), deliveryId: z.string() }),
+  success: {
+    status: 202,
+    description: 'It is sent as soon as the subscription allows.',
+    schema: z.object({ deliveryId: z.string() }),
+  },
+  errors: ['subscription_not_found', 'delivery_not_found', 'subscription_disabled'],
+  audited: true,
+  async handler({ context, caller, params }) {
+    await replayDelivery(context, { environment: caller.environment, ...params });
+    return { body: { deliveryId: params.deliveryId } };
+  },
+});
+
+const instant = z.iso
+  .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2026-03-01T12:00:00Z' })
+  .transform((text) => Date.parse(text))
+  .meta({ type: 'string', format: 'date-time' });
+
+export const recoverRoute = defineRoute({
+  method: 'POST',
+  path: '/webhooks/{subscriptionId}/recover',
+  operationId: 'recoverDeliveries',
+  tag: TAG,
+  summary: 'Send what a subscription missed since a time',
+  description:
+    'Deliveries that are dead or were cancelled begin anew; events that came while it was disabled are delivered now, ' +
+    'with new numbers. What was delivered or waits is left alone: asking twice changes nothing. Events are kept for 30 days.',
+  auth: 'api_key',
+  scope: 'webhooks:write',
+  params: subscriptionParams,
+  body: z.strictObject({ since: instant, until: instant.optional() }),
+  success: {
+    status: 202,
+    description: 'How many deliveries this began.',
+    schema: z.object({ subscriptionId: z.string(), recovered: z.int() }),
+  },
+  errors: ['subscription_not_found', 'subscription_disabled'],
+  audited: true,
+  async handler({ context, caller, params: { subscriptionId }, body }) {
+    if (body.until !== undefined && body.until <= body.since) {
+      throw invalidRequest([{ field: 'until', rule: 'must be after since' }], 'The body');
+    }
+    const recovered = await recover(context, { environment: caller.environment, subscriptionId, ...body });
+    return { body: { subscriptionId, recovered } };
+  },
+});
+
+export const sendTestRoute = defineRoute({
+  method: 'POST',
+  path: '/webhooks/{subscriptionId}/test',
+  operationId: 'sendTestEvent',
+  tag: TAG,
+  summary: 'Send a test event',
+  description:
+    'On the same rails as all: stored, numbered, signed and repeated. It carries `x-svc-event: test` and `x-svc-test: true`.',
+  auth: 'api_key',
+  scope: 'webhooks:write',
+  params: subscriptionParams,
+  success: {
+    status: 202,
+    description: 'The delivery is stored, and sent at once.',
+    schema: z.object({ deliveryId: z.string() }),
+  },
+  errors: ['subscription_not_found', 'subscription_disabled'],
+  async handler({ context, caller, params: { subscriptionId } }) {
+    const deliveryId = await sendTest(context, { environment: caller.environment, subscriptionId });
+    return { body: { deliveryId } };
+  },
+});

@@ -1,0 +1,303 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { manualClock } from '../support/clock.ts';
+import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
+import { startReceiver, verified, type Receiver } from '../support/receiver.ts';
+import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
+
+const SHORT = { GATEHOUSE_RETRY_SCHEDULE: '0.1,0.1' };
+const closing: (() => PromiseLike<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+async function start(options: Parameters<typeof startEvents>[0] = {}): Promise<EventsService> {
+  const service = await startEvents(options);
+  closing.push(() => service.stop());
+  return service;
+}
+
+async function receive(): Promise<Receiver> {
+  const receiver = await startReceiver();
+  closing.push(() => receiver[Symbol.asyncDispose]());
+  return receiver;
+}
+
+async function deliveries(service: EventsService, subscriptionId: string, query = '') {
+  return service.call('GET', `/webhooks/${subscriptionId}/deliveries${query}`);
+}
+
+describe.each(STORE_KINDS)('on %s', (kind) => {
+  async function startHere(env: Record<string, string> = SHORT): Promise<EventsService> {
+    const { database, remove } = await freshDatabase(kind);
+    closing.push(remove);
+    const url = database.kind === 'sqlite' ? `sqlite:${database.path}` : database.url;
+    return start({ env: { DATABASE_URL: url, ...env } });
+  }
+
+  test('an event arrives signed, numbered and described', async () => {
+    const service = await startHere();
+    const receiver = await receive();
+    const { subscriptionId, secret } = await subscribe(service, {
+      address: receiver.url,
+      headers: { Authorization: 'Bearer of-the-receiver', 'X-Team': 'orders' },
+    });
+    expect(await created(service, ['o1', 'o2'])).toBe(2);
+    const received = await receiver.arrived(2);
+    for (const one of received) {
+      expect(verified(secret, one)).toMatchObject({ total: '12.50', note: 'Grüße\r\n🌍' });
+      expect(one.headers).toMatchObject({
+        'content-type': 'application/json',
+        'x-svc-scope': 'commerce/orders',
+        'x-svc-event': 'created',
+        'x-svc-connection-id': service.connectionId,
+        'x-svc-subscription-id': subscriptionId,
+        authorization: 'Bearer of-the-receiver',
+        'x-team': 'orders',
+      });
+    }
+    expect(received.map(({ headers }) => headers['x-svc-sequence']).toSorted()).toEqual(['1', '2']);
+    await until(
+      async () => (await deliveries(service, subscriptionId, '?status=succeeded')).at('data.1') !== undefined,
+    );
+    const listed = await deliveries(service, subscriptionId);
+    expect(listed.at('data.0.sequence')).toBe(2);
+    expect(listed.at('data.0.attempts.0.status')).toBe(200);
+    const logged = service.logged.join('');
+    expect(logged).not.toContain('of-the-receiver');
+    expect(logged).not.toContain(secret);
+  });
+
+  test('what fails is repeated under its id, and dead in the end', async () => {
+    const service = await startHere();
+    const receiver = await receive();
+    receiver.answer = (_, res) => res.writeHead(500).end('no luck');
+    const { subscriptionId, secret } = await subscribe(service, { address: receiver.url });
+    await created(service, ['o1']);
+    const received = await receiver.arrived(3);
+    expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    for (const one of received) verified(secret, one);
+    await until(async () => (await deliveries(service, subscriptionId)).at('data.0.status') === 'dead');
+    const dead = await deliveries(service, subscriptionId);
+    expect(dead.at('data.0.attemptCount')).toBe(3);
+    expect(dead.at('data.0.attempts.2.excerpt')).toBe('no luck');
+    expect(dead.at('data.0.lastError')).toBe('status');
+
+    receiver.answer = (_, res) => res.writeHead(204).end();
+    const since = '2020-01-01T00:00:00Z';
+    const recover = () => service.call('POST', `/webhooks/${subscriptionId}/recover`, { body: { since } });
+    expect((await recover()).at('recovered')).toBe(1);
+    await until(async () => (await deliveries(service, subscriptionId)).at('data.0.status') === 'succeeded');
+    expect((await recover()).at('recovered')).toBe(0);
+    expect(receiver.received[3]?.headers['webhook-id']).toBe(received[0]?.headers['webhook-id']);
+    expect((await deliveries(service, subscriptionId)).at('data.0.attemptCount')).toBe(4);
+  });
+
+  test('a transaction that is rolled back sends nothing and leaves no gap', async () => {
+    const service = await startHere();
+    const receiver = await receive();
+    await subscribe(service, { address: receiver.url });
+    await created(service, ['never'], { rollBack: true });
+    service.context.deliverer.wake();
+    await created(service, ['o1']);
+    await receiver.arrived(1);
+    await new Promise((next) => setTimeout(next, 1200));
+    expect(receiver.received.map(({ headers }) => headers['x-svc-sequence'])).toEqual(['1']);
+  });
+
+  test('in order: one at a time, and a failing head holds up the rest', async () => {
+    const service = await startHere();
+    const receiver = await receive();
+    let failures = 2;
+    receiver.answer = (_, res) => res.writeHead(failures-- > 0 ? 500 : 200).end();
+    await subscribe(service, { address: receiver.url, ordered: true });
+    for (const id of ['o1', 'o2', 'o3']) await created(service, [id, `${id}b`]);
+    const received = await receiver.arrived(8);
+    expect(received.map(({ headers }) => headers['x-svc-sequence'])).toEqual('1 1 1 2 3 4 5 6'.split(' '));
+    expect(receiver.mostOpen).toBe(1);
+  });
+
+  test('two processes on one store deliver each event once', async () => {
+    const { database, remove } = await freshDatabase(kind);
+    closing.push(remove);
+    const url = database.kind === 'sqlite' ? `sqlite:${database.path}` : database.url;
+    const env = { DATABASE_URL: url, GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') };
+    const first = await start({ env });
+    const second = await startEventsBeside(env);
+    const receiver = await receive();
+    await subscribe(first, { address: receiver.url });
+    for (let n = 0; n < 30; n++) {
+      await created(first, [`a${n}`, `b${n}`], { wake: false });
+      second.context.deliverer.wake();
+      first.context.deliverer.wake();
+    }
+    await receiver.arrived(60);
+    await new Promise((next) => setTimeout(next, 300));
+    expect(receiver.received.length).toBe(60);
+  });
+});
+
+async function startEventsBeside(env: Record<string, string>) {
+  const { startService } = await import('../support/service.ts');
+  const service = await startService({ env });
+  closing.push(() => service.stop());
+  return service;
+}
+
+test('410 ends the subscription, cancels what waits, and is told to the operator', async () => {
+  const service = await start({ env: SHORT });
+  const receiver = await receive();
+  const operator = await receive();
+  const settings = await service.call('PUT', '/api/settings', { body: { eventsAddress: operator.url } });
+  const { subscriptionId } = await subscribe(service, { address: receiver.url });
+  receiver.answer = (_, res) => res.writeHead(410).end();
+  await created(service, ['o1']);
+  await until(
+    async () => (await service.call('GET', `/webhooks/${subscriptionId}`)).at('status') === 'disabled',
+  );
+  expect(await created(service, ['missed'])).toBe(0);
+  const [told] = await operator.arrived(1);
+  expect(told && verified(settings.text('eventsSecret'), told)).toMatchObject({
+    type: 'subscription.disabled',
+    data: { subscriptionId },
+  });
+  expect((await service.call('POST', `/webhooks/${subscriptionId}/test`)).text('code')).toBe(
+    'subscription_disabled',
+  );
+
+  receiver.answer = (_, res) => res.writeHead(200).end();
+  expect((await service.call('POST', `/webhooks/${subscriptionId}/enable`)).at('status')).toBe('active');
+  const recovered = await service.call('POST', `/webhooks/${subscriptionId}/recover`, {
+    body: { since: '2020-01-01T00:00:00Z' },
+  });
+  expect(recovered.at('recovered')).toBe(2);
+  const received = await receiver.arrived(3);
+  const ids = received.slice(1).map(({ body }) => JSON.parse(body).id);
+  expect(ids.toSorted()).toEqual(['missed', 'o1']);
+});
+
+test('120 hours of nothing but failures end it; 503 does not count', async () => {
+  const clock = manualClock();
+  const service = await start({ clock, env: { GATEHOUSE_RETRY_SCHEDULE: '3600,3600,3600' } });
+  const receiver = await receive();
+  const { subscriptionId } = await subscribe(service, { address: receiver.url });
+  const attemptAfter = async (hours: number, status: number) => {
+    receiver.answer = (_, res) => res.writeHead(status).end();
+    clock.advance(hours * 3_600_000);
+    await created(service, [`o${receiver.received.length}`]);
+    await until(async () => (await deliveries(service, subscriptionId)).at('data.0.attemptCount') === 1);
+  };
+  const state = async () => (await service.call('GET', `/webhooks/${subscriptionId}`)).at('status');
+  await attemptAfter(0, 500);
+  await attemptAfter(119, 500);
+  expect(await state()).toBe('active');
+  await attemptAfter(2, 503);
+  expect(await state()).toBe('active');
+  await attemptAfter(1, 200);
+  await attemptAfter(1, 500);
+  expect(await state()).toBe('active');
+  clock.advance(121 * 3_600_000);
+  service.context.deliverer.wake();
+  await until(async () => (await state()) === 'disabled');
+});
+
+test('Retry-After is honoured, and the whole subscription waits', async () => {
+  const clock = manualClock();
+  const service = await start({ clock });
+  const receiver = await receive();
+  receiver.answer = (_, res) => res.writeHead(429, { 'retry-after': '600' }).end();
+  const { subscriptionId } = await subscribe(service, { address: receiver.url });
+  await created(service, ['o1']);
+  await until(async () => (await deliveries(service, subscriptionId)).at('data.0.attemptCount') === 1);
+  const listed = await deliveries(service, subscriptionId);
+  expect(Date.parse(listed.text('data.0.nextAttemptAt'))).toBe(clock.now() + 600_000);
+  receiver.answer = (_, res) => res.writeHead(200).end();
+  await created(service, ['o2']);
+  await new Promise((next) => setTimeout(next, 200));
+  expect(receiver.received.length).toBe(1);
+  clock.advance(600_000);
+  service.context.deliverer.wake();
+  await receiver.arrived(3);
+});
+
+test('redirects are failures, and large answers are read in part', async () => {
+  const service = await start({ env: { GATEHOUSE_RETRY_SCHEDULE: '3600' } });
+  const receiver = await receive();
+  const { subscriptionId } = await subscribe(service, { address: receiver.url });
+  receiver.answer = (_, res) => res.writeHead(302, { location: receiver.url }).end();
+  await created(service, ['o1']);
+  await until(async () => (await deliveries(service, subscriptionId)).at('data.0.lastError') === 'redirect');
+  receiver.answer = (_, res) => res.writeHead(200).end('x'.repeat(500_000));
+  await created(service, ['o2']);
+  await until(async () => (await deliveries(service, subscriptionId)).at('data.0.status') === 'succeeded');
+  expect((await deliveries(service, subscriptionId)).text('data.0.attempts.0.excerpt').length).toBe(4096);
+  expect(receiver.received.length).toBe(2);
+});
+
+test('a rate holds', async () => {
+  const service = await start();
+  const receiver = await receive();
+  await subscribe(service, { address: receiver.url, ratePerSecond: 10 });
+  await created(
+    service,
+    Array.from({ length: 25 }, (_, n) => `o${n}`),
+  );
+  await receiver.arrived(25, 15_000);
+  const times = receiver.received.map(({ at }) => at);
+  const took = Math.max(...times) - Math.min(...times);
+  expect(took).toBeGreaterThan(2200);
+});
+
+test('an endpoint that hangs delays nobody else', async () => {
+  const service = await start();
+  const hanging = await receive();
+  hanging.answer = () => {};
+  const well = await receive();
+  await subscribe(service, { address: hanging.url });
+  await subscribe(service, { address: well.url });
+  for (let n = 0; n < 40; n++) await created(service, [`o${n}`]);
+  await well.arrived(40, 3000);
+  expect(hanging.mostOpen).toBeLessThanOrEqual(5);
+});
+
+test('a deleted subscription ends what is under way', async () => {
+  const service = await start();
+  const receiver = await receive();
+  receiver.answer = () => {};
+  const { subscriptionId } = await subscribe(service, { address: receiver.url });
+  await created(service, ['o1']);
+  await receiver.arrived(1);
+  expect((await service.call('DELETE', `/webhooks/${subscriptionId}`)).status).toBe(200);
+  await until(() => receiver.open === 0, 2000);
+  expect(service.logged.join('')).not.toContain('"level":50');
+});
+
+test('a new secret signs beside the old one for a day', async () => {
+  const service = await start();
+  const receiver = await receive();
+  const { subscriptionId, secret } = await subscribe(service, { address: receiver.url });
+  const rotated = await service.call('POST', `/webhooks/${subscriptionId}/rotate-secret`);
+  await service.call('POST', `/webhooks/${subscriptionId}/test`);
+  const [one] = await receiver.arrived(1);
+  if (!one) throw new Error('nothing arrived');
+  expect(one.headers['x-svc-event']).toBe('test');
+  expect(one.headers['x-svc-test']).toBe('true');
+  verified(secret, one);
+  verified(rotated.text('secret'), one);
+});
+
+test('a stop lets attempts finish and gives back the rest', async () => {
+  const service = await start();
+  const receiver = await receive();
+  receiver.answer = (_, res) => void setTimeout(() => res.writeHead(200).end(), 500);
+  await subscribe(service, { address: receiver.url });
+  await created(
+    service,
+    Array.from({ length: 12 }, (_, n) => `o${n}`),
+  );
+  await receiver.arrived(5);
+  await service.context.deliverer.close();
+  const rows = await service.context.db.selectFrom('deliveries').select(['status', 'lease_token']).execute();
+  const done = rows.filter(({ status }) => status === 'succeeded').length;
+  expect(done).toBe(receiver.received.length);
+  expect(rows.filter(({ lease_token }) => lease_token !== null)).toEqual([]);
+});

@@ -1,0 +1,71 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Webhook } from 'standardwebhooks';
+
+/** A delivery as it arrived. */
+export interface Received {
+  path: string;
+  headers: Record<string, string>;
+  body: string;
+  at: number;
+}
+
+/** A receiver of webhooks on a port of its own, that answers as it is told. */
+export interface Receiver extends AsyncDisposable {
+  readonly url: string;
+  readonly received: Received[];
+  /** How the next ones are answered; 200 otherwise. */
+  answer: (received: Received, res: ServerResponse) => void;
+  /** Requests that are open now, and the most that were. */
+  open: number;
+  mostOpen: number;
+  /** Waits until so many have arrived. @throws Error when they do not within 10 s. */
+  arrived(count: number, withinMs?: number): Promise<Received[]>;
+}
+
+export async function startReceiver(): Promise<Receiver> {
+  const received: Received[] = [];
+  const server = createServer((req, res) => void take(req, res));
+  await new Promise<void>((listens) => server.listen(0, '127.0.0.1', listens));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+
+  const receiver: Receiver = {
+    url: `http://127.0.0.1:${address.port}/hook`,
+    received,
+    answer: (_, res) => res.writeHead(200).end(),
+    open: 0,
+    mostOpen: 0,
+    async arrived(count, withinMs = 10_000) {
+      const end = Date.now() + withinMs;
+      while (received.length < count) {
+        if (Date.now() > end) throw new Error(`${received.length} of ${count} deliveries arrived`);
+        await new Promise((next) => setTimeout(next, 5));
+      }
+      return received;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+
+  async function take(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    receiver.mostOpen = Math.max(receiver.mostOpen, ++receiver.open);
+    res.on('close', () => receiver.open--);
+    let body = '';
+    req.setEncoding('utf8');
+    for await (const chunk of req) body += chunk;
+    const headers = Object.fromEntries(
+      Object.entries(req.headers).map(([name, value]) => [name, String(value)]),
+    );
+    const one = { path: req.url ?? '', headers, body, at: Date.now() };
+    received.push(one);
+    receiver.answer(one, res);
+  }
+  return receiver;
+}
+
+/** The body, if the signature is right by the reference library. @throws WebhookVerificationError when it is not. */
+export function verified(secret: string, { headers, body }: Received): unknown {
+  return new Webhook(secret).verify(body, headers);
+}
