@@ -44,7 +44,9 @@ export function webRoutes(folder: string): Route[] {
   });
 
   return [
-    ...['sdk.js', 'sdk.mjs', 'sdk.d.ts'].map((name) => sdkRoute(name, file)),
+    sdkRoute('sdk.js', 'getSdkScript', file),
+    sdkRoute('sdk.mjs', 'getSdkModule', file),
+    sdkRoute('sdk.d.ts', 'getSdkTypes', file),
     defineRoute({
       method: 'GET',
       path: '/connect/assets/{version}/{name}',
@@ -89,11 +91,11 @@ export function webRoutes(folder: string): Route[] {
 
 type FileReply = (name: string, header: (name: string) => string | undefined, cache: string) => Reply;
 
-function sdkRoute(name: string, file: FileReply): Route {
+function sdkRoute(name: string, operationId: string, file: FileReply): Route {
   return defineRoute({
     method: 'GET',
     path: `/${name}`,
-    operationId: `getSdk_${name.replaceAll('.', '_')}`,
+    operationId,
     tag: 'Connecting accounts',
     summary: `The browser SDK: ${name}`,
     auth: 'none',

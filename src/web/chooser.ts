@@ -6,7 +6,8 @@ import { texts } from './texts.ts';
 const MANY = 8;
 
 /** The list of apps with its search. `choose` is called with the one that was clicked. */
-export function drawChooser(apps: AppView[], choose: (app: AppView) => void): HTMLElement {
+export function drawChooser(all: AppView[], choose: (app: AppView) => void): HTMLElement {
+  const apps = usable(all);
   const rows = apps.map((app) => ({ app, element: drawRow(app, choose), text: searchText(app) }));
   const list = h('ul', { class: 'apps' }, ...rows.map(({ element }) => element));
   const count = h('p', { class: 'hidden', role: 'status' });
@@ -62,6 +63,12 @@ export function drawChooser(apps: AppView[], choose: (app: AppView) => void): HT
   );
   element.addEventListener('keydown', (event) => moveFocus(event, [search, ...visibleButtons(list)]));
   return element;
+}
+
+/** An app that is not set up helps nobody who chooses; where none is, each says what is missing. */
+function usable(apps: AppView[]): AppView[] {
+  const ready = apps.filter(({ authentication }) => authentication.some((way) => way.ready));
+  return ready.length > 0 ? ready : apps;
 }
 
 function drawRow(app: AppView, choose: (app: AppView) => void): HTMLLIElement {

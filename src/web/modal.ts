@@ -87,9 +87,8 @@ export async function runModal(environment: string): Promise<void> {
 
   async function store(on: Session, app: AppView, choice: Choice): Promise<Problem | undefined> {
     const answer = await call<Outcome>('POST', `/connect/sessions/${on.sessionId}/credentials`, choice);
-    if (!answer.ok) return answer.problem;
-    settle(on, app, answer.value.result);
-    return undefined;
+    if (answer.ok) return void settle(on, app, answer.value.result);
+    return isOver(answer.problem) ? void fail(answer.problem, app) : answer.problem;
   }
 
   /** Ends with a problem where the service refuses what was typed: then the form is there again, `back`. */
@@ -149,7 +148,9 @@ export async function runModal(environment: string): Promise<void> {
 
   function fail(problem: Problem, app?: AppView): void {
     const brand = session?.branding.name ?? texts.theService;
-    const message = failureText(problem, brand, app?.name ?? texts.anApp);
+    const message = isOver(problem)
+      ? texts.tookTooLong
+      : failureText(problem, brand, app?.name ?? texts.anApp);
     know({ success: false, error: problem.code, message });
     const close = { label: texts.close, run: () => void leave() };
     const again = { label: texts.tryAgain, run: () => void begin(app) };
@@ -184,6 +185,11 @@ export async function runModal(environment: string): Promise<void> {
     const answer = await call<Outcome>('POST', `/connect/sessions/${session.sessionId}/cancel`, {}, true);
     return answer.ok ? answer.value.result : closed;
   }
+}
+
+/** The session is: the user may begin anew, where a link would have to be asked for. */
+function isOver({ code }: Problem): boolean {
+  return code === 'connect_session_expired' || code === 'connect_session_not_found';
 }
 
 type Wish = Partial<Omit<Start, 'token'>> & { environment: string };

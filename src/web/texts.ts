@@ -84,6 +84,7 @@ export const texts = {
   theService: 'The application',
   anApp: 'the app',
   anAccount: 'The account',
+  tookTooLong: 'This took too long, and nothing was connected. Please begin again.',
   failedGeneric: 'Something went wrong. Please try again.',
   notEmbedded: 'This page opens inside an application. There is nothing to do here by itself.',
   /** By the code of the error. What is missing here has the sentence that the service gives. */

@@ -24,7 +24,7 @@ const APPS = [
   'stripe',
   'woocommerce',
   'bigcommerce',
-  'slack',
+  'gmail',
 ];
 
 /** A Gatehouse, an application's page of another origin that embeds the SDK, and browsers to open it in. */

@@ -26,7 +26,10 @@ describe.skipIf(!HAS_BROWSER)('the page behind a link', () => {
     const context = await web.context();
     const page = await open(url, context);
     await page.getByRole('heading', { name: 'Northwind wants to connect your Sandbox account' }).waitFor();
-    await page.getByRole('main').getByText(/You connect as ada\+/).waitFor();
+    await page
+      .getByRole('main')
+      .getByText(/You connect as ada\+/)
+      .waitFor();
     expect(await page.title()).toBe('Northwind wants to connect your Sandbox account');
     await connectByKey(page);
     await page.getByRole('heading', { name: 'Sandbox is connected' }).waitFor();

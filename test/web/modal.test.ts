@@ -134,6 +134,14 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     expect(shown.join()).not.toContain('GitHub');
   });
 
+  test('lists no app that cannot be connected yet', async () => {
+    const { modal } = await open({});
+    await modal.getByRole('heading', { name: 'Connect an app' }).waitFor();
+    const names = (await modal.getByRole('listitem').allTextContents()).join();
+    expect(names).toContain('HubSpot');
+    expect(names).not.toContain('Gmail');
+  });
+
   test('offers no way to sign in that is not set up, and says why', async () => {
     const { modal } = await open({ app: 'github' });
     await modal.getByRole('heading', { name: 'Connect GitHub' }).waitFor();
@@ -241,6 +249,20 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     await modal.getByText('There is no app "no-such-app" here.').waitFor();
     await modal.getByRole('button', { name: 'Close' }).last().click();
     expect((await resultsOf(page)).called).toMatchObject([{ success: false, error: 'connector_not_found' }]);
+  });
+
+  test('begins anew where it took too long', async () => {
+    const { page, modal } = await open({ app: 'sandbox' });
+    const field = modal.getByRole('textbox', { name: 'Sandbox key' });
+    await field.fill('sandbox_late');
+    await web.service.context.db.updateTable('connect_sessions').set({ expires_at: 1 }).execute();
+    await field.press('Enter');
+    await modal.getByText('This took too long').waitFor();
+    await modal.getByRole('button', { name: 'Try again' }).click();
+    await field.fill('sandbox_late');
+    await field.press('Enter');
+    await modal.getByRole('button', { name: 'Done' }).click();
+    expect((await resultsOf(page)).called).toMatchObject([{ success: true }]);
   });
 
   test('of a deleted user ends with a sentence', async () => {
