@@ -71,7 +71,7 @@ const EVERYWHERE: readonly Environment[] = ['development', 'production'];
 const DEVELOPMENT: readonly Environment[] = ['development'];
 
 /** Where a connector is seen. */
-export function environmentsOf({ id }: ConnectorFile): readonly Environment[] {
+export function environmentsOf({ id }: Pick<ConnectorFile, 'id'>): readonly Environment[] {
   return id === SANDBOX_ID ? DEVELOPMENT : EVERYWHERE;
 }
 

@@ -23,6 +23,35 @@ export function compileConnector(definition: ConnectorFile, environments: readon
   };
 }
 
+/** What is known of a connector before its definition is opened. */
+export type ConnectorHead = Pick<ConnectorFile, 'id' | 'name' | 'description' | 'categories'>;
+
+/** A connector whose definition is opened and compiled at its first use: most processes use few of those installed. */
+export function unopenedConnector(
+  { id, name, description, categories }: ConnectorHead,
+  environments: readonly Environment[],
+  open: () => ConnectorFile,
+): Connector {
+  let opened: Connector | undefined;
+  const whole = () => (opened ??= compileConnector(open(), environments));
+  return {
+    connectorId: id,
+    name,
+    description,
+    categories,
+    environments,
+    get definition() {
+      return whole().definition;
+    },
+    get actions() {
+      return whole().actions;
+    },
+    get internal() {
+      return whole().internal;
+    },
+  };
+}
+
 function compileAction(file: ConnectorFile, actionId: string, definition: ActionDefinition): Action {
   const [method = '', path = ''] = definition.request.split(' ');
   const paging = pagingOf(file, definition);

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, readdir, rename, unlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { ConnectorHead } from './compile.ts';
 import type { ConnectorFile } from './format.ts';
 
 /** This folder has the checker in it, in a checkout as in the build. */
@@ -23,13 +24,26 @@ export function keptName(paths: string[]): string {
     const { size, mtimeMs, ctimeMs, ino } = statSync(path);
     hash.update(`${path} ${size} ${mtimeMs} ${ctimeMs} ${ino}\n`);
   }
-  return `catalog-${hash.digest('hex').slice(0, 32)}.json`;
+  return `catalog-${hash.digest('hex').slice(0, 32)}.jsonl`;
 }
 
-/** Definitions kept in this file, or undefined. Whoever can write its folder can write the database too. */
-export function readKept(path: string): ConnectorFile[] | undefined {
+/** A kept definition: its head, and the whole when it is wanted. */
+export interface Kept {
+  head: ConnectorHead;
+  open(): ConnectorFile;
+}
+
+/**
+ * What is kept in this file, or undefined. A line of heads, then a line for each definition, which stays text until it is
+ * opened: parsed it takes five times the memory. Whoever can write its folder can write the database too.
+ */
+export function readKept(path: string): Kept[] | undefined {
   try {
-    return JSON.parse(readFileSync(path, 'utf8'));
+    const [first = '', ...lines] = readFileSync(path, 'utf8').split('\n');
+    const heads: ConnectorHead[] = JSON.parse(first);
+    // The file ends with a line break, behind which there is nothing.
+    if (lines.length !== heads.length + 1 || lines.at(-1) !== '') return undefined;
+    return heads.map((head, index) => ({ head, open: () => JSON.parse(lines[index] ?? '') }));
   } catch {
     return undefined;
   }
@@ -38,13 +52,20 @@ export function readKept(path: string): ConnectorFile[] | undefined {
 /** Keeps checked definitions. A folder that cannot be written costs time at the next start, and nothing else. */
 export async function writeKept(path: string, definitions: ConnectorFile[]): Promise<void> {
   const folder = dirname(path);
-  const name = basename(path);
+  const own = basename(path);
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const draft = `${path}.${process.pid}`;
-    await writeFile(draft, JSON.stringify(definitions), { mode: 0o600 });
+    const heads = definitions.map(({ id, name, description, categories }) => ({
+      id,
+      name,
+      description,
+      categories,
+    }));
+    const text = [heads, ...definitions].map((line) => `${JSON.stringify(line)}\n`).join('');
+    await writeFile(draft, text, { mode: 0o600 });
     await rename(draft, path);
-    const others = (await readdir(folder)).filter((other) => other.startsWith('catalog-') && other !== name);
+    const others = (await readdir(folder)).filter((other) => other.startsWith('catalog-') && other !== own);
     await Promise.all(others.map((other) => unlink(join(folder, other))));
   } catch {
     // See above.

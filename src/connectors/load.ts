@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { catalogOf, environmentsOf, SANDBOX_ID, type Catalog } from './catalog.ts';
-import { compileConnector } from './compile.ts';
+import { unopenedConnector } from './compile.ts';
 import type { ConnectorFile } from './format.ts';
 import { keptName, readKept, writeKept } from './kept.ts';
 
@@ -26,7 +26,7 @@ export async function loadCatalog({
   const keptAs = keepIn && join(keepIn, keptName(files.map(({ path }) => path)));
   const kept = keptAs && readKept(keptAs);
   if (kept)
-    return catalogOf(kept.map((definition) => compileConnector(definition, environmentsOf(definition))));
+    return catalogOf(kept.map(({ head, open }) => unopenedConnector(head, environmentsOf(head), open)));
   const { buildCatalog } = await import('./build.ts');
   const texts = files.map(({ id, path }) => ({ id, path, text: readFileSync(path, 'utf8') }));
   const catalog = buildCatalog(texts);

@@ -325,9 +325,8 @@ describe('the connectors that are shipped', () => {
       expect(shown(second)).toEqual(shown(first));
       expect(shown(third)).toEqual(shown(first));
       expect(readdirSync(keepIn)).not.toContain(kept);
-      expect(JSON.parse(readFileSync(join(keepIn, readdirSync(keepIn)[0] ?? ''), 'utf8'))).toHaveLength(
-        SHIPPED.length - 1,
-      );
+      const [heads = ''] = readFileSync(join(keepIn, readdirSync(keepIn)[0] ?? ''), 'utf8').split('\n');
+      expect(JSON.parse(heads)).toHaveLength(SHIPPED.length - 1);
     } finally {
       rmSync(keepIn, { recursive: true, force: true });
     }
