@@ -37,13 +37,15 @@ export function sendJson(
   headers: Record<string, string> = {},
 ): void {
   if (res.headersSent || res.destroyed) return;
+  const bytes = Buffer.byteLength(text);
   res.writeHead(status, {
     'Content-Type': 'application/json',
-    'Content-Length': Buffer.byteLength(text),
+    'Content-Length': bytes,
     ...ALWAYS,
     ...headers,
   });
-  res.end(text);
+  // As many bytes as characters is ASCII, which goes out as it is: encoding it would reserve three bytes for each.
+  res.end(text, bytes === text.length ? 'latin1' : 'utf8');
 }
 
 /** A response whose result is bytes already: the id is put before them, and nothing is copied. */
