@@ -27,8 +27,7 @@ export async function endCredential(
     .where('credential_id', '=', credentialId)
     .where('version', '=', version)
     .where('state', '!=', 'revoked')
-    .execute()
-    .then(([result]) => result ?? { numUpdatedRows: 0n });
+    .executeTakeFirst();
   forgetChoices(db);
   if (numUpdatedRows === 0n) return;
   log.warn(
