@@ -22,7 +22,9 @@ const nested = scheme({
 
 function formOf(body: Record<string, unknown>): string {
   const form = new URLSearchParams();
-  for (const [name, one] of Object.entries(body)) form.append(name, String(one));
+  for (const [name, one] of Object.entries(body)) {
+    form.append(name, typeof one === 'object' ? JSON.stringify(one) : String(one));
+  }
   return form.toString();
 }
 
