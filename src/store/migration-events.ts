@@ -20,6 +20,7 @@ export async function events(tx: Transaction<Tables>): Promise<void> {
       .addColumn('kind', 'text', (c) => c.notNull())
       .addColumn('status', 'text', (c) => c.notNull())
       .addColumn('reason', 'text')
+      .addColumn('baseline_at', 'bigint')
       .addColumn('cursor_until', 'bigint')
       .addColumn('continuation', 'text')
       .addColumn('next_poll_at', 'bigint', (c) => c.notNull())
@@ -35,7 +36,7 @@ export async function events(tx: Transaction<Tables>): Promise<void> {
   )
     .addUniqueConstraint('sources_of_credential', ['credential_id', 'scope'])
     .execute();
-  await index(tx, 'sources', ['next_poll_at']);
+  await index(tx, 'sources', ['status', 'next_poll_at']);
   await index(tx, 'sources', ['user_id']);
 
   await schema
@@ -88,7 +89,8 @@ export async function events(tx: Transaction<Tables>): Promise<void> {
       .addColumn('sequence', 'bigint', (c) => c.notNull().defaultTo(0))
       .addColumn('next_slot_at', 'bigint')
       .addColumn('failing_since', 'bigint')
-      .addColumn('backfill', 'text', (c) => c.notNull()),
+      .addColumn('backfill', 'text', (c) => c.notNull())
+      .addColumn('backfill_after', 'text'),
   )
     .addUniqueConstraint('subscriptions_once', ['credential_id', 'scope', 'address'])
     .execute();

@@ -153,6 +153,8 @@ export interface Tables {
     /** `suspended`: its credential does not work; it goes on where it stopped. `ending`: nobody listens any more. */
     status: 'active' | 'suspended' | 'ending';
     reason: string | null;
+    /** The time of the app (epoch milliseconds) at which listening began; null before the baseline. */
+    baseline_at: number | null;
     /** The time of the app (epoch milliseconds) up to which everything was seen; null before the baseline. */
     cursor_until: number | null;
     /** Where an interrupted pass goes on, as JSON. */
@@ -216,6 +218,8 @@ export interface Tables {
     /** Since when nothing but failures came back. */
     failing_since: number | null;
     backfill: 'none' | 'wanted' | 'running' | 'done';
+    /** How far a running backfill came. */
+    backfill_after: string | null;
     created_at: number;
     updated_at: number;
   };
