@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Response } from 'express';
 import { SECOND, type Clock } from '../lib/clock.ts';
+import type { Webhook } from './webhooks.ts';
 import { seedAccount, type Customer, type Order, type Product, type Seeded } from './seed.ts';
 
 export interface Message {
@@ -40,6 +41,7 @@ export interface Account {
   readonly messages: Message[];
   readonly contacts: Contact[];
   readonly tickets: Ticket[];
+  readonly webhooks: Webhook[];
   /** Answers of writes by Idempotency-Key. */
   readonly answers: Map<string, { request: string; status: number; body: unknown }>;
   /** The next id of a kind of record: `cus_1121`. */
@@ -103,6 +105,7 @@ function openAccount(clock: Clock, id: string, { customers, orders, products }: 
     messages: [],
     contacts: [],
     tickets: [],
+    webhooks: [],
     answers: new Map(),
     nextId(prefix) {
       const next = counters.get(prefix) ?? FIRST_IDS[prefix] ?? 1;

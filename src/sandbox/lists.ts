@@ -12,16 +12,16 @@ export function listRoutes(accountOf: AccountOf): Router {
   });
 
   router.get('/customers', (req, res) => {
-    const { skip, take, segment, email } = queryOf(customersQuery, req);
-    const found = accountOf(res).customers.filter(
+    const { skip, take, segment, email, since } = queryOf(customersQuery, req);
+    const found = changedSince(accountOf(res).customers, since).filter(
       (one) => (!segment || one.segment === segment) && (!email || one.email === email.toLowerCase()),
     );
     res.json({ total: found.length, skip, take, customers: found.slice(skip, skip + take) });
   });
 
   router.get('/orders', (req, res) => {
-    const { after, size, status, customer } = queryOf(ordersQuery, req);
-    const found = accountOf(res).orders.filter(
+    const { after, size, status, customer, since } = queryOf(ordersQuery, req);
+    const found = changedSince(accountOf(res).orders, since).filter(
       (one) => (!status || one.status === status) && (!customer || one.customer_id === customer),
     );
     const last = after === undefined ? 0 : numberOfCursor(after);
@@ -32,8 +32,10 @@ export function listRoutes(accountOf: AccountOf): Router {
   });
 
   router.get('/products', (req, res) => {
-    const { page, per_page: perPage, category } = queryOf(productsQuery, req);
-    const found = accountOf(res).products.filter((one) => !category || one.category === category);
+    const { page, per_page: perPage, category, since } = queryOf(productsQuery, req);
+    const found = changedSince(accountOf(res).products, since).filter(
+      (one) => !category || one.category === category,
+    );
     const start = (page - 1) * perPage;
     res.set('X-Total', String(found.length)).set('X-Total-Pages', String(Math.ceil(found.length / perPage)));
     res.json(found.slice(start, start + perPage));
@@ -62,21 +64,35 @@ export function listRoutes(accountOf: AccountOf): Router {
 const whole = (least: number, most: number, fallback: number) =>
   z.coerce.number('must be a number').int().min(least).max(most).default(fallback);
 const window = z.strictObject({ skip: whole(0, 1_000_000, 0), take: whole(1, 100, 25) });
+const since = z.iso.datetime({ offset: true }).optional();
 const customersQuery = window.extend({
+  since,
   segment: z.enum(['new', 'regular', 'vip']).optional(),
   email: z.string().max(200).optional(),
 });
 const ordersQuery = z.strictObject({
+  since,
   after: z.string().max(200).optional(),
   size: whole(1, 50, 20),
   status: z.enum(['open', 'paid', 'shipped', 'cancelled']).optional(),
   customer: z.string().max(64).optional(),
 });
 const productsQuery = z.strictObject({
+  since,
   page: whole(1, 1_000_000, 1),
   per_page: whole(1, 30, 15),
   category: z.string().max(64).optional(),
 });
+
+/** Records that changed at that time or later, in the order in which they are kept. */
+function changedSince<T extends { updated_at: string }>(
+  records: readonly T[],
+  since: string | undefined,
+): readonly T[] {
+  if (since === undefined) return records;
+  const from = Date.parse(since);
+  return records.filter(({ updated_at: at }) => Date.parse(at) >= from);
+}
 
 /** Opaque to the caller: the number of the order that it points behind. */
 function cursorOf(orderNumber: number): string {

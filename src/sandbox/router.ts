@@ -8,6 +8,7 @@ import { listRoutes } from './lists.ts';
 import { oauthRoutes } from './oauth.ts';
 import { createGrants, type Scope } from './oauth-tokens.ts';
 import { troubleRoutes } from './trouble.ts';
+import { createAnnouncer, webhookRoutes } from './webhooks.ts';
 import { writeRoutes } from './writes.ts';
 
 const MAX_BODY = '64kb';
@@ -78,7 +79,8 @@ export function createSandbox(context: SandboxContext): Router {
   });
   api.use(express.json({ limit: MAX_BODY }));
   api.use(listRoutes(accountOf));
-  api.use(writeRoutes(accountOf, clock));
+  api.use(webhookRoutes(accountOf, context));
+  api.use(writeRoutes(accountOf, clock, createAnnouncer(context)));
   api.use(troubleRoutes());
 
   const router = express.Router();

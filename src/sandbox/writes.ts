@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { isoTime, type Clock } from '../lib/clock.ts';
 import { bodyOf, notFound, Refusal } from './answers.ts';
 import type { Account, AccountOf } from './accounts.ts';
+import type { createAnnouncer } from './webhooks.ts';
 import { CURRENCIES, priceIn, totalOf, type Order } from './seed.ts';
 
 interface Written {
@@ -10,11 +11,12 @@ interface Written {
   body: unknown;
 }
 type Write = (account: Account, req: Request, now: string) => Written;
+type Announce = ReturnType<typeof createAnnouncer>;
 
 const MAX_ANSWERS = 200;
 
 /** Writing. A repeated Idempotency-Key gives the first answer again. */
-export function writeRoutes(accountOf: AccountOf, clock: Clock): Router {
+export function writeRoutes(accountOf: AccountOf, clock: Clock, tell: Announce): Router {
   const router = Router();
   const writes: Record<string, Write> = {
     '/customers': createCustomer,
@@ -33,6 +35,8 @@ export function writeRoutes(accountOf: AccountOf, clock: Clock): Router {
         throw new Refusal(409, 'key_reused', 'This Idempotency-Key was used for another request.');
       }
       const answer = earlier ?? write(account, req, isoTime(clock.now()));
+      const { customer } = createdCustomer.parse(answer.body);
+      if (customer && !earlier) tell(account, 'customer.created', customer);
       if (earlier) res.set('Idempotency-Replayed', 'true');
       if (key !== undefined && !earlier && key.length <= 200) {
         account.answers.set(key, { request, ...answer });
@@ -44,15 +48,18 @@ export function writeRoutes(accountOf: AccountOf, clock: Clock): Router {
   }
 
   router.delete('/customers/:id', (req, res) => {
-    const { customers } = accountOf(res);
+    const account = accountOf(res);
+    const { customers } = account;
     const index = customers.findIndex(({ id }) => id === req.params.id);
     if (index === -1) throw notFound('customer', req.params.id);
     customers.splice(index, 1);
+    tell(account, 'customer.deleted', { id: req.params.id });
     res.status(204).end();
   });
   return router;
 }
 
+const createdCustomer = z.object({ customer: z.record(z.string(), z.unknown()).optional() });
 const line = (most: number) => z.string().trim().min(1).max(most);
 const email = z.email('must be an e-mail address').max(200).toLowerCase();
 

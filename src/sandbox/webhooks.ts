@@ -1,0 +1,106 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import http from 'node:http';
+import https from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Router } from 'express';
+import { z } from 'zod';
+import { SECOND, type Clock } from '../lib/clock.ts';
+import type { Logger } from '../log.ts';
+import { bodyOf, notFound, Refusal } from './answers.ts';
+import type { Account, AccountOf } from './accounts.ts';
+
+/** A registration of somebody who wants to hear of changes. */
+export interface Webhook {
+  id: string;
+  url: string;
+  topic: Topic;
+  secret: string;
+}
+
+export const TOPICS = ['customer.created', 'customer.deleted'] as const;
+export type Topic = (typeof TOPICS)[number];
+
+const MAX_WEBHOOKS = 20;
+const TRIES = 4;
+
+/** Registering webhooks. Only addresses below /hooks/ of this process are taken: nothing leaves the machine. */
+export function webhookRoutes(accountOf: AccountOf, context: { readonly publicUrl: string }): Router {
+  const router = Router();
+  router.get('/webhooks', (_req, res) => {
+    const shown = accountOf(res).webhooks.map(({ id, url, topic }) => ({ id, url, topic }));
+    res.json({ webhooks: shown });
+  });
+  router.post('/webhooks', (req, res) => {
+    const { webhooks, nextId } = accountOf(res);
+    const wish = bodyOf(newWebhook, req);
+    if (!wish.url.startsWith(`${context.publicUrl}/hooks/`)) {
+      throw new Refusal(422, 'invalid', 'The sandbox sends to its own process alone.', {
+        url: `must begin with ${context.publicUrl}/hooks/`,
+      });
+    }
+    if (webhooks.length >= MAX_WEBHOOKS) {
+      throw new Refusal(507, 'full', `An account may have ${MAX_WEBHOOKS} webhooks.`);
+    }
+    const webhook = { id: nextId('whk'), ...wish };
+    webhooks.push(webhook);
+    const { secret: _secret, ...shown } = webhook;
+    res.status(201).json({ webhook: shown });
+  });
+  router.delete('/webhooks/:id', (req, res) => {
+    const { webhooks } = accountOf(res);
+    const index = webhooks.findIndex(({ id }) => id === req.params.id);
+    if (index === -1) throw notFound('webhook', req.params.id);
+    webhooks.splice(index, 1);
+    res.status(204).end();
+  });
+  return router;
+}
+
+const newWebhook = z.strictObject({
+  url: z.url().max(500),
+  topic: z.enum(TOPICS),
+  secret: z.string().min(16).max(200),
+});
+
+/** Tells those who registered: signed over time and body, tried again a few times when they do not take it. */
+export function createAnnouncer(context: { clock: Clock; log: Logger }) {
+  return (account: Account, topic: Topic, record: Readonly<Record<string, unknown>>): void => {
+    const id = `evt_${randomBytes(12).toString('hex')}`;
+    const body = JSON.stringify({ id, topic, record });
+    for (const webhook of account.webhooks.filter((one) => one.topic === topic)) {
+      void announce(context, webhook, body).catch((error: unknown) => {
+        context.log.warn({ err: error, topic }, 'sandbox webhook failed');
+      });
+    }
+  };
+}
+
+async function announce(
+  { clock, log }: { clock: Clock; log: Logger },
+  { url, secret, topic }: Webhook,
+  body: string,
+): Promise<void> {
+  for (let tries = 1; tries <= TRIES; tries++) {
+    const at = Math.floor(clock.now() / SECOND);
+    const signature = createHmac('sha256', secret).update(`${at}.${body}`).digest('hex');
+    const headers = { 'content-type': 'application/json', 'x-sandbox-signature': `t=${at},v1=${signature}` };
+    const status = await post(url, headers, body).catch(() => 0);
+    if (status >= 200 && status < 300) return;
+    log.debug({ topic, status, tries }, 'sandbox webhook was not taken');
+    await sleep(SECOND * tries, undefined, { ref: false });
+  }
+}
+
+/** To this very process: see webhookRoutes(). Answers with the HTTP status. */
+function post(url: string, headers: Record<string, string>, body: string): Promise<number> {
+  const { request } = url.startsWith('https:') ? https : http;
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method: 'POST', headers, timeout: 10 * SECOND }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode ?? 0);
+    });
+    sent.on('timeout', () => sent.destroy(new Error('no answer in time')));
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
