@@ -50,7 +50,7 @@ export async function checkFile(file: string): Promise<Checked> {
   const faults: FileFault[] = checkCompiles(definition).map((fault) => ({ file, ...fault }));
   const known = {
     connectorId: definition.id,
-    actions: Object.keys(definition.actions).length,
+    actions: Object.values(definition.actions).filter((action) => !action.internal).length,
     unverified: definition.authentication.flatMap((scheme, index) =>
       'unverified' in scheme && scheme.unverified ? [`authentication.${index} (${scheme.type})`] : [],
     ),

@@ -9,7 +9,10 @@ import { compileSchema } from './validate.ts';
  * when a file is written (`gatehouse connectors check`, the tests), not at every start.
  */
 export function checkCompiles(file: ConnectorFile): MeaningFault[] {
-  return Object.entries(file.actions).flatMap(([actionId, action]) => {
+  const unified = Object.entries(file.unified).map(([scope, model]) =>
+    faultOf(`unified.${scope}.map`, 'is no JSONata expression', () => model && jsonata(model.map)),
+  );
+  const actions = Object.entries(file.actions).flatMap(([actionId, action]) => {
     const paging = pagingOf(file, action);
     const path = `actions.${actionId}`;
     return [
@@ -24,8 +27,9 @@ export function checkCompiles(file: ConnectorFile): MeaningFault[] {
         'is no JSONata expression',
         () => action.response.map && jsonata(action.response.map),
       ),
-    ].filter((fault) => fault !== undefined);
+    ];
   });
+  return [...actions, ...unified].filter((fault) => fault !== undefined);
 }
 
 function faultOf(path: string, what: string, attempt: () => unknown): MeaningFault | undefined {

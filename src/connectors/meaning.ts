@@ -7,6 +7,7 @@ import type {
   OAuth,
 } from './format.ts';
 import { partFaults } from './parts-meaning.ts';
+import { checkEvents } from './events-meaning.ts';
 import { pagingOf, parametersOf, refsOf } from './schemas.ts';
 import { templateNames } from './templates.ts';
 
@@ -42,6 +43,7 @@ export function checkMeaning(file: ConnectorFile): MeaningFault[] {
     ...Object.entries(file.actions).flatMap(([id, action]) => checkAction(file, action, `actions.${id}`)),
     ...checkProbe(file),
     ...checkPrompts(file),
+    ...checkEvents(file),
   ];
 }
 
