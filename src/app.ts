@@ -49,13 +49,19 @@ export async function listen(context: OpenContext): Promise<App> {
   if (config.sandbox) context.outbound.allowSandbox(async () => `http://${urlHost(address)}:${port}`);
   const keepAlive = startKeepAlive(context);
   context.deliverer.start();
+  context.sources.start(context);
   return {
     server,
     port,
     async close() {
       context.stopping = true;
       mcp.hush();
-      await Promise.all([drain(server), keepAlive.close(), context.deliverer.close()]);
+      await Promise.all([
+        drain(server),
+        keepAlive.close(),
+        context.sources.close(),
+        context.deliverer.close(),
+      ]);
       await mcp.close();
     },
   };

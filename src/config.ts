@@ -37,6 +37,8 @@ export interface Config {
   jwtIssuers: JwtIssuer[];
   /** Waits between attempts of a delivery, milliseconds. */
   retrySchedule: number[];
+  /** The shortest time between two polls of a source. */
+  pollIntervalSeconds: number;
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
   production: boolean;
 }
@@ -95,6 +97,7 @@ export function readConfig(env: Environment = process.env): Config {
     mcpRateLimit: read('GATEHOUSE_RATE_LIMIT_MCP', rateLimit, { points: 100, windowSeconds: 60 }),
     jwtIssuers: read('GATEHOUSE_JWT_ISSUERS', jwtIssuers, []),
     retrySchedule: read('GATEHOUSE_RETRY_SCHEDULE', retrySchedule, retrySchedule(DEFAULT_SCHEDULE)),
+    pollIntervalSeconds: read('GATEHOUSE_POLL_INTERVAL', (text) => integer(text, 1, 86_400), 60),
     logLevel: read('LOG_LEVEL', logLevel, 'info'),
     production,
   };

@@ -6,6 +6,7 @@ import type { Catalog } from './connectors/catalog.ts';
 import { loadCatalog } from './connectors/load.ts';
 import { loadKeyRing, type KeyRing } from './crypto/key-ring.ts';
 import { createAudit, type Audit } from './guard/audit.ts';
+import { createSources, type Sources } from './events/loops.ts';
 import { createDeliverer, type Deliverer } from './events/deliver.ts';
 import { createLimits, type Limits } from './guard/limits.ts';
 import { createCallers, type Callers } from './identity/caller.ts';
@@ -42,6 +43,8 @@ export interface Context {
   readonly limits: Limits;
   /** Sends what the outbox holds, in serving processes. */
   readonly deliverer: Deliverer;
+  /** Polls, webhooks that arrived, registrations; started where somebody listens. */
+  readonly sources: Sources;
   /** Where clients reach us, without trailing slash. */
   readonly publicUrl: string;
   /** True once a stop was asked for: /ready says so, so that a load balancer looks elsewhere. */
@@ -121,7 +124,9 @@ export async function openContext(
         { db, store, clock, keys, log },
         { outbound: toReceivers, scheduleMs: config.retrySchedule },
       ),
+      sources: createSources(),
       async close() {
+        await base.sources.close();
         await base.deliverer.close();
         await executions.close();
         await toReceivers.close();

@@ -49,7 +49,10 @@ const ALLOWED: Record<string, string[]> = {
     'servers',
     'actions',
   ],
+  jobs: ['lib', 'store'],
   events: [
+    'jobs',
+    'unified',
     'lib',
     'store',
     'crypto',
@@ -78,6 +81,7 @@ const ALLOWED: Record<string, string[]> = {
   ],
   mcp: [
     'connect',
+    'events',
     'lib',
     'store',
     'crypto',

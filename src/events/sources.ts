@@ -1,14 +1,19 @@
-import type { Transaction } from 'kysely';
+import { randomUUID } from 'node:crypto';
+import { sql, type Transaction } from 'kysely';
 import type { Connector } from '../connectors/catalog.ts';
 import type { EventScope } from '../connectors/events-format.ts';
 import type { Context } from '../context.ts';
 import type { Credential } from '../credentials/credential.ts';
-import { MINUTE } from '../lib/clock.ts';
-import { invalidRequest } from '../lib/errors.ts';
+import { MINUTE, SECOND } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
+import { dropJob, planJob } from '../jobs/jobs.ts';
 import type { Environment, Tables } from '../store/schema.ts';
+import { modelOf } from '../unified/map.ts';
+import { toSource, type Source } from './source.ts';
 
-/** Events of which model somebody wants to hear, of which connection. */
+const LEASE_MS = 5 * MINUTE;
+
+/** Who wants to hear of which model of whose account. */
 export interface SourceWish {
   environment: Environment;
   userId: string;
@@ -17,61 +22,135 @@ export interface SourceWish {
   scope: EventScope;
 }
 
-type Tx = Transaction<Tables>;
-
 /**
- * The source of a connection and scope: one for all who subscribe to it. Native where the app sends webhooks of that
- * scope, else polled.
+ * The source of a connection and scope, made when nobody listened yet: native where the app's file says how to register
+ * webhooks for the scope, else polled. However many subscribe, an app is asked once.
  * @throws GatehouseError `invalid_request` when the connector has no such model.
  */
 export async function ensureSource(
-  tx: Tx,
-  { clock }: Pick<Context, 'clock'>,
+  tx: Transaction<Tables>,
+  context: Pick<Context, 'clock' | 'config'>,
   { environment, userId, credential, connector, scope }: SourceWish,
 ): Promise<{ sourceId: string; kind: 'native' | 'polling' }> {
-  const { unified, webhooks } = connector.definition;
-  if (!unified?.[scope]) {
-    const known = Object.keys(unified ?? {}).join(', ') || 'none';
-    throw invalidRequest([{ field: 'scope', rule: `is not one of ${connector.name}; it has: ${known}` }]);
+  modelOf(connector, scope);
+  const now = context.clock.now();
+  const native = connector.definition.webhooks?.topics[scope] !== undefined;
+  const found = await tx
+    .selectFrom('sources')
+    .select(['source_id', 'kind', 'status'])
+    .where('credential_id', '=', credential.credentialId)
+    .where('scope', '=', scope)
+    .executeTakeFirst();
+  if (found && found.status !== 'ending') return { sourceId: found.source_id, kind: found.kind };
+  const row = {
+    kind: native ? ('native' as const) : ('polling' as const),
+    status: 'active' as const,
+    reason: null,
+    baseline_at: null,
+    cursor_until: null,
+    continuation: null,
+    next_poll_at: now,
+    interval_ms: context.config.pollIntervalSeconds * SECOND,
+    next_reconcile_at: null,
+    failures: 0,
+    hook_state: native ? ('wanted' as const) : ('none' as const),
+    updated_at: now,
+  };
+  const sourceId = found?.source_id ?? newId('src');
+  if (found) await tx.updateTable('sources').set(row).where('source_id', '=', sourceId).execute();
+  else {
+    await tx
+      .insertInto('sources')
+      .values({
+        source_id: sourceId,
+        environment,
+        user_id: userId,
+        credential_id: credential.credentialId,
+        connector_id: connector.connectorId,
+        scope,
+        ...row,
+        created_at: now,
+      })
+      .execute();
   }
-  const now = clock.now();
-  const kind = webhooks?.topics[scope] ? 'native' : 'polling';
-  const row = await tx
-    .insertInto('sources')
-    .values({
-      source_id: newId('src'),
-      environment,
-      user_id: userId,
-      credential_id: credential.credentialId,
-      connector_id: connector.connectorId,
-      scope,
-      kind,
-      status: 'active',
-      next_poll_at: now,
-      interval_ms: MINUTE,
-      hook_state: kind === 'native' ? 'wanted' : 'none',
-      created_at: now,
-      updated_at: now,
-    })
-    // Somebody may subscribe again before the source has ended.
-    .onConflict((c) =>
-      c.columns(['credential_id', 'scope']).doUpdateSet({ status: 'active', updated_at: now }),
-    )
-    .returning(['source_id', 'kind'])
-    .executeTakeFirstOrThrow();
-  return { sourceId: row.source_id, kind: row.kind };
+  if (native) await planJob(tx, context, { kind: 'register', key: sourceId, payload: { sourceId } });
+  return { sourceId, kind: row.kind };
 }
 
-/** Nobody listens any more: a polled source goes; a native one is `ending` until it is unregistered at the app. */
+/** Nobody listens any more: a polled source goes at once, a native one once its webhooks are removed at the app. */
 export async function releaseSource(
-  tx: Tx,
-  { clock }: Pick<Context, 'clock'>,
+  tx: Transaction<Tables>,
+  context: Pick<Context, 'clock'>,
   sourceId: string,
 ): Promise<void> {
-  await tx.deleteFrom('sources').where('source_id', '=', sourceId).where('kind', '=', 'polling').execute();
-  await tx
+  const ended = await tx
     .updateTable('sources')
-    .set({ status: 'ending', updated_at: clock.now() })
+    .set({ status: 'ending', updated_at: context.clock.now() })
     .where('source_id', '=', sourceId)
+    .returning('hook_state')
+    .executeTakeFirst();
+  if (!ended) return;
+  if (ended.hook_state !== 'none') {
+    await planJob(tx, context, { kind: 'unregister', key: sourceId, payload: { sourceId } });
+    await dropJob(tx, context, { kind: 'register', key: sourceId });
+    return;
+  }
+  await tx.deleteFrom('sources').where('source_id', '=', sourceId).execute();
+}
+
+/** Takes sources whose time has come, each for one process. Whoever took one polls it within LEASE_MS. */
+export async function claimSources(
+  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  most: number,
+): Promise<Source[]> {
+  if (most <= 0) return [];
+  const now = clock.now();
+  // Looked for first: an update takes the one writer of SQLite even when it finds nothing.
+  const due = await db
+    .selectFrom('sources')
+    .select('source_id')
+    .where('status', '=', 'active')
+    .where('next_poll_at', '<=', now)
+    .where((or) => or.or([or('lease_until', 'is', null), or('lease_until', '<', now)]))
+    .orderBy('next_poll_at')
+    .limit(most)
+    .execute();
+  if (due.length === 0) return [];
+  const rows = await db
+    .updateTable('sources')
+    .set({ lease_token: randomUUID(), lease_until: now + LEASE_MS, fence: sql`fence + 1` })
+    .where(
+      'source_id',
+      'in',
+      due.map((row) => row.source_id),
+    )
+    .where('status', '=', 'active')
+    .where('next_poll_at', '<=', now)
+    .where((or) => or.or([or('lease_until', 'is', null), or('lease_until', '<', now)]))
+    .returningAll()
+    .execute();
+  return rows.map(toSource);
+}
+
+/** Sources whose credential works again go on where they stopped. */
+export async function resumeSources({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<void> {
+  const able = await db
+    .selectFrom('sources')
+    .innerJoin('credentials', 'credentials.credential_id', 'sources.credential_id')
+    .select('sources.source_id')
+    .where('sources.status', '=', 'suspended')
+    .where('credentials.state', '=', 'active')
+    .execute();
+  if (able.length === 0) return;
+  const now = clock.now();
+  await db
+    .updateTable('sources')
+    .set({ status: 'active', reason: null, failures: 0, next_poll_at: now, updated_at: now })
+    .where('status', '=', 'suspended')
+    .where(
+      'source_id',
+      'in',
+      able.map((row) => row.source_id),
+    )
     .execute();
 }

@@ -6,6 +6,7 @@ import type { Credential } from '../credentials/credential.ts';
 import { DAY, isoTime } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
+import { planJob } from '../jobs/jobs.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { assertAddress } from './address.ts';
@@ -15,7 +16,7 @@ import { sealBinding, type SubscriptionRow } from './target.ts';
 
 export type SubscriptionContext = Pick<
   Context,
-  'db' | 'clock' | 'keys' | 'catalog' | 'outbound' | 'deliverer' | 'config'
+  'db' | 'clock' | 'keys' | 'catalog' | 'outbound' | 'deliverer' | 'sources' | 'config'
 >;
 
 /** For so long after a rotation the old secret signs too. */
@@ -90,9 +91,15 @@ export async function createSubscription(
         })
         .returningAll()
         .executeTakeFirstOrThrow();
+      if (wish.backfill) {
+        const payload = { subscriptionId, sourceId: source.sourceId };
+        await planJob(tx, context, { kind: 'backfill', key: subscriptionId, payload });
+      }
+      if (wish.events.includes('deleted')) await planInventory(tx, context, source.sourceId);
       return { subscription, source: source.kind };
     }),
   );
+  context.sources.wake();
   return { ...made, secret };
 }
 
@@ -163,7 +170,15 @@ export async function updateSubscription(
   }
   if (changes.ratePerSecond !== undefined) set.rate_per_second = changes.ratePerSecond;
   if (changes.ordered !== undefined) set.ordered = changes.ordered ? 1 : 0;
-  return change(context, environment, subscriptionId, set);
+  const changed = await change(context, environment, subscriptionId, set);
+  if (changes.events?.includes('deleted') && changed.source_id !== null)
+    await planInventory(context.db, context, changed.source_id);
+  return changed;
+}
+
+/** Deletions are found by looking what is there: at once for the first time, then daily. */
+async function planInventory(db: DbOrTx, context: Pick<Context, 'clock'>, sourceId: string): Promise<void> {
+  await planJob(db, context, { kind: 'inventory', key: sourceId, payload: { sourceId } });
 }
 
 /**

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { removeHooksOf } from '../events/register.ts';
 import { beforeSignIn } from '../connect/apps.ts';
 import { makeLink } from '../connect/offer.ts';
 import { describeCredential } from '../credentials/credential.ts';
@@ -214,7 +215,10 @@ export const deleteCredentialRoute = defineRoute({
   audited: true,
   async handler({ context, caller, params: { userId: pathUserId, credentialId }, userId }) {
     const owner = ownUser(pathUserId, userId);
-    await deleteCredential(context, { environment: caller.environment, userId: owner, credentialId });
+    const key = { environment: caller.environment, userId: owner, credentialId };
+    await requireCredential(context.db, key);
+    await removeHooksOf(context, { credentialId });
+    await deleteCredential(context, key);
     return { body: { message: 'The credential was deleted.', credentialId } };
   },
 });

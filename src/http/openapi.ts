@@ -73,6 +73,15 @@ function operation(spec: RouteFacts): JsonObject {
           },
         }
       : {}),
+    ...(spec.rawBody
+      ? {
+          requestBody: {
+            required: false,
+            description: spec.rawBody.description,
+            content: { '*/*': { schema: { type: 'string', format: 'binary' } } },
+          },
+        }
+      : {}),
     responses: {
       [success.status]: {
         description: success.description,

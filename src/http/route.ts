@@ -7,10 +7,11 @@ import { findUser, userNotFound } from '../identity/users.ts';
 import { browserOf } from './browser.ts';
 import { assertOriginFits } from './origins.ts';
 import { GatehouseError, invalidRequest, type ErrorCode, type Fault } from '../lib/errors.ts';
-import { jsonFromBody, MIB, readBody } from '../lib/http-body.ts';
+import { jsonFromBody, MIB, readBody, readBytes } from '../lib/http-body.ts';
 
 const API_VERSIONS = ['2025-09'];
 const BODY_BYTES = MIB;
+const NO_BYTES = Buffer.alloc(0);
 
 /** What a handler is given: everything checked, so that it only does its work. */
 export interface RouteInput<Params, Query, Body> {
@@ -20,6 +21,8 @@ export interface RouteInput<Params, Query, Body> {
   params: Params;
   query: Query;
   body: Body;
+  /** The body as it came, where the route takes it so. */
+  raw: Buffer;
   /** The user of x-svc-userid (or of the JWT), which exists; undefined where the route allows none. */
   userId: string | undefined;
   /** A request header by its lower-case name. */
@@ -63,6 +66,8 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends z.ZodType
   params?: P;
   query?: Q;
   body?: B;
+  /** The body is taken as it comes, up to so many bytes. */
+  rawBody?: { maxBytes: number; description: string };
   /** The success answer: its status, what it is, its shape. */
   success: { status: number; description: string; schema: z.ZodType; contentType?: string };
   /** Another success, where one operation has two. */
@@ -118,7 +123,8 @@ export function defineRoute<
         if (spec.apiVersion) assertApiVersion(request.req);
         const params = parse(spec.params ?? NOTHING, request.params, 'The path');
         const query = parse(spec.query ?? NOTHING, queryValues(request.query), 'The query');
-        const body = await readJson(spec.body, request.req);
+        const raw = spec.rawBody ? await readBytes(request.req, spec.rawBody.maxBytes) : NO_BYTES;
+        const body = spec.rawBody ? undefined : await readJson(spec.body, request.req);
         const userId = await resolveUser(context, spec.user, caller, request.req);
         const reply = await handler({
           context,
@@ -128,6 +134,7 @@ export function defineRoute<
           params: params as z.output<P>,
           query: query as z.output<Q>,
           body: body as z.output<B>,
+          raw,
           userId,
           header: (name) => headerOf(request.req, name),
           signal: request.signal,

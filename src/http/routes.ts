@@ -11,6 +11,7 @@ import { oauthCallbackRoute } from './oauth-callback.ts';
 import * as servers from './servers.ts';
 import * as unified from './unified.ts';
 import * as users from './users.ts';
+import * as hooks from './hooks.ts';
 import * as deliveries from './webhook-deliveries.ts';
 import * as webhooks from './webhooks.ts';
 
@@ -67,6 +68,8 @@ export const ROUTES: Route[] = [
   webhooks.deleteSubscriptionRoute,
   webhooks.rotateSecretRoute,
   webhooks.enableSubscriptionRoute,
+  hooks.receiveHookRoute,
+  hooks.checkHookRoute,
   deliveries.listDeliveriesRoute,
   deliveries.replayDeliveryRoute,
   deliveries.recoverRoute,

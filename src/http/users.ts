@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { removeHooksOf } from '../events/register.ts';
 import {
   createUser,
   deleteUser,
@@ -133,6 +134,8 @@ export const deleteUserRoute = defineRoute({
   errors: ['user_not_found'],
   audited: true,
   async handler({ context, caller, params: { userId } }) {
+    await requireUser(context.db, caller.environment, userId);
+    await removeHooksOf(context, { userId });
     await deleteUser(context.db, caller.environment, userId);
     forgetChoices(context.db);
     context.callers.forget();

@@ -4,11 +4,16 @@ import { MAX_JSON_DEPTH, parseJson, type Json } from './json.ts';
 
 export const MIB = 1024 * 1024;
 
+/** Reads a request body as UTF-8 text. @throws as readBytes() */
+export async function readBody(req: IncomingMessage, maxBytes: number): Promise<string> {
+  return (await readBytes(req, maxBytes)).toString('utf8');
+}
+
 /**
- * Reads a request body as UTF-8 text.
+ * Reads a request body as it came.
  * @throws GatehouseError `payload_too_large` beyond `maxBytes`; the rest is not read.
  */
-export async function readBody(req: IncomingMessage, maxBytes: number): Promise<string> {
+export async function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const announced = Number(req.headers['content-length'] ?? 0);
   if (announced > maxBytes) throw tooLarge(maxBytes);
   return new Promise((resolve, reject) => {
@@ -24,7 +29,7 @@ export async function readBody(req: IncomingMessage, maxBytes: number): Promise<
       chunks.push(chunk);
     });
     req.on('end', () =>
-      resolve((chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))?.toString('utf8') ?? ''),
+      resolve(chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks)),
     );
     req.on('error', reject);
     req.on('close', () => {

@@ -1,0 +1,140 @@
+import { z } from 'zod';
+import type { JobKind } from '../jobs/jobs.ts';
+import { MINUTE, SECOND } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { customFieldsOf } from '../unified/field-mappings.ts';
+import { toUnified, type Unified } from '../unified/map.ts';
+import type { PollContext } from './poll.ts';
+import { publish, type NewEvent } from './publish.ts';
+import { readAll } from './read-all.ts';
+import { toSource, type Source } from './source.ts';
+
+const payloadSchema = z.object({ subscriptionId: z.string(), sourceId: z.string() });
+const RECORDS_AT_ONCE = 250;
+
+/**
+ * Sends a new subscription what was there before it: every record from before listening began, oldest first, as
+ * `created`. How far it came is kept with each batch, so that after a crash none is sent twice. The header
+ * x-svc-backfill says `first`, `next`, `last`, or `only`.
+ */
+export function backfillJob(context: PollContext): JobKind {
+  return {
+    attempts: 12,
+    async run(payload, signal) {
+      const { subscriptionId, sourceId } = payloadSchema.parse(payload);
+      const row = await context.db
+        .selectFrom('sources')
+        .selectAll()
+        .where('source_id', '=', sourceId)
+        .executeTakeFirst();
+      if (!row) return undefined;
+      const source = toSource(row);
+      // The baseline says what was there before; it comes first.
+      if (source.baselineAt === null) return source.status === 'active' ? SECOND : MINUTE;
+      const records = await recordsBefore(context, source, source.baselineAt, signal);
+      for (let more = true; more && !signal.aborted;)
+        more = await sendBatch(context, source, subscriptionId, records);
+      return signal.aborted ? 0 : undefined;
+    },
+    async gaveUp(payload, error) {
+      const { subscriptionId } = payloadSchema.parse(payload);
+      context.log.warn({ subscriptionId, reason: error.message }, 'a backfill was given up');
+      await context.db
+        .updateTable('subscriptions')
+        .set({ backfill: 'none', reason: `The backfill failed: ${error.message}`.slice(0, 500) })
+        .where('subscription_id', '=', subscriptionId)
+        .execute();
+    },
+  };
+}
+
+/** Publishes the next batch and notes how far it came, in one transaction. Whether more follow. */
+async function sendBatch(
+  context: PollContext,
+  source: Source,
+  subscriptionId: string,
+  records: readonly Unified[],
+): Promise<boolean> {
+  const more = await context.db.transaction().execute(async (tx) => {
+    const row = await tx
+      .selectFrom('subscriptions')
+      .select(['backfill', 'backfill_after'])
+      .where('subscription_id', '=', subscriptionId)
+      .$if(context.store.kind === 'postgres', (query) => query.forUpdate())
+      .executeTakeFirst();
+    if (!row || row.backfill === 'done' || row.backfill === 'none') return false;
+    const { backfill_after: after } = row;
+    const left = after === null ? records : records.filter((record) => placeOf(record) > after);
+    const batch = left.slice(0, RECORDS_AT_ONCE);
+    const isLast = batch.length === left.length;
+    const end = batch.at(-1);
+    for (const [mark, events] of marked(batch, { isFirst: after === null, isLast })) {
+      await publish(
+        tx,
+        context,
+        source,
+        events.map((one) => eventOf(source, one)),
+        {
+          only: subscriptionId,
+          marks: { 'x-svc-backfill': mark },
+        },
+      );
+    }
+    await tx
+      .updateTable('subscriptions')
+      .set({
+        backfill: isLast ? 'done' : 'running',
+        backfill_after: isLast || !end ? null : placeOf(end),
+        updated_at: context.clock.now(),
+      })
+      .where('subscription_id', '=', subscriptionId)
+      .execute();
+    return !isLast;
+  });
+  context.deliverer.wake();
+  return more;
+}
+
+function eventOf({ scope }: Source, { id, body }: Unified): NewEvent {
+  return { eventScope: scope, event: 'created', recordId: id, body };
+}
+
+/** Records under the marks that they carry, in order. */
+function marked(
+  batch: readonly Unified[],
+  { isFirst, isLast }: { isFirst: boolean; isLast: boolean },
+): [mark: string, records: readonly Unified[]][] {
+  if (isFirst && isLast && batch.length === 1) return [['only', batch]];
+  const from = isFirst ? 1 : 0;
+  const to = isLast ? -1 : batch.length;
+  const parts: [string, readonly Unified[]][] = [
+    ['first', batch.slice(0, from)],
+    ['next', batch.slice(from, to)],
+    ['last', isLast ? batch.slice(from).slice(-1) : []],
+  ];
+  return parts.filter(([, records]) => records.length > 0);
+}
+
+/** Sorts by the time of creation, then by id. */
+function placeOf({ createdAt, remoteId }: Unified): string {
+  return `${String(createdAt ?? 0).padStart(15, '0')}|${remoteId}`;
+}
+
+async function recordsBefore(
+  context: PollContext,
+  source: Source,
+  before: number,
+  signal: AbortSignal,
+): Promise<Unified[]> {
+  const { environment, connectorId, credentialId, scope } = source;
+  const { records } = await readAll(context, source, signal);
+  const connector = context.catalog.connector(environment, connectorId);
+  if (!connector) throw new GatehouseError('connector_not_found', `There is no ${connectorId}.`);
+  const fields = await customFieldsOf(context.db, { environment, connectorId, credentialId, scope });
+  const found: Unified[] = [];
+  for (const record of records.values()) {
+    const one = await toUnified({ connector, scope, connectionId: credentialId }, record, fields);
+    if (one.createdAt === undefined || one.createdAt < before) found.push(one);
+  }
+  return found.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+}

@@ -1,0 +1,77 @@
+import type { JobKind } from '../jobs/jobs.ts';
+import { DAY } from '../lib/clock.ts';
+import { modelOf } from '../unified/map.ts';
+import type { PollContext } from './poll.ts';
+import { eventScope } from '../connectors/events-format.ts';
+
+/** Webhooks that were understood: an app that sends one again after this is taken at its word. */
+const INBOX_KEPT_MS = 7 * DAY;
+/** Far longer than any overlap, reconcile or retry of an app reaches back. */
+const SEEN_KEPT_MS = 30 * DAY;
+/** Few at a time: SQLite has one writer. */
+const AT_ONCE = 1000;
+const EVERY_MS = DAY / 4;
+
+/** Drops what only served to tell events apart. There is one such job for all processes. */
+export function forgetJob(context: PollContext): JobKind {
+  return {
+    attempts: 1_000_000,
+    async run(_payload, signal) {
+      await forgetInbox(context, signal);
+      await forgetSeen(context, signal);
+      return EVERY_MS;
+    },
+    async gaveUp() {},
+  };
+}
+
+async function forgetInbox({ db, clock }: PollContext, signal: AbortSignal): Promise<void> {
+  const before = clock.now() - INBOX_KEPT_MS;
+  for (let deleted = AT_ONCE; deleted >= AT_ONCE && !signal.aborted;) {
+    const { numDeletedRows } = await db
+      .deleteFrom('inbox')
+      .where('inbox_id', 'in', (old) =>
+        old.selectFrom('inbox').select('inbox_id').where('processed_at', '<', before).limit(AT_ONCE),
+      )
+      .executeTakeFirst();
+    deleted = Number(numDeletedRows);
+  }
+}
+
+/**
+ * Only where a poll has a lower bound and records tell when they were created: a list that is read whole shows old
+ * records each time, and they would be taken for new ones. What an inventory found (`p:`) stays.
+ */
+async function forgetSeen(context: PollContext, signal: AbortSignal): Promise<void> {
+  const { db, clock, catalog } = context;
+  const groups = await db
+    .selectFrom('sources')
+    .select(['environment', 'connector_id', 'scope'])
+    .distinct()
+    .execute();
+  for (const { environment, connector_id: connectorId, scope } of groups) {
+    const connector = catalog.connector(environment, connectorId);
+    if (!connector?.definition.unified[eventScope.parse(scope)]) continue;
+    const { poll, createdAt } = modelOf(connector, eventScope.parse(scope));
+    const isBounded = poll.since !== undefined || poll.order === 'descending';
+    if (!isBounded || createdAt === undefined) continue;
+    for (let deleted = AT_ONCE; deleted >= AT_ONCE && !signal.aborted;) {
+      const old = await db
+        .selectFrom('seen')
+        .innerJoin('sources', 'sources.source_id', 'seen.source_id')
+        .select(['seen.source_id', 'seen.key'])
+        .where('sources.environment', '=', environment)
+        .where('sources.connector_id', '=', connectorId)
+        .where('sources.scope', '=', scope)
+        .where('seen.seen_at', '<', clock.now() - SEEN_KEPT_MS)
+        .where('seen.key', 'not like', 'p:%')
+        .limit(AT_ONCE)
+        .execute();
+      deleted = old.length;
+      await db.transaction().execute(async (tx) => {
+        for (const { source_id: sourceId, key } of old)
+          await tx.deleteFrom('seen').where('source_id', '=', sourceId).where('key', '=', key).execute();
+      });
+    }
+  }
+}

@@ -1,0 +1,195 @@
+import type { Selectable } from 'kysely';
+import type { Connector } from '../connectors/catalog.ts';
+import type { Webhooks } from '../connectors/events-format.ts';
+import { openCredential } from '../credentials/open.ts';
+import { findConnection } from '../credentials/records.ts';
+import { withFreshTokens } from '../credentials/refresh.ts';
+import { MINUTE, SECOND } from '../lib/clock.ts';
+import { GatehouseError, publicError } from '../lib/errors.ts';
+import { parseJson, valueAt, type Json } from '../lib/json.ts';
+import type { Tables } from '../store/schema.ts';
+import { customFieldsOf } from '../unified/field-mappings.ts';
+import { unifiedId } from '../unified/ids.ts';
+import { modelOf, toUnified } from '../unified/map.ts';
+import { callUpstream } from '../upstream/call.ts';
+import { mapValue } from '../upstream/expression.ts';
+import { interpretAnswer } from '../upstream/response.ts';
+import { notice, noticeDeleted, type Sighting } from './notice.ts';
+import type { PollContext } from './poll.ts';
+import { toSource, type Source } from './source.ts';
+
+type Row = Selectable<Tables['inbox']>;
+
+const BATCH = 200;
+const MAX_ATTEMPTS = 12;
+const LONGEST_RETRY_MS = 30 * MINUTE;
+
+/** What a stored webhook says. */
+type Meaning =
+  | { kind: 'seen'; sighting: Sighting }
+  | { kind: 'deleted'; id: string; remoteId: string }
+  | { kind: 'nothing' };
+
+/** Turns webhooks that arrived into events, source by source, until none is due. */
+export async function processInbox(context: PollContext, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const rows = await context.db
+      .selectFrom('inbox')
+      .selectAll()
+      .where('processed_at', 'is', null)
+      .where('next_at', '<=', context.clock.now())
+      .orderBy('received_at')
+      .limit(BATCH)
+      .execute();
+    if (rows.length === 0) return;
+    const bySource = new Map<string, Row[]>();
+    for (const row of rows) bySource.set(row.source_id, [...(bySource.get(row.source_id) ?? []), row]);
+    for (const [sourceId, batch] of bySource) await processOf(context, sourceId, batch);
+  }
+}
+
+async function processOf(context: PollContext, sourceId: string, rows: Row[]): Promise<void> {
+  const found = await context.db
+    .selectFrom('sources')
+    .selectAll()
+    .where('source_id', '=', sourceId)
+    .executeTakeFirst();
+  const source = found && toSource(found);
+  const connector = source && context.catalog.connector(source.environment, source.connectorId);
+  const webhooks = connector?.definition.webhooks;
+  const meanings = new Map<string, Meaning>();
+  for (const row of rows) {
+    try {
+      const known = source && connector && webhooks;
+      meanings.set(
+        row.inbox_id,
+        known ? await meaningOf(context, source, connector, webhooks, row) : { kind: 'nothing' },
+      );
+    } catch (error) {
+      await postpone(context, row, error);
+    }
+  }
+  if (!source) return;
+  const deliveries = await commit(context, source, meanings);
+  if (deliveries > 0) context.deliverer.wake();
+}
+
+/** Marks the rows and tells what they say in one transaction: of two processes the first one counts. */
+async function commit(
+  context: PollContext,
+  source: Source,
+  meanings: ReadonlyMap<string, Meaning>,
+): Promise<number> {
+  if (meanings.size === 0) return 0;
+  return context.db.transaction().execute(async (tx) => {
+    const mine = await tx
+      .updateTable('inbox')
+      .set({ processed_at: context.clock.now(), error: null })
+      .where('inbox_id', 'in', [...meanings.keys()])
+      .where('processed_at', 'is', null)
+      .returning('inbox_id')
+      .execute();
+    const won = new Set(mine.map((row) => row.inbox_id));
+    let deliveries = 0;
+    let sightings: Sighting[] = [];
+    const flush = async () => {
+      deliveries += await notice(tx, context, source, sightings);
+      sightings = [];
+    };
+    // In the order of arrival, which is that of the rows.
+    for (const [inboxId, meaning] of meanings) {
+      if (!won.has(inboxId) || meaning.kind === 'nothing') continue;
+      if (meaning.kind === 'seen') sightings.push(meaning.sighting);
+      else {
+        await flush();
+        deliveries += await noticeDeleted(tx, context, source, meaning);
+      }
+    }
+    await flush();
+    return deliveries;
+  });
+}
+
+async function meaningOf(
+  context: PollContext,
+  source: Source,
+  connector: Connector,
+  webhooks: Webhooks,
+  row: Row,
+): Promise<Meaning> {
+  const topic = webhooks.topics[source.scope]?.find((one) => one.topic === row.topic);
+  if (!topic) return { kind: 'nothing' };
+  const body = parseJson(row.body);
+  const model = modelOf(connector, source.scope);
+  const { environment, connectorId, credentialId, scope } = source;
+  if (topic.event === 'deleted') {
+    const at = webhooks.fetchId === undefined ? undefined : valueAt(body, webhooks.fetchId);
+    const remoteId =
+      at ?? valueAt(await asRead(connector, source, valueAt(body, webhooks.record) ?? null), model.remoteId);
+    if (typeof remoteId !== 'string' && typeof remoteId !== 'number')
+      throw new GatehouseError('upstream_failed', 'The webhook of a deletion names no record.');
+    const id = unifiedId(scope, credentialId, String(remoteId));
+    return { kind: 'deleted', id, remoteId: String(remoteId) };
+  }
+  const raw =
+    webhooks.fetchId === undefined
+      ? await asRead(connector, source, valueAt(body, webhooks.record) ?? null)
+      : await fetchRecord(context, source, connector, valueAt(body, webhooks.fetchId));
+  const fields = await customFieldsOf(context.db, { environment, connectorId, credentialId, scope });
+  const unified = await toUnified({ connector, scope, connectionId: credentialId }, raw, fields);
+  return { kind: 'seen', sighting: { unified, topic: topic.event } };
+}
+
+/** A record of a webhook as the model's actions give it. */
+async function asRead(connector: Connector, { scope }: Source, record: Json): Promise<Json> {
+  const { action } = modelOf(connector, scope).get;
+  const map = connector.actions.get(action)?.definition.response.map;
+  return map === undefined ? record : mapValue(map, record);
+}
+
+/**
+ * A record by its id at the app.
+ * @throws GatehouseError as withFreshTokens, callUpstream and interpretAnswer.
+ */
+export async function fetchRecord(
+  context: PollContext,
+  source: Source,
+  connector: Connector,
+  remoteId: Json | undefined,
+): Promise<Json> {
+  if (typeof remoteId !== 'string' && typeof remoteId !== 'number')
+    throw new GatehouseError('upstream_failed', 'The webhook names no record.');
+  const { get } = modelOf(connector, source.scope);
+  const action = connector.actions.get(get.action);
+  const credential = await findConnection(context.db, source.environment, source.credentialId);
+  if (!action || !credential)
+    throw new GatehouseError('connector_not_found', `There is no ${source.connectorId}.`);
+  return withFreshTokens(context, connector, credential, async (fresh) => {
+    const call = {
+      connector,
+      action,
+      credential: openCredential(context, connector, fresh),
+      input: { ...get.input, [get.param]: remoteId },
+    };
+    return (await interpretAnswer(call, await callUpstream(context, call))).value;
+  });
+}
+
+async function postpone(context: PollContext, row: Row, thrown: unknown): Promise<void> {
+  const error = publicError(thrown);
+  const attempts = row.attempts + 1;
+  const facts = error.code === 'internal' ? { err: thrown } : { code: error.code };
+  context.log.warn({ inboxId: row.inbox_id, sourceId: row.source_id, attempts, ...facts }, 'a webhook waits');
+  const now = context.clock.now();
+  const waitMs = Math.min(LONGEST_RETRY_MS, 5 * SECOND * 3 ** Math.min(attempts - 1, 8));
+  await context.db
+    .updateTable('inbox')
+    .set({
+      attempts,
+      next_at: now + waitMs,
+      error: error.message.slice(0, 500),
+      ...(attempts >= MAX_ATTEMPTS ? { processed_at: now } : {}),
+    })
+    .where('inbox_id', '=', row.inbox_id)
+    .execute();
+}

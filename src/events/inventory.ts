@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { findConnection } from '../credentials/records.ts';
+import type { JobKind } from '../jobs/jobs.ts';
+import { DAY, MINUTE } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { unifiedId } from '../unified/ids.ts';
+import { fetchRecord } from './inbox.ts';
+import { noticeDeleted } from './notice.ts';
+import type { PollContext } from './poll.ts';
+import { readAll } from './read-all.ts';
+import { toSource, type Source } from './source.ts';
+
+const payloadSchema = z.object({ sourceId: z.string() });
+const KEYS_AT_ONCE = 200;
+/** Each one missing is asked for at the app before it is called deleted; more than this wait for the next time. */
+const CONFIRMED_AT_ONCE = 200;
+const GO_ON_MS = 5 * MINUTE;
+
+/**
+ * Finds what was deleted at an app that does not tell: once a day, as long as somebody wants to hear of it, every
+ * record is listed, and one that was there before and no longer is, is asked for by its id. Only the app's own "there
+ * is none" makes it deleted.
+ */
+export function inventoryJob(context: PollContext): JobKind {
+  return {
+    attempts: 12,
+    async run(payload, signal) {
+      const { sourceId } = payloadSchema.parse(payload);
+      const source = await activeSource(context, sourceId);
+      if (!source || !(await anyoneWantsDeleted(context, sourceId))) return undefined;
+      if (source.status === 'suspended') return DAY;
+      const { records, complete } = await readAll(context, source, signal);
+      const startedAt = context.clock.now();
+      const missing = complete ? await missingOf(context, source, records) : [];
+      for (const remoteId of missing.slice(0, CONFIRMED_AT_ONCE)) {
+        if (signal.aborted) break;
+        await confirm(context, source, remoteId, startedAt);
+      }
+      await remember(context, source, [...records.keys()], startedAt);
+      return missing.length > CONFIRMED_AT_ONCE ? GO_ON_MS : DAY;
+    },
+    async gaveUp(payload, error) {
+      context.log.warn(
+        { ...payloadSchema.parse(payload), reason: error.message },
+        'the inventory of a source was given up',
+      );
+    },
+  };
+}
+
+async function activeSource({ db }: PollContext, sourceId: string): Promise<Source | undefined> {
+  const row = await db
+    .selectFrom('sources')
+    .selectAll()
+    .where('source_id', '=', sourceId)
+    .where('status', '!=', 'ending')
+    .executeTakeFirst();
+  return row && toSource(row);
+}
+
+async function anyoneWantsDeleted({ db }: PollContext, sourceId: string): Promise<boolean> {
+  const rows = await db
+    .selectFrom('subscriptions')
+    .select('events')
+    .where('source_id', '=', sourceId)
+    .execute();
+  return rows.some(({ events }) => z.array(z.string()).parse(JSON.parse(events)).includes('deleted'));
+}
+
+async function missingOf(
+  { db }: PollContext,
+  { sourceId }: Source,
+  records: ReadonlyMap<string, unknown>,
+): Promise<string[]> {
+  const known = await db
+    .selectFrom('seen')
+    .select('key')
+    .where('source_id', '=', sourceId)
+    .where('key', '>=', 'p:')
+    .where('key', '<', 'p;')
+    .execute();
+  return known.map(({ key }) => key.slice('p:'.length)).filter((remoteId) => !records.has(remoteId));
+}
+
+async function confirm(context: PollContext, source: Source, remoteId: string, now: number): Promise<void> {
+  if (!(await isGone(context, source, remoteId))) return remember(context, source, [remoteId], now);
+  const deliveries = await context.db.transaction().execute(async (tx) => {
+    const { numDeletedRows } = await tx
+      .deleteFrom('seen')
+      .where('source_id', '=', source.sourceId)
+      .where('key', '=', `p:${remoteId}`)
+      .executeTakeFirst();
+    if (numDeletedRows === 0n) return 0;
+    const id = unifiedId(source.scope, source.credentialId, remoteId);
+    return noticeDeleted(tx, context, source, { id, remoteId });
+  });
+  if (deliveries > 0) context.deliverer.wake();
+}
+
+async function isGone(context: PollContext, source: Source, remoteId: string): Promise<boolean> {
+  const { environment, connectorId, credentialId } = source;
+  const connector = context.catalog.connector(environment, connectorId);
+  const credential = await findConnection(context.db, environment, credentialId);
+  if (!connector || !credential) return false;
+  try {
+    await fetchRecord(context, source, connector, remoteId);
+    return false;
+  } catch (error) {
+    const status = error instanceof GatehouseError ? error.details?.['status'] : undefined;
+    if (status === 404 || status === 410) return true;
+    throw error;
+  }
+}
+
+/** Notes that records were there. */
+async function remember(
+  { db }: PollContext,
+  { sourceId }: Source,
+  remoteIds: readonly string[],
+  now: number,
+): Promise<void> {
+  for (let at = 0; at < remoteIds.length; at += KEYS_AT_ONCE) {
+    await db
+      .insertInto('seen')
+      .values(
+        remoteIds
+          .slice(at, at + KEYS_AT_ONCE)
+          .map((remoteId) => ({ source_id: sourceId, key: `p:${remoteId}`, seen_at: now })),
+      )
+      .onConflict((c) => c.columns(['source_id', 'key']).doNothing())
+      .execute();
+  }
+}

@@ -1,0 +1,126 @@
+import type { Transaction } from 'kysely';
+import { DAY } from '../lib/clock.ts';
+import type { Tables } from '../store/schema.ts';
+import type { Unified } from '../unified/map.ts';
+import { sha256 } from '../crypto/key-ring.ts';
+import { canonicalJson } from '../lib/json.ts';
+import { publish, type NewEvent, type PublishContext } from './publish.ts';
+import type { Source } from './source.ts';
+
+/** A record older than this against the cursor is never "created": it was there before, and is seen now by a change. */
+export const DEEP_WINDOW_MS = 2 * DAY;
+const MAX_KEYS_A_STATEMENT = 200;
+
+/** A record that a poll or a webhook brought. `topic`: what a webhook said of it; polls do not know. */
+export interface Sighting {
+  unified: Unified;
+  topic?: 'created' | 'updated';
+}
+
+/**
+ * Tells apart what is new: a record whose key was never seen was created, one whose version was never seen was
+ * updated. Keys and events go into the caller's transaction, so that a crash leaves both or neither. Polls and webhooks
+ * use the same keys and merge. `baseline`: the records are only remembered.
+ * Answers with the number of deliveries made.
+ */
+export async function notice(
+  tx: Transaction<Tables>,
+  context: PublishContext,
+  source: Source,
+  sightings: readonly Sighting[],
+  { baseline = false }: { baseline?: boolean } = {},
+): Promise<number> {
+  const now = context.clock.now();
+  const keys = sightings.map(({ unified }) => ({
+    created: `c:${unified.remoteId}`,
+    version: `v:${unified.remoteId}:${versionOf(unified)}`,
+  }));
+  const fresh = await remember(
+    tx,
+    source.sourceId,
+    keys.flatMap(({ created, version }) => [created, version]),
+    now,
+  );
+  if (baseline) return 0;
+  const events: NewEvent[] = [];
+  for (const [index, { unified, topic }] of sightings.entries()) {
+    const key = keys[index];
+    if (!key) continue;
+    const isNew = fresh.has(key.created);
+    const isChanged = fresh.has(key.version);
+    // A record twice in one batch counts once.
+    fresh.delete(key.created);
+    fresh.delete(key.version);
+    const event = isNew
+      ? firstSight(source, unified)
+      : isChanged && topic !== 'created'
+        ? 'updated'
+        : undefined;
+    if (event) events.push({ eventScope: source.scope, event, recordId: unified.id, body: unified.body });
+  }
+  if (events.length === 0) return 0;
+  return publish(tx, context, source, events);
+}
+
+/** Tells that a record is gone, once. */
+export async function noticeDeleted(
+  tx: Transaction<Tables>,
+  context: PublishContext,
+  source: Source,
+  { id, remoteId }: { id: string; remoteId: string },
+): Promise<number> {
+  const now = context.clock.now();
+  const fresh = await remember(tx, source.sourceId, [`d:${remoteId}`], now);
+  if (fresh.size === 0) return 0;
+  // A record that comes back under its id is a new one.
+  await tx
+    .deleteFrom('seen')
+    .where('source_id', '=', source.sourceId)
+    .where('key', '=', `c:${remoteId}`)
+    .execute();
+  const body = { id, remoteId, deletedAt: new Date(now).toISOString() };
+  return publish(tx, context, source, [{ eventScope: source.scope, event: 'deleted', recordId: id, body }]);
+}
+
+/** What a record that was never seen tells: nothing when it only came to light late and is from before we listened. */
+function firstSight(
+  { baselineAt, cursorUntil }: Source,
+  { createdAt, updatedAt }: Unified,
+): 'created' | 'updated' | undefined {
+  if (createdAt === undefined) return 'created';
+  const began = baselineAt ?? 0;
+  if (createdAt >= Math.max(began, (cursorUntil ?? 0) - DEEP_WINDOW_MS)) return 'created';
+  return (updatedAt ?? createdAt) >= began ? 'updated' : undefined;
+}
+
+/**
+ * What tells two states of a record apart: its time of change and, for apps whose times are coarse, what is unified of
+ * it. Not the raw record: an app's webhooks and its lists show the same state with other members.
+ */
+function versionOf({ updatedAt, body }: Unified): string {
+  const { raw: _raw, custom: _custom, ...unified } = body;
+  return `${updatedAt ?? ''}:${sha256(canonicalJson(unified)).slice(0, 16)}`;
+}
+
+/** Inserts keys; answers with those that were not there. */
+async function remember(
+  tx: Transaction<Tables>,
+  sourceId: string,
+  keys: readonly string[],
+  now: number,
+): Promise<Set<string>> {
+  const fresh = new Set<string>();
+  const each = [...new Set(keys)];
+  for (let at = 0; at < each.length; at += MAX_KEYS_A_STATEMENT) {
+    const rows = await tx
+      .insertInto('seen')
+      .values(
+        each.slice(at, at + MAX_KEYS_A_STATEMENT).map((key) => ({ source_id: sourceId, key, seen_at: now })),
+      )
+      .onConflict((c) => c.columns(['source_id', 'key']).doNothing())
+      .returning('key')
+      .execute();
+    for (const { key } of rows) fresh.add(key);
+  }
+  return fresh;
+}

@@ -1,0 +1,178 @@
+import type { Connector } from '../connectors/catalog.ts';
+import type { UnifiedModel } from '../connectors/events-format.ts';
+import { readPage, type ListSource } from '../actions/pages.ts';
+import type { UpstreamPage } from '../actions/places.ts';
+import type { Position, Positions } from '../actions/positions.ts';
+import { listSource } from '../actions/results.ts';
+import { MINUTE } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import { valueAt } from '../lib/json.ts';
+import type { UpstreamContext } from '../upstream/call.ts';
+import type { OpenCredential } from '../upstream/credential.ts';
+import { parseTime } from '../unified/map.ts';
+import type { Continuation } from './source.ts';
+
+/** Upstream pages of one round; what is left goes on in the next. */
+const MAX_PAGES = 40;
+/** A list whose pages shift while it is read is read again until nothing new turns up. */
+const MAX_PASSES = 4;
+const PAGE_RECORDS = 250;
+/** A round of a slow app ends well before its lease, and the next one goes on. */
+const ROUND_MS = 2 * MINUTE;
+
+/** One reading of a list. Times are epoch milliseconds on the app's clock. */
+export interface Pass {
+  /** Records by their id at the app, in the order in which they were met; of one met twice the last state. */
+  records: Map<string, Json>;
+  /** The app's time when the reading began, by its Date header, else ours. */
+  startedAt: number;
+  /** Where to go on, when not everything could be read; undefined when everything was. */
+  continuation: Continuation | undefined;
+  /** The list kept changing under the reading: something may have slipped between two pages. */
+  unstable: boolean;
+}
+
+export interface PassWish {
+  connector: Connector;
+  credential: OpenCredential;
+  model: UnifiedModel;
+  /** Read what is of this time or later; undefined: everything. */
+  since: number | undefined;
+  /** An interrupted reading that goes on. */
+  from?: Continuation | undefined;
+  now: number;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Reads the records of a model since a time. Several pages of a list that is cut by numbers shift when a record before
+ * them goes or moves, and one can then fall between two pages: such a list is read again until a reading brings
+ * nothing new.
+ * @throws GatehouseError as callUpstream and interpretAnswer.
+ */
+export async function readSince(context: UpstreamContext, wish: PassWish): Promise<Pass> {
+  const records = new Map<string, Json>();
+  const first = await readOnce(context, wish, records);
+  const numbered = first.paging === 'offset' || first.paging === 'page';
+  // An unordered or descending list of one page is one answer, which is consistent in itself.
+  if (first.continuation || first.pages < 2 || !numbered) return { ...first, records, unstable: false };
+  for (let passes = 1; passes < MAX_PASSES; passes++) {
+    const before = new Set(records.keys());
+    const again = await readOnce(context, { ...wish, from: undefined }, records);
+    if (again.continuation) return { ...first, records, continuation: again.continuation, unstable: false };
+    if ([...records.keys()].every((id) => before.has(id))) return { ...first, records, unstable: false };
+  }
+  return { ...first, records, unstable: true };
+}
+
+async function readOnce(
+  context: UpstreamContext,
+  wish: PassWish,
+  records: Map<string, Json>,
+): Promise<{ startedAt: number; continuation: Continuation | undefined; pages: number; paging: string }> {
+  const { model, since, from } = wish;
+  let startedAt: number | undefined;
+  const source = sourceOf(context, wish, (page) => (startedAt ??= dateOf(page) ?? wish.now));
+  const positions = positionsInMemory(from?.position ?? undefined);
+  const limit =
+    source.paging.style === 'none' ? Number.MAX_SAFE_INTEGER : Math.min(source.paging.maxLimit, PAGE_RECORDS);
+  let offset = from?.offset ?? 0;
+  let pages = 0;
+  const began = performance.now();
+  for (;;) {
+    const page = await readPage(source, positions, { limit, offset });
+    pages += 1;
+    offset += page.records.length;
+    let old = 0;
+    for (const record of page.records) {
+      const at = timeOf(model, record);
+      // A list without a lower bound of its own is cut here.
+      if (since !== undefined && at !== undefined && at < since) {
+        old += 1;
+        continue;
+      }
+      records.set(idOf(wish.connector, model, record), record);
+    }
+    const until = from?.until ?? startedAt ?? wish.now;
+    const end = { startedAt: until, pages, paging: source.paging.style };
+    const passedAll = model.poll.order === 'descending' && old === page.records.length && old > 0;
+    if (!page.hasMore || passedAll || page.records.length === 0) return { ...end, continuation: undefined };
+    if (pages >= MAX_PAGES || performance.now() - began > ROUND_MS) {
+      const position = (await positions.nearest(offset)) ?? null;
+      return { ...end, continuation: { since: since ?? null, until, offset, position } };
+    }
+  }
+}
+
+function sourceOf(
+  context: UpstreamContext,
+  { connector, credential, model, since, signal }: PassWish,
+  onPage: (page: UpstreamPage) => void,
+): ListSource {
+  const action = connector.actions.get(model.list);
+  if (!action) throw new Error(`${connector.connectorId} has no action ${model.list}.`);
+  const input: JsonObject = { ...model.input, ...model.poll.input };
+  const { since: parameter } = model.poll;
+  if (parameter !== undefined && since !== undefined) input[parameter] = boundOf(model, since);
+  const call = { connector, action, credential, input, ...(signal ? { signal } : {}) };
+  const source = listSource(context, call, () => {});
+  return {
+    ...source,
+    async fetch(page) {
+      const answer = await source.fetch(page);
+      onPage(answer);
+      return answer;
+    },
+  };
+}
+
+/** The lower bound as the app wants it written. Coarser forms are rounded down, so that nothing is cut off. */
+function boundOf(model: UnifiedModel, since: number): string | number {
+  const format = model.poll.sinceFormat ?? model.timeFormat;
+  const text =
+    format === 'seconds'
+      ? Math.floor(since / 1000)
+      : format === 'milliseconds'
+        ? since
+        : format === 'date'
+          ? new Date(since).toISOString().slice(0, 10)
+          : new Date(Math.floor(since / 1000) * 1000).toISOString();
+  const { sinceTemplate } = model.poll;
+  return sinceTemplate === undefined ? text : sinceTemplate.replaceAll('{since}', String(text));
+}
+
+/** The time by which changes are found. */
+export function timeOf(model: UnifiedModel, record: Json): number | undefined {
+  const path = model.poll.by === 'createdAt' ? model.createdAt : (model.updatedAt ?? model.createdAt);
+  return path === undefined ? undefined : parseTime(valueAt(record, path), model.timeFormat);
+}
+
+function idOf(connector: Connector, model: UnifiedModel, record: Json): string {
+  const id = valueAt(record, model.remoteId);
+  if (typeof id === 'string' || typeof id === 'number') return String(id);
+  throw new GatehouseError(
+    'upstream_failed',
+    `${connector.name} gave a record without an id at ${model.remoteId}.`,
+    { details: { reason: 'mapping' } },
+  );
+}
+
+function dateOf({ headers }: UpstreamPage): number | undefined {
+  const at = Date.parse(headers['date'] ?? '');
+  return Number.isNaN(at) ? undefined : at;
+}
+
+function positionsInMemory(start: Continuation['position'] | undefined): Positions {
+  const kept: Position[] = start ? [{ ...start, cursor: start.cursor }] : [];
+  return {
+    nearest: async (offset) => kept.findLast((position) => position.offset <= offset),
+    async remember(positions) {
+      kept.push(...positions);
+      kept.splice(0, Math.max(0, kept.length - 2));
+    },
+    async forget() {
+      kept.length = 0;
+    },
+  };
+}

@@ -1,0 +1,226 @@
+import type { Context } from '../context.ts';
+import { openCredential } from '../credentials/open.ts';
+import { findConnection } from '../credentials/records.ts';
+import { markRefused } from '../credentials/health.ts';
+import { withFreshTokens } from '../credentials/refresh.ts';
+import { DAY, MINUTE, SECOND } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { customFieldsOf } from '../unified/field-mappings.ts';
+import { modelOf, toUnified, type Unified } from '../unified/map.ts';
+import { tell } from './operator.ts';
+import { DEEP_WINDOW_MS, notice } from './notice.ts';
+import { readSince, type Pass } from './pass.ts';
+import type { Source } from './source.ts';
+
+/** What polling needs of the context. */
+export type PollContext = Pick<
+  Context,
+  'db' | 'store' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound' | 'throttle' | 'config' | 'deliverer'
+>;
+
+/** An idle source is polled less often, up to this many times the shortest interval. */
+const SLOWEST = 5;
+const SLOWER = 1.5;
+/** Before its first answer an app's clock is not known; ours may be ahead of it by so much. */
+const LARGEST_SKEW_MS = 15 * MINUTE;
+const LONGEST_BACKOFF_MS = 60 * MINUTE;
+
+/** What a poll found, for the log and for tests. */
+export interface Polled {
+  records: number;
+  deliveries: number;
+}
+
+/**
+ * One round of a source, under its lease: read what changed since the cursor less an overlap, tell what is new, and
+ * move the cursor, in one transaction that a stale poller cannot commit. The first round only remembers what is there.
+ * Failures leave the cursor where it is; a credential that does not work suspends the source.
+ */
+export async function pollSource(
+  context: PollContext,
+  source: Source,
+  signal?: AbortSignal,
+): Promise<Polled> {
+  try {
+    return await poll(context, source, signal);
+  } catch (error) {
+    await (signal?.aborted ? letGo(context, source) : failed(context, source, error));
+    return { records: 0, deliveries: 0 };
+  }
+}
+
+async function poll(context: PollContext, source: Source, signal: AbortSignal | undefined): Promise<Polled> {
+  const { environment, credentialId, connectorId, scope, cursorUntil } = source;
+  const connector = context.catalog.connector(environment, connectorId);
+  const credential = await findConnection(context.db, environment, credentialId);
+  if (!connector || !credential)
+    throw new GatehouseError('connector_not_found', `There is no ${connectorId}.`);
+  if (credential.state !== 'active') throw suspended(credential.reason ?? 'The credential does not work.');
+
+  const model = modelOf(connector, scope);
+  const now = context.clock.now();
+  const overlapMs = model.poll.overlapSeconds * SECOND;
+  const baseline = cursorUntil === null;
+  const deep = !baseline && source.nextReconcileAt !== null && source.nextReconcileAt <= now;
+  const since = source.continuation
+    ? (source.continuation.since ?? undefined)
+    : baseline
+      ? now - overlapMs - LARGEST_SKEW_MS
+      : cursorUntil - (deep ? Math.max(DEEP_WINDOW_MS, overlapMs) : overlapMs);
+  const bounded = model.poll.since !== undefined || model.poll.order === 'descending';
+
+  const pass = await withFreshTokens(context, connector, credential, (fresh) =>
+    readSince(context, {
+      connector,
+      credential: openCredential(context, connector, fresh),
+      model,
+      since: bounded ? since : undefined,
+      from: source.continuation ?? undefined,
+      now,
+      signal,
+    }),
+  ).catch(async (error: unknown) => {
+    const refused = error instanceof GatehouseError && error.code === 'credential_invalid';
+    if (refused && error.details?.['reason'] !== 'revoked')
+      await markRefused(context, credential, error.message);
+    throw error;
+  });
+
+  const until = pass.startedAt - model.poll.lagSeconds * SECOND;
+  const fields = await customFieldsOf(context.db, { environment, connectorId, credentialId, scope });
+  const unified: Unified[] = [];
+  for (const record of pass.records.values()) {
+    const one = await toUnified({ connector, scope, connectionId: credentialId }, record, fields);
+    const at = model.poll.by === 'createdAt' ? one.createdAt : one.updatedAt;
+    // Younger ones wait for the next round, when everything of their time can be seen.
+    if (baseline || at === undefined || at <= until || model.poll.lagSeconds === 0) unified.push(one);
+  }
+  const deliveries = await commit(context, source, { pass, unified, until, baseline, deep });
+  if (deliveries > 0) context.deliverer.wake();
+  context.log.debug(
+    { sourceId: source.sourceId, records: unified.length, deliveries, skewMs: now - pass.startedAt },
+    'polled',
+  );
+  return { records: unified.length, deliveries };
+}
+
+/** Events, what was seen, and the cursor in one transaction. @throws GatehouseError when the lease was lost. */
+async function commit(
+  context: PollContext,
+  source: Source,
+  {
+    pass,
+    unified,
+    until,
+    baseline,
+    deep,
+  }: { pass: Pass; unified: Unified[]; until: number; baseline: boolean; deep: boolean },
+): Promise<number> {
+  const now = context.clock.now();
+  const incomplete = pass.continuation !== undefined || pass.unstable;
+  const deliveries = await context.db.transaction().execute(async (tx) => {
+    const baselineAt = source.baselineAt ?? until;
+    const intervalMs = nextInterval(context, source, unified.length > 0 && !baseline);
+    const waitMs = pass.continuation
+      ? 0
+      : source.kind === 'native' && source.hookState === 'registered'
+        ? DAY
+        : intervalMs;
+    const { numUpdatedRows } = await tx
+      .updateTable('sources')
+      .set({
+        baseline_at: baselineAt,
+        ...(incomplete ? {} : { cursor_until: Math.max(until, source.cursorUntil ?? 0) }),
+        continuation: pass.continuation ? JSON.stringify(pass.continuation) : null,
+        interval_ms: intervalMs,
+        next_poll_at: now + jittered(waitMs),
+        ...(source.nextReconcileAt === null || (deep && !incomplete)
+          ? { next_reconcile_at: now + jittered(DAY) }
+          : {}),
+        failures: 0,
+        reason: null,
+        lease_token: null,
+        lease_until: null,
+        updated_at: now,
+      })
+      .where('source_id', '=', source.sourceId)
+      .where('lease_token', '=', source.leaseToken)
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) return undefined;
+    const sightings = unified.map((one) => ({ unified: one }));
+    return notice(tx, context, { ...source, baselineAt }, sightings, { baseline });
+  });
+  if (deliveries === undefined) {
+    context.log.warn({ sourceId: source.sourceId }, 'a poll was overtaken and left nothing');
+    return 0;
+  }
+  if (incomplete) {
+    const { sourceId, connectorId, credentialId, scope } = source;
+    await tell(context, source.environment, 'poll.gap_risk', {
+      sourceId,
+      connectorId,
+      connectionId: credentialId,
+      scope,
+      reason: pass.unstable
+        ? 'the list kept changing while it was read'
+        : 'more records than one round reads',
+    });
+  }
+  return deliveries;
+}
+
+/** A busy source is polled at the shortest interval, an idle one less and less often. */
+function nextInterval({ config }: PollContext, { intervalMs, cursorUntil }: Source, busy: boolean): number {
+  const shortest = config.pollIntervalSeconds * SECOND;
+  if (busy || cursorUntil === null) return shortest;
+  return Math.round(Math.min(shortest * SLOWEST, Math.max(shortest, intervalMs * SLOWER)));
+}
+
+async function failed(context: PollContext, source: Source, error: unknown): Promise<void> {
+  const now = context.clock.now();
+  const known = error instanceof GatehouseError;
+  const stops = known && (error.code === 'credential_invalid' || error.code === 'connector_not_found');
+  const failures = source.failures + 1;
+  const asked =
+    known && typeof error.headers['Retry-After'] === 'string' ? Number(error.headers['Retry-After']) : 0;
+  const backoffMs = Math.min(LONGEST_BACKOFF_MS, source.intervalMs * 2 ** Math.min(failures - 1, 10));
+  const waitMs = Math.max(asked * SECOND, backoffMs);
+  const facts = known ? { code: error.code } : { err: error };
+  context.log.warn(
+    { sourceId: source.sourceId, connectorId: source.connectorId, failures, ...facts },
+    'poll failed',
+  );
+  await context.db
+    .updateTable('sources')
+    .set({
+      status: stops ? 'suspended' : 'active',
+      reason: known ? error.message.slice(0, 500) : 'Something went wrong on our side; the log has it.',
+      failures,
+      next_poll_at: now + jittered(waitMs),
+      lease_token: null,
+      lease_until: null,
+      updated_at: now,
+    })
+    .where('source_id', '=', source.sourceId)
+    .where('lease_token', '=', source.leaseToken)
+    .execute();
+}
+
+/** The process ends in the middle of a round: another one takes it. */
+async function letGo({ db }: PollContext, { sourceId, leaseToken }: Source): Promise<void> {
+  await db
+    .updateTable('sources')
+    .set({ lease_token: null, lease_until: null })
+    .where('source_id', '=', sourceId)
+    .where('lease_token', '=', leaseToken)
+    .execute();
+}
+
+function suspended(reason: string): GatehouseError {
+  return new GatehouseError('credential_invalid', reason, { details: { reason: 'revoked' } });
+}
+
+/** Between 90 % and 110 %, so that sources that began together drift apart. */
+function jittered(ms: number): number {
+  return Math.round(ms * (0.9 + Math.random() * 0.2));
+}

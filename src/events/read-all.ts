@@ -1,0 +1,50 @@
+import { openCredential } from '../credentials/open.ts';
+import { findConnection } from '../credentials/records.ts';
+import { withFreshTokens } from '../credentials/refresh.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import type { Json } from '../lib/json.ts';
+import { modelOf } from '../unified/map.ts';
+import { readSince } from './pass.ts';
+import type { PollContext } from './poll.ts';
+import type { Continuation, Source } from './source.ts';
+
+/** More records than this are not read: the app's whole store would be held in memory. */
+export const MAX_RECORDS = 50_000;
+
+/**
+ * Every record of a source's model by its id at the app, up to MAX_RECORDS.
+ * `complete`: false when there are more, or when the list kept changing under the reading.
+ * @throws GatehouseError `connector_not_found`, and those of readSince.
+ */
+export async function readAll(
+  context: PollContext,
+  source: Source,
+  signal?: AbortSignal,
+): Promise<{ records: Map<string, Json>; complete: boolean }> {
+  const { environment, connectorId, credentialId, scope } = source;
+  const connector = context.catalog.connector(environment, connectorId);
+  const credential = await findConnection(context.db, environment, credentialId);
+  if (!connector || !credential)
+    throw new GatehouseError('connector_not_found', `There is no ${connectorId}.`);
+  const model = modelOf(connector, scope);
+  const records = new Map<string, Json>();
+  let from: Continuation | undefined;
+  let complete = true;
+  do {
+    const pass = await withFreshTokens(context, connector, credential, (fresh) =>
+      readSince(context, {
+        connector,
+        credential: openCredential(context, connector, fresh),
+        model,
+        since: undefined,
+        from,
+        now: context.clock.now(),
+        signal,
+      }),
+    );
+    for (const [id, record] of pass.records) records.set(id, record);
+    if (pass.unstable) complete = false;
+    from = pass.continuation;
+  } while (from && records.size < MAX_RECORDS);
+  return { records, complete: complete && !from };
+}

@@ -1,0 +1,335 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { readPage } from '../actions/pages.ts';
+import { listSource } from '../actions/results.ts';
+import type { Action, Connector } from '../connectors/catalog.ts';
+import type { Webhooks } from '../connectors/events-format.ts';
+import type { Context } from '../context.ts';
+import { hashToken, newRandomToken } from '../crypto/tokens.ts';
+import type { Credential } from '../credentials/credential.ts';
+import { openCredential } from '../credentials/open.ts';
+import { findConnection } from '../credentials/records.ts';
+import { withFreshTokens } from '../credentials/refresh.ts';
+import { isRunning, type JobKind } from '../jobs/jobs.ts';
+import { DAY, SECOND } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { valueAt, type Json, type JsonObject } from '../lib/json.ts';
+import { callUpstream } from '../upstream/call.ts';
+import { interpretAnswer } from '../upstream/response.ts';
+import { hookAddress, openHook, sealHook, type Hook } from './hook.ts';
+import type { PollContext } from './poll.ts';
+import { toSource, type Source } from './source.ts';
+
+type RegisterContext = PollContext & Pick<Context, 'hashKey' | 'publicUrl'>;
+
+const payloadSchema = z.object({ sourceId: z.string() });
+const LISTED_AT_MOST = 500;
+
+/** Registered webhooks are looked after daily: apps drop those that failed for a while. */
+const LOOK_AGAIN_MS = DAY;
+/** Registering and removing never run side by side: one waits until the other is done. */
+const MEANWHILE_MS = 5 * SECOND;
+/** Deleting a credential waits for an app at most so long. */
+const REMOVAL_MS = 5 * SECOND;
+
+/** A source with everything that registering needs. */
+interface Registration {
+  source: Source;
+  connector: Connector;
+  credential: Credential;
+  webhooks: Webhooks;
+}
+
+/**
+ * Registers our address at the app for each topic of the scope, adopting what is there already: a crash between the
+ * app's yes and our commit leaves no second registration. When the app refuses for good, the source is polled instead.
+ */
+export function registerJob(context: RegisterContext): JobKind {
+  return {
+    attempts: 6,
+    async run(payload) {
+      const found = await load(context, payload);
+      if (!found || found.source.status === 'ending') return undefined;
+      const { sourceId: key } = found.source;
+      if (await isRunning(context.db, context, { kind: 'unregister', key })) return MEANWHILE_MS;
+      try {
+        await register(context, found);
+        return LOOK_AGAIN_MS;
+      } catch (error) {
+        if (!(error instanceof GatehouseError) || error.code !== 'upstream_rejected') throw error;
+        await pollInstead(context, found.source, error.message);
+        return undefined;
+      }
+    },
+    async gaveUp(payload, error) {
+      const found = await load(context, payload);
+      if (found) await pollInstead(context, found.source, error.message);
+    },
+  };
+}
+
+/** Removes our registrations at the app, then the source. What the app no longer knows counts as removed. */
+export function unregisterJob(context: RegisterContext): JobKind {
+  return {
+    attempts: 8,
+    async run(payload) {
+      const found = await load(context, payload);
+      if (found?.source.status !== 'ending') return undefined;
+      const { sourceId: key } = found.source;
+      if (await isRunning(context.db, context, { kind: 'register', key })) return MEANWHILE_MS;
+      await removeAll(context, found);
+      await deleteSource(context, found.source);
+      return undefined;
+    },
+    async gaveUp(payload, error) {
+      const found = await load(context, payload);
+      if (!found) return;
+      context.log.warn(
+        { sourceId: found.source.sourceId, connectorId: found.connector.connectorId, reason: error.message },
+        'webhooks could not be removed at the app',
+      );
+      await deleteSource(context, found.source);
+    },
+  };
+}
+
+/**
+ * Removes what is registered for credentials that are about to go: afterwards nobody may. Best effort, a few seconds at
+ * most: the credentials go in any case, and an app drops addresses that answer 404.
+ */
+export async function removeHooksOf(
+  context: RegisterContext,
+  of: { credentialId: string } | { userId: string },
+): Promise<void> {
+  let query = context.db.selectFrom('sources').select('source_id').where('hook_sealed', 'is not', null);
+  query =
+    'userId' in of
+      ? query.where('user_id', '=', of.userId)
+      : query.where('credential_id', '=', of.credentialId);
+  const rows = await query.execute();
+  if (rows.length === 0) return;
+  const removal = Promise.all(rows.map(({ source_id: sourceId }) => removeQuietly(context, sourceId)));
+  const end = new AbortController();
+  await Promise.race([removal, sleep(REMOVAL_MS, undefined, { signal: end.signal, ref: false })]);
+  end.abort();
+}
+
+async function removeQuietly(context: RegisterContext, sourceId: string): Promise<void> {
+  try {
+    const found = await load(context, { sourceId });
+    if (found) await removeAll(context, found);
+  } catch (error) {
+    const code = error instanceof GatehouseError ? error.code : 'internal';
+    context.log.warn({ sourceId, code }, 'webhooks could not be removed at the app');
+  }
+}
+
+async function register(context: RegisterContext, found: Registration): Promise<void> {
+  const { source, connector, webhooks } = found;
+  const topics = (webhooks.topics[source.scope] ?? []).map(({ topic }) => topic);
+  const hook = openHook(context, source) ?? (await beginHook(context, source));
+  const address = hookAddress(context, connector.connectorId, hook.token);
+  const { create } = webhooks.register;
+  const wanted = create.each === 'all' ? ['*'] : topics;
+  const there = await listed(context, found, address, wanted);
+
+  for (const topic of wanted) {
+    const known = there?.get(topic);
+    // Without a list at the app, what we noted is what there is.
+    if (known !== undefined || (!there && hook.ids[topic] !== undefined)) {
+      hook.ids[topic] = known ?? hook.ids[topic] ?? '';
+      continue;
+    }
+    const values = { address, topic: topic === '*' ? '' : topic, secret: hook.secret };
+    const answer = await call(context, found, create.action, filled(create.input, values, topics));
+    const id = valueAt(answer.value, create.id);
+    if (typeof id !== 'string' && typeof id !== 'number') {
+      throw new GatehouseError(
+        'upstream_failed',
+        `${connector.name} registered a webhook without telling its id.`,
+      );
+    }
+    hook.ids[topic] = String(id);
+    const secret = create.secret === undefined ? undefined : secretIn(answer, create.secret);
+    if (secret !== undefined) hook.secret = secret;
+    await save(context, source, hook, 'wanted');
+  }
+  await save(context, source, hook, 'registered');
+}
+
+/** Our token and secret, stored before the app hears of them. */
+async function beginHook(context: RegisterContext, source: Source): Promise<Hook> {
+  const hook: Hook = { token: newRandomToken(), secret: randomBytes(32).toString('hex'), ids: {} };
+  await context.db
+    .updateTable('sources')
+    .set({
+      hook_hash: hashToken(context.hashKey, hook.token),
+      hook_sealed: sealHook(context, source.sourceId, hook),
+    })
+    .where('source_id', '=', source.sourceId)
+    .execute();
+  return hook;
+}
+
+async function save(
+  context: RegisterContext,
+  { sourceId, hookState }: Source,
+  hook: Hook,
+  state: 'wanted' | 'registered',
+): Promise<void> {
+  const now = context.clock.now();
+  await context.db
+    .updateTable('sources')
+    .set({
+      hook_sealed: sealHook(context, sourceId, hook),
+      hook_state: state,
+      // One more poll closes the gap between the last one and the registration.
+      ...(state === 'registered' && hookState !== 'registered' ? { next_poll_at: now } : {}),
+      updated_at: now,
+    })
+    .where('source_id', '=', sourceId)
+    .execute();
+}
+
+/** Ids of our registrations at the app by topic; undefined where it cannot list them. */
+async function listed(
+  context: RegisterContext,
+  found: Registration,
+  address: string,
+  wanted: string[],
+): Promise<Map<string, string> | undefined> {
+  const { list } = found.webhooks.register;
+  if (!list) return undefined;
+  const action = actionOf(found.connector, list.action);
+  const records = await withCredential(context, found, async (credential) => {
+    const target = { connector: found.connector, action, credential, input: {} };
+    if (!action.list) {
+      const { value } = await interpretAnswer(target, await callUpstream(context, target));
+      return Array.isArray(value) ? value : [];
+    }
+    const positions = { nearest: async () => undefined, remember: async () => {}, forget: async () => {} };
+    const page = await readPage(
+      listSource(context, target, () => {}),
+      positions,
+      { limit: LISTED_AT_MOST, offset: 0 },
+    );
+    return page.records;
+  });
+  const ours = new Map<string, string>();
+  for (const record of records) {
+    if (valueAt(record, list.address) !== address) continue;
+    const topic = list.topic === undefined ? '*' : valueAt(record, list.topic);
+    const id = valueAt(record, list.id);
+    const name = wanted.includes('*') ? '*' : String(topic);
+    if (id !== undefined && id !== null) ours.set(name, String(id));
+  }
+  return ours;
+}
+
+async function removeAll(context: RegisterContext, found: Registration): Promise<void> {
+  const hook = openHook(context, found.source);
+  const { action, param, input } = found.webhooks.register.delete;
+  for (const id of new Set(Object.values(hook?.ids ?? {}))) {
+    try {
+      await call(context, found, action, { ...input, [param]: id });
+    } catch (error) {
+      const status = error instanceof GatehouseError ? error.details?.['status'] : undefined;
+      if (status !== 404 && status !== 410) throw error;
+    }
+  }
+}
+
+async function call(
+  context: RegisterContext,
+  found: Registration,
+  actionId: string,
+  input: JsonObject,
+): Promise<{ value: Json; headers: Record<string, string>; body: Json }> {
+  const action = actionOf(found.connector, actionId);
+  return withCredential(context, found, async (credential) => {
+    const target = { connector: found.connector, action, credential, input };
+    const answer = await callUpstream(context, target);
+    const { value } = await interpretAnswer(target, answer);
+    return { value, headers: answer.headers, body: answer.body };
+  });
+}
+
+function withCredential<T>(
+  context: RegisterContext,
+  { connector, credential }: Registration,
+  run: (open: ReturnType<typeof openCredential>) => Promise<T>,
+): Promise<T> {
+  return withFreshTokens(context, connector, credential, (fresh) =>
+    run(openCredential(context, connector, fresh)),
+  );
+}
+
+function actionOf(connector: Connector, actionId: string): Action {
+  const action = connector.internal.get(actionId) ?? connector.actions.get(actionId);
+  if (action) return action;
+  throw new Error(`${connector.connectorId} has no action ${actionId}.`);
+}
+
+/** The input of the file with its names filled; `"{topics}"` alone becomes the list. */
+function filled(
+  input: { [name: string]: Json },
+  values: Record<string, string>,
+  topics: string[],
+): JsonObject {
+  const fill = (value: Json): Json => {
+    if (value === '{topics}') return topics;
+    if (typeof value === 'string')
+      return value.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
+    if (Array.isArray(value)) return value.map(fill);
+    if (value === null || typeof value !== 'object') return value;
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fill(member)]));
+  };
+  return Object.fromEntries(Object.entries(input).map(([name, value]) => [name, fill(value)]));
+}
+
+function secretIn(
+  answer: { headers: Record<string, string>; body: Json },
+  place: string,
+): string | undefined {
+  const [where = '', ...rest] = place.split(':');
+  const name = rest.join(':');
+  const value = where === 'header' ? answer.headers[name.toLowerCase()] : valueAt(answer.body, name);
+  return typeof value === 'string' ? value : undefined;
+}
+
+async function pollInstead(context: RegisterContext, { sourceId }: Source, reason: string): Promise<void> {
+  const now = context.clock.now();
+  context.log.warn({ sourceId, reason }, 'webhooks could not be registered; the source is polled');
+  await context.db
+    .updateTable('sources')
+    .set({
+      kind: 'polling',
+      hook_state: 'failed',
+      reason: reason.slice(0, 500),
+      next_poll_at: now,
+      updated_at: now,
+    })
+    .where('source_id', '=', sourceId)
+    .execute();
+}
+
+async function deleteSource({ db }: RegisterContext, { sourceId }: Source): Promise<void> {
+  await db.deleteFrom('sources').where('source_id', '=', sourceId).where('status', '=', 'ending').execute();
+}
+
+async function load(context: RegisterContext, payload: Json): Promise<Registration | undefined> {
+  const { sourceId } = payloadSchema.parse(payload);
+  const row = await context.db
+    .selectFrom('sources')
+    .selectAll()
+    .where('source_id', '=', sourceId)
+    .executeTakeFirst();
+  const source = row && toSource(row);
+  const credential = source && (await findConnection(context.db, source.environment, source.credentialId));
+  const connector = source && context.catalog.connector(source.environment, source.connectorId);
+  const webhooks = connector?.definition.webhooks;
+  return source && credential && connector && webhooks
+    ? { source, credential, connector, webhooks }
+    : undefined;
+}

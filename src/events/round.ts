@@ -1,0 +1,42 @@
+import type { Context } from '../context.ts';
+import { beginDueJobs, type JobKind } from '../jobs/jobs.ts';
+import { backfillJob } from './backfill.ts';
+import { forgetJob } from './forget.ts';
+import { processInbox } from './inbox.ts';
+import { inventoryJob } from './inventory.ts';
+import { pollSource } from './poll.ts';
+import { registerJob, unregisterJob } from './register.ts';
+import { claimSources, resumeSources } from './sources.ts';
+
+/** Takes part of what is due, up to `room`, and begins it. Answers with what is under way. */
+export type Round = (
+  context: Context,
+  how: { signal: AbortSignal; room: number },
+) => Promise<Promise<unknown>[]>;
+
+/** Webhooks that arrived become events. */
+export const inboxRound: Round = async (context, { signal }) => {
+  await processInbox(context, signal);
+  return [];
+};
+
+/** Sources whose credential works again go on, and those whose time has come are polled. */
+export const pollRound: Round = async (context, { signal, room }) => {
+  await resumeSources(context);
+  const sources = await claimSources(context, room);
+  return sources.map((source) => pollSource(context, source, signal));
+};
+
+/** Registrations at apps, backfills, inventories. */
+export const jobRound: Round = (context, { signal, room }) =>
+  beginDueJobs(context, jobKinds(context), { signal, most: room });
+
+function jobKinds(context: Context): { readonly [kind: string]: JobKind } {
+  return {
+    register: registerJob(context),
+    unregister: unregisterJob(context),
+    backfill: backfillJob(context),
+    inventory: inventoryJob(context),
+    forget: forgetJob(context),
+  };
+}

@@ -1,0 +1,66 @@
+import type { Selectable } from 'kysely';
+import { z } from 'zod';
+import { eventScope, type EventScope } from '../connectors/events-format.ts';
+import type { Environment, Tables } from '../store/schema.ts';
+
+/** Where events of a connection and scope come from. Times are epoch milliseconds. */
+export interface Source {
+  sourceId: string;
+  environment: Environment;
+  userId: string;
+  credentialId: string;
+  connectorId: string;
+  scope: EventScope;
+  kind: 'native' | 'polling';
+  status: 'active' | 'suspended' | 'ending';
+  /** The app's time at which listening began. */
+  baselineAt: number | null;
+  /** The app's time up to which everything was seen. */
+  cursorUntil: number | null;
+  continuation: Continuation | null;
+  intervalMs: number;
+  nextReconcileAt: number | null;
+  failures: number;
+  leaseToken: string | null;
+  hookSealed: string | null;
+  hookState: Tables['sources']['hook_state'];
+}
+
+/** Where an interrupted pass goes on. */
+export interface Continuation {
+  since: number | null;
+  until: number;
+  offset: number;
+  position: { offset: number; cursor?: string | undefined; pages: number; earlier: string } | null;
+}
+
+const continuation = z.object({
+  since: z.number().nullable(),
+  until: z.number(),
+  offset: z.number(),
+  position: z
+    .object({ offset: z.number(), cursor: z.string().optional(), pages: z.number(), earlier: z.string() })
+    .nullable(),
+});
+
+export function toSource(row: Selectable<Tables['sources']>): Source {
+  return {
+    sourceId: row.source_id,
+    environment: row.environment,
+    userId: row.user_id,
+    credentialId: row.credential_id,
+    connectorId: row.connector_id,
+    scope: eventScope.parse(row.scope),
+    kind: row.kind,
+    status: row.status,
+    baselineAt: row.baseline_at,
+    cursorUntil: row.cursor_until,
+    continuation: row.continuation === null ? null : continuation.parse(JSON.parse(row.continuation)),
+    intervalMs: row.interval_ms,
+    nextReconcileAt: row.next_reconcile_at,
+    failures: row.failures,
+    leaseToken: row.lease_token,
+    hookSealed: row.hook_sealed,
+    hookState: row.hook_state,
+  };
+}

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { acceptHook } from '../events/intake.ts';
+import { bodyOf } from '../events/verify.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { MIB } from '../lib/http-body.ts';
+import { defineRoute, type Route } from './route.ts';
+
+/** Larger than what any app sends: Shopify and GitHub stay below 25 MB, others far below. */
+const MAX_BYTES = 10 * MIB;
+
+/** Where apps send their webhooks; with GET some check the address before the first one. */
+export const receiveHookRoute = hookRoute('POST', 'receiveHook', 'Take a webhook of an app');
+export const checkHookRoute = hookRoute('GET', 'checkHook', 'Answer the address check of an app');
+
+function hookRoute(method: 'GET' | 'POST', operationId: string, summary: string): Route {
+  return defineRoute({
+    method,
+    path: '/hooks/{connectorId}/{token}',
+    operationId,
+    tag: 'Webhooks of apps',
+    summary,
+    description:
+      'Verified by the scheme of the connector, recorded once by the event id of the app, and answered only after that ' +
+      'is safe on disk. 503 asks the app to send it again.',
+    auth: 'none',
+    params: z.strictObject({ connectorId: z.string(), token: z.string() }),
+    query: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+    rawBody: { maxBytes: MAX_BYTES, description: 'As the app sends it.' },
+    success: { status: 200, description: 'It is recorded.', schema: z.object({ received: z.literal(true) }) },
+    errors: ['not_found', 'unauthorized', 'unavailable'],
+    async handler({ context, params, query, raw, header }) {
+      const search = new URLSearchParams(
+        Object.entries(query).flatMap(([name, value]) =>
+          [value].flat().map((one): [string, string] => [name, one]),
+        ),
+      );
+      const text = search.toString();
+      const path = `/hooks/${params.connectorId}/${params.token}`;
+      const request = {
+        method,
+        url: `${context.publicUrl}${path}${text === '' ? '' : `?${text}`}`,
+        query: search,
+        header,
+        raw,
+        body: bodyOf(raw, header('content-type') ?? ''),
+      };
+      const accepted = await acceptHook(context, params.connectorId, params.token, request).catch(
+        (error: unknown) => {
+          if (error instanceof GatehouseError) throw error;
+          context.log.error({ err: error }, 'a webhook could not be recorded');
+          throw new GatehouseError('unavailable', 'The webhook could not be recorded. Send it again.', {
+            headers: { 'Retry-After': '5' },
+            cause: error,
+          });
+        },
+      );
+      return {
+        status: accepted.status,
+        body: accepted.body,
+        headers: { 'Content-Type': accepted.contentType, 'X-Content-Type-Options': 'nosniff' },
+      };
+    },
+  });
+}

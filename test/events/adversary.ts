@@ -1,0 +1,196 @@
+import { createServer, type Server } from 'node:http';
+import { z } from 'zod';
+
+/** An order of the shop, by the shop's clock. */
+interface Order {
+  id: number;
+  createdAt: number;
+  updatedAt: number;
+  /** From then on lists show it. */
+  visibleAt: number;
+}
+
+/** How the shop cuts its list. */
+export interface ShopStyle {
+  paging: 'offset' | 'page' | 'cursor';
+  order: 'ascending' | 'descending' | 'none';
+}
+
+/**
+ * A shop that does what shops do to those who poll them: records come to light late and share their times, pages shift
+ * while they are read, its clock is not ours, it refuses and drops calls.
+ */
+export interface Shop {
+  readonly url: string;
+  readonly server: Server;
+  style: ShopStyle;
+  /** The shop's clock. */
+  now(): number;
+  setClock(clock: () => number): void;
+  create(lateMs: number): number;
+  update(id: number): void;
+  remove(id: number): void;
+  /** Faults of the next calls: a status, or a connection that breaks; `shift` runs `between` before the answer. */
+  faults: ('none' | 429 | 500 | 'drop')[];
+  /** Runs once between two pages of the next list that has several. */
+  between: (() => void) | undefined;
+  reset(): void;
+  close(): Promise<void>;
+}
+
+const PAGE = 3;
+const listQuery = z.object({
+  since: z.string().optional(),
+  limit: z.coerce.number().default(PAGE),
+  offset: z.coerce.number().default(0),
+  page: z.coerce.number().default(1),
+  after: z.string().optional(),
+});
+
+export async function startShop(): Promise<Shop> {
+  let orders = new Map<number, Order>();
+  let nextId = 1;
+  let clock = () => Date.now();
+
+  const visible = (since: number): Order[] => {
+    const now = clock();
+    const found = [...orders.values()].filter((one) => one.visibleAt <= now && one.updatedAt >= since);
+    // An order that is stable for equal times only by accident, as databases give it.
+    found.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+    return shop.style.order === 'descending' ? found.toReversed() : found;
+  };
+
+  const server = createServer((req, res) => {
+    const url = new URL(req.url ?? '/', 'http://shop');
+    const fault = shop.faults.shift() ?? 'none';
+    if (fault === 'drop') {
+      res.destroy();
+      return;
+    }
+    res.sendDate = false;
+    res.setHeader('Date', new Date(clock()).toUTCString());
+    res.setHeader('Content-Type', 'application/json');
+    if (fault !== 'none') {
+      res.writeHead(fault, { 'Retry-After': '0' }).end('{"message":"not now"}');
+      return;
+    }
+    const id = /^\/orders\/(\d+)$/.exec(url.pathname)?.[1];
+    if (id !== undefined) {
+      const order = orders.get(Number(id));
+      res.writeHead(order ? 200 : 404).end(JSON.stringify(order ? shown(order) : { message: 'gone' }));
+      return;
+    }
+    const query = listQuery.parse(Object.fromEntries(url.searchParams));
+    const all = visible(query.since === undefined ? 0 : Date.parse(query.since));
+    const start =
+      shop.style.paging === 'page'
+        ? (query.page - 1) * query.limit
+        : shop.style.paging === 'offset'
+          ? query.offset
+          : query.after === undefined
+            ? 0
+            : all.findIndex((one) => keyOf(one) === query.after) + 1;
+    const page = all.slice(start, start + query.limit);
+    const more = start + query.limit < all.length;
+    const last = page.at(-1);
+    res.end(JSON.stringify({ orders: page.map(shown), more, next: last && more ? keyOf(last) : null }));
+    if (more && shop.between) {
+      shop.between();
+      shop.between = undefined;
+    }
+  });
+  const shop: Shop = {
+    url: '',
+    server,
+    style: { paging: 'offset', order: 'none' },
+    now: () => clock(),
+    setClock: (next) => (clock = next),
+    create(lateMs) {
+      const id = nextId++;
+      const at = clock();
+      orders.set(id, { id, createdAt: at, updatedAt: at, visibleAt: at + lateMs });
+      return id;
+    },
+    update(id) {
+      const order = orders.get(id);
+      if (order) order.updatedAt = clock();
+    },
+    remove: (id) => void orders.delete(id),
+    faults: [],
+    between: undefined,
+    reset() {
+      orders = new Map();
+      nextId = 1;
+      shop.faults = [];
+      shop.between = undefined;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return Object.assign(shop, { url: `http://127.0.0.1:${address.port}` });
+}
+
+/** A place in the shop's order, which its cursors hold. */
+function keyOf({ updatedAt, id }: Order): string {
+  return `${String(updatedAt).padStart(15, '0')}-${String((id * 7919) % 13).padStart(2, '0')}-${id}`;
+}
+
+function shown({ id, createdAt, updatedAt }: Order) {
+  return {
+    id,
+    created_at: new Date(createdAt).toISOString(),
+    updated_at: new Date(updatedAt).toISOString(),
+  };
+}
+
+const PAGINGS = {
+  offset: `{ style: offset, offsetParam: offset, limitParam: limit, maxLimit: ${PAGE}, hasMore: 'body:more' }`,
+  page: `{ style: page, pageParam: page, limitParam: limit, maxLimit: ${PAGE}, hasMore: 'body:more' }`,
+  cursor: `{ style: cursor, cursorParam: after, limitParam: limit, maxLimit: ${PAGE}, next: 'body:next' }`,
+} satisfies Record<ShopStyle['paging'], string>;
+
+/** The connector file of such a shop. */
+export function shopConnector({ paging, order }: ShopStyle): { id: string; text: string } {
+  const id = `shop-${paging}-${order}`;
+  return {
+    id,
+    text: `
+id: ${id}
+name: Shop ${paging} ${order}
+description: A shop of the tests.
+categories: [commerce]
+website: https://example.com
+sources: [{ title: the tests, read: '2026-11-21' }]
+baseUrl: '{origin}'
+variables:
+  origin: { title: Address, format: origin }
+authentication: [{ type: bearer }]
+actions:
+  list_orders:
+    description: Orders.
+    request: GET /orders
+    query: { since: { type: string } }
+    paging: ${PAGINGS[paging]}
+    response: { data: orders }
+  get_order:
+    description: An order.
+    request: GET /orders/{orderId}
+    path: { orderId: { type: string } }
+unified:
+  commerce/orders:
+    list: list_orders
+    get: { action: get_order, param: orderId }
+    remoteId: id
+    createdAt: created_at
+    updatedAt: updated_at
+    map: '{"orderNumber": $string(id)}'
+    poll: { since: since, order: ${order}, overlapSeconds: 600 }
+`,
+  };
+}
