@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from '../context.ts';
 import { elicitsOf, takesUrls } from './elicitation.ts';
+import { eventScopeOf, newestEvent } from './events.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, parseJson } from '../lib/json.ts';
 import type { Progress } from '../upstream/call.ts';
@@ -160,6 +161,11 @@ export function createExchange(
             { grant: flow.grant, requestId: flow.requestId, signal },
           );
           if (read.failed) return readError(read.text);
+          const scope = eventScopeOf(uri);
+          if (scope && session.userId !== undefined) {
+            const newest = await newestEvent(context, flow.grant.environment, session.userId, scope);
+            session.newest.set(scope, newest);
+          }
           session.subscriptions.add(uri);
         }
         return { result: {} };

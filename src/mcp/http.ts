@@ -8,9 +8,11 @@ import { jsonFromBody, MIB, readBody } from '../lib/http-body.ts';
 import type { Json } from '../lib/json.ts';
 import { assertHost, assertOrigin, grantOf, headerText, knock, mcpPathOf, type Knock } from './endpoint.ts';
 import type { Grant } from './grant.ts';
+import { eventScopeOf, newestEvent } from './events.ts';
 import { createExchange, type Exchange } from './exchange.ts';
 import { VERSIONS } from './initialize.ts';
 import { readMessage, type Message } from './message.ts';
+import type { Environment } from '../store/schema.ts';
 import { beginEvents, framingOf, sendEmpty, sendRefusal } from './reply.ts';
 import { createMcpCore } from './server.ts';
 import { createSessions, notify, openStream, type Session } from './sessions.ts';
@@ -274,8 +276,23 @@ async function tellChanges(
           notify(session, `notifications/${list}/list_changed`);
         for (const uri of session.subscriptions) notify(session, 'notifications/resources/updated', { uri });
       }
+      if (live) await tellEvents(context, session, live.server.environment);
     } catch (error) {
       context.log.warn({ err: error }, 'changes could not be looked for');
     }
+  }
+}
+
+/** Tells a session of new events in the scopes that it subscribed to. */
+async function tellEvents(context: Context, session: Session, environment: Environment): Promise<void> {
+  const { userId, newest } = session;
+  if (userId === undefined) return;
+  for (const uri of session.subscriptions) {
+    const scope = eventScopeOf(uri);
+    if (!scope) continue;
+    const now = await newestEvent(context, environment, userId, scope);
+    const before = newest.get(scope);
+    newest.set(scope, now);
+    if (before !== undefined && before !== now) notify(session, 'notifications/resources/updated', { uri });
   }
 }

@@ -1,6 +1,7 @@
 import { authenticationMetadata } from '../credentials/metadata.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { pageAt } from './cursor.ts';
+import { eventResources, eventScopeOf, recentEvents } from './events.ts';
 import { readResult } from './results.ts';
 import { restricted } from './tools.ts';
 import type { ToolScope } from './tool.ts';
@@ -10,7 +11,8 @@ const PER_PAGE = 100;
 const JSON_TYPE = 'application/json';
 
 /** A page of resources/list: the catalogue as this server shows it. */
-export function listResources({ visible, context }: ToolScope, cursor: string | undefined) {
+export function listResources(scope: ToolScope, cursor: string | undefined) {
+  const { visible, context } = scope;
   const all = [
     {
       uri: 'svc://connectors',
@@ -33,6 +35,7 @@ export function listResources({ visible, context }: ToolScope, cursor: string | 
         },
       ],
     })),
+    ...eventResources(scope),
   ];
   const { page, nextCursor } = pageAt(all, cursor, PER_PAGE);
   return { resources: [...page], ...(nextCursor === undefined ? {} : { nextCursor }) };
@@ -51,6 +54,14 @@ export const RESOURCE_TEMPLATES = [
     name: 'action',
     title: 'An action',
     description: 'Parameters and answers of an action, as JSON Schema.',
+    mimeType: JSON_TYPE,
+  },
+  {
+    uriTemplate: 'svc://events/{+scope}',
+    name: 'events',
+    title: 'Recent events',
+    description:
+      'What happened in the accounts of the user: commerce/customers, commerce/orders, commerce/products.',
     mimeType: JSON_TYPE,
   },
   {
@@ -79,6 +90,8 @@ async function textOf(scope: ToolScope, uri: string): Promise<string | undefined
   if (uri === 'svc://connectors') {
     return JSON.stringify({ connectors: scope.visible.connectors.map(summaryOf) });
   }
+  const events = eventScopeOf(uri);
+  if (events) return recentEvents(scope, events);
   const result = /^svc:\/\/results\/(res_[0-9A-Za-z]{22})(?:\?page=(\d{1,6}))?$/.exec(uri);
   if (result?.[1]) return readResult(scope.context, scope.grant, result[1], Number(result[2] ?? 1));
 

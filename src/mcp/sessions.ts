@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import type { EventScope } from '../connectors/events-format.ts';
 import type { Clock } from '../lib/clock.ts';
 import { MINUTE } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
@@ -48,6 +49,8 @@ export interface Session {
   /** Aborts when the session ends. */
   readonly gone: AbortSignal;
   readonly subscriptions: Set<string>;
+  /** The newest event of each scope that is subscribed to, when last looked at. */
+  readonly newest: Map<EventScope, string>;
   /** Requests under way, by the client's id. */
   readonly running: Map<string | number, AbortController>;
   /** What the server showed when last looked at; another one means that lists changed. */
@@ -110,6 +113,7 @@ export function createSessions(clock: Clock): Sessions {
         asked: new Map(),
         gone: leave.signal,
         subscriptions: new Set(),
+        newest: new Map(),
         running: new Map(),
         shape: grant.live.shape,
         lastUsed: clock.now(),

@@ -43,7 +43,7 @@ describe('the official client', () => {
     expect((await client.listResources()).resources.map(({ uri }) => uri)).toContain(
       'svc://connectors/sandbox',
     );
-    expect((await client.listResourceTemplates()).resourceTemplates).toHaveLength(3);
+    expect((await client.listResourceTemplates()).resourceTemplates).toHaveLength(4);
     expect((await client.listPrompts()).prompts.map(({ name }) => name)).toContain('connect_app');
     const wrong = await client.callTool({ name: 'sandbox_get_customer', arguments: {} });
     expect(wrong.isError).toBe(true);
