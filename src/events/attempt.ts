@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Outbound, OutboundAnswer } from '../lib/outbound.ts';
 import { scrub } from '../lib/scrub.ts';
-import { ATTEMPT_MS, type Item } from './claim.ts';
+import type { Item } from './claim.ts';
 import { retryAfter, retryDelay } from './schedule.ts';
 import { signatureHeaders } from './signature.ts';
 import type { Outcome } from './settle.ts';
@@ -12,18 +12,22 @@ import type { Target } from './target.ts';
 const READ_BYTES = 64 * 1024;
 const KEPT_CHARS = 4 * 1024;
 
-type AttemptContext = Pick<Context, 'clock'> & { scheduleMs: readonly number[]; outbound: Outbound };
+type AttemptContext = Pick<Context, 'clock'> & {
+  scheduleMs: readonly number[];
+  outbound: Outbound;
+  attemptMs: number;
+};
 
 /** POSTs a delivery once and says what came of it. Never throws; undefined when `signal` ended it. */
 export async function attempt(
-  { clock, scheduleMs, outbound }: AttemptContext,
+  { clock, scheduleMs, ...how }: AttemptContext,
   target: Target,
   item: Item,
   signal: AbortSignal,
 ): Promise<(Outcome & { retryAfterMs: number | undefined }) | undefined> {
   const at = clock.now();
   const started = performance.now();
-  const met = await post(outbound, target, item, at, signal);
+  const met = await post(how, target, item, at, signal);
   if (signal.aborted) return undefined;
   const durationMs = Math.round(performance.now() - started);
   const now = clock.now();
@@ -73,7 +77,7 @@ interface Met {
 }
 
 async function post(
-  outbound: Outbound,
+  { outbound, attemptMs }: Pick<AttemptContext, 'outbound' | 'attemptMs'>,
   target: Target,
   item: Item,
   now: number,
@@ -85,7 +89,7 @@ async function post(
       url: target.address,
       headers: requestOf(target, item, now),
       body: item.body,
-      timeoutMs: ATTEMPT_MS,
+      timeoutMs: attemptMs,
       maxBytes: READ_BYTES,
       statusDecides: true,
       signal,

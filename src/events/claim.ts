@@ -8,16 +8,21 @@ import { readTargets, type Target } from './target.ts';
 type Tx = Transaction<Tables>;
 type ClaimContext = Pick<Context, 'db' | 'clock' | 'keys' | 'store'>;
 
-/** One attempt may take this long, from the connection to the end of the answer (contract.md section 7). */
-export const ATTEMPT_MS = 15 * SECOND;
-/** For writing down what came of it, and for clocks that differ between processes. */
-export const MARGIN_MS = 10 * SECOND;
-/**
- * For how long a delivery is somebody's. An attempt begins only while ATTEMPT_MS and MARGIN_MS are left of it, so that
- * nobody else takes a delivery that is still being attempted.
- */
-export const LEASE_MS = 60 * SECOND;
-if (LEASE_MS < 2 * (ATTEMPT_MS + MARGIN_MS)) throw new Error('The lease is shorter than two attempts.');
+/** How long things take, in milliseconds. */
+export interface Timing {
+  /** One attempt may take this long, from the connection to the end of the answer. */
+  attemptMs: number;
+  /** For writing down what came of it, and for clocks that differ between processes. */
+  marginMs: number;
+  /**
+   * For how long a delivery is somebody's. An attempt begins only while attemptMs and marginMs are left of it, so that
+   * nobody else takes a delivery that is still being attempted.
+   */
+  leaseMs: number;
+}
+
+/** contract.md section 7: 15 s for an attempt. */
+export const TIMING: Timing = { attemptMs: 15 * SECOND, marginMs: 10 * SECOND, leaseMs: 45 * SECOND };
 
 /** How far a rate's slots are given out ahead. */
 const SLOTS_AHEAD_MS = 2 * SECOND;
@@ -88,10 +93,11 @@ export async function dueSubscriptions({ db, clock }: Pick<Context, 'db' | 'cloc
   return rows.map((row) => row.subscription_id);
 }
 
-/** Takes deliveries that are due, up to `limit` of each subscription, in one transaction. `token` is who takes them. */
+/** Takes deliveries that are due, up to `limit` of each subscription, in one transaction. `token` is who takes them, for `leaseMs`. */
 export async function claim(
   context: ClaimContext,
   token: string,
+  leaseMs: number,
   wishes: readonly { subscriptionId: string; limit: number }[],
 ): Promise<Claim[]> {
   return context.db.transaction().execute(async (tx) => {
@@ -108,7 +114,7 @@ export async function claim(
     for (const { subscriptionId, limit } of wishes.toSorted(byId)) {
       const target = targets.get(subscriptionId);
       if (!target?.active) continue;
-      const rows = await takeDue(tx, context, { target, token, limit });
+      const rows = await takeDue(tx, context, { target, token, leaseMs, limit });
       if (rows.taken.length > 0) claims.push({ target, items: rows.taken, more: rows.more });
     }
     return claims;
@@ -122,10 +128,12 @@ export async function takeDue(
   {
     target,
     token,
+    leaseMs,
     limit,
   }: {
     target: Pick<Target, 'subscriptionId' | 'ordered' | 'ratePerSecond'>;
     token: string;
+    leaseMs: number;
     limit: number;
   },
 ): Promise<{ taken: Item[]; more: boolean }> {
@@ -150,7 +158,7 @@ export async function takeDue(
   }
   const ids = await dueIds(tx, context, target, most, now);
   if (ids.length === 0) return { taken: [], more: false };
-  const until = now + LEASE_MS;
+  const until = now + leaseMs;
   await tx
     .updateTable('deliveries')
     .set({ lease_token: token, next_at: until, updated_at: now })

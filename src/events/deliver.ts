@@ -6,7 +6,7 @@ import { MINUTE, SECOND } from '../lib/clock.ts';
 import type { Outbound } from '../lib/outbound.ts';
 import type { Tables } from '../store/schema.ts';
 import { attempt } from './attempt.ts';
-import { ATTEMPT_MS, claim, dueSubscriptions, LEASE_MS, MARGIN_MS, release, type Item } from './claim.ts';
+import { claim, dueSubscriptions, release, TIMING, type Item, type Timing } from './claim.ts';
 import { concurrencyOf, newLane, roomOf, takesOffers, type Lane, type Run } from './lane.ts';
 import { createOffers } from './offers.ts';
 import { createOutcomes } from './outcomes.ts';
@@ -55,8 +55,15 @@ const SWEEP_MS = 10 * MINUTE;
 
 export function createDeliverer(
   context: DeliverContext,
-  { outbound, scheduleMs }: { outbound: Outbound; scheduleMs: readonly number[] },
+  {
+    outbound,
+    scheduleMs,
+    timing = TIMING,
+  }: { outbound: Outbound; scheduleMs: readonly number[]; timing?: Timing },
 ): Deliverer {
+  const { attemptMs, leaseMs } = timing;
+  const leastMs = attemptMs + timing.marginMs;
+  if (leaseMs <= leastMs) throw new Error('The lease must be longer than an attempt and its margin.');
   const { db, clock, log } = context;
   /** Who we are on leases. */
   const token = randomUUID();
@@ -132,7 +139,7 @@ export function createDeliverer(
         return limit > 0 ? [{ subscriptionId, limit }] : [];
       });
       for (let at = 0; at < wishes.length; at += CLAIMED_AT_ONCE) {
-        const claims = await claim(context, token, wishes.slice(at, at + CLAIMED_AT_ONCE));
+        const claims = await claim(context, token, leaseMs, wishes.slice(at, at + CLAIMED_AT_ONCE));
         for (const { target, items, more } of claims) {
           const lane = enqueue(target, items);
           lane.more = more;
@@ -180,7 +187,7 @@ export function createDeliverer(
       const [item] = lane.queue;
       if (!item || state !== 'running' || outcomes.unwritten.size > 0) return;
       if (lane.running.size >= concurrencyOf(lane)) return;
-      if (lane.holdUntil > now || item.until - now < ATTEMPT_MS + MARGIN_MS) {
+      if (lane.holdUntil > now || item.until - now < leastMs) {
         giveBack(lane);
         return;
       }
@@ -216,7 +223,7 @@ export function createDeliverer(
       giveBack(lane);
       pumpStalled();
     }, SLOW_MS);
-    void attempt({ clock, scheduleMs, outbound }, lane.target, item, run.ended.signal)
+    void attempt({ clock, scheduleMs, outbound, attemptMs }, lane.target, item, run.ended.signal)
       .then((outcome) => {
         clearTimeout(timer);
         if (run.slow) load.slow--;
@@ -365,7 +372,7 @@ export function createDeliverer(
             if (!lane?.suspect) unoffered = true;
             return undefined;
           }
-          const until = clock.now() + LEASE_MS;
+          const until = clock.now() + leaseMs;
           offers.add(tx, target, { ...item, token, until, notBefore: 0 });
           return { token, until };
         },

@@ -26,8 +26,13 @@ export function createOutcomes(context: PublishContext & { log: Logger }): Outco
   const unwritten = new Set<string>();
   let closed = false;
   const settles = createGroupCommit<Outcome, Disabled | undefined>(db, async (tx, outcomes) => {
-    const disabled = await settle(tx, context, outcomes);
+    const { written, disabled } = await settle(tx, context, outcomes);
     for (const one of disabled) await announceDisabled(tx, context, one);
+    for (const { item } of outcomes) {
+      // It stood still past its lease, or the subscription is gone: whoever has it now writes what came of it.
+      if (!written.has(item.deliveryId))
+        log.info({ deliveryId: item.deliveryId }, 'delivery is no longer ours');
+    }
     return outcomes.map(({ target }) =>
       disabled.find((one) => one.target.subscriptionId === target.subscriptionId),
     );

@@ -60,13 +60,13 @@ const settleFailure = perDatabase((db) =>
 
 /**
  * Writes down what attempts came to: only for deliveries that this process still has, so that one that stood still past
- * its lease writes nothing. Answers with the subscriptions that ended by it.
+ * its lease writes nothing. Answers with which were written, and the subscriptions that ended by it.
  */
 export async function settle(
   tx: Tx,
   context: Pick<Context, 'db' | 'clock'>,
   outcomes: readonly Outcome[],
-): Promise<Disabled[]> {
+): Promise<{ written: ReadonlySet<string>; disabled: Disabled[] }> {
   const now = context.clock.now();
   const written = new Set<string>();
   const succeeded = outcomes.filter(({ verdict }) => verdict === 'succeeded');
@@ -90,7 +90,7 @@ export async function settle(
   }
   const ours = outcomes.filter(({ item }) => written.has(item.deliveryId));
   await insertAttempts(context.db, tx, ours.map(toAttempt));
-  return judgeReceivers(tx, context, ours, now);
+  return { written, disabled: await judgeReceivers(tx, context, ours, now) };
 }
 
 const successStatements = perDatabase(() => new Map<number, CompiledQuery<{ delivery_id: string }>>());
