@@ -8,6 +8,7 @@ import { loadKeyRing, type KeyRing } from './crypto/key-ring.ts';
 import { createAudit, type Audit } from './guard/audit.ts';
 import { createSources, type Sources } from './events/loops.ts';
 import { createDeliverer, type Deliverer } from './events/deliver.ts';
+import { createOperator, type Operator } from './events/operator.ts';
 import { createLimits, type Limits } from './guard/limits.ts';
 import { createCallers, type Callers } from './identity/caller.ts';
 import { createIssuers } from './identity/issuers.ts';
@@ -45,6 +46,8 @@ export interface Context {
   readonly deliverer: Deliverer;
   /** Polls, webhooks that arrived, registrations; started where somebody listens. */
   readonly sources: Sources;
+  /** Whom an environment tells of its credentials and subscriptions. */
+  readonly operator: Operator;
   /** Where clients reach us, without trailing slash. */
   readonly publicUrl: string;
   /** True once a stop was asked for: /ready says so, so that a load balancer looks elsewhere. */
@@ -101,6 +104,10 @@ export async function openContext(
     // Receivers that hang hold sockets: they are not those of actions, and many subscribers may share an origin.
     const toReceivers = createOutbound({ ...outboundOptions, connections: RECEIVER_SOCKETS });
     const executions = createExecutionLog({ db, clock, log });
+    const deliverer = createDeliverer(
+      { db, store, clock, keys, log },
+      { outbound: toReceivers, scheduleMs: config.retrySchedule },
+    );
     const limits = createLimits(config);
     const base = {
       config,
@@ -120,14 +127,12 @@ export async function openContext(
       issuers: createIssuers(config.jwtIssuers, { outbound, clock }),
       publicUrl: config.publicUrl ?? `http://${config.host}:${config.port}`,
       stopping: false,
-      deliverer: createDeliverer(
-        { db, store, clock, keys, log },
-        { outbound: toReceivers, scheduleMs: config.retrySchedule },
-      ),
+      deliverer,
+      operator: createOperator({ db, clock, keys, deliverer }),
       sources: createSources(),
       async close() {
         await base.sources.close();
-        await base.deliverer.close();
+        await deliverer.close();
         await executions.close();
         await toReceivers.close();
         await outbound.close();

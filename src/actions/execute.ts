@@ -45,7 +45,7 @@ export interface ExecuteResult {
 
 export type ExecuteContext = Pick<
   Context,
-  'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound' | 'throttle' | 'executions'
+  'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound' | 'throttle' | 'executions' | 'operator'
 >;
 
 /** What is known of a run so far, for its record. */

@@ -136,7 +136,7 @@ async function keep(
   };
   const kept = await context.db.transaction().execute(async (tx) => {
     if (!(await settle(tx, context, session.sessionId, ended))) return false;
-    await keepTokens({ ...context, db: tx }, { ...granted, account, reconnect: old !== null });
+    await keepTokens(tx, context, { ...granted, account, reconnect: old !== null });
     return true;
   });
   forgetChoices(context.db);

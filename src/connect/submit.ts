@@ -16,7 +16,17 @@ export interface Submission {
 /** What connecting needs of the context: all that credentials need, and the key of hashes. */
 export type ConnectContext = Pick<
   Context,
-  'db' | 'clock' | 'log' | 'keys' | 'hashKey' | 'catalog' | 'outbound' | 'throttle' | 'publicUrl' | 'config'
+  | 'db'
+  | 'clock'
+  | 'log'
+  | 'keys'
+  | 'hashKey'
+  | 'catalog'
+  | 'outbound'
+  | 'throttle'
+  | 'publicUrl'
+  | 'config'
+  | 'operator'
 >;
 
 /**

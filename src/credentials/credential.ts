@@ -48,6 +48,16 @@ const account = z.object({ id: z.string(), name: z.string().optional() });
 
 const scopes = z.array(z.string());
 
+/** What the operator is told of a credential: which, and whose. */
+export function credentialFacts({
+  credentialId,
+  userId,
+  connectorId,
+  type,
+}: Pick<Credential, 'credentialId' | 'userId' | 'connectorId' | 'type'>): Record<string, string> {
+  return { credentialId, connectionId: credentialId, userId, connectorId, type };
+}
+
 export function toCredential(row: Selectable<Tables['credentials']>): Credential {
   return {
     credentialId: row.credential_id,

@@ -1,8 +1,10 @@
 import type { Context } from '../context.ts';
 import { forgetChoices } from './choices.ts';
-import type { Credential, CredentialState } from './credential.ts';
+import { credentialFacts, type Credential, type CredentialState } from './credential.ts';
 
 const MAX_REASON_CHARS = 500;
+
+type EndContext = Pick<Context, 'db' | 'clock' | 'log' | 'operator'>;
 
 /** Why a credential no longer works: for its owner in words, for the log as a cause. */
 export interface Ending {
@@ -16,20 +18,33 @@ export interface Ending {
  * refused: those that were replaced meanwhile stay as they are.
  */
 export async function endCredential(
-  { db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>,
+  { db, clock, log, operator }: EndContext,
   credential: Credential,
   { state, cause, reason }: Ending,
 ): Promise<void> {
   const { credentialId, connectorId, userId, environment, version } = credential;
-  const { numUpdatedRows } = await db
-    .updateTable('credentials')
-    .set({ state, reason: reason.slice(0, MAX_REASON_CHARS), updated_at: clock.now() })
-    .where('credential_id', '=', credentialId)
-    .where('version', '=', version)
-    .where('state', '!=', 'revoked')
-    .executeTakeFirst();
+  const ended = await db.transaction().execute(async (tx) => {
+    const endFrom = async (before: CredentialState): Promise<boolean> => {
+      const { numUpdatedRows } = await tx
+        .updateTable('credentials')
+        .set({ state, reason: reason.slice(0, MAX_REASON_CHARS), updated_at: clock.now() })
+        .where('credential_id', '=', credentialId)
+        .where('version', '=', version)
+        .where('state', '=', before)
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    };
+    // The operator hears of it once, however often it is refused from then on.
+    if (!(await endFrom('active'))) return endFrom('needs_reconnect');
+    await operator.tell(tx, environment, 'credential.needs_reconnect', {
+      ...credentialFacts(credential),
+      state,
+      reason: reason.slice(0, MAX_REASON_CHARS),
+    });
+    return true;
+  });
   forgetChoices(db);
-  if (numUpdatedRows === 0n) return;
+  if (!ended) return;
   log.warn(
     { credentialId, connectorId, userId, environment, state, cause },
     'credential needs to be connected anew',
@@ -37,10 +52,6 @@ export async function endCredential(
 }
 
 /** Records that the third party refused this credential in a call. */
-export function markRefused(
-  context: Pick<Context, 'db' | 'clock' | 'log'>,
-  credential: Credential,
-  reason: string,
-): Promise<void> {
+export function markRefused(context: EndContext, credential: Credential, reason: string): Promise<void> {
   return endCredential(context, credential, { state: 'needs_reconnect', cause: 'refused', reason });
 }

@@ -22,7 +22,7 @@ import { probe, type ProbeContext } from './probe.ts';
 import { refreshByOf } from './renewal-times.ts';
 import { momentOf } from './token-answer.ts';
 
-export type PrepareContext = ProbeContext & Pick<Context, 'db' | 'keys' | 'catalog'>;
+export type PrepareContext = ProbeContext & Pick<Context, 'db' | 'keys' | 'catalog' | 'operator'>;
 
 /** What somebody gave for a credential that is new, or is to hold something else. */
 interface Wish {

@@ -4,9 +4,15 @@ import type { Context } from '../context.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { sql, type RawBuilder, type Updateable } from 'kysely';
+import { sql, type RawBuilder, type Transaction, type Updateable } from 'kysely';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
-import { credentialNotFound, toCredential, type Account, type Credential } from './credential.ts';
+import {
+  credentialFacts,
+  credentialNotFound,
+  toCredential,
+  type Account,
+  type Credential,
+} from './credential.ts';
 import { forgetChoices } from './choices.ts';
 import { credentialFields, storedFields } from './fields.ts';
 import { markRefused } from './health.ts';
@@ -61,20 +67,16 @@ export async function createCredential(context: PrepareContext, wish: NewCredent
     data,
     signal,
   });
-  return insertCredential(context, {
-    ...prepared,
-    environment,
-    userId,
-    credentialId,
-    connector,
-    scheme,
-    name,
-  });
+  const made = { ...prepared, environment, userId, credentialId, connector, scheme, name };
+  const credential = await context.db.transaction().execute((tx) => insertCredential(tx, context, made));
+  forgetChoices(context.db);
+  return credential;
 }
 
-/** Stores a credential that was checked, sealed to its row. */
+/** Stores a credential that was checked, sealed to its row, and tells the operator. After the commit: forgetChoices(). */
 export async function insertCredential(
-  context: Pick<Context, 'db' | 'clock' | 'keys'>,
+  tx: Transaction<Tables>,
+  context: Pick<Context, 'db' | 'clock' | 'keys' | 'operator'>,
   made: CredentialKey & {
     connector: Connector;
     scheme: Authentication;
@@ -89,7 +91,7 @@ export async function insertCredential(
 ): Promise<Credential> {
   const { connector, account } = made;
   const now = context.clock.now();
-  const row = await context.db
+  const row = await tx
     .insertInto('credentials')
     .values({
       credential_id: made.credentialId,
@@ -110,8 +112,9 @@ export async function insertCredential(
     })
     .returningAll()
     .executeTakeFirstOrThrow();
-  forgetChoices(context.db);
-  return toCredential(row);
+  const credential = toCredential(row);
+  await context.operator.tell(tx, made.environment, 'credential.created', credentialFacts(credential));
+  return credential;
 }
 
 /** A page of a user's credentials, oldest first, and whether more follow. */
@@ -297,22 +300,25 @@ export async function checkCredential(
  * @throws GatehouseError `credential_not_found`
  */
 export async function deleteCredential(
-  context: Pick<Context, 'db' | 'keys' | 'catalog' | 'outbound' | 'log'>,
+  context: Pick<Context, 'db' | 'keys' | 'catalog' | 'outbound' | 'log' | 'operator'>,
   key: CredentialKey,
 ): Promise<void> {
-  const { db, catalog } = context;
-  const row = await db
-    .deleteFrom('credentials')
-    .where('credential_id', '=', (await requireCredential(db, key)).credentialId)
-    .where('user_id', '=', key.userId)
-    .where('environment', '=', key.environment)
-    .returningAll()
-    .executeTakeFirst();
-  if (!row) throw credentialNotFound(key.credentialId);
+  const { db, catalog, operator } = context;
+  const { credentialId } = await requireCredential(db, key);
+  const credential = await db.transaction().execute(async (tx) => {
+    const row = await tx
+      .deleteFrom('credentials')
+      .where('credential_id', '=', credentialId)
+      .returningAll()
+      .executeTakeFirst();
+    if (!row) throw credentialNotFound(credentialId);
+    await tx.deleteFrom('page_positions').where('credential_id', '=', credentialId).execute();
+    await operator.tell(tx, key.environment, 'credential.deleted', credentialFacts(toCredential(row)));
+    return toCredential(row);
+  });
   forgetChoices(db);
-  await db.deleteFrom('page_positions').where('credential_id', '=', key.credentialId).execute();
-  const connector = catalog.connector(key.environment, row.connector_id);
-  if (connector) await endTokens(context, connector, toCredential(row));
+  const connector = catalog.connector(key.environment, credential.connectorId);
+  if (connector) await endTokens(context, connector, credential);
 }
 
 function requireConnector(

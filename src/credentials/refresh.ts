@@ -10,7 +10,10 @@ import { endCredential } from './health.ts';
 import { isRenewable, renew } from './renew.ts';
 import { isDue, isUsable, type Refused } from './renewal-times.ts';
 
-export type RefreshContext = Pick<Context, 'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound'>;
+export type RefreshContext = Pick<
+  Context,
+  'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound' | 'operator'
+>;
 
 /** How often those who wait for another process look. */
 const POLL_MS = 100;

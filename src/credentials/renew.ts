@@ -15,7 +15,10 @@ import { saveTokens } from './save.ts';
 import { dropSpare, findSpares } from './spares.ts';
 import { isDue, isUsable, type Refused } from './renewal-times.ts';
 
-export type RenewContext = Pick<Context, 'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound'>;
+export type RenewContext = Pick<
+  Context,
+  'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound' | 'operator'
+>;
 
 /** Between a first `invalid_grant` and the second that counts. */
 const RECHECK_MS = 5 * SECOND;

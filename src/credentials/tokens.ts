@@ -1,6 +1,6 @@
-import { sql } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import type { Context } from '../context.ts';
-import type { DbOrTx } from '../store/schema.ts';
+import type { Tables } from '../store/schema.ts';
 import type { Account, Credential } from './credential.ts';
 import { valuesOf, type Granted } from './granted.ts';
 import { sealValues } from './open.ts';
@@ -10,7 +10,8 @@ import { dropSpares } from './spares.ts';
 
 /** Stores the tokens of a grant: in the credential that has this id, which is then active again, or in a new one. */
 export async function keepTokens(
-  context: Pick<Context, 'clock' | 'keys'> & { db: DbOrTx },
+  tx: Transaction<Tables>,
+  context: Pick<Context, 'db' | 'clock' | 'keys' | 'operator'>,
   granted: Granted & CredentialKey & { account: Account | undefined; reconnect: boolean },
 ): Promise<Credential> {
   const { scheme, tokens, account, reconnect } = granted;
@@ -18,10 +19,10 @@ export async function keepTokens(
   const refreshBy = refreshByOf(scheme, tokens, context.clock.now());
   if (!reconnect) {
     const { scopes, expiresAt } = tokens;
-    return insertCredential(context, { ...granted, values, scopes, expiresAt, refreshBy });
+    return insertCredential(tx, context, { ...granted, values, scopes, expiresAt, refreshBy });
   }
-  await dropSpares(context.db, granted.credentialId);
-  return updateRow(context.db, granted, {
+  await dropSpares(tx, granted.credentialId);
+  return updateRow(tx, granted, {
     type: scheme.type,
     state: 'active',
     reason: null,

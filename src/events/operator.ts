@@ -22,6 +22,24 @@ export type OperatorEvent = (typeof OPERATOR_EVENTS)[number];
 
 export const OPERATOR_SCOPE = 'operator';
 
+/** What rooms below tell of: they know that something happened, and nothing of events. */
+export interface Operator {
+  /**
+   * Tells the operator of an environment in the transaction of what happened; it goes out within a second of the commit.
+   * `data` holds ids and reasons, never a secret.
+   */
+  tell(
+    tx: Transaction<Tables>,
+    environment: Environment,
+    type: OperatorEvent,
+    data: JsonObject,
+  ): Promise<void>;
+}
+
+export function createOperator(context: PublishContext): Operator {
+  return { tell: (tx, environment, type, data) => tellIn(tx, context, environment, type, data) };
+}
+
 /** Tells the operator of an environment, if it wants to know. `data` holds ids and reasons, never a secret. */
 export async function tell(
   context: PublishContext,

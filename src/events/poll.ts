@@ -15,7 +15,17 @@ import type { Source } from './source.ts';
 /** What polling needs of the context. */
 export type PollContext = Pick<
   Context,
-  'db' | 'store' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound' | 'throttle' | 'config' | 'deliverer'
+  | 'db'
+  | 'store'
+  | 'clock'
+  | 'log'
+  | 'keys'
+  | 'catalog'
+  | 'outbound'
+  | 'throttle'
+  | 'config'
+  | 'deliverer'
+  | 'operator'
 >;
 
 /** An idle source is polled less often, up to this many times the shortest interval. */

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { removeHooksOf } from '../events/register.ts';
 import {
   createUser,
-  deleteUser,
   listUsers,
   requireUser,
   revokeTokens,
@@ -11,7 +10,7 @@ import {
 } from '../identity/users.ts';
 import { issueUserToken } from '../identity/user-tokens.ts';
 import { isoTime } from '../lib/clock.ts';
-import { forgetChoices } from '../credentials/choices.ts';
+import { deleteUserWithCredentials } from '../credentials/user-gone.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { defineRoute } from './route.ts';
 import { pageOf, pageQuery, time, toPage } from './shapes.ts';
@@ -136,8 +135,7 @@ export const deleteUserRoute = defineRoute({
   async handler({ context, caller, params: { userId } }) {
     await requireUser(context.db, caller.environment, userId);
     await removeHooksOf(context, { userId });
-    await deleteUser(context.db, caller.environment, userId);
-    forgetChoices(context.db);
+    await deleteUserWithCredentials(context, caller.environment, userId);
     context.callers.forget();
     context.servers.forget();
     return { body: { message: 'The user was deleted.', userId } };

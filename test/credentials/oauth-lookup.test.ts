@@ -111,13 +111,14 @@ test('a later check leaves the account as its grant named it', async () => {
   upstream.handler = (_req, res) => json(res, 200, { Id: '1', CompanyName: 'Acme' });
   const key = { environment: 'development' as const, userId: bench.userId, credentialId: newId('cred') };
   const account = { id: 'realm-7', name: 'Acme' };
-  await insertCredential(bench, {
+  const made = {
     ...key,
     connector,
     scheme,
     values: { ...values, accessToken: 'at_canary_1' },
     account,
-  });
+  };
+  await bench.db.transaction().execute((tx) => insertCredential(tx, bench, made));
   const { credential, checked } = await checkCredential({ ...bench, catalog }, key);
   expect([checked, credential.account]).toEqual([true, account]);
 });

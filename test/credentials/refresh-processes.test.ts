@@ -12,6 +12,7 @@ import { createLog } from '../../src/log.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openStore } from '../../src/store/open.ts';
 import { createThrottle } from '../../src/upstream/throttle.ts';
+import { silentOperator } from '../support/operator.ts';
 import { freshDatabase, STORE_KINDS, type StoreKind } from '../support/stores.ts';
 import type { Order, Outcome } from '../support/token-process.ts';
 import { CLIENT, oauthCatalog, startTokenServer } from '../support/token-server.ts';
@@ -27,7 +28,8 @@ async function openProcesses(kind: StoreKind) {
   const { db } = store;
   await migrate(store, Date.now());
   const outbound = createOutbound({ allowedNetworks: [], allowPrivateNetwork: true });
-  const context = {
+  const base = {
+    store,
     db,
     clock: systemClock,
     log: createLog('silent'),
@@ -36,6 +38,7 @@ async function openProcesses(kind: StoreKind) {
     outbound,
     throttle: createThrottle(systemClock),
   };
+  const context = { ...base, operator: silentOperator(base) };
   await saveOAuthApp(context, 'development', 'oauthy', CLIENT);
   const { userId } = await createUser(context, { environment: 'development', username: 'ada' });
   const expiresAt = new Date(Date.now() + HOUR).toISOString();

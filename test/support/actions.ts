@@ -8,6 +8,7 @@ import { migrate } from '../../src/store/migrate.ts';
 import { openStore } from '../../src/store/open.ts';
 import { createThrottle } from '../../src/upstream/throttle.ts';
 import { manualClock, type ManualClock } from './clock.ts';
+import { silentOperator } from './operator.ts';
 import { freshDatabase, type StoreKind } from './stores.ts';
 import { catalogFor } from './third-party.ts';
 
@@ -54,15 +55,17 @@ async function open(
     caFile: undefined,
   });
   const executions = createExecutionLog({ db, clock, log });
+  const keys = createKeyRing([Buffer.alloc(32, 9).toString('base64')]);
   return {
     db,
     clock,
     log,
-    keys: createKeyRing([Buffer.alloc(32, 9).toString('base64')]),
+    keys,
     catalog: catalogFor(),
     outbound,
     throttle: createThrottle(clock),
     executions,
+    operator: silentOperator({ db, store, clock, keys, log, outbound }),
     logged,
     userId,
     again: () => open(database, clock, userId),

@@ -8,6 +8,7 @@ import { createOutbound } from '../../src/lib/outbound.ts';
 import { createLog } from '../../src/log.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Config } from '../../src/config.ts';
+import { silentOperator } from './operator.ts';
 import { oauthCatalog } from './token-server.ts';
 
 /* One process of several over the same database: told how many calls to make at once, it answers with what came. */
@@ -25,7 +26,8 @@ const [settings = '{}'] = process.argv.slice(2);
 const { database, origin }: { database: Config['database']; origin: string } = JSON.parse(settings);
 const keys = createKeyRing([Buffer.alloc(32, 9).toString('base64')]);
 const store = await openStore(database);
-const context = {
+const base = {
+  store,
   db: store.db,
   clock: systemClock,
   log: createLog('silent'),
@@ -33,6 +35,7 @@ const context = {
   catalog: oauthCatalog(origin),
   outbound: createOutbound({ allowedNetworks: [], allowPrivateNetwork: true }),
 };
+const context = { ...base, operator: silentOperator(base) };
 const connector = context.catalog.connector('development', 'oauthy');
 if (!connector) throw new Error('no connector');
 const known = connector;

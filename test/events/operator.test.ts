@@ -1,0 +1,109 @@
+import { afterEach, expect, test } from 'vitest';
+import { until } from '../support/events.ts';
+import { startReceiver, verified, type Receiver } from '../support/receiver.ts';
+import { startService, type Service } from '../support/service.ts';
+
+const closing: (() => PromiseLike<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+interface Scene {
+  service: Service;
+  receiver: Receiver;
+  userId: string;
+  /** What arrived, verified, as it was said. */
+  told(count: number): Promise<{ type: string; data: Record<string, unknown> }[]>;
+  connect(apiKey?: string): Promise<string>;
+}
+
+async function start(): Promise<Scene> {
+  const service = await startService();
+  closing.push(() => service.stop());
+  const receiver = await startReceiver();
+  closing.push(() => receiver[Symbol.asyncDispose]());
+  const settings = await service.call('PUT', '/api/settings', { body: { eventsAddress: receiver.url } });
+  const secret = settings.text('eventsSecret');
+  const userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
+  return {
+    service,
+    receiver,
+    userId,
+    async told(count) {
+      const received = await receiver.arrived(count);
+      const inOrder = received.toSorted(
+        (a, b) => Number(a.headers['x-svc-sequence']) - Number(b.headers['x-svc-sequence']),
+      );
+      return inOrder.map((one) => {
+        verified(secret, one);
+        expect(one.headers['x-svc-scope']).toBe('operator');
+        expect(one.headers['x-svc-event']).toBe(JSON.parse(one.body).type);
+        return JSON.parse(one.body);
+      });
+    },
+    async connect(apiKey = 'sandbox_operator_events') {
+      const made = await service.call('POST', `/users/${userId}/credentials`, {
+        headers: { 'x-svc-userid': userId },
+        body: { connectorId: 'sandbox', data: { apiKey } },
+      });
+      return made.text('credentialId');
+    },
+  };
+}
+
+test('the operator hears of a credential: made, refused (once), working again, deleted', async () => {
+  const { service, userId, told, connect } = await start();
+  const credentialId = await connect();
+  const facts = { credentialId, connectionId: credentialId, userId, connectorId: 'sandbox', type: 'api_key' };
+  const headers = { 'x-svc-userid': userId };
+  const refuse = () =>
+    service.call('POST', '/connectors/sandbox/actions/fail/execute', {
+      headers,
+      body: { credentialId, input: { status: 401 } },
+    });
+  const path = `/users/${userId}/credentials/${credentialId}`;
+  const state = async () => (await service.call('GET', path, { headers })).at('state');
+
+  expect((await refuse()).text('code')).toBe('credential_invalid');
+  await until(async () => (await state()) === 'needs_reconnect');
+  await refuse();
+  const events = await told(2);
+  expect(events).toMatchObject([
+    { type: 'credential.created', data: facts },
+    { type: 'credential.needs_reconnect', data: { ...facts, state: 'needs_reconnect' } },
+  ]);
+  expect(events[1]?.data['reason']).toBeTypeOf('string');
+
+  expect((await service.call('POST', `${path}/check`, { headers })).at('state')).toBe('active');
+  await refuse();
+  expect((await service.call('DELETE', path, { headers })).status).toBe(200);
+  expect((await told(4)).map(({ type }) => type)).toEqual([
+    'credential.created',
+    'credential.needs_reconnect',
+    'credential.needs_reconnect',
+    'credential.deleted',
+  ]);
+  const said = JSON.stringify(await told(4));
+  expect(said).not.toContain('sandbox_operator_events');
+});
+
+test('credentials that go with their user are told of, too', async () => {
+  const { service, userId, told, connect } = await start();
+  const ids = [await connect('sandbox_one'), await connect('sandbox_two')];
+  await service.call('DELETE', `/users/${userId}`);
+  const events = await told(4);
+  const deleted = events.filter(({ type }) => type === 'credential.deleted');
+  expect(deleted.map(({ data }) => data['credentialId']).toSorted()).toEqual(ids.toSorted());
+});
+
+test('a credential that could not be stored is not told of', async () => {
+  const { service, receiver, userId, connect, told } = await start();
+  const refused = await service.call('POST', `/users/${userId}/credentials`, {
+    headers: { 'x-svc-userid': userId },
+    body: { connectorId: 'sandbox', data: { apiKey: 'not_of_the_sandbox' } },
+  });
+  expect(refused.text('code')).toBe('credential_invalid');
+  await connect();
+  expect((await told(1))[0]?.type).toBe('credential.created');
+  expect(receiver.received.length).toBe(1);
+});

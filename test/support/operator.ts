@@ -1,0 +1,11 @@
+import type { Context } from '../../src/context.ts';
+import { createDeliverer } from '../../src/events/deliver.ts';
+import { createOperator, type Operator } from '../../src/events/operator.ts';
+
+/** Tells operators as a process does that does not serve: what there is to tell waits in the store. */
+export function silentOperator(
+  context: Pick<Context, 'db' | 'store' | 'clock' | 'keys' | 'log' | 'outbound'>,
+): Operator {
+  const deliverer = createDeliverer(context, { outbound: context.outbound, scheduleMs: [] });
+  return createOperator({ ...context, deliverer });
+}
