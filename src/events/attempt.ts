@@ -24,7 +24,7 @@ export async function attempt(
   target: Target,
   item: Item,
   signal: AbortSignal,
-): Promise<(Outcome & { retryAfterMs: number | undefined }) | undefined> {
+): Promise<Outcome | undefined> {
   const at = clock.now();
   const started = performance.now();
   const met = await post(how, target, item, at, signal);
@@ -34,6 +34,7 @@ export async function attempt(
   const status = met.answer?.status ?? null;
   const error = met.error ?? errorOf(status);
   const retryAfterMs = retryAfter(met.answer?.headers['retry-after'], now);
+  const asksForLess = status === 429 || status === 503;
   const common = {
     item,
     target,
@@ -42,9 +43,9 @@ export async function attempt(
     status,
     error,
     excerpt: met.answer ? excerptOf(met.answer, target) : null,
-    counts: status !== 429 && status !== 503,
+    counts: !asksForLess,
     gone: status === 410,
-    retryAfterMs,
+    holdUntil: asksForLess && retryAfterMs !== undefined ? now + retryAfterMs : 0,
   };
   if (error === null) return { ...common, verdict: 'succeeded' };
   const delay = status === 410 ? undefined : retryDelay(scheduleMs, item.step + 1, retryAfterMs);
@@ -52,7 +53,11 @@ export async function attempt(
 }
 
 /** Headers and body of a delivery (contract.md section 7). What the subscriber wishes never replaces ours. */
-export function requestOf(target: Target, item: Item, now: number): Record<string, string> {
+export function requestOf(
+  target: Target,
+  item: Pick<Item, 'deliveryId' | 'sequence' | 'scope' | 'event' | 'body' | 'marks'>,
+  now: number,
+): Record<string, string> {
   const marks: Record<string, string> = item.marks === null ? {} : JSON.parse(item.marks);
   return {
     ...target.headers,

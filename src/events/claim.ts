@@ -113,7 +113,7 @@ export async function claim(
     const claims: Claim[] = [];
     for (const { subscriptionId, limit } of wishes.toSorted(byId)) {
       const target = targets.get(subscriptionId);
-      if (!target?.active) continue;
+      if (!target?.active || target.holdUntil > context.clock.now()) continue;
       const rows = await takeDue(tx, context, { target, token, leaseMs, limit });
       if (rows.taken.length > 0) claims.push({ target, items: rows.taken, more: rows.more });
     }

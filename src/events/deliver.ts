@@ -7,7 +7,7 @@ import type { Outbound } from '../lib/outbound.ts';
 import type { Tables } from '../store/schema.ts';
 import { attempt } from './attempt.ts';
 import { claim, dueSubscriptions, release, TIMING, type Item, type Timing } from './claim.ts';
-import { concurrencyOf, newLane, roomOf, takesOffers, type Lane, type Run } from './lane.ts';
+import { concurrencyOf, isHeld, newLane, roomOf, takesOffers, type Lane, type Run } from './lane.ts';
 import { createOffers } from './offers.ts';
 import { createOutcomes } from './outcomes.ts';
 import { deleteOldEvents } from './retention.ts';
@@ -151,7 +151,7 @@ export function createDeliverer(
   };
 
   const room = (lane: Lane): number => {
-    if (lane.holdUntil > clock.now() || (lane.suspect && load.slow >= MOST_SLOW)) return 0;
+    if (isHeld(lane, clock.now()) || (lane.suspect && load.slow >= MOST_SLOW)) return 0;
     return roomOf(lane);
   };
 
@@ -187,7 +187,7 @@ export function createDeliverer(
       const [item] = lane.queue;
       if (!item || state !== 'running' || outcomes.unwritten.size > 0) return;
       if (lane.running.size >= concurrencyOf(lane)) return;
-      if (lane.holdUntil > now || item.until - now < leastMs) {
+      if (isHeld(lane, now) || item.until - now < leastMs) {
         giveBack(lane);
         return;
       }
@@ -237,7 +237,7 @@ export function createDeliverer(
       });
   };
 
-  const finish = (lane: Lane, outcome: Outcome & { retryAfterMs: number | undefined }): void => {
+  const finish = (lane: Lane, outcome: Outcome): void => {
     const { item, target, status, error, durationMs } = outcome;
     log.info(
       {
@@ -253,9 +253,7 @@ export function createDeliverer(
     const well = outcome.verdict === 'succeeded';
     lane.suspect = !well || durationMs >= SLOW_MS;
     lane.proven = well;
-    if (!outcome.counts && outcome.retryAfterMs !== undefined) {
-      lane.holdUntil = clock.now() + outcome.retryAfterMs;
-    }
+    lane.holdUntil = Math.max(lane.holdUntil, outcome.holdUntil);
     if (lane.suspect) giveBack(lane);
     const written = write(outcome);
     if (target.ordered) {
@@ -318,7 +316,7 @@ export function createDeliverer(
     lane.stale = false;
     const { subscriptionId } = lane.target;
     void readTargets(db, context, [subscriptionId])
-      .then(([target]) => (target?.active ? void (lane.target = target) : cancel(lane)))
+      .then(([target]) => (target?.active ? retarget(lane, target) : cancel(lane)))
       .catch((error: unknown) => log.error({ err: error, subscriptionId }, 'subscription not read'))
       .finally(() => {
         lane.refreshing = false;
@@ -326,6 +324,11 @@ export function createDeliverer(
         if (lane.stale) refresh(lane);
         else if (lanes.has(subscriptionId)) pump(lane);
       });
+  };
+
+  const retarget = (lane: Lane, target: Target): void => {
+    if (target.address !== lane.target.address) lane.holdUntil = 0;
+    lane.target = target;
   };
 
   const cancel = (lane: Lane): void => {
@@ -432,6 +435,7 @@ const NOBODY = newLane(
     secrets: [],
     ordered: false,
     ratePerSecond: null,
+    holdUntil: 0,
   },
   0,
 );

@@ -14,7 +14,7 @@ export interface Lane {
   /** Answered well once: its share of memory may be larger. */
   proven: boolean;
   suspect: boolean;
-  /** The receiver asked to be left alone until then. */
+  /** The receiver asked this process to leave it alone until then; the target knows what it asked others. */
   holdUntil: number;
   /** The store may have more for it. */
   more: boolean;
@@ -69,7 +69,12 @@ export function roomOf(lane: Lane): number {
 
 /** Whether publish may hand deliveries over with no look at the store: nothing is before them, and nothing paces them. */
 export function takesOffers(lane: Lane, target: Target, now: number): boolean {
-  return !isPaced(target) && !lane.suspect && !lane.more && lane.holdUntil <= now;
+  return !isPaced(target) && !lane.suspect && !lane.more && lane.holdUntil <= now && target.holdUntil <= now;
+}
+
+/** Whether the receiver asked for nothing at all for a while. */
+export function isHeld({ holdUntil, target }: Lane, now: number): boolean {
+  return holdUntil > now || target.holdUntil > now;
 }
 
 export function isPaced({ ordered, ratePerSecond }: Target): boolean {

@@ -25,6 +25,8 @@ export interface Outcome {
   counts: boolean;
   /** The receiver says that it is gone for good (410). */
   gone: boolean;
+  /** Until when the receiver wants nothing at all (429 or 503 with Retry-After); 0: it did not say so. */
+  holdUntil: number;
 }
 
 /** A receiver that answered with nothing but failures for this long is given up. */
@@ -148,7 +150,7 @@ function toAttempt(outcome: Outcome): Insertable<Tables['delivery_attempts']> {
   };
 }
 
-/** Keeps since when a receiver does nothing but fail, and ends the subscriptions of those that are given up. */
+/** Keeps since when a receiver does nothing but fail and until when it wants nothing, and ends the subscriptions of those that are given up. */
 async function judgeReceivers(
   tx: Tx,
   context: Pick<Context, 'db'>,
@@ -157,14 +159,19 @@ async function judgeReceivers(
 ): Promise<Disabled[]> {
   const well = new Set<string>();
   const ill = new Map<string, Outcome>();
+  const holds = new Map<string, number>();
   for (const outcome of outcomes) {
     const { subscriptionId } = outcome.target;
+    if (outcome.holdUntil > (holds.get(subscriptionId) ?? 0)) holds.set(subscriptionId, outcome.holdUntil);
     if (outcome.verdict === 'succeeded') well.add(subscriptionId);
     else if (outcome.counts && !ill.get(subscriptionId)?.gone) ill.set(subscriptionId, outcome);
   }
   // In one order everywhere, so that two processes never wait for each other's rows.
   const disabled: Disabled[] = [];
-  for (const subscriptionId of [...well, ...ill.keys()].toSorted()) {
+  for (const subscriptionId of new Set([...well, ...ill.keys(), ...holds.keys()].toSorted())) {
+    const holdUntil = holds.get(subscriptionId);
+    if (holdUntil !== undefined)
+      await tx.executeQuery(withValues(hold(context.db), [holdUntil, subscriptionId, holdUntil]));
     if (well.has(subscriptionId)) {
       await tx.executeQuery(withValues(endFailing(context.db), [subscriptionId]));
       if (!ill.get(subscriptionId)?.gone) continue;
@@ -196,6 +203,15 @@ const endFailing = perDatabase((db) =>
     .set({ failing_since: sql`null` })
     .where('subscription_id', '=', '')
     .where('failing_since', 'is not', null)
+    .compile(),
+);
+
+const hold = perDatabase((db) =>
+  db
+    .updateTable('subscriptions')
+    .set({ next_slot_at: 0 })
+    .where('subscription_id', '=', '')
+    .where((e) => e.or([e('next_slot_at', 'is', null), e('next_slot_at', '<', 0)]))
     .compile(),
 );
 

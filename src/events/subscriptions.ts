@@ -1,4 +1,4 @@
-import type { Transaction, Updateable } from 'kysely';
+import type { Updateable } from 'kysely';
 import { z } from 'zod';
 import type { EventScope } from '../connectors/events-format.ts';
 import type { Context } from '../context.ts';
@@ -11,8 +11,9 @@ import { isUniqueViolation } from '../store/open.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { assertAddress } from './address.ts';
 import { newSigningSecret } from './signature.ts';
-import { ensureSource, releaseSource } from './sources.ts';
-import { sealBinding, type SubscriptionRow } from './target.ts';
+import { ensureSource } from './sources.ts';
+import { previousSecrets, sealBinding, type PreviousSecret, type SubscriptionRow } from './target.ts';
+import { releaseIfUnheard } from './unheard.ts';
 
 export type SubscriptionContext = Pick<
   Context,
@@ -21,6 +22,8 @@ export type SubscriptionContext = Pick<
 
 /** For so long after a rotation the old secret signs too. */
 const OLD_SECRET_MS = DAY;
+/** Each is a signature in a header: who rotates more often in a day loses the oldest. */
+const MOST_OLD_SECRETS = 8;
 
 /** What is not of this form never reaches the store, which may refuse its characters. */
 const SUBSCRIPTION_ID = /^sub_[0-9A-Za-z]{22}$/;
@@ -163,7 +166,11 @@ export async function updateSubscription(
   }
   if (changes.address !== undefined) await assertAddress(context, changes.address, 'address');
   const set: Updateable<Tables['subscriptions']> = {};
-  if (changes.address !== undefined) set.address = changes.address;
+  if (changes.address !== undefined) {
+    set.address = changes.address;
+    // What the one before asked for says nothing of this one.
+    set.next_slot_at = null;
+  }
   if (changes.events !== undefined) set.events = JSON.stringify(changes.events);
   if (changes.headers !== undefined) {
     set.headers_sealed = sealHeaders(context, subscriptionId, changes.headers);
@@ -198,20 +205,6 @@ export async function deleteSubscription(
   context.deliverer.changed(subscriptionId);
 }
 
-async function releaseIfUnheard(
-  tx: Transaction<Tables>,
-  context: SubscriptionContext,
-  sourceId: string,
-): Promise<void> {
-  const other = await tx
-    .selectFrom('subscriptions')
-    .select('subscription_id')
-    .where('source_id', '=', sourceId)
-    .limit(1)
-    .executeTakeFirst();
-  if (!other) await releaseSource(tx, context, sourceId);
-}
-
 /** A new secret; the old one signs beside it for 24 hours. @throws GatehouseError `subscription_not_found` */
 export async function rotateSecret(
   context: SubscriptionContext,
@@ -220,11 +213,20 @@ export async function rotateSecret(
 ): Promise<{ subscription: SubscriptionRow; secret: string }> {
   const secret = newSigningSecret();
   const subscription = await context.db.transaction().execute(async (tx) => {
-    const before = await requireSubscription(tx, environment, subscriptionId);
+    // Writing first keeps the row ours: of two rotations at once, the second sees what the first made.
+    const before = await change({ ...context, db: tx }, environment, subscriptionId, {});
+    const now = context.clock.now();
+    const replaced = context.keys.open(before.secret_sealed, sealBinding(subscriptionId, 'secret'));
+    const previous: PreviousSecret[] = [
+      { secret: replaced, until: now + OLD_SECRET_MS },
+      ...previousSecrets(context, before).filter(({ until }) => until > now),
+    ];
     return change({ ...context, db: tx }, environment, subscriptionId, {
       secret_sealed: context.keys.seal(secret, sealBinding(subscriptionId, 'secret')),
-      previous_secret_sealed: before.secret_sealed,
-      previous_secret_until: context.clock.now() + OLD_SECRET_MS,
+      previous_secrets_sealed: context.keys.seal(
+        JSON.stringify(previous.slice(0, MOST_OLD_SECRETS)),
+        sealBinding(subscriptionId, 'previous'),
+      ),
     });
   });
   context.deliverer.changed(subscriptionId);

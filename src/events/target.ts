@@ -24,12 +24,18 @@ export interface Target {
   /** One at a time, in order. */
   ordered: boolean;
   ratePerSecond: number | null;
+  /** It asked for nothing at all until then; with a rate, its slots say so. */
+  holdUntil: number;
 }
 
 const headersText = z.record(z.string(), z.string());
+const previousText = z.array(z.strictObject({ secret: z.string(), until: z.number() }));
+
+/** A secret that was replaced signs beside the new one until then (epoch milliseconds). */
+export type PreviousSecret = z.infer<typeof previousText>[number];
 
 /** What binds a sealed text of a subscription to its row. */
-export function sealBinding(subscriptionId: string, part: 'secret' | 'headers'): string {
+export function sealBinding(subscriptionId: string, part: 'secret' | 'previous' | 'headers'): string {
   return `subscription|${subscriptionId}|${part}`;
 }
 
@@ -41,7 +47,7 @@ const MAX_OPENED = 10_000;
 export function toTarget({ keys }: Pick<Context, 'keys'>, row: SubscriptionRow): Target {
   let kept = opened.get(keys);
   if (!kept) opened.set(keys, (kept = new Map()));
-  const sealed = `${row.secret_sealed} ${row.previous_secret_sealed} ${row.previous_secret_until} ${row.headers_sealed}`;
+  const sealed = `${row.secret_sealed} ${row.previous_secrets_sealed} ${row.headers_sealed}`;
   const known = kept.get(row.subscription_id);
   const boxes = known?.sealed === sealed ? known.target : openBoxes({ keys }, row);
   const target: Target = {
@@ -56,6 +62,7 @@ export function toTarget({ keys }: Pick<Context, 'keys'>, row: SubscriptionRow):
     secrets: boxes.secrets,
     ordered: row.ordered === 1,
     ratePerSecond: row.rate_per_second,
+    holdUntil: row.rate_per_second === null ? (row.next_slot_at ?? 0) : 0,
   };
   if (kept.size >= MAX_OPENED) kept.delete(kept.keys().next().value ?? '');
   kept.set(row.subscription_id, { sealed, target });
@@ -67,22 +74,26 @@ function openBoxes(
   row: SubscriptionRow,
 ): Pick<Target, 'headers' | 'keys' | 'secrets'> {
   const id = row.subscription_id;
-  const secrets = [{ text: keys.open(row.secret_sealed, sealBinding(id, 'secret')), until: Infinity }];
-  if (row.previous_secret_sealed !== null && row.previous_secret_until !== null) {
-    secrets.push({
-      text: keys.open(row.previous_secret_sealed, sealBinding(id, 'secret')),
-      until: row.previous_secret_until,
-    });
-  }
+  const secrets = [
+    { secret: keys.open(row.secret_sealed, sealBinding(id, 'secret')), until: Infinity },
+    ...previousSecrets({ keys }, row),
+  ];
   const headers =
     row.headers_sealed === null
       ? {}
       : headersText.parse(JSON.parse(keys.open(row.headers_sealed, sealBinding(id, 'headers'))));
   return {
     headers,
-    keys: secrets.map(({ text, until }) => ({ key: signingKey(text), until })),
-    secrets: [...secrets.map(({ text }) => text), ...Object.values(headers)],
+    keys: secrets.map(({ secret, until }) => ({ key: signingKey(secret), until })),
+    secrets: [...secrets.map(({ secret }) => secret), ...Object.values(headers)],
   };
+}
+
+/** Newest first; their time may be over. */
+export function previousSecrets({ keys }: Pick<Context, 'keys'>, row: SubscriptionRow): PreviousSecret[] {
+  if (row.previous_secrets_sealed === null) return [];
+  const text = keys.open(row.previous_secrets_sealed, sealBinding(row.subscription_id, 'previous'));
+  return previousText.parse(JSON.parse(text));
 }
 
 /** Targets of subscriptions as they are now. One that is gone is not among them. */

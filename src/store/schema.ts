@@ -205,15 +205,15 @@ export interface Tables {
     /** Headers that the subscriber wants on each delivery, sealed JSON. */
     headers_sealed: string | null;
     secret_sealed: string;
-    previous_secret_sealed: string | null;
-    previous_secret_until: number | null;
+    /** Secrets before this one that still sign, each until its time: sealed JSON. */
+    previous_secrets_sealed: string | null;
     status: 'active' | 'disabled';
     reason: string | null;
     rate_per_second: number | null;
     ordered: number;
     /** The number of the last delivery. */
     sequence: Generated<number>;
-    /** With a rate: before this no further delivery begins, in whichever process. */
+    /** Before this no further delivery begins, in whichever process: slots of a rate, or a Retry-After. */
     next_slot_at: number | null;
     /** Since when nothing but failures came back. */
     failing_since: number | null;

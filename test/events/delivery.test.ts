@@ -1,7 +1,10 @@
+import { Webhook } from 'standardwebhooks';
 import { afterEach, describe, expect, test } from 'vitest';
+import { DAY, systemClock, type Clock } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
 import { startReceiver, verified, type Receiver } from '../support/receiver.ts';
+import { startService } from '../support/service.ts';
 import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
 
 const SHORT = { GATEHOUSE_RETRY_SCHEDULE: '0.1,0.1' };
@@ -136,9 +139,8 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
   });
 });
 
-async function startEventsBeside(env: Record<string, string>) {
-  const { startService } = await import('../support/service.ts');
-  const service = await startService({ env });
+async function startEventsBeside(env: Record<string, string>, clock: Clock = systemClock) {
+  const service = await startService({ env, clock });
   closing.push(() => service.stop());
   return service;
 }
@@ -200,9 +202,15 @@ test('120 hours of nothing but failures end it; 503 does not count', async () =>
   await until(async () => (await state()) === 'disabled');
 });
 
-test('Retry-After is honoured, and the whole subscription waits', async () => {
+test('Retry-After is honoured, and the whole subscription waits, in other processes too', async () => {
   const clock = manualClock();
-  const service = await start({ clock });
+  const { database, remove } = await freshDatabase('sqlite');
+  closing.push(remove);
+  const env = {
+    DATABASE_URL: database.kind === 'sqlite' ? `sqlite:${database.path}` : '',
+    GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+  };
+  const service = await start({ clock, env });
   const receiver = await receive();
   receiver.answer = (_, res) => res.writeHead(429, { 'retry-after': '600' }).end();
   const { subscriptionId } = await subscribe(service, { address: receiver.url });
@@ -214,8 +222,12 @@ test('Retry-After is honoured, and the whole subscription waits', async () => {
   await created(service, ['o2']);
   await new Promise((next) => setTimeout(next, 200));
   expect(receiver.received.length).toBe(1);
+  await service.context.deliverer.close();
+  const second = await startEventsBeside(env, clock);
+  await new Promise((next) => setTimeout(next, 300));
+  expect(receiver.received.length).toBe(1);
   clock.advance(600_000);
-  service.context.deliverer.wake();
+  second.context.deliverer.wake();
   await receiver.arrived(3);
 });
 
@@ -271,18 +283,30 @@ test('a deleted subscription ends what is under way', async () => {
   expect(service.logged.join('')).not.toContain('"level":50');
 });
 
-test('a new secret signs beside the old one for a day', async () => {
-  const service = await start();
+test('new secrets sign beside the old ones for a day each', async () => {
+  const clock = manualClock(Date.now());
+  const service = await start({ clock });
   const receiver = await receive();
   const { subscriptionId, secret } = await subscribe(service, { address: receiver.url });
-  const rotated = await service.call('POST', `/webhooks/${subscriptionId}/rotate-secret`);
-  await service.call('POST', `/webhooks/${subscriptionId}/test`);
-  const [one] = await receiver.arrived(1);
-  if (!one) throw new Error('nothing arrived');
+  const rotate = async () =>
+    (await service.call('POST', `/webhooks/${subscriptionId}/rotate-secret`)).text('secret');
+  const delivered = async (count: number) => {
+    await service.call('POST', `/webhooks/${subscriptionId}/test`);
+    const one = (await receiver.arrived(count)).at(-1);
+    if (!one) throw new Error('nothing arrived');
+    return one;
+  };
+  const second = await rotate();
+  const third = await rotate();
+  const one = await delivered(1);
   expect(one.headers['x-svc-event']).toBe('test');
   expect(one.headers['x-svc-test']).toBe('true');
-  verified(secret, one);
-  verified(rotated.text('secret'), one);
+  for (const known of [secret, second, third]) verified(known, one);
+
+  clock.advance(DAY + 1);
+  const later = await delivered(2);
+  const { 'webhook-id': id = '', 'webhook-timestamp': at, 'webhook-signature': signature } = later.headers;
+  expect(signature).toBe(new Webhook(third).sign(id, new Date(Number(at) * 1000), later.body));
 });
 
 test('a stop lets attempts finish and gives back the rest', async () => {
