@@ -93,6 +93,23 @@ function buildProgram(done: (code: number) => void): Command {
       done(await migrateStore({ json: json === true }));
     });
 
+  program
+    .command('listen')
+    .description('Print events as they happen, and forward them to a program under development.')
+    .option('--forward <url>', 'where each delivery is sent, signed as a subscriber would get it')
+    .option('--connection <connectionId>', 'events of this connection alone, subscribed to or not')
+    .option('--scope <scope>', 'of which kind of record, with --connection')
+    .option('--environment <environment>', 'development or production (default: development)')
+    .option('--secret <whsec_…>', 'what signs them; without it a new one each time')
+    .option('--json', 'print each as a line of JSON')
+    .addHelpText('after', LISTEN_HELP)
+    .action(async (options, command: Command) => {
+      const { listen, readListenWish } = await import('./cli/listen.ts');
+      const wish = readListenWish(options);
+      if (typeof wish === 'string') command.error(`error: ${wish}`);
+      else done(await listen(wish));
+    });
+
   const connectors = program
     .command('connectors')
     .description('Connector files.')
@@ -163,6 +180,15 @@ const MIGRATE_HELP = `
 Examples:
   $ gatehouse migrate
   $ DATABASE_URL=postgres://gatehouse@db/gatehouse gatehouse migrate --json`;
+
+const LISTEN_HELP = `
+Reads the store that a running \`gatehouse serve\` uses. Without --connection: whatever somebody subscribed to, test events
+(POST /webhooks/{subscriptionId}/test) and events for the operator. Each is forwarded once, whatever is answered.
+
+Examples:
+  $ gatehouse listen --forward http://localhost:8080/webhooks
+  $ gatehouse listen --connection cred_7Ab… --scope commerce/orders --forward http://localhost:8080/webhooks
+  $ gatehouse listen --json`;
 
 const CHECK_HELP = `
 Examples:

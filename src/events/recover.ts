@@ -5,12 +5,13 @@ import { GatehouseError } from '../lib/errors.ts';
 import { newOrderedId } from '../lib/ids.ts';
 import type { Environment, Tables } from '../store/schema.ts';
 import { deliveryNotFound, isDeliveryId } from './deliveries.ts';
-import { deliverStored, type PublishContext } from './publish.ts';
+import { deliverStored, listeners, type PublishContext } from './publish.ts';
 import { requireSubscription } from './subscriptions.ts';
 import type { SubscriptionRow } from './target.ts';
 
 type Tx = Transaction<Tables>;
 
+const TEST_MARKS = { 'x-svc-test': 'true' };
 /** Events of one transaction while many are recovered. */
 const AT_ONCE = 200;
 
@@ -150,7 +151,8 @@ async function recoverSome(
 }
 
 /**
- * Publishes a test event to one subscription alone: `x-svc-event: test`, `x-svc-test: true`, signed and numbered as all.
+ * Publishes a test event to one subscription, and to whoever runs `gatehouse listen`: `x-svc-event: test`,
+ * `x-svc-test: true`, signed and numbered as all.
  * @returns the id of its delivery, which is stored.
  * @throws GatehouseError `subscription_not_found`, `subscription_disabled`
  */
@@ -168,8 +170,10 @@ export async function sendTest(context: PublishContext, key: Key): Promise<strin
       body: JSON.stringify({ id: 'test', remoteId: 'test', createdAt: isoTime(now), test: true }),
     };
     await tx.insertInto('events').values(toRow(event, now)).execute();
-    const [made] = await deliverStored(tx, context, subscription, [event], { 'x-svc-test': 'true' });
+    const [made] = await deliverStored(tx, context, subscription, [event], TEST_MARKS);
     if (made === undefined) throw disabled();
+    for (const listener of await listeners(tx, context, key.environment))
+      await deliverStored(tx, context, listener, [event], TEST_MARKS);
     return made;
   });
   context.deliverer.wake();

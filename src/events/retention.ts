@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts';
 import { DAY, MINUTE } from '../lib/clock.ts';
+import { closeListener } from './listener.ts';
 
 /** How long events, their deliveries and attempts are kept: dead letters can be sent again for as long. */
 const EVENTS_KEPT_MS = 30 * DAY;
@@ -8,7 +9,7 @@ const LISTENERS_KEPT_MS = 10 * MINUTE;
 /** Few at a time: SQLite has one writer. */
 const AT_ONCE = 500;
 
-/** Deletes events that had their time, unless a delivery still waits, and listeners that are gone. */
+/** Deletes events that had their time, unless a delivery still waits, and listeners that nobody sits before any more. */
 export async function deleteOldEvents({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<void> {
   const now = clock.now();
   for (;;) {
@@ -40,9 +41,11 @@ export async function deleteOldEvents({ db, clock }: Pick<Context, 'db' | 'clock
       )
       .execute();
   }
-  await db
-    .deleteFrom('subscriptions')
+  const silent = await db
+    .selectFrom('subscriptions')
+    .select('subscription_id')
     .where('kind', '=', 'listener')
     .where('updated_at', '<', now - LISTENERS_KEPT_MS)
     .execute();
+  for (const row of silent) await closeListener({ db, clock }, row.subscription_id);
 }

@@ -20,6 +20,7 @@ test.each([
   ['connectors', '--help'],
   ['connectors', 'check', '--help'],
   ['doctor', '--help'],
+  ['listen', '--help'],
 ])('%s %s %s explains with examples and changes nothing', async (...args) => {
   using home = tempHome();
   const { code, out, err } = await runCli(args, cliEnv(join(home.path, 'none')));
@@ -42,6 +43,10 @@ test.each([
   [['stdio', '--url', 'ftp://b'], '--url must be an http:// or https:// address'],
   [['stdio', '--url', 'http://b', '--header', 'nothing'], '--header must be name:value'],
   [['stdio', '--server', 'a', '--header', 'a:b'], '--header goes with --url'],
+  [['listen', '--forward', 'ftp://b'], '--forward must be an http:// or https:// address'],
+  [['listen', '--scope', 'commerce/orders'], '--connection and --scope go together'],
+  [['listen', '--connection', 'a', '--scope', 'b'], '--scope must be one of: commerce/'],
+  [['listen', '--secret', 'mine'], '--secret must be whsec_'],
   [['stdio', '--server', 'a', '--environment', 'x'], '--environment must be development or production'],
 ])('%j is wrong usage: exit code 2', async (args, said) => {
   using home = tempHome();

@@ -1,0 +1,174 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { readConfig } from '../config.ts';
+import { eventScope, type EventScope } from '../connectors/events-format.ts';
+import { openContext, type Context } from '../context.ts';
+import { requireConnection } from '../credentials/records.ts';
+import { TIMING } from '../events/claim.ts';
+import {
+  closeListener,
+  hear,
+  openListener,
+  stayListening,
+  type Heard,
+  type Listener,
+  type ListenerWish,
+} from '../events/listener.ts';
+import { MINUTE } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { parseJson } from '../lib/json.ts';
+import { createOutbound, type Outbound } from '../lib/outbound.ts';
+import { createLog } from '../log.ts';
+import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
+
+export interface ListenWish {
+  /** Where deliveries go; undefined: they are printed alone. */
+  forward: URL | undefined;
+  environment: Environment;
+  source: { connectionId: string; scope: EventScope } | undefined;
+  secret: string | undefined;
+  json: boolean;
+}
+
+const options = z.object({
+  forward: z.string().optional(),
+  environment: z.string().default('development'),
+  connection: z.string().optional(),
+  scope: z.string().optional(),
+  secret: z.string().optional(),
+  json: z.boolean().default(false),
+});
+
+/** What the options ask for, or a sentence about what is wrong with them. */
+export function readListenWish(given: unknown): ListenWish | string {
+  const { forward, environment, connection, scope, secret, json } = options.parse(given);
+  const known = ENVIRONMENTS.find((one) => one === environment);
+  if (!known) return '--environment must be development or production';
+  const url = forward !== undefined && URL.canParse(forward) ? new URL(forward) : undefined;
+  if (forward !== undefined && !/^https?:$/.test(url?.protocol ?? ''))
+    return '--forward must be an http:// or https:// address';
+  if ((connection === undefined) !== (scope === undefined)) return '--connection and --scope go together';
+  const parsed = scope === undefined ? undefined : eventScope.safeParse(scope);
+  if (parsed && !parsed.success) return `--scope must be one of: ${eventScope.options.join(', ')}`;
+  if (secret !== undefined && !/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/.test(secret))
+    return '--secret must be whsec_ and 24 to 64 bytes as base64';
+  const source = connection && parsed ? { connectionId: connection, scope: parsed.data } : undefined;
+  return { forward: url, environment: known, source, secret, json };
+}
+
+const LOOK_EVERY_MS = 200;
+const AT_ONCE = 50;
+
+/** `gatehouse listen`: prints and forwards events until SIGTERM or SIGINT. Answers with the exit code. */
+export async function listen(wish: ListenWish): Promise<number> {
+  const stop = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
+  // A reader that has seen enough (`| head`) ends us.
+  process.stdout.on('error', () => stop.abort());
+  const config = readConfig();
+  const context = await openContext(config, { log: createLog(config.logLevel, process.stderr) });
+  const outbound = createOutbound({ ...config, allowedNetworks: forwardAllowed(wish) });
+  try {
+    await listenUntil(context, wish, outbound, stop.signal);
+  } finally {
+    await outbound.close();
+    await context.close();
+  }
+  return 0;
+}
+
+/** Where to forward was said by who runs this, on this machine: it may be reached, whatever it is. */
+function forwardAllowed({ forward }: ListenWish) {
+  if (!forward) return [];
+  const port = Number(forward.port) || (forward.protocol === 'https:' ? 443 : 80);
+  return [{ kind: 'host' as const, host: forward.hostname, port }];
+}
+
+async function listenUntil(
+  context: Context,
+  wish: ListenWish,
+  outbound: Outbound,
+  signal: AbortSignal,
+): Promise<void> {
+  const { environment, source, secret } = wish;
+  const what: ListenerWish = { environment, secret };
+  if (source) {
+    const { connectionId: credentialId, scope } = source;
+    what.source = {
+      credential: await requireConnection(context.db, { environment, credentialId }),
+      scope,
+    };
+  }
+  let listener = await openListener(context, what);
+  introduce(wish, listener);
+  try {
+    let saidAt = context.clock.now();
+    while (!signal.aborted) {
+      if (context.clock.now() - saidAt > MINUTE) {
+        saidAt = context.clock.now();
+        // This machine slept, and the service thought that nobody listens any more.
+        if (!(await stayListening(context, listener)))
+          listener = await openListener(context, { ...what, secret: listener.secret });
+      }
+      const heard = await hear(context, listener, AT_ONCE);
+      for (const one of heard) print(wish, one, await forwarded(outbound, wish.forward, one, signal));
+      if (heard.length < AT_ONCE) await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
+    }
+  } finally {
+    await closeListener(context, listener.subscriptionId);
+  }
+}
+
+function introduce({ environment, source, forward }: ListenWish, { secret }: Listener): void {
+  const what = source ? `${source.scope} of ${source.connectionId}` : `all events of ${environment}`;
+  const where = forward ? `, forwarded to ${forward.href}` : '';
+  process.stderr.write(`Listening to ${what}${where}.\nSigning secret: ${secret}\nCtrl-C ends.\n`);
+}
+
+/** What came of forwarding: each is tried once. */
+interface Forwarded {
+  status: number | null;
+  error: string | null;
+  durationMs: number;
+}
+
+async function forwarded(
+  outbound: Outbound,
+  to: URL | undefined,
+  { headers, body }: Heard,
+  signal: AbortSignal,
+): Promise<Forwarded | undefined> {
+  if (!to) return undefined;
+  const began = performance.now();
+  const took = () => Math.round(performance.now() - began);
+  try {
+    const { status } = await outbound.request({
+      method: 'POST',
+      url: to.href,
+      headers,
+      body,
+      timeoutMs: TIMING.attemptMs,
+      statusDecides: true,
+      signal,
+    });
+    return { status, error: null, durationMs: took() };
+  } catch (error) {
+    if (!(error instanceof GatehouseError)) throw error;
+    return { status: null, error: error.message, durationMs: took() };
+  }
+}
+
+function print({ json }: ListenWish, heard: Heard, done: Forwarded | undefined): void {
+  const { deliveryId, scope, event, recordId, headers } = heard;
+  const body = parseJson(heard.body);
+  if (json) {
+    const line = { deliveryId, scope, event, recordId, ...done, headers, body };
+    process.stdout.write(`${JSON.stringify(line)}\n`);
+    return;
+  }
+  const came =
+    done && (done.status === null ? `-> ${done.error}` : `-> ${done.status}, ${done.durationMs} ms`);
+  const time = new Date().toISOString().slice(11, 19);
+  process.stdout.write(`${[time, scope, event, recordId, came ?? ''].join(' ').trimEnd()}\n`);
+  if (!done) process.stdout.write(`${JSON.stringify(body, null, 2)}\n`);
+}

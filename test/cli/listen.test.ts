@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { expect, test } from 'vitest';
+import { newSigningSecret } from '../../src/events/signature.ts';
+import { BIN, cliEnv, startCli, tempHome, waitFor } from '../support/cli.ts';
+import { startReceiver, verified } from '../support/receiver.ts';
+import { newApiKey } from '../../src/crypto/tokens.ts';
+import { parseJson, valueAt, type Json } from '../../src/lib/json.ts';
+
+test('listen prints and forwards what happens in the service beside it, and leaves nothing behind', async () => {
+  using home = tempHome();
+  const key = newApiKey('development');
+  const keys = {
+    GATEHOUSE_DEVELOPMENT_KEY: key,
+    GATEHOUSE_PRODUCTION_KEY: newApiKey('production'),
+    GATEHOUSE_ALLOW_PRIVATE_NETWORK: '1',
+  };
+  const env = cliEnv(home.path, keys);
+  await using service = await startCli(env);
+  await using receiver = await startReceiver();
+  const call = async (method: string, path: string, body?: Json, userId = ''): Promise<Json> => {
+    const response = await fetch(service.url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'x-api-version': '2025-09',
+        ...(userId ? { 'x-svc-userid': userId } : {}),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return parseJson(await response.text());
+  };
+  const userId = String(valueAt(await call('POST', '/users', { username: 'ada' }), 'userId'));
+  const secret = newSigningSecret();
+  const { out, err, stop } = run(['--forward', receiver.url, '--secret', secret, '--json'], env);
+  await waitFor(() => err().includes('Listening to all events of development'));
+
+  // An event for the operator, of whom there is none beside the listener.
+  const wish = { connectorId: 'sandbox', data: { apiKey: 'sandbox_listen_1234' } };
+  const made = await call('POST', `/users/${userId}/credentials`, wish, userId);
+  const connectionId = valueAt(made, 'credentialId');
+  const [one] = await receiver.arrived(1);
+  if (!one) throw new Error('nothing arrived');
+  expect(verified(secret, one)).toMatchObject({ type: 'credential.created', data: { connectionId } });
+  await waitFor(() => out().includes('\n'));
+  expect(JSON.parse(out().split('\n')[0] ?? '')).toMatchObject({
+    scope: 'operator',
+    event: 'credential.created',
+    status: 200,
+    error: null,
+    body: { data: { connectionId } },
+  });
+
+  // Who does not answer stops nothing.
+  receiver.answer = (_, res) => void res.destroy();
+  await call('DELETE', `/users/${userId}/credentials/${String(connectionId)}`, undefined, userId);
+  await waitFor(() => out().trim().split('\n').length === 2);
+  const second = JSON.parse(out().trim().split('\n')[1] ?? '');
+  expect(second).toMatchObject({ event: 'credential.deleted', status: null });
+  expect(second.error).toBeTypeOf('string');
+
+  expect(await stop()).toBe(0);
+  const { openStore } = await import('../../src/store/open.ts');
+  const store = await openStore({ kind: 'sqlite', path: `${home.path}/gatehouse.db` });
+  expect(await store.db.selectFrom('subscriptions').selectAll().execute()).toEqual([]);
+  await store.close();
+});
+
+function run(args: string[], env: Record<string, string>) {
+  const child = spawn(process.execPath, [BIN, 'listen', ...args], { env, cwd: tmpdir() });
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (chunk) => (out += String(chunk)));
+  child.stderr.on('data', (chunk) => (err += String(chunk)));
+  const ended = new Promise<number | null>((done) => child.once('close', done));
+  return {
+    out: () => out,
+    err: () => err,
+    stop: () => {
+      child.kill('SIGINT');
+      return ended;
+    },
+  };
+}
