@@ -46,7 +46,8 @@ export async function listen(context: OpenContext): Promise<App> {
     const host = urlHost(config.host);
     context.publicUrl = `http://${host === '0.0.0.0' || host === '[::]' ? '127.0.0.1' : host}:${port}`;
   }
-  if (config.sandbox) context.outbound.allowSandbox(async () => `http://${urlHost(address)}:${port}`);
+  if (config.sandbox || config.testConnectors)
+    context.outbound.allowSandbox(async () => `http://${urlHost(address)}:${port}`);
   const keepAlive = startKeepAlive(context);
   context.deliverer.start();
   context.sources.start(context);

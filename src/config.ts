@@ -32,6 +32,8 @@ export interface Config {
   caFile: string | undefined;
   trustedProxies: string[];
   sandbox: boolean;
+  /** Connectors that bring the fixtures of MCP's conformance suites, and their third party. */
+  testConnectors: boolean;
   /** Requests per window on an MCP endpoint, or undefined when off. */
   mcpRateLimit: { points: number; windowSeconds: number } | undefined;
   jwtIssuers: JwtIssuer[];
@@ -94,6 +96,7 @@ export function readConfig(env: Environment = process.env): Config {
     caFile: read('GATEHOUSE_CA_FILE', expandHome, undefined),
     trustedProxies: read('GATEHOUSE_TRUST_PROXY', (text) => commaList(text).map(cidrText), []),
     sandbox: read('GATEHOUSE_SANDBOX', flag, !production && isLoopback(host)),
+    testConnectors: read('GATEHOUSE_TEST_CONNECTORS', flag, false),
     mcpRateLimit: read('GATEHOUSE_RATE_LIMIT_MCP', rateLimit, { points: 100, windowSeconds: 60 }),
     jwtIssuers: read('GATEHOUSE_JWT_ISSUERS', jwtIssuers, []),
     retrySchedule: read('GATEHOUSE_RETRY_SCHEDULE', retrySchedule, retrySchedule(DEFAULT_SCHEDULE)),
@@ -107,6 +110,9 @@ export function readConfig(env: Environment = process.env): Config {
   }
   if (config.sandbox && (production || !isLoopback(host))) {
     faults.push('GATEHOUSE_SANDBOX: needs a loopback HOST and NODE_ENV other than production');
+  }
+  if (config.testConnectors && (production || !isLoopback(host))) {
+    faults.push('GATEHOUSE_TEST_CONNECTORS: needs a loopback HOST and NODE_ENV other than production');
   }
   if (config.masterKeys && config.masterKeyFile) {
     faults.push('GATEHOUSE_MASTER_KEY: set this or GATEHOUSE_MASTER_KEY_FILE, not both');

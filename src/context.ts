@@ -65,6 +65,9 @@ export interface OpenContext extends Context {
 /** At one origin. */
 const RECEIVER_SOCKETS = 2000;
 
+/** Where the connectors for tests of Gatehouse itself are. */
+const TEST_FOLDER = fileURLToPath(new URL('data/test-connectors', PACKAGE_FOLDER));
+
 /** Where the connector files of this package are. */
 export const CATALOG_FOLDER = fileURLToPath(new URL('data/connectors', PACKAGE_FOLDER));
 
@@ -83,6 +86,7 @@ export async function openContext(
   const keys = loadKeyRing(config);
   const catalog = await loadCatalog({
     folder: catalogFolder,
+    testFolder: config.testConnectors ? TEST_FOLDER : undefined,
     sandbox: config.sandbox,
     keepIn: join(config.home, 'cache'),
   });

@@ -6,6 +6,7 @@ import { mountNotFound, mountRoutes } from './http/express.ts';
 import { ROUTES } from './http/routes.ts';
 import { webRoutes } from './http/web.ts';
 import { PACKAGE_FOLDER } from './package.ts';
+import { createEverything } from './sandbox/everything.ts';
 import { createSandbox } from './sandbox/router.ts';
 
 /** What browsers load: the sources in a checkout, what was made of them in a build. */
@@ -18,6 +19,7 @@ export function createRest(context: Context): RequestListener {
   const routes = [...ROUTES, ...webRoutes(WEB_FOLDER)];
   routes.push(...docsRoutes(() => routes));
   const express = mountRoutes(context, routes);
+  if (context.config.testConnectors) express.use('/sandbox/everything', createEverything());
   if (context.config.sandbox) express.use('/sandbox', createSandbox(context));
   mountNotFound(context, express);
   return express;

@@ -11,12 +11,12 @@ import { GatehouseError, invalidRequest, publicError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { Decision } from '../servers/restrictions.ts';
 import type { Environment } from '../store/schema.ts';
-import { isRepeatable, type Progress, type UpstreamCall } from '../upstream/call.ts';
+import { isRepeatable, type Notices, type TraceHeaders, type UpstreamCall } from '../upstream/call.ts';
 import { runOnce } from './idempotency.ts';
 import { readList, readValue, splitWindow } from './results.ts';
 
 /** One wish to run an action, from REST or MCP. */
-export interface ExecuteRequest {
+export interface ExecuteRequest extends Notices {
   environment: Environment;
   /** Who asks, for the record: `key:<keyId>`, `jwt:<userId>`, `token:<serverId>`, `stdio`. */
   caller: string;
@@ -32,7 +32,9 @@ export interface ExecuteRequest {
   credentialId?: string | undefined;
   idempotencyKey?: string | undefined;
   signal?: AbortSignal;
-  onProgress?: (progress: Progress) => void;
+  trace?: TraceHeaders | undefined;
+  /** What a client answered to the questions of an earlier answer: see UpstreamCall. */
+  answers?: JsonObject | undefined;
 }
 
 /** `data` is the value, or the page of a list action, which has `pagination` too (service.md section 2). */
@@ -99,7 +101,11 @@ async function run(context: ExecuteContext, request: ExecuteRequest, trace: Trac
     action,
     credential: undefined,
     input: request.input,
-    ...(request.onProgress ? { onProgress: request.onProgress } : {}),
+    onProgress: request.onProgress,
+    onLog: request.onLog,
+    onChanged: request.onChanged,
+    trace: request.trace,
+    answers: request.answers,
   };
   if (request.idempotencyKey !== undefined) return runKeyed(context, request, { ...call }, trace);
   if (action.effect !== 'read') call.idempotencyKey = randomUUID();

@@ -13,7 +13,7 @@ export async function serveFromStore(
   const config = readConfig();
   const context = await openContext(config, { log: createLog(config.logLevel, process.stderr) });
   let sandbox: Promise<Server> | undefined;
-  if (config.sandbox) {
+  if (config.sandbox || config.testConnectors) {
     // There is no port of ours here: the sandbox gets one when it is first called.
     context.outbound.allowSandbox(async () => {
       sandbox ??= serveSandbox(context);
@@ -33,7 +33,7 @@ export async function serveFromStore(
 
 async function serveSandbox(context: Context): Promise<Server> {
   const { createSandboxApp } = await import('../sandbox/router.ts');
-  const server = createServer(createSandboxApp(context));
+  const server = createServer(createSandboxApp(context, { tests: context.config.testConnectors }));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(0, '127.0.0.1', resolve);

@@ -1,7 +1,7 @@
 import {
   catalogOf,
   ConnectorFileError,
-  environmentsOf,
+  homeOf,
   type Catalog,
   type Connector,
   type ConnectorText,
@@ -13,10 +13,10 @@ import { parseConnector, type FileFault } from './parse.ts';
 export function buildCatalog(files: ConnectorText[]): Catalog {
   const faults: FileFault[] = [];
   const connectors: Connector[] = [];
-  for (const { path, id, text } of files) {
+  for (const { path, id, text, test = false } of files) {
     const parsed = parseConnector(text, path, id);
     if (!parsed.definition) faults.push(...parsed.faults);
-    else connectors.push(compileConnector(parsed.definition, environmentsOf(parsed.definition)));
+    else connectors.push(compileConnector(parsed.definition, homeOf(parsed.definition, test)));
   }
   if (faults.length > 0) throw new ConnectorFileError(faults);
   return catalogOf(connectors);

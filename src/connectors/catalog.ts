@@ -9,6 +9,8 @@ export interface Action {
   readonly connectorId: string;
   readonly actionId: string;
   readonly name: string;
+  /** Of its direct tool, where that is free and not too long. */
+  readonly toolName: string;
   readonly description: string;
   readonly effect: Effect;
   readonly method: string;
@@ -34,8 +36,9 @@ export interface Connector {
   readonly actions: ReadonlyMap<string, Action>;
   /** Actions that Gatehouse itself calls, to register webhooks. */
   readonly internal: ReadonlyMap<string, Action>;
-  /** The sandbox is never there in production (contract.md section 10). */
   readonly environments: readonly Environment[];
+  /** Whether this process itself is the third party, at the address of lib/sandbox.ts. */
+  readonly served: boolean;
 }
 
 /** What is installed. Reads are synchronous: the catalogue is in memory. `version` rises when anything changes. */
@@ -63,16 +66,22 @@ export interface ConnectorText {
   path: string;
   id?: string;
   text: string;
+  /** A connector for tests of Gatehouse itself, which this process serves. */
+  test?: boolean;
 }
 
-/** The connector that this process itself serves, and in which environments it is seen. */
+/** The connector that this process itself serves; it is never there in production (contract.md section 10). */
 export const SANDBOX_ID = 'sandbox';
 const EVERYWHERE: readonly Environment[] = ['development', 'production'];
 const DEVELOPMENT: readonly Environment[] = ['development'];
 
-/** Where a connector is seen. */
-export function environmentsOf({ id }: Pick<ConnectorFile, 'id'>): readonly Environment[] {
-  return id === SANDBOX_ID ? DEVELOPMENT : EVERYWHERE;
+/** Where a connector is seen, and who serves it. */
+export type Home = Pick<Connector, 'environments' | 'served'>;
+
+/** The home of a connector; those for tests are at home where the sandbox is. */
+export function homeOf({ id }: Pick<ConnectorFile, 'id'>, test: boolean): Home {
+  const served = test || id === SANDBOX_ID;
+  return { environments: served ? DEVELOPMENT : EVERYWHERE, served };
 }
 
 /** A catalogue of compiled connectors. */

@@ -1,10 +1,9 @@
-import type { Environment } from '../store/schema.ts';
-import type { Action, Connector, Effect } from './catalog.ts';
+import type { Action, Connector, Effect, Home } from './catalog.ts';
 import type { ActionDefinition, ConnectorFile, JsonSchema } from './format.ts';
 import { inputSchemaOf, outputSchemaOf, pagingOf } from './schemas.ts';
 
 /** The runtime form of a checked connector file. Schemas are built when they are first asked for. */
-export function compileConnector(definition: ConnectorFile, environments: readonly Environment[]): Connector {
+export function compileConnector(definition: ConnectorFile, home: Home): Connector {
   const compiled = Object.entries(definition.actions).map(([actionId, action]): [string, Action] => [
     actionId,
     compileAction(definition, actionId, action),
@@ -19,7 +18,7 @@ export function compileConnector(definition: ConnectorFile, environments: readon
     definition,
     actions: new Map(actions),
     internal: new Map(internal),
-    environments,
+    ...home,
   };
 }
 
@@ -29,17 +28,17 @@ export type ConnectorHead = Pick<ConnectorFile, 'id' | 'name' | 'description' | 
 /** A connector whose definition is opened and compiled at its first use: most processes use few of those installed. */
 export function unopenedConnector(
   { id, name, description, categories }: ConnectorHead,
-  environments: readonly Environment[],
+  home: Home,
   open: () => ConnectorFile,
 ): Connector {
   let opened: Connector | undefined;
-  const whole = () => (opened ??= compileConnector(open(), environments));
+  const whole = () => (opened ??= compileConnector(open(), home));
   return {
     connectorId: id,
     name,
     description,
     categories,
-    environments,
+    ...home,
     get definition() {
       return whole().definition;
     },
@@ -61,6 +60,7 @@ function compileAction(file: ConnectorFile, actionId: string, definition: Action
     connectorId: file.id,
     actionId,
     name: definition.name ?? titleOf(actionId),
+    toolName: mcpName(file, actionId),
     description: definition.description,
     effect: definition.effect ?? effectOf(method),
     method,
@@ -75,6 +75,11 @@ function compileAction(file: ConnectorFile, actionId: string, definition: Action
     },
     definition,
   };
+}
+
+/** The name of a tool or a prompt of a connector in MCP. */
+export function mcpName({ id, toolNames }: Pick<ConnectorFile, 'id' | 'toolNames'>, name: string): string {
+  return toolNames === 'bare' ? name : `${id}_${name}`;
 }
 
 /** `list_orders` reads "List orders". */

@@ -165,10 +165,14 @@ const response = z.strictObject({
   map: z.string().optional(),
   /** JSON Schema of the value (of one record for a list). */
   schema: jsonSchema.optional(),
-  /** `file`: whatever comes is the content of a file, as {contentType, size, text}, or base64 where it is no text. */
-  body: z.enum(['json', 'file']).default('json'),
-  /** `events`: a slow answer may come as text/event-stream, whose events `progress` ({progress, total?, message?})
-   *  go on to the caller and whose event `result` is the body. */
+  /** `file`: whatever comes is the content of a file, as {contentType, size, text}, or base64 where it is no text.
+   *  `content`: the app answers in the content of MCP, {content: [blocks], structuredContent?, isError?} or
+   *  {messages} of a prompt; or with {inputRequests, requestState?}, questions to the client, whose answers come in the
+   *  next call's body as {inputResponses, requestState}. */
+  body: z.enum(['json', 'file', 'content']).default('json'),
+  /** `events`: a slow answer may come as text/event-stream, whose event `result` is the body. The events before it go
+   *  on to the caller: `progress` ({progress, total?, message?}), `log` ({level, logger?, data}) and `changed`
+   *  ({lists: [tools | resources | prompts]}). */
   stream: z.literal('events').optional(),
 });
 
@@ -192,6 +196,14 @@ const action = z.strictObject({
   headers: parameters,
   body: parameters,
   bodyType: bodyType.optional(),
+  /** What parameters ask of each other: keywords of the input's schema beside its properties. Some models take none
+   *  of them in a tool. */
+  rules: z
+    .partialRecord(
+      z.enum(['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentRequired']),
+      z.json(),
+    )
+    .optional(),
   /** Parameters that are not sent by themselves: what `compose`, `email` and a `related` body are made of. */
   parts: parameters,
   /** The parts from, to, cc, bcc, replyTo, subject, text, html, inReplyTo, references and attachments become a message
@@ -238,11 +250,37 @@ const prompt = z.strictObject({
   title: text(80).optional(),
   description: text(500),
   arguments: z
-    .record(fieldName, z.strictObject({ description: text(300), required: z.boolean().default(false) }))
+    .record(
+      fieldName,
+      z.strictObject({
+        description: text(300),
+        required: z.boolean().default(false),
+        /** Proposed while a person types. */
+        values: z.array(z.string().min(1).max(200)).max(1000).default([]),
+      }),
+    )
     .default({}),
   /** The message of the user; `{name}` is an argument. */
-  text: text(4000),
+  text: text(4000).optional(),
+  /** The action that gives the messages instead, with the arguments as its input; its `response.body` is `content`. */
+  action: z.string().optional(),
 });
+
+/** A resource of MCP. Its address is its own; `{name}` in it is a parameter of the action: `shop://orders/{orderId}`. */
+const resource = z.strictObject({
+  uri: z
+    .string()
+    .max(500)
+    .regex(/^(?!svc:)[a-z][a-z0-9+.-]*:\/\/[^\s{}]*(\{[a-zA-Z_][a-zA-Z0-9_]*\}[^\s{}]*)*$/, {
+      message: 'must be an address such as shop://orders/{orderId}, and not begin with svc:',
+    }),
+  title: text(80).optional(),
+  description: text(500),
+  mimeType: z.string().max(100).optional(),
+  /** The read action that gives it; its `response.body` is `file`. */
+  action: z.string(),
+});
+export type ResourceDefinition = z.infer<typeof resource>;
 
 const source = z.strictObject({
   title: text(200),
@@ -302,7 +340,10 @@ export const connectorFile = z.strictObject({
   /** Schemas used in several places: `{$ref: '#/schemas/customer'}`. */
   schemas: z.record(fieldName, jsonSchema).default({}),
   actions: z.record(z.string().regex(/^[a-z0-9_]{1,64}$/, 'must be 1 to 64 of a-z, 0-9 and _'), action),
+  /** `bare`: tools and prompts have the names of this file, without the connector's id before them. */
+  toolNames: z.enum(['prefixed', 'bare']).default('prefixed'),
   prompts: z.record(z.string().regex(/^[a-z0-9_]{1,64}$/), prompt).default({}),
+  resources: z.record(z.string().regex(/^[a-z0-9_]{1,64}$/), resource).default({}),
   /** Unified models of this app, by scope. */
   unified: unified.default({}),
   /** How the app tells of changes by itself. */

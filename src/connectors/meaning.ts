@@ -6,6 +6,7 @@ import type {
   CredentialField,
   OAuth,
 } from './format.ts';
+import { mcpFaults } from './mcp-meaning.ts';
 import { partFaults } from './parts-meaning.ts';
 import { checkEvents } from './events-meaning.ts';
 import { pagingOf, parametersOf, refsOf } from './schemas.ts';
@@ -42,7 +43,7 @@ export function checkMeaning(file: ConnectorFile): MeaningFault[] {
     ...Object.entries(file.schemas).flatMap(([name, schema]) => checkRefs(file, schema, `schemas.${name}`)),
     ...Object.entries(file.actions).flatMap(([id, action]) => checkAction(file, action, `actions.${id}`)),
     ...checkProbe(file),
-    ...checkPrompts(file),
+    ...mcpFaults(file),
     ...checkEvents(file),
   ];
 }
@@ -350,15 +351,4 @@ function checkProbe(file: ConnectorFile): MeaningFault[] {
   const reads =
     action.effect === 'read' || (action.effect === undefined && /^(GET|HEAD) /.test(action.request));
   return reads ? [] : [{ path: 'probe', rule: `must be an action that reads; "${file.probe}" does not` }];
-}
-
-function checkPrompts(file: ConnectorFile): MeaningFault[] {
-  return Object.entries(file.prompts).flatMap(([name, prompt]) =>
-    templateNames(prompt.text)
-      .filter((argument) => !prompt.arguments[argument])
-      .map((argument) => ({
-        path: `prompts.${name}.text`,
-        rule: `{${argument}} is no argument of the prompt`,
-      })),
-  );
 }

@@ -54,6 +54,7 @@ export function inputSchemaOf(
     type: 'object',
     properties,
     ...(required.length > 0 ? { required } : {}),
+    ...action.rules,
     additionalProperties: false,
   });
 }

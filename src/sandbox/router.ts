@@ -4,6 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../log.ts';
 import { createAccounts, keyOfName, REQUESTS_PER_SECOND, type Account } from './accounts.ts';
 import { Refusal, refusalOf, sendRefusal } from './answers.ts';
+import { createEverything } from './everything.ts';
 import { listRoutes } from './lists.ts';
 import { oauthRoutes } from './oauth.ts';
 import { createGrants, type Scope } from './oauth-tokens.ts';
@@ -100,7 +101,9 @@ export function createSandbox(context: SandboxContext): Router {
   return router;
 }
 
-/** The sandbox as a server of its own, for a process that has none. */
-export function createSandboxApp(context: SandboxContext): Express {
-  return express().disable('x-powered-by').use('/sandbox', createSandbox(context));
+/** The sandbox as a server of its own, for a process that has none; with the third party for tests where it is wanted. */
+export function createSandboxApp(context: SandboxContext, { tests = false } = {}): Express {
+  const app = express().disable('x-powered-by');
+  if (tests) app.use('/sandbox/everything', createEverything());
+  return app.use('/sandbox', createSandbox(context));
 }

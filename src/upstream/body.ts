@@ -20,12 +20,13 @@ export interface Body {
 
 /** The body of a call, or undefined when its action has none; `evenIfEmpty` for one that authentication adds to. */
 export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Body | undefined {
-  const { connector, action, input, page, idempotencyKey } = call;
+  const { connector, action, input, page, idempotencyKey, answers } = call;
   const { definition } = action;
   const paged =
     page && 'params' in page && action.paging && 'in' in action.paging && action.paging.in === 'body';
   const hasBody =
     evenIfEmpty ||
+    answers !== undefined ||
     definition.graphql !== undefined ||
     paged ||
     definition.idempotencyParam !== undefined ||
@@ -46,7 +47,7 @@ export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Bod
   const wrapped = wrappedIn(definition.wrap, members);
   if (definition.idempotencyParam !== undefined && idempotencyKey !== undefined)
     wrapped[definition.idempotencyParam] = idempotencyKey;
-  if (type === 'json') return jsonBody(wrapped);
+  if (type === 'json') return jsonBody({ ...wrapped, ...answers });
   if (type === 'related') return relatedBody(wrapped, input);
   const style = (name: string) => definition.body[name]?.style;
   return type === 'form' ? formBody(wrapped, style) : multipartBody(wrapped, style);

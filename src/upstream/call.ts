@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer';
-import { SANDBOX_ID, type Action, type Connector } from '../connectors/catalog.ts';
+import type { Action, Connector } from '../connectors/catalog.ts';
 import type { Context } from '../context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { parseJson, type Json, type JsonObject } from '../lib/json.ts';
+import type { LogLevel } from '../lib/log-level.ts';
 import type { OpenCredential } from './credential.ts';
 import { readEvents } from './events.ts';
 import { pause } from './pause.ts';
@@ -17,8 +18,28 @@ export interface Progress {
   message?: string | undefined;
 }
 
+/** A log message of a third party, for the client of a call. `level` is one of RFC 5424, as MCP has them. */
+export interface LogMessage {
+  level: LogLevel;
+  logger?: string;
+  data: Json;
+}
+
+/** A list of a third party that has changed. */
+export type Changed = 'tools' | 'resources' | 'prompts';
+
+/** Headers of the trace that a call is part of: traceparent and what goes with it. */
+export type TraceHeaders = Readonly<Record<string, string>>;
+
+/** Hears what a third party tells before its answer. */
+export interface Notices {
+  onProgress?: ((progress: Progress) => void) | undefined;
+  onLog?: ((message: LogMessage) => void) | undefined;
+  onChanged?: ((lists: readonly Changed[]) => void) | undefined;
+}
+
 /** One call of an action to its third party. */
-export interface UpstreamCall {
+export interface UpstreamCall extends Notices {
   connector: Connector;
   action: Action;
   credential: OpenCredential | undefined;
@@ -30,7 +51,9 @@ export interface UpstreamCall {
   /** Sent in the connector's idempotencyHeader or the action's idempotencyParam where they have one. */
   idempotencyKey?: string | undefined;
   signal?: AbortSignal | undefined;
-  onProgress?: ((progress: Progress) => void) | undefined;
+  trace?: TraceHeaders | undefined;
+  /** Members of the body beside the input: what a client answered to the questions of an earlier answer. */
+  answers?: JsonObject | undefined;
 }
 
 export interface UpstreamAnswer {
@@ -108,12 +131,12 @@ async function sendOnce(
     ...(call.signal ? { signal: call.signal } : {}),
     timeoutMs,
     followRedirects: true,
-    allowSandbox: call.connector.connectorId === SANDBOX_ID,
+    allowSandbox: call.connector.served,
   };
   if (call.action.definition.response.stream === 'events') {
     const { status, headers, body } = await context.outbound.stream(request);
     if (headers['content-type']?.startsWith('text/event-stream')) {
-      return { status, headers, body: await readEvents(body, call.onProgress), secrets: built.secrets };
+      return { status, headers, body: await readEvents(body, call), secrets: built.secrets };
     }
     const chunks: Buffer[] = [];
     for await (const chunk of body) chunks.push(chunk);

@@ -2,7 +2,8 @@ import { createParser } from 'eventsource-parser';
 import { z } from 'zod';
 import { GatehouseError } from '../lib/errors.ts';
 import { parseJson, type Json } from '../lib/json.ts';
-import type { Progress } from './call.ts';
+import { LOG_LEVELS } from '../lib/log-level.ts';
+import type { Notices } from './call.ts';
 
 const progressShape = z.object({
   progress: z.number(),
@@ -10,13 +11,21 @@ const progressShape = z.object({
   message: z.string().max(500).optional(),
 });
 
+const logShape = z.object({
+  level: z.enum(LOG_LEVELS),
+  logger: z.string().max(100).optional(),
+  data: z.json(),
+});
+
+const changedShape = z.object({ lists: z.array(z.enum(['tools', 'resources', 'prompts'])) });
+
 /**
- * The body of an answer that comes as events: `progress` goes on to the caller, `result` is the body.
+ * The body of an answer that comes as events: `progress`, `log` and `changed` go on to the caller, `result` is the body.
  * @throws GatehouseError `upstream_failed` when the stream ends without a result.
  */
 export async function readEvents(
   stream: AsyncIterable<Buffer>,
-  onProgress: ((progress: Progress) => void) | undefined,
+  { onProgress, onLog, onChanged }: Notices,
 ): Promise<Json> {
   let result: Json | undefined;
   const read = (data: string): Json => {
@@ -29,12 +38,17 @@ export async function readEvents(
       });
     }
   };
+  /** What is not as it should be is no reason to give up a call. */
+  const pass = <T>(shape: z.ZodType<T>, data: string, to: (value: T) => void): void => {
+    const parsed = shape.safeParse(read(data));
+    if (parsed.success) to(parsed.data);
+  };
   const parser = createParser({
     onEvent({ event, data }) {
       if (event === 'result') result = read(data);
-      if (event !== 'progress' || !onProgress) return;
-      const parsed = progressShape.safeParse(read(data));
-      if (parsed.success) onProgress(parsed.data);
+      if (event === 'progress' && onProgress) pass(progressShape, data, onProgress);
+      if (event === 'log' && onLog) pass(logShape, data, onLog);
+      if (event === 'changed' && onChanged) pass(changedShape, data, ({ lists }) => onChanged(lists));
     },
   });
   const decoder = new TextDecoder();

@@ -211,7 +211,11 @@ function pathValue(name: string, value: Json | undefined): string {
 
 function headersOf(call: UpstreamCall, value: (name: string) => string): Record<string, string> {
   const { connector, action, input } = call;
-  const headers: Record<string, string> = { accept: 'application/json', 'user-agent': USER_AGENT };
+  const headers: Record<string, string> = {
+    accept: 'application/json',
+    'user-agent': USER_AGENT,
+    ...call.trace,
+  };
   for (const [name, template] of Object.entries(connector.definition.headers)) {
     headers[name.toLowerCase()] = headerValue(name, fillTemplate(template, value));
   }

@@ -1,0 +1,55 @@
+import type { ConnectorFile } from './format.ts';
+import type { MeaningFault } from './meaning.ts';
+import { parametersOf } from './schemas.ts';
+import { templateNames } from './templates.ts';
+
+/** Faults of what a file brings to MCP beside its tools: prompts and resources. */
+export function mcpFaults(file: ConnectorFile): MeaningFault[] {
+  return [...promptFaults(file), ...resourceFaults(file)];
+}
+
+function promptFaults(file: ConnectorFile): MeaningFault[] {
+  return Object.entries(file.prompts).flatMap(([name, prompt]) => {
+    const path = `prompts.${name}`;
+    if ((prompt.text === undefined) === (prompt.action === undefined))
+      return [{ path, rule: 'needs either a text or an action' }];
+    const unknown = templateNames(prompt.text ?? '').filter((argument) => !prompt.arguments[argument]);
+    const faults = unknown.map((argument) => ({
+      path: `${path}.text`,
+      rule: `{${argument}} is no argument of the prompt`,
+    }));
+    if (prompt.action === undefined) return faults;
+    return actionFaults(file, prompt.action, 'content', Object.keys(prompt.arguments), `${path}.action`);
+  });
+}
+
+function resourceFaults(file: ConnectorFile): MeaningFault[] {
+  return Object.entries(file.resources).flatMap(([name, { uri, action }]) =>
+    actionFaults(file, action, 'file', templateNames(uri), `resources.${name}.action`),
+  );
+}
+
+/** The action must be there, give what is wanted, take what it is given, and want nothing else. */
+function actionFaults(
+  file: ConnectorFile,
+  actionId: string,
+  body: 'content' | 'file',
+  given: string[],
+  path: string,
+): MeaningFault[] {
+  const action = file.actions[actionId];
+  if (!action || action.internal) return [{ path, rule: `"${actionId}" is no action of this file` }];
+  const faults: MeaningFault[] = [];
+  if (action.response.body !== body)
+    faults.push({ path, rule: `"${actionId}" must have the response body ${body}` });
+  const parameters = parametersOf(action);
+  for (const name of given) {
+    if (!parameters.some((one) => one.name === name))
+      faults.push({ path, rule: `"${actionId}" has no parameter ${name}` });
+  }
+  for (const { place, name, parameter } of parameters) {
+    if ((place === 'path' || parameter.required === true) && !given.includes(name))
+      faults.push({ path, rule: `"${actionId}" needs ${name}, and nothing gives it` });
+  }
+  return faults;
+}

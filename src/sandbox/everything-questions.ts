@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto';
+
+/** What a fixture answers. */
+export type Answers = { [member: string]: unknown };
+/** Answers of a client, by the key of their question. */
+type Given = { [key: string]: { [member: string]: unknown } };
+
+/** A fixture that asks its client something: from its input, what was answered so far, and the state it gave. */
+type Ask = (input: Answers, given: Given, state: string | undefined) => Answers;
+
+const text = (words: string): Answers => ({ content: [{ type: 'text', text: words }] });
+const ask = (inputRequests: object, requestState?: object): Answers => ({
+  inputRequests,
+  ...(requestState ? { requestState: JSON.stringify({ ...requestState, nonce: randomUUID() }) } : {}),
+});
+
+function form(message: string, properties: { [name: string]: object }, required: string[] = []) {
+  return {
+    method: 'elicitation/create',
+    params: { message, requestedSchema: { type: 'object', properties, required } },
+  };
+}
+
+function sampling(words: string, maxTokens: number) {
+  return {
+    method: 'sampling/createMessage',
+    params: { messages: [{ role: 'user', content: { type: 'text', text: words } }], maxTokens },
+  };
+}
+
+const ROOTS = { method: 'roots/list', params: {} };
+const nameForm = (message: string) => form(message, { name: { type: 'string' } }, ['name']);
+const confirmForm = form('Please confirm', { ok: { type: 'boolean' } }, ['ok']);
+
+/** A member of a form that was accepted. */
+function field(answer: Given[string] | undefined, name: string): unknown {
+  const content = answer?.['content'];
+  return typeof content === 'object' && content !== null ? Object(content)[name] : undefined;
+}
+
+function modelSaid(answer: Given[string] | undefined): string {
+  return String(field(answer, 'text') ?? 'nothing');
+}
+
+function rootsIn(answer: Given[string] | undefined): number {
+  const roots = answer?.['roots'];
+  return Array.isArray(roots) ? roots.length : 0;
+}
+
+/** A form, and what was made of it told back. */
+function told(requests: (input: Answers) => ReturnType<typeof form>, words: string): Ask {
+  return (input, { form: answer }) =>
+    answer
+      ? text(
+          `${words}: action=${String(answer['action'])}, content=${JSON.stringify(answer['content'] ?? {})}`,
+        )
+      : ask({ form: requests(input) });
+}
+
+const DEFAULTS = form('Please review and update the form fields with defaults', {
+  name: { type: 'string', description: 'User name', default: 'John Doe' },
+  age: { type: 'integer', description: 'User age', default: 30 },
+  score: { type: 'number', description: 'User score', default: 95.5 },
+  status: {
+    type: 'string',
+    description: 'User status',
+    enum: ['active', 'inactive', 'pending'],
+    default: 'active',
+  },
+  verified: { type: 'boolean', description: 'Verification status', default: true },
+});
+
+const titled = (most: string) =>
+  [1, 2, 3].map((n) => ({ const: `value${n}`, title: `${['First', 'Second', 'Third'][n - 1]} ${most}` }));
+const OPTIONS = ['option1', 'option2', 'option3'];
+const ENUMS = form('Please select options from the enum fields', {
+  untitledSingle: { type: 'string', description: 'Select one option', enum: OPTIONS },
+  titledSingle: { type: 'string', description: 'Select one option with titles', oneOf: titled('Option') },
+  legacyEnum: {
+    type: 'string',
+    description: 'Select one option (legacy)',
+    enum: ['opt1', 'opt2', 'opt3'],
+    enumNames: ['Option One', 'Option Two', 'Option Three'],
+  },
+  untitledMulti: {
+    type: 'array',
+    description: 'Select multiple options',
+    minItems: 1,
+    maxItems: 3,
+    items: { type: 'string', enum: OPTIONS },
+  },
+  titledMulti: {
+    type: 'array',
+    description: 'Select multiple options with titles',
+    minItems: 1,
+    maxItems: 3,
+    items: { anyOf: titled('Choice') },
+  },
+});
+
+/** Tools and prompts that need their client, by name. */
+export const QUESTIONS: { [name: string]: Ask } = {
+  test_sampling: ({ prompt }, { sample }) =>
+    sample ? text(`LLM response: ${modelSaid(sample)}`) : ask({ sample: sampling(String(prompt), 100) }),
+  test_elicitation: told(
+    ({ message }) =>
+      form(String(message), { response: { type: 'string', description: "User's response" } }, ['response']),
+    'User response',
+  ),
+  test_elicitation_sep1034_defaults: told(() => DEFAULTS, 'Elicitation completed'),
+  test_elicitation_sep1330_enums: told(() => ENUMS, 'Elicitation completed'),
+  test_missing_capability: (_input, { sample }) =>
+    sample ? text('Success') : ask({ sample: sampling('Say something.', 50) }),
+  test_input_required_result_elicitation: (_input, { user_name }) =>
+    user_name
+      ? text(`Hello, ${String(field(user_name, 'name') ?? 'unknown')}!`)
+      : ask({ user_name: nameForm('What is your name?') }),
+  test_input_required_result_sampling: (_input, { sample_request }) =>
+    sample_request
+      ? text(`Sampling result: ${modelSaid(sample_request)}`)
+      : ask({ sample_request: sampling('What is the capital of France?', 100) }),
+  test_input_required_result_list_roots: (_input, { client_roots }) =>
+    client_roots ? text(`Found ${rootsIn(client_roots)} root(s)`) : ask({ client_roots: ROOTS }),
+  test_input_required_result_request_state: (_input, { confirm }, state) =>
+    confirm && state?.includes('request-state') && field(confirm, 'ok') === true
+      ? text('state-ok: requestState validated')
+      : ask({ confirm: confirmForm }, { kind: 'request-state' }),
+  test_input_required_result_multiple_inputs: (_input, given) => {
+    const { user_name, greeting, client_roots } = given;
+    return user_name && greeting && client_roots
+      ? text(
+          `Name: ${String(field(user_name, 'name'))}; Greeting: ${modelSaid(greeting)}; Roots: ${rootsIn(client_roots)}`,
+        )
+      : ask(
+          {
+            user_name: nameForm('What is your name?'),
+            greeting: sampling('Generate a greeting', 50),
+            client_roots: ROOTS,
+          },
+          { kind: 'multiple-inputs' },
+        );
+  },
+  test_input_required_result_multi_round(_input, { step1, step2 }, state) {
+    const before: Answers = state === undefined ? {} : JSON.parse(state);
+    if (before['round'] === 2 && step2)
+      return text(
+        `Multi-round complete for ${String(before['name'])} who likes ${String(field(step2, 'color'))}`,
+      );
+    if (before['round'] === 1 && step1) {
+      const color = form('Step 2: What is your favorite color?', { color: { type: 'string' } }, ['color']);
+      return ask({ step2: color }, { round: 2, name: field(step1, 'name') });
+    }
+    return ask({ step1: nameForm('Step 1: What is your name?') }, { round: 1 });
+  },
+  test_input_required_result_tampered_state: (_input, { confirm }, state) =>
+    confirm && state?.includes('tamper-test')
+      ? text('integrity-ok: state verified')
+      : ask({ confirm: confirmForm }, { kind: 'tamper-test' }),
+  test_input_required_result_capabilities: (_input, { elicit_input, sample_input }) =>
+    elicit_input || sample_input
+      ? text('capabilities-ok')
+      : ask(
+          {
+            elicit_input: form('Elicitation input', { value: { type: 'string' } }, ['value']),
+            sample_input: sampling('Sample request', 50),
+          },
+          { kind: 'capabilities-test' },
+        ),
+  test_input_required_result_prompt: (_input, { user_context }) =>
+    user_context
+      ? {
+          messages: [
+            {
+              role: 'user',
+              content: {
+                type: 'text',
+                text: `Prompt with context: ${String(field(user_context, 'context'))}`,
+              },
+            },
+          ],
+        }
+      : ask({
+          user_context: form('What context should the prompt use?', { context: { type: 'string' } }, [
+            'context',
+          ]),
+        }),
+};
