@@ -5,6 +5,7 @@ import { createParser } from 'eventsource-parser';
 import { SECOND } from '../lib/clock.ts';
 import { isJsonObject, parseJson, type Json } from '../lib/json.ts';
 import { callRemote, type RemoteAnswer } from '../lib/outbound-remote.ts';
+import { headersFor } from './modern.ts';
 
 /** What `gatehouse stdio --url` was asked for. */
 export interface BridgeWish {
@@ -37,6 +38,7 @@ export async function runBridge(
     version: undefined,
     lastEventId: undefined,
     told: new Set(),
+    running: new Map(),
     initialize: undefined,
   };
   const side: Side = {
@@ -70,6 +72,8 @@ interface State {
   version: string | undefined;
   lastEventId: string | undefined;
   told: Set<string>;
+  /** Requests of the modern form under way, by the client's id. */
+  running: Map<string | number, AbortController>;
   /** The client's own initialize, to open a new session when the remote has lost the old one. */
   initialize: string | undefined;
 }
@@ -90,14 +94,19 @@ async function deliver(side: Side, line: string): Promise<void> {
     );
     return;
   }
-  const { id, method } = message;
+  const { id, method, params } = message;
   if (method === 'initialize') side.state.initialize = line;
+  const modern = headersFor(method, params);
+  if (method === 'notifications/cancelled' && cancelled(side, params)) return;
+  const cancel = new AbortController();
+  const stands = id !== undefined && 'mcp-method' in modern;
+  if (stands) side.state.running.set(id, cancel);
   try {
-    let answer = await post(side, line);
+    let answer = await post(side, line, modern, cancel.signal);
     if (answer.status === 404 && side.state.session !== undefined && method !== 'initialize') {
       await answer.body.dump();
       await reinitialize(side);
-      answer = await post(side, line);
+      answer = await post(side, line, modern, cancel.signal);
     }
     const session = headerOf(answer, 'mcp-session-id');
     if (method === 'initialize' && session !== undefined) side.state.session = session;
@@ -107,20 +116,35 @@ async function deliver(side: Side, line: string): Promise<void> {
       if (side.state.session !== undefined) void stand(side);
     }
   } catch (error) {
-    if (side.ended.aborted) return;
+    if (side.ended.aborted || cancel.signal.aborted) return;
     fail(side, id, sentenceOf(side, error));
+  } finally {
+    if (stands) side.state.running.delete(id);
   }
 }
 
+/** Over HTTP the modern form cancels by closing the stream; whether this was about such a request. */
+function cancelled({ state }: Side, params: Json | undefined): boolean {
+  const id = isJsonObject(params) ? params['requestId'] : undefined;
+  const running = typeof id === 'string' || typeof id === 'number' ? state.running.get(id) : undefined;
+  running?.abort();
+  return running !== undefined;
+}
+
 /** POSTs a line; a connection that was not even opened is tried again. */
-async function post(side: Side, line: string): Promise<RemoteAnswer> {
+async function post(
+  side: Side,
+  line: string,
+  more: Record<string, string> = {},
+  signal: AbortSignal = side.ended,
+): Promise<RemoteAnswer> {
   for (let tries = 1; ; tries++) {
     try {
       return await callRemote(side.wish.url, {
         method: 'POST',
-        headers: headers(side),
+        headers: { ...headers(side), ...more },
         body: line,
-        signal: side.ended,
+        signal: AbortSignal.any([side.ended, signal]),
       });
     } catch (error) {
       if (tries >= TRIES || codeOf(error) !== 'ECONNREFUSED' || side.ended.aborted) throw error;
@@ -289,14 +313,17 @@ function versionIn(text: string): string | undefined {
 
 function messageOf(
   text: string,
-): { id: string | number | undefined; method: Json | undefined; result?: Json; error?: Json } | undefined {
+):
+  | { id: string | number | undefined; method: Json | undefined; params?: Json; result?: Json; error?: Json }
+  | undefined {
   try {
     const value = parseJson(text);
     if (!isJsonObject(value)) return undefined;
-    const { id, method, result, error } = value;
+    const { id, method, params, result, error } = value;
     return {
       id: typeof id === 'string' || typeof id === 'number' ? id : undefined,
       method,
+      ...(params === undefined ? {} : { params }),
       ...(result === undefined ? {} : { result }),
       ...(error === undefined ? {} : { error }),
     };

@@ -3,14 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
-import { notify, type Session } from './sessions.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { InputRequest } from './abilities.ts';
+import type { Inputs } from './input.ts';
+import type { Session } from './sessions.ts';
 
 /** How long a client's person may take to answer. */
 const PATIENCE_MS = 10 * MINUTE;
 const LOOK_EVERY_MS = SECOND;
 
-/** A link that the client is asked to open for its person (MCP 2025-11-25, URL mode elicitation). */
+/** A link that the client is asked to open for its person (URL mode elicitation). */
 export interface UrlElicitation {
   mode: 'url';
   /** The connect session behind it. */
@@ -19,39 +21,47 @@ export interface UrlElicitation {
   message: string;
 }
 
-/** What a client that takes URL elicitations offers to a running call. */
-export interface Elicits {
-  /** Asks to open the link now: `accept`, `decline` or `cancel`. */
-  ask(elicitation: UrlElicitation): Promise<string>;
-  /** Tells the client when the account behind the link is connected: notifications/elicitation/complete. */
-  announce(elicitationId: string): void;
-}
+/** A client that can be asked while a call runs. */
+export type Askable = Pick<Session, 'abilities' | 'asked' | 'gone' | 'tell'>;
 
-/** Whether a client's capabilities take URL elicitations. */
-export function takesUrls(capabilities: Json | undefined): boolean {
-  const elicitation = isJsonObject(capabilities) ? capabilities['elicitation'] : undefined;
-  return isJsonObject(elicitation) && isJsonObject(elicitation['url']);
-}
+type LookContext = Pick<Context, 'db' | 'clock' | 'log'>;
 
-/** The elicitations of a session, for a call whose messages go out by `send`. */
-export function elicitsOf(
-  context: Pick<Context, 'db' | 'clock' | 'log'>,
-  session: Session,
+/** The questions of a call in a session: they are put while it runs, on the stream of its answer, by `send`. */
+export function sessionInputs(
+  context: LookContext,
+  session: Askable,
   send: (message: object) => void,
   signal: AbortSignal,
-): Elicits {
+): Inputs {
+  const ended = () => AbortSignal.any([signal, session.gone, AbortSignal.timeout(PATIENCE_MS)]);
+  const put = async (
+    { method, params }: InputRequest,
+    until: AbortSignal,
+  ): Promise<JsonObject | undefined> => {
+    const id = randomUUID();
+    const answer = await new Promise<JsonObject | undefined>((resolve) => {
+      session.asked.set(id, resolve);
+      until.addEventListener('abort', () => resolve(undefined), { once: true });
+      send({ jsonrpc: '2.0', id, method, params });
+    });
+    session.asked.delete(id);
+    // A person who cannot be reached is one who closes the question.
+    return answer ?? (method === 'elicitation/create' ? { action: 'cancel' } : undefined);
+  };
   return {
-    async ask(elicitation) {
-      const id = randomUUID();
-      const ended = AbortSignal.any([signal, session.gone, AbortSignal.timeout(PATIENCE_MS)]);
-      const reply = await new Promise<JsonObject | undefined>((resolve) => {
-        session.asked.set(id, resolve);
-        ended.addEventListener('abort', () => resolve(undefined), { once: true });
-        send({ jsonrpc: '2.0', id, method: 'elicitation/create', params: elicitation });
-      });
-      session.asked.delete(id);
-      const action = isJsonObject(reply) ? reply['action'] : undefined;
-      return typeof action === 'string' ? action : 'cancel';
+    abilities: session.abilities,
+    live: true,
+    unbidden: undefined,
+    brought: () => undefined,
+    async ask({ requests, keep = null }) {
+      const until = ended();
+      const given = await Promise.all(
+        Object.entries(requests).map(async ([key, request]): Promise<[string, JsonObject][]> => {
+          const answer = await put(request, until);
+          return answer ? [[key, answer]] : [];
+        }),
+      );
+      return { answers: Object.fromEntries(given.flat()), kept: keep, stateId: undefined };
     },
     announce(elicitationId) {
       void announce(context, session, elicitationId);
@@ -67,28 +77,34 @@ export function elicitationRequired(error: GatehouseError, elicitation: UrlElici
   });
 }
 
-/** Another process may see the end first: the store tells, once a second while the session lives. */
-async function announce(
-  { db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>,
-  session: Session,
-  elicitationId: string,
-): Promise<void> {
+/** Tells the client when the account behind a link is connected: notifications/elicitation/complete. */
+async function announce(context: LookContext, session: Askable, elicitationId: string): Promise<void> {
   try {
-    for (;;) {
-      await sleep(LOOK_EVERY_MS, undefined, { signal: session.gone, ref: false });
-      const found = await db
-        .selectFrom('connect_sessions')
-        .select(['status', 'expires_at'])
-        .where('session_id', '=', elicitationId)
-        .executeTakeFirst();
-      if (!found || found.expires_at < clock.now()) return;
-      if (found.status === 'succeeded' || found.status === 'failed') {
-        notify(session, 'notifications/elicitation/complete', { elicitationId });
-        return;
-      }
-    }
+    if ((await connectEnd(context, elicitationId, session.gone)) === 'gone') return;
+    session.tell('notifications/elicitation/complete', { elicitationId });
   } catch (error) {
     if (!session.gone.aborted)
-      log.warn({ err: error, elicitationId }, 'the end of an elicitation was missed');
+      context.log.warn({ err: error, elicitationId }, 'the end of an elicitation was missed');
+  }
+}
+
+/**
+ * Waits until a connect session ends. Another process may see the end first, so the store tells, once a second.
+ * Rejects when the signal aborts.
+ */
+export async function connectEnd(
+  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  sessionId: string,
+  signal: AbortSignal,
+): Promise<'succeeded' | 'failed' | 'gone'> {
+  for (;;) {
+    const found = await db
+      .selectFrom('connect_sessions')
+      .select(['status', 'expires_at'])
+      .where('session_id', '=', sessionId)
+      .executeTakeFirst();
+    if (!found || found.expires_at < clock.now()) return 'gone';
+    if (found.status === 'succeeded' || found.status === 'failed') return found.status;
+    await sleep(LOOK_EVERY_MS, undefined, { signal, ref: false });
   }
 }

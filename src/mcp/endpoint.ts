@@ -9,6 +9,7 @@ import { serverNotFound } from '../servers/records.ts';
 import type { LiveServer } from '../servers/live.ts';
 import { ENVIRONMENTS } from '../store/schema.ts';
 import { grantFor, type Grant } from './grant.ts';
+import { headerText } from './headers.ts';
 
 /** An address below /mcp/: of a server, or of a server with its token. */
 export interface McpPath {
@@ -139,10 +140,4 @@ export async function assertOrigin(
 
 function hostName(host: string): string {
   return host.startsWith('[') ? host.slice(0, host.indexOf(']') + 1) : (host.split(':')[0] ?? '');
-}
-
-export function headerText(req: IncomingMessage, name: string): string | undefined {
-  const value = req.headers[name];
-  const text = Array.isArray(value) ? value[0] : value;
-  return text === undefined || text.trim() === '' ? undefined : text.trim();
 }

@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import { isoTime } from '../lib/clock.ts';
 import { isJsonObject, parseJson } from '../lib/json.ts';
 import type { Environment } from '../store/schema.ts';
+import type { Grant } from './grant.ts';
 import type { ToolScope } from './tool.ts';
 
 const RECENT = 50;
@@ -50,8 +51,23 @@ export async function recentEvents(scope: ToolScope, of: EventScope): Promise<st
   return JSON.stringify({ scope: of, events });
 }
 
+/** The newest event of each scope among these addresses, in the accounts of the grant's user. */
+export async function newestOf(
+  context: Pick<Context, 'db'>,
+  { environment, userId }: Grant,
+  uris: Iterable<string>,
+): Promise<Map<EventScope, string>> {
+  const newest = new Map<EventScope, string>();
+  for (const uri of userId === undefined ? [] : uris) {
+    const scope = eventScopeOf(uri);
+    if (scope && userId !== undefined)
+      newest.set(scope, await newestEvent(context, environment, userId, scope));
+  }
+  return newest;
+}
+
 /** Changes with each new event of a scope in the user's accounts. */
-export async function newestEvent(
+async function newestEvent(
   context: Pick<Context, 'db'>,
   environment: Environment,
   userId: string,

@@ -1,52 +1,42 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from '../context.ts';
-import { elicitsOf, takesUrls } from './elicitation.ts';
-import { eventScopeOf, newestEvent } from './events.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { isJsonObject, parseJson } from '../lib/json.ts';
-import type { Progress } from '../upstream/call.ts';
+import { abilitiesOf } from './abilities.ts';
+import { sessionInputs } from './elicitation.ts';
+import { newestOf } from './events.ts';
+import { log, logOutcome, progressOf, streamOf, type Flow, type Stream } from './flow.ts';
 import type { Grant } from './grant.ts';
 import { initializeResult, negotiate } from './initialize.ts';
-import type { Message, RpcRequest } from './message.ts';
-import { beginEvents, eventText, sendEmpty, sendJson, sendResult, type Framing } from './reply.ts';
+import type { Listeners } from './listeners.ts';
+import { LOG_LEVELS, type LogLevel } from '../lib/log-level.ts';
+import { hasFailed, responseText, type Answer, type Message, type RpcRequest } from './message.ts';
+import { createModernExchange } from './modern-exchange.ts';
+import { sendEmpty, sendJson, sendResult } from './reply.ts';
 import type { McpCore } from './server.ts';
-import { emit, finish, LOG_LEVELS, newStream, type Session, type Sessions } from './sessions.ts';
+import type { Session, Sessions } from './sessions.ts';
+import { traceOf } from './trace.ts';
+import type { Watch } from './watch.ts';
 
-/** URL mode elicitation came with this version. */
-const FIRST_WITH_URLS = '2025-11-25';
+/** What a session is sent of an app's messages before it has set a level. */
+const USUAL_LEVEL: LogLevel = 'info';
+const MAX_SUBSCRIPTIONS = 1000;
+const NOTHING: Answer = { result: '{}', failed: false };
 
-/** A POST that passed every check of the endpoint. */
-export interface Flow {
-  req: IncomingMessage;
-  res: ServerResponse;
-  requestId: string;
-  headers: Record<string, string>;
-  framing: Framing;
-  grant: Grant;
-  session: Session | undefined;
-}
-
-/** What a message leads to, bare or in a session, and how its answer is framed. */
+/** What a message leads to, in each of the three forms, and how its answer is framed. */
 export interface Exchange {
-  one(flow: Flow, message: Message): Promise<void>;
+  /** With `rights`, which looks anew at what the caller may do, a message of the modern form. */
+  one(flow: Flow, message: Message, rights?: () => Promise<Grant>): Promise<void>;
   batch(flow: Flow, messages: Message[]): Promise<void>;
   /** @throws GatehouseError `session_not_found`: also for a session of somebody else. */
   session(grant: Grant, sessionId: string | undefined): Session;
   end(session: Session): void;
 }
 
-/** Where the messages go that precede an answer: an event stream, opened by the first of them. */
-interface Stream {
-  opened(): boolean;
-  send(message: object): void;
-  finish(text: string): void;
-}
-
 export function createExchange(
-  context: Pick<Context, 'db' | 'clock' | 'log'>,
+  context: Pick<Context, 'db' | 'clock' | 'log' | 'hashKey'>,
   core: McpCore,
-  sessions: Sessions,
+  { sessions, listeners, watch }: { sessions: Sessions; listeners: Listeners; watch: Watch },
 ): Exchange {
+  const modern = createModernExchange(context, { core, listeners, watch });
   return {
     end: (session) => sessions.end(session),
     session(grant, sessionId) {
@@ -54,19 +44,21 @@ export function createExchange(
       if (session) return session;
       throw new GatehouseError('session_not_found', 'There is no such session here. Initialize anew.');
     },
-    async one(flow, message) {
+    async one(flow, message, rights) {
       const { res, headers, session } = flow;
       if (message.kind !== 'request') {
         if (session) noted(session, message);
         return sendEmpty(res, 202, headers);
       }
-      if (message.method === 'initialize') return initialize(flow, message.request);
-      const listed = message.method === 'tools/list' && message.request.params?.['cursor'] === undefined;
-      const list = listed && flow.framing.json ? core.toolList(flow.grant) : undefined;
-      if (list) return sendResult(res, message.request.id, list, headers);
+      const { request } = message;
+      if (rights) return modern.post(flow, request, rights);
+      if (request.method === 'initialize') return initialize(flow, request);
+      const listed = request.method === 'tools/list' && request.params?.['cursor'] === undefined;
+      const result = listed && flow.framing.json ? core.toolList(flow.grant) : undefined;
+      if (result) return sendResult(res, request.id, { result }, headers);
       const stream = streamOf(flow);
-      const answer = await answerOf(flow, message.request, stream);
-      if (answer !== undefined) stream.finish(answer);
+      const answer = await answerOf(flow, request, stream);
+      if (answer !== undefined) stream.finish(responseText(request.id, answer));
       else if (!res.headersSent) sendEmpty(res, 202, headers);
       else res.end();
     },
@@ -74,7 +66,10 @@ export function createExchange(
       const stream = streamOf(flow);
       const answers = await Promise.all(
         messages.map(async (message) => {
-          if (message.kind === 'request') return answerOf(flow, message.request, stream);
+          if (message.kind === 'request') {
+            const answer = await answerOf(flow, message.request, stream);
+            return answer && responseText(message.request.id, answer);
+          }
           if (flow.session) noted(flow.session, message);
           return undefined;
         }),
@@ -85,20 +80,20 @@ export function createExchange(
     },
   };
 
-  function initialize({ res, headers, grant, session }: Flow, request: RpcRequest): void {
+  function initialize({ res, headers, grant, session }: Flow, { id, params = {} }: RpcRequest): void {
     if (session) throw new GatehouseError('invalid_request', 'This session is initialized already.');
-    const version = negotiate(request.params?.['protocolVersion']);
-    const takes = version >= FIRST_WITH_URLS && takesUrls(request.params?.['capabilities']);
-    const made = sessions.create(grant, { protocolVersion: version, takesUrls: takes });
-    const result = initializeResult(version, core.visible(grant).instructions);
-    sendJson(res, 200, JSON.stringify({ jsonrpc: '2.0', id: request.id, result }), {
+    const protocolVersion = negotiate(params['protocolVersion']);
+    const abilities = abilitiesOf(protocolVersion, params['capabilities']);
+    const made = sessions.create(grant, { protocolVersion, abilities });
+    const result = initializeResult(protocolVersion, core.visible(grant).instructions);
+    sendJson(res, 200, responseText(id, { result: JSON.stringify(result), failed: false }), {
       ...headers,
       'Mcp-Session-Id': made.sessionId,
     });
   }
 
-  /** The response as text; undefined when the client cancelled the request, which is then not answered. */
-  async function answerOf(flow: Flow, request: RpcRequest, stream: Stream): Promise<string | undefined> {
+  /** What a request comes to; undefined when the client cancelled it, which is then not answered. */
+  async function answerOf(flow: Flow, request: RpcRequest, stream: Stream): Promise<Answer | undefined> {
     const { session, grant, requestId, res } = flow;
     const cancel = new AbortController();
     // A bare request, and an answer that could not be asked for again, end with their client.
@@ -108,17 +103,19 @@ export function createExchange(
     session?.running.set(request.id, cancel);
     try {
       const own = await ownAnswer(session, request, flow, cancel.signal);
-      if (own !== undefined) return JSON.stringify({ jsonrpc: '2.0', id: request.id, ...own });
-      const onProgress = progressOf(request, stream);
-      const { text, failed } = await core.answer(request, {
+      if (own) return own;
+      const answer = await core.answer(request, {
         grant,
         requestId,
         signal: cancel.signal,
-        onProgress,
-        ...(session?.takesUrls ? { elicits: elicitsOf(context, session, stream.send, cancel.signal) } : {}),
+        trace: traceOf(request),
+        onProgress: progressOf(request, stream),
+        onChanged: (lists) => watch.announce(grant.live.server.serverId, lists),
+        ...(session ? { inputs: sessionInputs(context, session, stream.send, cancel.signal) } : {}),
+        ...(session ? { onLog: (message) => log(stream, session.logLevel ?? USUAL_LEVEL, message) } : {}),
       });
-      logToSession(session, stream, request, failed);
-      return text;
+      logOutcome(stream, session?.logLevel, request, hasFailed(answer));
+      return answer;
     } catch (error) {
       if (cancel.signal.aborted) return undefined;
       throw error;
@@ -131,44 +128,38 @@ export function createExchange(
   async function ownAnswer(
     session: Session | undefined,
     request: RpcRequest,
-    flow: Flow,
+    { grant, requestId }: Flow,
     signal: AbortSignal,
-  ) {
+  ): Promise<Answer | undefined> {
     const { params = {} } = request;
     switch (request.method) {
       case 'ping':
-        return { result: {} };
+        return NOTHING;
       case 'logging/setLevel': {
         const level = LOG_LEVELS.find((one) => one === params['level']);
-        if (!level)
-          return {
-            error: { code: -32602, message: `params.level must be one of: ${LOG_LEVELS.join(', ')}` },
-          };
+        if (!level) return fault(-32602, `params.level must be one of: ${LOG_LEVELS.join(', ')}`);
         if (session) session.logLevel = level;
-        return { result: {} };
+        return NOTHING;
       }
       case 'resources/subscribe':
       case 'resources/unsubscribe': {
         const uri = params['uri'];
-        if (typeof uri !== 'string')
-          return { error: { code: -32602, message: 'params.uri must be a string' } };
-        if (!session)
-          return { error: { code: -32600, message: 'Subscriptions need a session: initialize first.' } };
-        if (request.method === 'resources/unsubscribe') session.subscriptions.delete(uri);
-        else {
-          const read = await core.answer(
-            { ...request, method: 'resources/read' },
-            { grant: flow.grant, requestId: flow.requestId, signal },
-          );
-          if (read.failed) return readError(read.text);
-          const scope = eventScopeOf(uri);
-          if (scope && session.userId !== undefined) {
-            const newest = await newestEvent(context, flow.grant.environment, session.userId, scope);
-            session.newest.set(scope, newest);
-          }
-          session.subscriptions.add(uri);
+        if (typeof uri !== 'string') return fault(-32602, 'params.uri must be a string');
+        if (!session) return fault(-32600, 'Subscriptions need a session: initialize first.');
+        if (request.method === 'resources/unsubscribe') {
+          session.subscriptions.delete(uri);
+          return NOTHING;
         }
-        return { result: {} };
+        const read = await core.answer(
+          { ...request, method: 'resources/read' },
+          { grant, requestId, signal },
+        );
+        if ('error' in read) return read;
+        if (session.subscriptions.size >= MAX_SUBSCRIPTIONS && !session.subscriptions.has(uri))
+          return fault(-32602, `A session subscribes to at most ${MAX_SUBSCRIPTIONS} resources.`);
+        for (const [scope, event] of await newestOf(context, grant, [uri])) session.newest.set(scope, event);
+        session.subscriptions.add(uri);
+        return NOTHING;
       }
       default:
         return undefined;
@@ -176,10 +167,8 @@ export function createExchange(
   }
 }
 
-/** The error member of a response text. */
-function readError(text: string) {
-  const response = parseJson(text);
-  return { error: isJsonObject(response) ? (response['error'] ?? null) : null };
+function fault(code: number, message: string): Answer {
+  return { error: { code, message } };
 }
 
 /** What needs no answer: the client's answers to us, and its notifications. */
@@ -191,60 +180,4 @@ function noted(session: Session, message: Exclude<Message, { kind: 'request' }>)
   if (message.method !== 'notifications/cancelled') return;
   const id = message.params['requestId'];
   if (typeof id === 'string' || typeof id === 'number') session.running.get(id)?.abort();
-}
-
-function progressOf(request: RpcRequest, stream: Stream): ((progress: Progress) => void) | undefined {
-  const meta = request.params?.['_meta'];
-  const progressToken = isJsonObject(meta) ? meta['progressToken'] : undefined;
-  if (typeof progressToken !== 'string' && typeof progressToken !== 'number') return undefined;
-  return (progress) =>
-    stream.send({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, ...progress } });
-}
-
-/** A line for clients that asked for log messages: which tool ran, and how it ended. */
-function logToSession(
-  session: Session | undefined,
-  stream: Stream,
-  request: RpcRequest,
-  failed: boolean,
-): void {
-  if (!session?.logLevel || request.method !== 'tools/call') return;
-  const level = failed ? 'warning' : 'info';
-  if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(session.logLevel)) return;
-  const data = { tool: request.params?.['name'], outcome: failed ? 'failed' : 'succeeded' };
-  stream.send({
-    jsonrpc: '2.0',
-    method: 'notifications/message',
-    params: { level, logger: 'gatehouse', data },
-  });
-}
-
-/** JSON unless something precedes the answer or the client takes events alone; in a session events can be resumed. */
-function streamOf({ res, headers, framing, session }: Flow): Stream {
-  let name: string | undefined;
-  let open = false;
-  const begin = () => {
-    if (open || res.destroyed) return;
-    open = true;
-    beginEvents(res, session ? { ...headers, 'Mcp-Session-Id': session.sessionId } : headers);
-    if (session) name = newStream(session, res);
-  };
-  const write = (text: string) => {
-    if (session && name !== undefined) emit(session, name, text);
-    else if (!res.destroyed) res.write(eventText(text));
-  };
-  return {
-    opened: () => open,
-    send(message) {
-      begin();
-      write(JSON.stringify(message));
-    },
-    finish(text) {
-      if (!open && framing.json) return sendJson(res, 200, text, headers);
-      begin();
-      write(text);
-      if (session && name !== undefined) finish(session, name);
-      else res.end();
-    },
-  };
 }

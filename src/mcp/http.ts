@@ -2,23 +2,23 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from '../context.ts';
 import { clientAddress } from '../lib/client-address.ts';
-import { SECOND } from '../lib/clock.ts';
 import { GatehouseError, publicError } from '../lib/errors.ts';
 import { jsonFromBody, MIB, readBody } from '../lib/http-body.ts';
 import type { Json } from '../lib/json.ts';
-import { assertHost, assertOrigin, grantOf, headerText, knock, mcpPathOf, type Knock } from './endpoint.ts';
+import { assertHost, assertOrigin, grantOf, knock, mcpPathOf, type Knock, type McpPath } from './endpoint.ts';
 import type { Grant } from './grant.ts';
-import { eventScopeOf, newestEvent } from './events.ts';
 import { createExchange, type Exchange } from './exchange.ts';
 import { VERSIONS } from './initialize.ts';
 import { readMessage, type Message } from './message.ts';
-import type { Environment } from '../store/schema.ts';
+import { isModern } from './modern.ts';
 import { beginEvents, framingOf, sendEmpty, sendRefusal } from './reply.ts';
+import { headerText } from './headers.ts';
+import { createListeners } from './listeners.ts';
 import { createMcpCore } from './server.ts';
-import { createSessions, notify, openStream, type Session } from './sessions.ts';
+import { createSessions, openStream, type Session } from './sessions.ts';
+import { watchChanges } from './watch.ts';
 
 const METHODS = 'POST, GET, DELETE, OPTIONS';
-const WATCH_MS = SECOND;
 const MAX_BATCH = 100;
 
 /** Both MCP URLs, bare and in sessions. */
@@ -45,15 +45,11 @@ interface Visit {
 export async function createMcpHandler(context: Context): Promise<McpHandler> {
   const core = createMcpCore(context);
   const sessions = createSessions(context.clock);
-  const exchange = createExchange(context, core, sessions);
+  const listeners = createListeners();
+  const watch = watchChanges(context, () => [...sessions.listening(), ...listeners.all()]);
+  const exchange = createExchange(context, core, { sessions, listeners, watch });
   // A line a request, of fields that hold no secret: looking for some would be most of its cost.
   const requests = context.log.child({}, { redact: [] });
-  const watch = setInterval(
-    () => void tellChanges(context, sessions.listening(), (one) => sessions.end(one)),
-    WATCH_MS,
-  );
-  watch.unref();
-
   return {
     async handle(req, res) {
       const started = performance.now();
@@ -71,9 +67,12 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
         'request',
       );
     },
-    hush: () => sessions.hush(),
+    hush() {
+      sessions.hush();
+      listeners.hush();
+    },
     async close() {
-      clearInterval(watch);
+      watch.close();
       sessions.close();
       await core.close();
     },
@@ -104,9 +103,9 @@ async function enter(context: Context, exchange: Exchange, visit: Visit): Promis
   }
   switch (req.method) {
     case 'POST':
-      return post(context, exchange, visit, knocked);
+      return post(context, exchange, visit, knocked, path);
     case 'GET':
-      return listen(context, exchange, visit, knocked);
+      return listen(context, exchange, visit, knocked, path);
     case 'DELETE': {
       const session = exchange.session(await grant(context, visit, knocked), sessionIdOf(req));
       exchange.end(session);
@@ -117,7 +116,13 @@ async function enter(context: Context, exchange: Exchange, visit: Visit): Promis
   }
 }
 
-async function post(context: Context, exchange: Exchange, visit: Visit, knocked: Knock): Promise<void> {
+async function post(
+  context: Context,
+  exchange: Exchange,
+  visit: Visit,
+  knocked: Knock,
+  path: McpPath,
+): Promise<void> {
   const { req, res, headers } = visit;
   const key = `${knocked.live.server.serverId} ${knocked.caller.label}`;
   Object.assign(headers, await context.limits.mcp(key, 1));
@@ -139,10 +144,10 @@ async function post(context: Context, exchange: Exchange, visit: Visit, knocked:
   const granted = await grant(context, visit, knocked);
   const sessionId = sessionIdOf(req);
   const session = sessionId === undefined ? undefined : exchange.session(granted, sessionId);
-  if (session) assertVersion(req);
   const flow = { req, res, requestId: visit.requestId, headers, framing, grant: granted, session };
 
   if (Array.isArray(body)) {
+    assertVersion(req);
     const messages = batchOf(body, session);
     if (messages.length > 1) Object.assign(headers, await context.limits.mcp(key, messages.length - 1));
     visit.rpcMethod = 'batch';
@@ -151,10 +156,19 @@ async function post(context: Context, exchange: Exchange, visit: Visit, knocked:
   const message = readMessage(body);
   if ('method' in message) visit.rpcMethod = message.method.slice(0, 64);
   if (message.kind === 'request') visit.id = message.request.id;
+  if (!session && message.kind !== 'response' && isModern(req.headers, message))
+    return exchange.one(flow, message, () => rightsOf(context, req, path));
+  assertVersion(req);
   return exchange.one(flow, message);
 }
 
-async function listen(context: Context, exchange: Exchange, visit: Visit, knocked: Knock): Promise<void> {
+async function listen(
+  context: Context,
+  exchange: Exchange,
+  visit: Visit,
+  knocked: Knock,
+  path: McpPath,
+): Promise<void> {
   const { req, res, headers } = visit;
   const sessionId = sessionIdOf(req);
   if (sessionId === undefined) throw notAllowed('GET');
@@ -166,6 +180,7 @@ async function listen(context: Context, exchange: Exchange, visit: Visit, knocke
   }
   const session = exchange.session(await grant(context, visit, knocked), sessionId);
   beginEvents(res, { ...headers, 'Mcp-Session-Id': session.sessionId });
+  session.rights = () => rightsOf(context, req, path);
   if (!openStream(session, res, headerText(req, 'last-event-id'))) res.end();
 }
 
@@ -194,6 +209,11 @@ async function authenticated<T>(context: Context, { req }: Visit, check: () => P
     }
     throw error;
   }
+}
+
+/** What a request that opened a stream may do now. @throws as knock and grantOf */
+async function rightsOf(context: Context, req: IncomingMessage, path: McpPath): Promise<Grant> {
+  return grantOf(context, req, await knock(context, req, path));
 }
 
 function grant(context: Context, visit: Visit, knocked: Knock): Promise<Grant> {
@@ -254,45 +274,4 @@ function notAllowed(method: string | undefined): GatehouseError {
       headers: { Allow: METHODS },
     },
   );
-}
-
-/** Tells the sessions that listen when what their server shows has changed. */
-async function tellChanges(
-  context: Context,
-  listening: Session[],
-  end: (session: Session) => void,
-): Promise<void> {
-  for (const session of listening) {
-    const environments = ['development', 'production'] as const;
-    try {
-      const found = await Promise.all(
-        environments.map((environment) => context.servers.byId(environment, session.serverId)),
-      );
-      const live = found.find((one) => one !== undefined);
-      if (!live?.server.enabled) end(session);
-      else if (live.shape !== session.shape) {
-        session.shape = live.shape;
-        for (const list of ['tools', 'resources', 'prompts'])
-          notify(session, `notifications/${list}/list_changed`);
-        for (const uri of session.subscriptions) notify(session, 'notifications/resources/updated', { uri });
-      }
-      if (live) await tellEvents(context, session, live.server.environment);
-    } catch (error) {
-      context.log.warn({ err: error }, 'changes could not be looked for');
-    }
-  }
-}
-
-/** Tells a session of new events in the scopes that it subscribed to. */
-async function tellEvents(context: Context, session: Session, environment: Environment): Promise<void> {
-  const { userId, newest } = session;
-  if (userId === undefined) return;
-  for (const uri of session.subscriptions) {
-    const scope = eventScopeOf(uri);
-    if (!scope) continue;
-    const now = await newestEvent(context, environment, userId, scope);
-    const before = newest.get(scope);
-    newest.set(scope, now);
-    if (before !== undefined && before !== now) notify(session, 'notifications/resources/updated', { uri });
-  }
 }

@@ -11,10 +11,32 @@ export interface RpcRequest {
 }
 
 export type Message =
-  | { kind: 'request'; method: string; request: RpcRequest }
+  | { kind: 'request'; method: string; params: JsonObject; request: RpcRequest }
   | { kind: 'notification'; method: string; params: JsonObject }
   /** The client's answer to a request of ours. */
   | { kind: 'response'; id: string | undefined; result: JsonObject | undefined };
+
+/** The error member of a response. */
+export interface RpcFault {
+  code: number;
+  message: string;
+  data?: unknown;
+}
+
+/** What a request came to: its result as JSON text of an object, or its error. */
+export type Answer = { result: string; failed: boolean; interim?: boolean } | { error: RpcFault };
+
+/** The whole response as JSON text. */
+export function responseText(id: string | number, answer: Answer): string {
+  return 'result' in answer
+    ? `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${answer.result}}`
+    : JSON.stringify({ jsonrpc: '2.0', id, error: answer.error });
+}
+
+/** Whether it tells of a failure: an error, or a tool that ended with one. */
+export function hasFailed(answer: Answer): boolean {
+  return 'error' in answer || answer.failed;
+}
 
 /** One JSON-RPC message. @throws GatehouseError `invalid_request` (-32600) naming what is wrong. */
 export function readMessage(value: Json): Message {
@@ -39,7 +61,7 @@ export function readMessage(value: Json): Message {
     throw invalid('id must be a string or an integer.');
   const request: RpcRequest = { jsonrpc: '2.0', id: typeof id === 'string' ? id : Number(id), method };
   if (params !== undefined) request.params = params;
-  return { kind: 'request', method, request };
+  return { kind: 'request', method, params: params ?? {}, request };
 }
 
 /** What the work for a cancelled request is rejected with. */

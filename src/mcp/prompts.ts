@@ -1,8 +1,11 @@
+import { mcpName } from '../connectors/compile.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import type { JsonObject } from '../lib/json.ts';
 import { pageAt } from './cursor.ts';
-import { restricted } from './tools.ts';
+import { restricted, runAction } from './tools.ts';
 import type { ToolScope } from './tool.ts';
+import type { VisibleConnector } from './visible.ts';
 
 const PER_PAGE = 100;
 const MAX_COMPLETIONS = 100;
@@ -12,7 +15,10 @@ interface Prompt {
   title: string;
   description: string;
   arguments: { name: string; description: string; required: boolean }[];
-  text(values: Record<string, string>): string;
+  /** Values that are proposed for an argument, by its name. */
+  proposed?: { [argument: string]: readonly string[] };
+  /** The result of prompts/get. */
+  get(values: Record<string, string>): Promise<JsonObject> | JsonObject;
 }
 
 const CONNECTOR_ARGUMENT = {
@@ -22,41 +28,64 @@ const CONNECTOR_ARGUMENT = {
 };
 
 /** Prompts of Gatehouse itself, then those that visible connectors bring as `<connectorId>_<prompt>`. */
-function promptsOf({ visible }: ToolScope): Prompt[] {
+function promptsOf(scope: ToolScope): Prompt[] {
+  const { visible } = scope;
   const own: Prompt[] = [
     {
       name: 'connect_app',
       title: 'Connect an app',
       description: 'Find out whether an app is connected, and what its user has to do if it is not.',
       arguments: [CONNECTOR_ARGUMENT],
-      text: ({ connectorId = '' }) =>
-        `Check with list_credentials_svc whether I have a working account for "${connectorId}". If not, read it with ` +
-        'get_connector_svc and tell me in plain words which kind of key or login it takes and where I find it.',
+      get: ({ connectorId = '' }) =>
+        said(
+          `Check with list_credentials_svc whether I have a working account for "${connectorId}". If not, read it with ` +
+            'get_connector_svc and tell me in plain words which kind of key or login it takes and where I find it.',
+        ),
     },
     {
       name: 'use_connector',
       title: 'Do something in an app',
       description: 'Reach a goal with the actions of one app.',
       arguments: [CONNECTOR_ARGUMENT, { name: 'goal', description: 'What should be done.', required: true }],
-      text: ({ connectorId = '', goal = '' }) =>
-        `Use the connector "${connectorId}" to do this: ${goal}\nFind the right actions with search_actions_svc, read their ` +
-        'parameters with get_action_svc, and run them with execute_action_svc. Ask me before anything that changes or deletes.',
+      get: ({ connectorId = '', goal = '' }) =>
+        said(
+          `Use the connector "${connectorId}" to do this: ${goal}\nFind the right actions with search_actions_svc, read their ` +
+            'parameters with get_action_svc, and run them with execute_action_svc. Ask me before anything that changes or deletes.',
+        ),
     },
   ];
-  const brought = visible.connectors.flatMap(({ connector }) =>
-    Object.entries(connector.definition.prompts).map(([name, prompt]): Prompt => ({
-      name: `${connector.connectorId}_${name}`,
+  return [...own, ...visible.connectors.flatMap((one) => broughtBy(scope, one))];
+}
+
+/** What a connector brings. A prompt that an action gives is there while the action is allowed. */
+function broughtBy(scope: ToolScope, { connector, actions }: VisibleConnector): Prompt[] {
+  const { connectorId, definition } = connector;
+  return Object.entries(definition.prompts).flatMap(([name, prompt]) => {
+    const { action: actionId, text = '' } = prompt;
+    if (actionId !== undefined && !actions.some((action) => action.actionId === actionId)) return [];
+    const described = Object.entries(prompt.arguments);
+    const taken = (values: Record<string, string>) =>
+      Object.fromEntries(Object.entries(values).filter(([argument]) => prompt.arguments[argument]));
+    return {
+      name: mcpName(definition, name),
       title: prompt.title ?? name.replaceAll('_', ' '),
       description: prompt.description,
-      arguments: Object.entries(prompt.arguments).map(([argument, { description, required }]) => ({
+      arguments: described.map(([argument, { description, required }]) => ({
         name: argument,
         description,
         required,
       })),
-      text: (values) => fillTemplate(prompt.text, (argument) => values[argument] ?? ''),
-    })),
-  );
-  return [...own, ...brought];
+      proposed: Object.fromEntries(described.map(([argument, { values }]) => [argument, values])),
+      get: (values: Record<string, string>) =>
+        actionId === undefined
+          ? said(fillTemplate(text, (argument) => values[argument] ?? ''))
+          : runAction(scope, { connectorId, actionId, input: taken(values) }),
+    };
+  });
+}
+
+function said(text: string): JsonObject {
+  return { messages: [{ role: 'user', content: { type: 'text', text } }] };
 }
 
 export function listPrompts(scope: ToolScope, cursor: string | undefined) {
@@ -71,15 +100,16 @@ export function listPrompts(scope: ToolScope, cursor: string | undefined) {
 }
 
 /** @throws GatehouseError `invalid_request` for an unknown prompt or a missing argument, `restricted`. */
-export function getPrompt(scope: ToolScope, name: string, values: Record<string, string>) {
+export async function getPrompt(
+  scope: ToolScope,
+  name: string,
+  values: Record<string, string>,
+): Promise<JsonObject> {
   const prompt = promptsOf(scope).find((one) => one.name === name);
   if (!prompt) {
     const rule = ruleAgainst(scope, name);
     if (rule) throw restricted(`the prompt ${name}`, rule);
-    throw new GatehouseError(
-      'invalid_request',
-      `There is no prompt "${name.slice(0, 100)}". See prompts/list.`,
-    );
+    throw unknownPrompt(name);
   }
   const missing = prompt.arguments.find((argument) => argument.required && !values[argument.name]);
   if (missing)
@@ -89,30 +119,41 @@ export function getPrompt(scope: ToolScope, name: string, values: Record<string,
     const rule = scope.grant.live.decision.connector(connectorId);
     if (rule) throw restricted(connectorId, rule);
   }
-  return {
-    description: prompt.description,
-    messages: [{ role: 'user' as const, content: { type: 'text' as const, text: prompt.text(values) } }],
-  };
+  return { description: prompt.description, ...(await prompt.get(values)) };
+}
+
+function unknownPrompt(name: string): GatehouseError {
+  return new GatehouseError(
+    'invalid_request',
+    `There is no prompt "${name.slice(0, 100)}". See prompts/list.`,
+  );
 }
 
 /** The restriction that hides the prompt of a connector, or undefined when no connector brings it. */
 function ruleAgainst({ context, grant }: ToolScope, name: string): string | undefined {
   const owner = context.catalog
     .connectors(grant.environment)
-    .find(({ connectorId, definition }) =>
-      Object.keys(definition.prompts).some((prompt) => `${connectorId}_${prompt}` === name),
+    .find(({ definition }) =>
+      Object.keys(definition.prompts).some((prompt) => mcpName(definition, prompt) === name),
     );
   return owner && (grant.live.decision.connector(owner.connectorId) ?? 'actions');
 }
 
-/** Values that an argument may take, for prompts and resource templates. */
+/**
+ * Values that an argument may take, for prompts and resource templates.
+ * @throws GatehouseError `invalid_request` for an unknown prompt.
+ */
 export function complete(
   scope: ToolScope,
+  prompt: string | undefined,
   argument: { name: string; value: string },
   chosen: Record<string, string>,
 ) {
+  const known = prompt === undefined ? undefined : promptsOf(scope).find((one) => one.name === prompt);
+  if (prompt !== undefined && !known) throw unknownPrompt(prompt);
   const all =
-    argument.name === 'connectorId'
+    known?.proposed?.[argument.name] ??
+    (argument.name === 'connectorId'
       ? scope.visible.connectors.map(({ connector }) => connector.connectorId)
       : argument.name === 'actionId'
         ? scope.visible.connectors
@@ -121,7 +162,7 @@ export function complete(
                 chosen['connectorId'] === undefined || connector.connectorId === chosen['connectorId'],
             )
             .flatMap(({ actions }) => actions.map(({ actionId }) => actionId))
-        : [];
+        : []);
   const values = [...new Set(all)].filter((value) => value.startsWith(argument.value));
   return {
     completion: {

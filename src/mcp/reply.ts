@@ -48,24 +48,29 @@ export function sendJson(
   res.end(text, bytes === text.length ? 'latin1' : 'utf8');
 }
 
-/** A response whose result is bytes already: the id is put before them, and nothing is copied. */
+/**
+ * A response whose result is bytes already: the id is put before them, and nothing is copied. `opening` holds members
+ * that stand before those of the result: `{"resultType":"complete"`.
+ */
 export function sendResult(
   res: ServerResponse,
   id: string | number,
-  result: Buffer,
+  { result, opening }: { result: Buffer; opening?: string },
   headers: Record<string, string>,
 ): void {
   if (res.headersSent || res.destroyed) return;
-  const before = Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`);
+  const begun = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
+  const before = Buffer.from(opening === undefined ? begun : `${begun}${opening},`);
+  const members = opening === undefined ? result : result.subarray(1);
   res.writeHead(200, {
     'Content-Type': 'application/json',
-    'Content-Length': before.length + result.length + 1,
+    'Content-Length': before.length + members.length + 1,
     ...ALWAYS,
     ...headers,
   });
   res.cork();
   res.write(before);
-  res.write(result);
+  res.write(members);
   res.end('}');
   res.uncork();
 }
@@ -87,6 +92,16 @@ export function beginEvents(res: ServerResponse, headers: Record<string, string>
 
 export function eventText(message: string): string {
   return `event: message\ndata: ${message}\n\n`;
+}
+
+/** What a client may leave unread of an event stream, in bytes. */
+const MAX_UNREAD = 1024 * 1024;
+
+/** Sends an event; a client that never reads loses its stream, and does not fill our memory. */
+export function writeEvent(res: ServerResponse, text: string): void {
+  if (res.destroyed || res.writableEnded) return;
+  if (res.writableLength > MAX_UNREAD) res.destroy();
+  else res.write(text);
 }
 
 /** A refusal of the endpoint itself: a JSON-RPC error with the HTTP status of its code (contract.md section 3). */

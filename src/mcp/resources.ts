@@ -1,5 +1,6 @@
 import { authenticationMetadata } from '../credentials/metadata.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import { appResources, readAppResource } from './app-resources.ts';
 import { pageAt } from './cursor.ts';
 import { eventResources, eventScopeOf, recentEvents } from './events.ts';
 import { readResult } from './results.ts';
@@ -36,12 +37,23 @@ export function listResources(scope: ToolScope, cursor: string | undefined) {
       ],
     })),
     ...eventResources(scope),
+    ...appResources(scope).fixed.map(({ address, ...rest }) => ({ uri: address, ...rest })),
   ];
   const { page, nextCursor } = pageAt(all, cursor, PER_PAGE);
   return { resources: [...page], ...(nextCursor === undefined ? {} : { nextCursor }) };
 }
 
-export const RESOURCE_TEMPLATES = [
+/** A page of resources/templates/list. */
+export function listResourceTemplates(scope: ToolScope, cursor: string | undefined) {
+  const brought = appResources(scope).templates.map(({ address, ...rest }) => ({
+    uriTemplate: address,
+    ...rest,
+  }));
+  const { page, nextCursor } = pageAt([...RESOURCE_TEMPLATES, ...brought], cursor, PER_PAGE);
+  return { resourceTemplates: [...page], ...(nextCursor === undefined ? {} : { nextCursor }) };
+}
+
+const RESOURCE_TEMPLATES = [
   {
     uriTemplate: 'svc://connectors/{connectorId}',
     name: 'connector',
@@ -75,6 +87,11 @@ export const RESOURCE_TEMPLATES = [
 
 /** The text of a resource. @throws GatehouseError `not_found` (-32002), `restricted`. */
 export async function readResource(scope: ToolScope, uri: string) {
+  if (!uri.startsWith('svc:')) {
+    const found = await readAppResource(scope, uri);
+    if (found) return { contents: [found] };
+    throw resourceNotFound(uri);
+  }
   const text = await textOf(scope, uri);
   if (text === undefined) throw resourceNotFound(uri);
   return { contents: [{ uri, mimeType: JSON_TYPE, text }] };

@@ -3,6 +3,7 @@ import { HOUR } from '../lib/clock.ts';
 import type { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
+import { isContent } from './content.ts';
 import type { Grant } from './grant.ts';
 
 /** The result of tools/call, as the SDK sends it. */
@@ -31,6 +32,7 @@ export async function toResultText(
   grant: Grant,
   structuredContent: JsonObject,
 ): Promise<string> {
+  if (isContent(structuredContent)) return JSON.stringify(structuredContent);
   const text = JSON.stringify(structuredContent);
   // A character is at most three bytes of UTF-8.
   if (text.length * 3 <= INLINE_BYTES || Buffer.byteLength(text) <= INLINE_BYTES) {

@@ -20,7 +20,7 @@ import {
 import { pageAt } from './cursor.ts';
 import { CAPABILITIES, SERVER_INFO } from './initialize.ts';
 import { complete, getPrompt, listPrompts } from './prompts.ts';
-import { listResources, readResource, RESOURCE_TEMPLATES } from './resources.ts';
+import { listResources, listResourceTemplates, readResource } from './resources.ts';
 import { cancelled } from './message.ts';
 import type { McpCall } from './server.ts';
 import { TOOLS_A_PAGE, type ToolScope } from './tool.ts';
@@ -47,7 +47,7 @@ export type CallTool = (
   scope: ToolScope,
   name: string,
   args: unknown,
-) => Promise<{ text: string; failed: boolean }>;
+) => Promise<{ result: string; failed: boolean }>;
 
 /** What the SDK is given of a tool's result: it parses results anew, and ours is JSON text already. */
 const NOTHING_TO_COPY = { content: [] };
@@ -69,9 +69,9 @@ export async function createSdkServer(handled: Handled, callTool: CallTool): Pro
   server.setRequestHandler(ListResourcesRequestSchema, ({ params }, { requestId }) =>
     handled(requestId, (scope) => listResources(scope, params?.cursor)),
   );
-  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({
-    resourceTemplates: RESOURCE_TEMPLATES,
-  }));
+  server.setRequestHandler(ListResourceTemplatesRequestSchema, ({ params }, { requestId }) =>
+    handled(requestId, (scope) => listResourceTemplates(scope, params?.cursor)),
+  );
   server.setRequestHandler(ReadResourceRequestSchema, ({ params }, { requestId }) =>
     handled(requestId, (scope) => readResource(scope, params.uri)),
   );
@@ -82,7 +82,10 @@ export async function createSdkServer(handled: Handled, callTool: CallTool): Pro
     handled(requestId, (scope) => getPrompt(scope, params.name, params.arguments ?? {})),
   );
   server.setRequestHandler(CompleteRequestSchema, ({ params }, { requestId }) =>
-    handled(requestId, (scope) => complete(scope, params.argument, params.context?.arguments ?? {})),
+    handled(requestId, (scope) => {
+      const prompt = params.ref.type === 'ref/prompt' ? params.ref.name : undefined;
+      return complete(scope, prompt, params.argument, params.context?.arguments ?? {});
+    }),
   );
 
   const pipe = createPipe();

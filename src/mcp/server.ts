@@ -2,15 +2,16 @@ import type { JSONRPCRequest } from '@modelcontextprotocol/sdk/types.js';
 import type { Context } from '../context.ts';
 import { GatehouseError, publicError } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
-import type { Progress } from '../upstream/call.ts';
-import type { Elicits } from './elicitation.ts';
+import type { Changed, LogMessage, Progress, TraceHeaders } from '../upstream/call.ts';
 import type { Grant } from './grant.ts';
-import { cancelled } from './message.ts';
+import { InputRequired, type Inputs } from './input.ts';
+import { cancelled, type Answer, type RpcFault } from './message.ts';
 import type { SdkServer } from './sdk.ts';
 import { toErrorResult, toResultText } from './results.ts';
 import { createActionSearch } from './search.ts';
 import { BUILT_IN_BY_NAME, restricted, runAction } from './tools.ts';
 import { TOOLS_A_PAGE, type ToolScope } from './tool.ts';
+import { TRACE_MEMBERS } from './trace.ts';
 import { createVisibility, type Visible } from './visible.ts';
 
 /** One request of a client, with what it may do and where its notifications go. */
@@ -19,17 +20,25 @@ export interface McpCall {
   requestId: string;
   signal: AbortSignal;
   /** Set by tools/call: its result as JSON text, which goes out instead of the SDK's own copy. */
-  rendered?: { text: string; failed: boolean };
+  rendered?: { result: string; failed: boolean };
+  /** Set where the client has to answer first: what it is sent instead of a result. */
+  interim?: JsonObject;
   /** Progress for the client's token; undefined when it asked for none. */
   onProgress?: ((progress: Progress) => void) | undefined;
-  /** Set where the client opens links for its person. */
-  elicits?: Elicits | undefined;
+  /** Log messages of an app; undefined where nobody wants any. */
+  onLog?: ((message: LogMessage) => void) | undefined;
+  /** Told by an app whose lists have changed. */
+  onChanged?: ((lists: readonly Changed[]) => void) | undefined;
+  /** How the client's person and model are reached; undefined where a request stands alone. */
+  inputs?: Inputs | undefined;
+  /** The trace that the request is part of. */
+  trace?: TraceHeaders | undefined;
 }
 
 /** All MCP traffic of the process. */
 export interface McpCore {
-  /** The response to a request as JSON text, and whether it tells of a failure. Rejects only when the call's signal aborts. */
-  answer(request: JSONRPCRequest, call: McpCall): Promise<{ text: string; failed: boolean }>;
+  /** What a request comes to. Rejects only when the call's signal aborts. */
+  answer(request: JSONRPCRequest, call: McpCall): Promise<Answer>;
   /** The result of tools/list as JSON bytes, where the whole list is one page. */
   toolList(grant: Grant): Buffer | undefined;
   visible(grant: Grant): Visible;
@@ -62,7 +71,10 @@ export function createMcpCore(context: Context): McpCore {
     requestId: call.requestId,
     signal: call.signal,
     onProgress: call.onProgress,
-    elicits: call.elicits,
+    onLog: call.onLog,
+    onChanged: call.onChanged,
+    inputs: call.inputs,
+    trace: call.trace,
   });
 
   /** The scope of a running request; refusals become JSON-RPC errors with the contract's codes. */
@@ -75,7 +87,9 @@ export function createMcpCore(context: Context): McpCore {
     try {
       return await handle(scopeOf(call), call);
     } catch (thrown) {
-      throw toRpcError(context, thrown, call.requestId);
+      if (!(thrown instanceof InputRequired)) throw toRpcError(context, thrown, call.requestId);
+      call.interim = thrown.result;
+      throw new RpcError(-32603, thrown.message, undefined, thrown);
     }
   };
 
@@ -86,15 +100,16 @@ export function createMcpCore(context: Context): McpCore {
   let nextId = 0;
 
   /** tools/call, past the SDK: its parsing and its queue would cost as much as the rest of a built-in tool. */
-  const answerCall = async (id: string | number, { name, args }: PlainCall, call: McpCall) => {
+  const answerCall = async ({ name, args }: PlainCall, call: McpCall): Promise<Answer> => {
     if (call.signal.aborted) throw cancelled();
-    let answer: { text: string; failed: boolean };
+    let answer: Answer;
     try {
-      const { text, failed } = await callTool(scopeOf(call), name, args);
-      answer = { text: `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`, failed };
+      answer = await callTool(scopeOf(call), name, args);
     } catch (thrown) {
-      const { code, message, data } = toRpcError(context, thrown, call.requestId);
-      answer = { text: JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } }), failed: true };
+      answer =
+        thrown instanceof InputRequired
+          ? interim(thrown.result)
+          : { error: faultOf(toRpcError(context, thrown, call.requestId)) };
     }
     if (call.signal.aborted) throw cancelled();
     return answer;
@@ -108,20 +123,18 @@ export function createMcpCore(context: Context): McpCore {
     },
     async answer(request, call) {
       const fault = paramsFault(request);
-      if (fault) return invalidParams(request, call, fault);
+      if (fault) return invalidParams(call, fault);
       const plain = plainCall(request);
-      if (plain) return answerCall(request.id, plain, call);
+      if (plain) return answerCall(plain, call);
       const server = await sdkServer();
-      if (!server.takes(request)) return invalidParams(request, call, 'params._meta is not as MCP has it');
+      if (!server.takes(request)) return invalidParams(call, 'params._meta is not as MCP has it');
       const id = ++nextId;
       calls.set(id, call);
       try {
         const response = await server.ask({ ...request, id }, call.signal);
-        if (call.rendered && 'result' in response) {
-          const { text, failed } = call.rendered;
-          return { text: `{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},"result":${text}}`, failed };
-        }
-        return { text: JSON.stringify({ ...response, id: request.id }), failed: 'error' in response };
+        if (call.interim) return interim(call.interim);
+        if ('error' in response) return { error: response.error };
+        return call.rendered ?? { result: JSON.stringify(response.result), failed: false };
       } finally {
         calls.delete(id);
       }
@@ -130,10 +143,16 @@ export function createMcpCore(context: Context): McpCore {
   };
 }
 
-function invalidParams({ id }: JSONRPCRequest, { requestId }: McpCall, message: string) {
-  const data = { code: 'invalid_request', requestId };
-  const text = JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32602, message, data } });
-  return { text, failed: true };
+function invalidParams({ requestId }: McpCall, message: string): Answer {
+  return { error: { code: -32602, message, data: { code: 'invalid_request', requestId } } };
+}
+
+function interim(result: JsonObject): Answer {
+  return { result: JSON.stringify(result), failed: false, interim: true };
+}
+
+function faultOf({ code, message, data }: RpcError): RpcFault {
+  return { code, message, data };
 }
 
 interface PlainCall {
@@ -146,11 +165,15 @@ function plainCall({ method, params = {} }: JSONRPCRequest): PlainCall | undefin
   if (method !== 'tools/call') return undefined;
   const { name, arguments: args = {}, _meta: meta = {}, ...others } = params;
   if (typeof name !== 'string' || !isJsonObject(args) || !isJsonObject(meta)) return undefined;
-  const { progressToken, ...otherMeta } = meta;
-  if (Object.keys(others).length > 0 || Object.keys(otherMeta).length > 0) return undefined;
+  const { progressToken } = meta;
+  if (Object.keys(others).length > 0 || !Object.keys(meta).every(isPlainMember)) return undefined;
   const known =
     progressToken === undefined || typeof progressToken === 'string' || Number.isSafeInteger(progressToken);
   return known ? { name, args } : undefined;
+}
+
+function isPlainMember(name: string): boolean {
+  return name === 'progressToken' || TRACE_MEMBERS.has(name);
 }
 
 /** Runs a tool by name. What the run meets is a result; an unknown or restricted name is an error. */
@@ -158,7 +181,7 @@ async function callTool(
   scope: ToolScope,
   name: string,
   args: unknown,
-): Promise<{ text: string; failed: boolean }> {
+): Promise<{ result: string; failed: boolean }> {
   const builtIn = BUILT_IN_BY_NAME.get(name);
   const action = builtIn ? undefined : directAction(scope, name);
   try {
@@ -170,15 +193,23 @@ async function callTool(
     }
     throw new GatehouseError('invalid_request', 'The arguments of a tool are an object.');
   } catch (thrown) {
+    if (thrown instanceof InputRequired) throw thrown;
     const error = publicError(thrown);
-    if (error.code === 'url_elicitation_required') throw error;
+    if (belongsToProtocol(error, scope)) throw error;
     if (error.code === 'internal') logInternal(scope.context, thrown, scope.requestId);
-    return { text: JSON.stringify(toErrorResult(error, scope.requestId)), failed: true };
+    return { result: JSON.stringify(toErrorResult(error, scope.requestId)), failed: true };
   }
 }
 
-function good(text: string) {
-  return { text, failed: false };
+function good(result: string) {
+  return { result, failed: false };
+}
+
+/** What the client's program has to answer, and not its model. */
+function belongsToProtocol({ code }: GatehouseError, { inputs }: ToolScope): boolean {
+  if (code === 'url_elicitation_required' || code === 'request_state_invalid') return true;
+  // Before MCP 2026-07-28 there was no error for it.
+  return code === 'client_capability_missing' && inputs?.live === false;
 }
 
 function directAction({ visible, visibility, grant }: ToolScope, name: string) {

@@ -1,29 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import type { EventScope } from '../connectors/events-format.ts';
 import type { Clock } from '../lib/clock.ts';
 import { MINUTE } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
+import type { Abilities } from './abilities.ts';
 import type { Grant } from './grant.ts';
+import type { LogLevel } from '../lib/log-level.ts';
+import { writeEvent } from './reply.ts';
+import type { Watcher } from './watch.ts';
 
 const IDLE_MS = 30 * MINUTE;
 const MAX_SESSIONS = 10_000;
+/** Of one caller at one server, so that nobody takes the sessions of everybody. */
+const MAX_OF_ONE_CALLER = 1000;
 const MAX_EVENTS = 256;
 const MAX_EVENT_BYTES = 1024 * 1024;
 /** The stream that a GET opens, beside those of the POSTs. */
 const STANDING = 'g';
-
-export const LOG_LEVELS = [
-  'debug',
-  'info',
-  'notice',
-  'warning',
-  'error',
-  'critical',
-  'alert',
-  'emergency',
-] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
 
 interface StoredEvent {
   stream: string;
@@ -35,26 +28,23 @@ interface StoredEvent {
  * A session of 2024-11-05 to 2025-11-25: a record in front of the one long-lived server (an SDK transport each costs
  * 67 MB per 1,000). It belongs to its process, its server, its caller and its user.
  */
-export interface Session {
+export interface Session extends Watcher {
   readonly sessionId: string;
-  readonly serverId: string;
   readonly caller: string;
   readonly userId: string | undefined;
   readonly protocolVersion: string;
-  /** Whether the client opens links for its person: see elicitation.ts. */
-  readonly takesUrls: boolean;
+  /** What the client can be asked for: see elicitation.ts. */
+  readonly abilities: Abilities;
   logLevel: LogLevel | undefined;
   /** Requests of ours that the client has not answered yet. */
   readonly asked: Map<string, (result: JsonObject | undefined) => void>;
   /** Aborts when the session ends. */
   readonly gone: AbortSignal;
   readonly subscriptions: Set<string>;
-  /** The newest event of each scope that is subscribed to, when last looked at. */
-  readonly newest: Map<EventScope, string>;
+  /** Set by the GET that opens the standing stream. */
+  rights: () => Promise<Grant>;
   /** Requests under way, by the client's id. */
   readonly running: Map<string | number, AbortController>;
-  /** What the server showed when last looked at; another one means that lists changed. */
-  shape: string;
   lastUsed: number;
   /** Open streams by name. */
   readonly open: Map<string, ServerResponse>;
@@ -66,7 +56,7 @@ export interface Session {
 }
 
 export interface Sessions {
-  create(grant: Grant, client: { protocolVersion: string; takesUrls: boolean }): Session;
+  create(grant: Grant, client: { protocolVersion: string; abilities: Abilities }): Session;
   /** The session, if it is this caller's, at this server and for this user. */
   find(sessionId: string, grant: Grant): Session | undefined;
   end(session: Session): void;
@@ -81,9 +71,14 @@ export function createSessions(clock: Clock): Sessions {
   // In order of last use: the first is the one to give up.
   const sessions = new Map<string, Session>();
   const leaves = new WeakMap<Session, AbortController>();
+  // In order of last use, too.
+  const owned = new Map<string, Set<Session>>();
 
   const end = (session: Session): void => {
     sessions.delete(session.sessionId);
+    const siblings = owned.get(ownerOf(session));
+    siblings?.delete(session);
+    if (siblings?.size === 0) owned.delete(ownerOf(session));
     leaves.get(session)?.abort();
     for (const controller of session.running.values()) controller.abort();
     for (const res of session.open.values()) res.end();
@@ -98,17 +93,21 @@ export function createSessions(clock: Clock): Sessions {
   sweep.unref();
 
   return {
-    create(grant, { protocolVersion, takesUrls }) {
+    create(grant, { protocolVersion, abilities }) {
+      const { serverId } = grant.live.server;
       const [oldest] = sessions.values();
       if (sessions.size >= MAX_SESSIONS && oldest) end(oldest);
+      const siblings = owned.get(ownerOf({ serverId, caller: grant.caller })) ?? new Set();
+      const [eldest] = siblings;
+      if (siblings.size >= MAX_OF_ONE_CALLER && eldest) end(eldest);
       const leave = new AbortController();
       const session: Session = {
         sessionId: randomUUID(),
-        serverId: grant.live.server.serverId,
+        serverId,
         caller: grant.caller,
         userId: grant.userId,
         protocolVersion,
-        takesUrls,
+        abilities,
         logLevel: undefined,
         asked: new Map(),
         gone: leave.signal,
@@ -123,8 +122,13 @@ export function createSessions(clock: Clock): Sessions {
         eventBytes: 0,
         nextEvent: 0,
         nextStream: 0,
+        rights: async () => grant,
+        tell: (method, params) => notify(session, method, params),
+        ping: () => ping(session),
+        leave: () => end(session),
       };
       sessions.set(session.sessionId, session);
+      owned.set(ownerOf(session), siblings.add(session));
       leaves.set(session, leave);
       return session;
     },
@@ -135,6 +139,9 @@ export function createSessions(clock: Clock): Sessions {
       session.lastUsed = clock.now();
       sessions.delete(sessionId);
       sessions.set(sessionId, session);
+      const siblings = owned.get(ownerOf(session));
+      siblings?.delete(session);
+      siblings?.add(session);
       return session;
     },
     end,
@@ -147,6 +154,10 @@ export function createSessions(clock: Clock): Sessions {
       for (const session of sessions.values()) end(session);
     },
   };
+}
+
+function ownerOf({ serverId, caller }: Pick<Session, 'serverId' | 'caller'>): string {
+  return `${serverId} ${caller}`;
 }
 
 /** A new stream for the events of one POST. */
@@ -188,12 +199,18 @@ export function emit(session: Session, stream: string, message: JsonObject | str
   ) {
     session.eventBytes -= session.events.shift()?.text.length ?? 0;
   }
-  session.open.get(stream)?.write(text);
+  const res = session.open.get(stream);
+  if (res) writeEvent(res, text);
 }
 
 /** Tells the standing stream. */
 export function notify(session: Session, method: string, params?: JsonObject): void {
   emit(session, STANDING, { jsonrpc: '2.0', method, ...(params ? { params } : {}) });
+}
+
+/** Something on every open stream, for proxies that close what is silent. */
+function ping(session: Session): void {
+  for (const res of session.open.values()) writeEvent(res, ': here\n\n');
 }
 
 /** No more events will come on this stream. */

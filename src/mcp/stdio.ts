@@ -6,13 +6,20 @@ import type { Caller } from '../identity/caller.ts';
 import { findUser, findUserByName } from '../identity/users.ts';
 import { GatehouseError, publicError } from '../lib/errors.ts';
 import { jsonFromBody } from '../lib/http-body.ts';
-import { isJsonObject } from '../lib/json.ts';
 import { findServerByIdOrName } from '../servers/records.ts';
 import type { Environment } from '../store/schema.ts';
+import { abilitiesOf } from './abilities.ts';
+import { sessionInputs, type Askable } from './elicitation.ts';
+import { progressOf } from './flow.ts';
 import { grantFor, type Grant } from './grant.ts';
 import { initializeResult, negotiate } from './initialize.ts';
-import { readMessage, type RpcRequest } from './message.ts';
+import { createListeners, type Ear } from './listeners.ts';
+import { readMessage, responseText, type Answer, type RpcRequest } from './message.ts';
+import { isModern, readModern } from './modern.ts';
+import { createModernExchange, type ModernExchange } from './modern-exchange.ts';
 import { createMcpCore, type McpCore } from './server.ts';
+import { traceOf } from './trace.ts';
+import { watchChanges, type Watch } from './watch.ts';
 
 /** What `gatehouse stdio --server` was asked for. */
 export interface StdioWish {
@@ -33,126 +40,167 @@ export async function runStdio(
   wish: StdioWish,
   { input, output, signal }: { input: Readable; output: Writable; signal?: AbortSignal },
 ): Promise<void> {
-  const grant = await grantOf(context, wish);
+  const { server } = await grantOf(context, wish);
   const core = createMcpCore(context);
-  const running = new Map<string | number, AbortController>();
-  const write = (message: object | string): void => {
+  const send = (message: object | string): void => {
     output.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`);
+  };
+  const listeners = createListeners();
+  const watch = watchChanges(context, () => [...listeners.all()]);
+  const ended = new AbortController();
+  const line: Line = {
+    context,
+    core,
+    send,
+    modern: createModernExchange(context, { core, listeners, watch }),
+    rights: async () => (await grantOf(context, { ...wish, server })).grant,
+    watch,
+    running: new Map(),
+    client: undefined,
+    ended: ended.signal,
   };
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
   signal?.addEventListener('abort', () => lines.close(), { once: true });
   const pending = new Set<Promise<void>>();
   try {
-    for await (const line of lines) {
-      if (line.trim() === '') continue;
-      const work = answerLine(context, core, grant.server, wish, line, running, write).finally(() =>
-        pending.delete(work),
-      );
+    for await (const text of lines) {
+      if (text.trim() === '') continue;
+      const work = answerLine(line, text).finally(() => pending.delete(work));
       pending.add(work);
     }
-    // What was asked before the input ended is still answered.
+    // What was asked before the input ended is still answered; nobody answers us any more.
+    ended.abort();
     await Promise.all(pending);
   } finally {
-    for (const controller of running.values()) controller.abort();
+    listeners.hush();
+    watch.close();
+    for (const controller of line.running.values()) controller.abort();
     await core.close();
   }
 }
 
-async function answerLine(
-  context: Context,
-  core: McpCore,
-  serverId: string,
-  wish: StdioWish,
-  line: string,
-  running: Map<string | number, AbortController>,
-  write: (message: object | string) => void,
-): Promise<void> {
+/** The one client of this process, and what its lines need. */
+interface Line {
+  context: Context;
+  core: McpCore;
+  modern: ModernExchange;
+  watch: Watch;
+  send(message: object | string): void;
+  rights(): Promise<Grant>;
+  /** Requests and subscriptions under way, by the client's id. */
+  running: Map<string | number, AbortController>;
+  /** What `initialize` told of the client. */
+  client: Askable | undefined;
+  /** Aborts with the input. */
+  ended: AbortSignal;
+}
+
+async function answerLine(line: Line, text: string): Promise<void> {
   const requestId = randomUUID();
   let id: string | number | null = null;
   try {
-    const message = readMessage(parsed(line));
+    const message = readMessage(parsed(text));
+    if (message.kind === 'response') line.client?.asked.get(message.id ?? '')?.(message.result);
     if (message.kind === 'notification' && message.method === 'notifications/cancelled') {
       const cancelled = message.params['requestId'];
-      if (typeof cancelled === 'string' || typeof cancelled === 'number') running.get(cancelled)?.abort();
+      if (typeof cancelled === 'string' || typeof cancelled === 'number')
+        line.running.get(cancelled)?.abort();
     }
     if (message.kind !== 'request') return;
-    id = message.request.id;
-    const { grant } = await grantOf(context, { ...wish, server: serverId });
+    const { request } = message;
+    id = request.id;
     const controller = new AbortController();
-    running.set(id, controller);
+    line.running.set(id, controller);
+    const { signal } = controller;
+    let listens = false;
     try {
-      const text = await answer(
-        core,
-        message.request,
-        { grant, requestId, signal: controller.signal },
-        write,
-      );
-      if (!controller.signal.aborted) write(text);
+      const grant = await line.rights();
+      const answer = isModern(undefined, request)
+        ? await answerModern(line, request, { grant, requestId, signal })
+        : await answerPlain(line, request, { grant, requestId, signal });
+      listens = answer === undefined;
+      if (answer && !signal.aborted) line.send(responseText(id, answer));
     } catch (error) {
-      if (!controller.signal.aborted) throw error;
+      if (!signal.aborted) throw error;
     } finally {
-      running.delete(id);
+      if (!listens) line.running.delete(id);
     }
   } catch (thrown) {
     const error = publicError(thrown);
-    if (error.code === 'internal') context.log.error({ requestId, err: thrown }, 'request failed');
+    if (error.code === 'internal') line.context.log.error({ requestId, err: thrown }, 'request failed');
     const code = error.details?.['parse'] === true ? -32700 : error.rpcCode;
-    write({
+    const { parse: _, ...details } = error.details ?? {};
+    line.send({
       jsonrpc: '2.0',
       id,
-      error: { code, message: error.message, data: { code: error.code, requestId } },
+      error: { code, message: error.message, data: { code: error.code, requestId, ...details } },
     });
   }
 }
 
-async function answer(
-  core: McpCore,
-  request: RpcRequest,
-  call: { grant: Grant; requestId: string; signal: AbortSignal },
-  write: (message: object) => void,
-): Promise<object | string> {
-  const own = (result: object) => ({ jsonrpc: '2.0', id: request.id, result });
+interface LineCall {
+  grant: Grant;
+  requestId: string;
+  signal: AbortSignal;
+}
+
+/** Undefined once it listens. */
+async function answerModern(
+  { modern, send, rights, running }: Line,
+  asked: RpcRequest,
+  call: LineCall,
+): Promise<Answer | undefined> {
+  const ear = (): Ear => {
+    const closed: (() => void)[] = [];
+    const end = () => {
+      running.delete(asked.id);
+      for (const tell of closed.splice(0)) tell();
+    };
+    call.signal.addEventListener('abort', end, { once: true });
+    return { send, ping: () => {}, end, onClose: (tell) => closed.push(tell) };
+  };
+  return modern.answer(readModern(asked), { send }, { ...call, rights, ear });
+}
+
+/** As before 2026: after `initialize`, or without it. */
+async function answerPlain(line: Line, request: RpcRequest, call: LineCall): Promise<Answer> {
+  const { context, core, send, watch } = line;
+  const { params = {} } = request;
   switch (request.method) {
-    case 'initialize':
-      return own(
-        initializeResult(
-          negotiate(request.params?.['protocolVersion']),
-          core.visible(call.grant).instructions,
-        ),
-      );
+    case 'initialize': {
+      const protocolVersion = negotiate(params['protocolVersion']);
+      line.client = {
+        abilities: abilitiesOf(protocolVersion, params['capabilities']),
+        asked: new Map(),
+        gone: line.ended,
+        tell: (method, told = {}) => send({ jsonrpc: '2.0', method, params: told }),
+      };
+      const { instructions } = core.visible(call.grant);
+      return { result: JSON.stringify(initializeResult(protocolVersion, instructions)), failed: false };
+    }
     case 'ping':
     case 'logging/setLevel':
     case 'resources/unsubscribe':
-      return own({});
+      return NOTHING;
     case 'resources/subscribe': {
       const read = await core.answer({ ...request, method: 'resources/read' }, call);
-      return read.failed ? read.text : own({});
+      return 'error' in read ? read : NOTHING;
     }
     case 'tools/list': {
-      const list = request.params?.['cursor'] === undefined ? core.toolList(call.grant) : undefined;
-      return list
-        ? `{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},"result":${list.toString()}}`
-        : asked();
+      const list = params['cursor'] === undefined ? core.toolList(call.grant) : undefined;
+      if (list) return { result: list.toString(), failed: false };
     }
-    default:
-      return asked();
   }
-
-  async function asked(): Promise<string> {
-    const meta = request.params?.['_meta'];
-    const progressToken = isJsonObject(meta) ? meta['progressToken'] : undefined;
-    const onProgress =
-      progressToken === undefined
-        ? undefined
-        : (progress: object) =>
-            write({
-              jsonrpc: '2.0',
-              method: 'notifications/progress',
-              params: { progressToken, ...progress },
-            });
-    return (await core.answer(request, { ...call, onProgress })).text;
-  }
+  return core.answer(request, {
+    ...call,
+    trace: traceOf(request),
+    onProgress: progressOf(request, { send }),
+    onChanged: (lists) => watch.announce(call.grant.live.server.serverId, lists),
+    ...(line.client ? { inputs: sessionInputs(context, line.client, send, call.signal) } : {}),
+  });
 }
+
+const NOTHING: Answer = { result: '{}', failed: false };
 
 function parsed(line: string) {
   try {

@@ -1,8 +1,8 @@
 import type { Context } from '../context.ts';
 import type { JsonObject } from '../lib/json.ts';
-import type { Progress } from '../upstream/call.ts';
-import type { Elicits } from './elicitation.ts';
+import type { Changed, LogMessage, Progress, TraceHeaders } from '../upstream/call.ts';
 import type { Grant } from './grant.ts';
+import type { Inputs } from './input.ts';
 import type { SearchActions } from './search.ts';
 import type { Visibility, Visible } from './visible.ts';
 
@@ -37,8 +37,11 @@ export interface ToolScope {
   requestId: string;
   signal: AbortSignal;
   onProgress: ((progress: Progress) => void) | undefined;
-  /** Set where the client opens links for its person. */
-  elicits: Elicits | undefined;
+  onLog: ((message: LogMessage) => void) | undefined;
+  onChanged: ((lists: readonly Changed[]) => void) | undefined;
+  trace: TraceHeaders | undefined;
+  /** How the person and the model of the client are reached; undefined where a request stands alone. */
+  inputs: Inputs | undefined;
 }
 
 /** A built-in tool: one value, name, schema and code together. */

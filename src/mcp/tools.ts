@@ -6,12 +6,12 @@ import { authenticationMetadata } from '../credentials/metadata.ts';
 import { describeCredential } from '../credentials/credential.ts';
 import { connectedConnectors } from '../credentials/choices.ts';
 import { listCredentials } from '../credentials/records.ts';
-import { makeLink, withLink } from '../connect/offer.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import { pageAt } from './cursor.ts';
-import { elicitationRequired } from './elicitation.ts';
+import { refusalWithLink, offerLink } from './connect.ts';
+import { runContent } from './content.ts';
 import { exampleOf } from './example.ts';
 import type { BuiltInTool, ToolScope } from './tool.ts';
 
@@ -176,7 +176,7 @@ const createCredentialTool = tool({
   hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   async run(scope, { connectorId }): Promise<JsonObject> {
     const { connector } = visibleConnector(scope, connectorId);
-    const { environment, userId, redirectUri } = scope.grant;
+    const { userId } = scope.grant;
     if (userId === undefined) {
       throw new GatehouseError(
         'user_id_missing',
@@ -186,23 +186,14 @@ const createCredentialTool = tool({
     if (connector.definition.authentication.every(({ type }) => type === 'none')) {
       return { connectorId, connected: true, next: `${connector.name} needs no account.` };
     }
-    const { sessionId, url, expiresAt } = await makeLink(scope.context, {
-      environment,
-      userId,
-      connectors: [connectorId],
-      redirectUri,
-    });
+    const { url, expiresAt, action } = await offerLink(scope, connectorId, userId);
     const link = { connectorId, connectUrl: url, expiresAt: isoTime(expiresAt) };
-    const { elicits } = scope;
-    if (!elicits) {
+    if (action === undefined) {
       return { ...link, next: 'Ask the user to open the link. Then call the action that you want.' };
     }
-    const message = `Connect your ${connector.name} account.`;
-    const answer = await elicits.ask({ mode: 'url', elicitationId: sessionId, url, message });
-    if (answer !== 'accept') {
+    if (action !== 'accept') {
       return { connectorId, declined: true, next: 'The user does not want to connect an account now.' };
     }
-    elicits.announce(sessionId);
     return { ...link, next: 'The user has opened the link. Go on once the account is connected.' };
   },
 });
@@ -235,24 +226,30 @@ export async function runAction(
   ) {
     await assertOtherConnector(scope, wish.connectorId);
   }
+  const action = context.catalog.action(grant.environment, wish.connectorId, wish.actionId);
   try {
-    const result = await executeAction(context, {
-      environment: grant.environment,
-      caller: grant.caller,
-      requestId: scope.requestId,
-      userId: grant.userId,
-      server: { serverId: grant.live.server.serverId, decision: grant.live.decision },
-      connectorId: wish.connectorId,
-      actionId: wish.actionId,
-      input: wish.input,
-      credentialHeader: grant.credentialHeader,
-      credentialId,
-      signal: scope.signal,
-      ...(scope.onProgress ? { onProgress: scope.onProgress } : {}),
-    });
-    return toStructured(result);
+    const run = (answers?: JsonObject) =>
+      executeAction(context, {
+        environment: grant.environment,
+        caller: grant.caller,
+        requestId: scope.requestId,
+        userId: grant.userId,
+        server: { serverId: grant.live.server.serverId, decision: grant.live.decision },
+        connectorId: wish.connectorId,
+        actionId: wish.actionId,
+        input: wish.input,
+        credentialHeader: grant.credentialHeader,
+        credentialId,
+        signal: scope.signal,
+        onProgress: scope.onProgress,
+        onLog: scope.onLog,
+        onChanged: scope.onChanged,
+        trace: scope.trace,
+        answers,
+      });
+    if (action?.definition.response.body === 'content') return { ...(await runContent(scope, run)) };
+    return toStructured(await run());
   } catch (error) {
-    const action = context.catalog.action(grant.environment, wish.connectorId, wish.actionId);
     if (error instanceof GatehouseError && error.code === 'invalid_request' && action) {
       if (checkInput(action, wish.input).length > 0) {
         throw new GatehouseError(error.code, error.message, {
@@ -261,22 +258,10 @@ export async function runAction(
         });
       }
     }
-    throw await askForAccount(scope, wish.connectorId, error);
+    const refused = await refusalWithLink(scope, wish.connectorId, error);
+    if (refused) throw refused.refusal;
+    return runAction(scope, wish);
   }
-}
-
-/** A call that lacks an account says so with a link; a client that opens links is asked to (-32042). */
-async function askForAccount(scope: ToolScope, connectorId: string, error: unknown): Promise<unknown> {
-  const { environment, userId, redirectUri } = scope.grant;
-  const linked = await withLink(scope.context, error, { environment, userId, connectorId, redirectUri });
-  if (!(linked instanceof GatehouseError) || !scope.elicits) return linked;
-  const { connectUrl, reconnectUrl, sessionId } = linked.details ?? {};
-  const url = connectUrl ?? reconnectUrl;
-  if (typeof url !== 'string' || typeof sessionId !== 'string') return linked;
-  const name = scope.context.catalog.connector(environment, connectorId)?.name ?? connectorId;
-  const message = `Connect your ${name} account, so that this can go on.`;
-  scope.elicits.announce(sessionId);
-  return elicitationRequired(linked, { mode: 'url', elicitationId: sessionId, url, message });
 }
 
 /** The header counts for its own connector alone; for that one an argument must not contradict it. */

@@ -112,8 +112,7 @@ function allowedActions(connector: Connector, decision: Decision): Action[] {
 function namedActions(actions: Action[]): Map<string, Action> {
   const named = new Map<string, Action>();
   for (const action of actions) {
-    const { connectorId, actionId } = action;
-    const plain = `${connectorId}_${actionId}`;
+    const { connectorId, actionId, toolName: plain } = action;
     const hash = createHash('sha256').update(`${connectorId}.${actionId}`).digest('hex').slice(0, 8);
     const fits = plain.length <= MAX_TOOL_NAME && !named.has(plain) && !BUILT_IN_NAMES.has(plain);
     named.set(fits ? plain : `${plain.slice(0, 55)}_${hash}`, action);
@@ -129,7 +128,9 @@ function toolOf(name: string, action: Action, publicUrl: string): ToolDefinition
     title: action.name,
     description: action.description,
     inputSchema: { type: 'object', ...action.inputSchema },
-    outputSchema: action.list ? PAGE_SHAPE : VALUE_SHAPE,
+    ...(action.definition.response.body === 'content'
+      ? {}
+      : { outputSchema: action.list ? PAGE_SHAPE : VALUE_SHAPE }),
     annotations: {
       title: action.name,
       readOnlyHint: action.effect === 'read',

@@ -1,0 +1,131 @@
+import type { Context } from '../context.ts';
+import { newestOf } from './events.ts';
+import { log, logOutcome, progressOf, streamOf, type Flow, type Stream } from './flow.ts';
+import type { Grant } from './grant.ts';
+import { modernInputs } from './input.ts';
+import { earOf, filterOf, type Ear, type Listeners } from './listeners.ts';
+import { hasFailed, responseText, type Answer, type RpcRequest } from './message.ts';
+import {
+  completeResult,
+  discoverResult,
+  interimResult,
+  openingOf,
+  readModern,
+  type ModernRequest,
+} from './modern.ts';
+import { sendResult } from './reply.ts';
+import { requestStates } from './request-state.ts';
+import type { McpCore } from './server.ts';
+import { traceOf } from './trace.ts';
+import type { Watch } from './watch.ts';
+
+/** Resource not found had a code of its own before MCP 2026-07-28. */
+const OLD_NOT_FOUND = -32002;
+/** Errors of a method that have an HTTP status of their own; others are answers like results. */
+const STATUSES: { [code: number]: number } = { [-32021]: 400, [-32601]: 404 };
+
+/** A request of the modern form on its way, whatever carries it. */
+export interface ModernCall {
+  grant: Grant;
+  requestId: string;
+  signal: AbortSignal;
+  /** Looks anew at what the caller may do, for a subscription. */
+  rights: () => Promise<Grant>;
+  /** Where the messages of a subscription go; called once it may begin. */
+  ear: () => Ear;
+}
+
+/** Answers requests of MCP 2026-07-28: each stands alone and says all that is needed to answer it. */
+export interface ModernExchange {
+  /** A POST. */
+  post(flow: Flow, request: RpcRequest, rights: () => Promise<Grant>): Promise<void>;
+  /** A request that was read; undefined once it listens. Rejects when the call's signal aborts. */
+  answer(read: ModernRequest, stream: Pick<Stream, 'send'>, call: ModernCall): Promise<Answer | undefined>;
+}
+
+export function createModernExchange(
+  context: Pick<Context, 'db' | 'hashKey' | 'clock'>,
+  { core, listeners, watch }: { core: McpCore; listeners: Listeners; watch: Watch },
+): ModernExchange {
+  return {
+    async post(flow, asked, rights) {
+      const { res, headers, grant, requestId, framing } = flow;
+      const read = readModern(asked, flow.req);
+      const { method, id, params } = read.request;
+      const whole = method === 'tools/list' && params?.['cursor'] === undefined && framing.json;
+      const list = whole ? core.toolList(grant) : undefined;
+      if (list) return sendResult(res, id, { result: list, opening: openingOf(method) }, headers);
+
+      const stream = streamOf(flow);
+      const gone = new AbortController();
+      // Here a client cancels by closing the stream.
+      res.on('close', () => {
+        if (!res.writableFinished) gone.abort();
+      });
+      const ear = () => earOf(res, headers);
+      try {
+        const call = { grant, requestId, signal: gone.signal, rights, ear };
+        const answer = await this.answer(read, stream, call);
+        if (!answer) return;
+        const status = 'error' in answer ? (STATUSES[answer.error.code] ?? 200) : 200;
+        stream.finish(responseText(id, answer), status);
+      } catch (error) {
+        if (!gone.signal.aborted) throw error;
+      }
+    },
+
+    async answer({ request, abilities, logLevel, requestState, responses }, stream, call) {
+      const { method } = request;
+      const { grant, requestId, signal, rights, ear } = call;
+      if (method === 'server/discover') {
+        const { instructions } = core.visible(grant);
+        return { result: completeResult(method, discoverResult(instructions)), failed: false };
+      }
+      if (method === 'subscriptions/listen') {
+        const filter = filterOf(request);
+        listeners.admit(grant);
+        const uris = filter.resourceSubscriptions;
+        if (uris) filter.resourceSubscriptions = await readable(core, uris, { grant, requestId, signal });
+        const newest = await newestOf(context, grant, filter.resourceSubscriptions ?? []);
+        listeners.open(ear(), { id: request.id, grant, filter, newest, rights });
+        return undefined;
+      }
+      const states = requestStates(context, grant, request);
+      const answer = await core.answer(request, {
+        grant,
+        requestId,
+        signal,
+        inputs: modernInputs({ abilities, states, requestState, responses }),
+        trace: traceOf(request),
+        onProgress: progressOf(request, stream),
+        onLog: (message) => log(stream, logLevel, message),
+        onChanged: (lists) => watch.announce(grant.live.server.serverId, lists),
+      });
+      logOutcome(stream, logLevel, request, hasFailed(answer));
+      return modernAnswer(method, answer);
+    },
+  };
+}
+
+function modernAnswer(method: string, answer: Answer): Answer {
+  if ('error' in answer) {
+    const { error } = answer;
+    return error.code === OLD_NOT_FOUND ? { error: { ...error, code: -32602 } } : answer;
+  }
+  const { result, failed, interim } = answer;
+  return { result: interim ? interimResult(result) : completeResult(method, result), failed };
+}
+
+/** Those of the addresses that the caller can read: to the others nothing is promised. */
+async function readable(
+  core: McpCore,
+  uris: string[],
+  call: { grant: Grant; requestId: string; signal: AbortSignal },
+): Promise<string[]> {
+  const found: string[] = [];
+  for (const uri of uris) {
+    const request = { jsonrpc: '2.0' as const, id: 0, method: 'resources/read', params: { uri } };
+    if (!hasFailed(await core.answer(request, call))) found.push(uri);
+  }
+  return found;
+}
