@@ -6,7 +6,8 @@ import { buildWebFiles } from './src/http/web-files.ts';
  * each module on its own, and that was most of a start. Not minified: a stack trace names functions and lines.
  */
 export default defineConfig({
-  input: { main: 'src/main.ts' },
+  // Expressions are evaluated in processes, which begin with a file of their own.
+  input: { main: 'src/main.ts', 'expression-process': 'src/upstream/expression-process.ts' },
   platform: 'node',
   // Native code finds its binary beside itself.
   external: ['better-sqlite3'],

@@ -1,4 +1,4 @@
-import type { Expression } from 'jsonata';
+import type { Expression, JsonataOptions } from 'jsonata';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, type Json } from '../lib/json.ts';
@@ -19,10 +19,7 @@ export async function mapValue(
 ): Promise<Json> {
   let program = compiled.get(expression);
   if (!program) {
-    const { default: jsonata } = await import('jsonata');
-    program = jsonata(expression, { timeout: TIMEOUT_MS, stack: 200 });
-    // JSONata's own $base64decode takes bytes for Latin-1 and does not know the URL-safe alphabet.
-    program.registerFunction('textFromBase64', textFromBase64, '<s-:s>');
+    program = await compileExpression(expression, { timeout: TIMEOUT_MS, stack: 200 });
     if (compiled.size >= MAX_KEPT) compiled.clear();
     compiled.set(expression, program);
   }
@@ -30,7 +27,7 @@ export async function mapValue(
     const value: unknown = await program.evaluate(input);
     return toJson(value);
   } catch (error) {
-    const reason = isObject(error) && 'message' in error ? String(error.message) : String(error);
+    const reason = reasonOf(error);
     throw new GatehouseError(
       'upstream_failed',
       `The answer does not fit the connector's mapping: ${scrub(reason, secrets).slice(0, 200)}`,
@@ -41,12 +38,26 @@ export async function mapValue(
   }
 }
 
+/** An expression, with the functions that Gatehouse adds. @throws what JSONata throws; see reasonOf(). */
+export async function compileExpression(expression: string, options: JsonataOptions): Promise<Expression> {
+  const { default: jsonata } = await import('jsonata');
+  const program = jsonata(expression, options);
+  // JSONata's own $base64decode takes bytes for Latin-1 and does not know the URL-safe alphabet.
+  program.registerFunction('textFromBase64', textFromBase64, '<s-:s>');
+  return program;
+}
+
+/** What JSONata throws, in words: it is no Error. */
+export function reasonOf(error: unknown): string {
+  return isObject(error) && 'message' in error ? String(error.message) : String(error);
+}
+
 function textFromBase64(text: string | undefined): string | undefined {
   return text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8');
 }
 
 /** JSONata answers with sequences and functions beside JSON; what is no JSON vanishes. */
-function toJson(value: unknown): Json {
+export function toJson(value: unknown): Json {
   if (value === undefined || typeof value === 'function') return null;
   if (Array.isArray(value)) return value.map(toJson);
   if (isJsonObject(value))

@@ -1,0 +1,201 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { SECOND } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { parseJson, type Json, type JsonObject } from '../lib/json.ts';
+
+/** What the process is asked for: each expression for each variant of the scope. */
+export interface Task {
+  /** JSON text of an object: the members that expressions see. */
+  scope: string;
+  expressions: string[];
+  /** Members on top of the scope, such as the item of a for-each. */
+  variants: JsonObject[];
+  mostBytes: number;
+}
+
+const answer = z.union([
+  z.object({ values: z.string() }),
+  z.object({ expression: z.string(), reason: z.string() }),
+]);
+export type Answer = z.infer<typeof answer>;
+
+/** Evaluates expressions of others within limits: in a process of its own, 2 s, 128 MB, 8 MiB of values. */
+export interface BoundedExpressions {
+  /**
+   * The values: a row for each variant, a value for each expression. What is undefined is null.
+   * @throws GatehouseError `expression_failed` naming the expression and the reason; `unavailable` when too many wait.
+   */
+  evaluate(expressions: string[], scope: JsonObject, variants?: JsonObject[]): Promise<Json[][]>;
+  close(): Promise<void>;
+}
+
+const TIME_LIMIT_MS = 2 * SECOND;
+/** Until a process has begun: a busy machine takes its time. */
+const START_LIMIT_MS = 30 * SECOND;
+const MAX_PROCESSES = 2;
+const MAX_WAITING = 1000;
+const MOST_BYTES = 8 * 1024 * 1024;
+/** A process costs some 50 MB: an idle one ends. */
+const IDLE_MS = 30 * SECOND;
+const MEMORY_MB = 128;
+
+interface Waiting {
+  task: Task;
+  resolve: (values: Json[][]) => void;
+  reject: (error: unknown) => void;
+}
+
+/** A process, and what it does: nothing is known of one that just began. */
+interface Evaluator {
+  child: ChildProcess;
+  running: Waiting | undefined;
+  ready: boolean;
+  timer: NodeJS.Timeout | undefined;
+  /** Why it is ended. */
+  reason: string | undefined;
+}
+
+/**
+ * JSONata's own limits (time, depth, sequences) do not hold everywhere: measured, `$match("aaa…!", /(a+)+$/)` never ends,
+ * and `$pad("x", 2e8)` ends the process, also from within a worker thread with a limit. So expressions that come over
+ * the API run in processes, made at their first use, that are ended when they exceed a limit. They are given nothing
+ * of our environment.
+ */
+export function createBoundedExpressions(limits: { timeMs?: number } = {}): BoundedExpressions {
+  const { timeMs = TIME_LIMIT_MS } = limits;
+  const evaluators = new Set<Evaluator>();
+  const queue: Waiting[] = [];
+  let closed = false;
+
+  const next = (): void => {
+    if (closed) return;
+    while (queue.length > 0) {
+      const free = [...evaluators].find(({ running }) => running === undefined);
+      const evaluator = free ?? (evaluators.size < MAX_PROCESSES ? begin() : undefined);
+      if (!evaluator) return;
+      evaluator.running = queue.shift();
+      clearTimeout(evaluator.timer);
+      if (evaluator.ready) send(evaluator);
+      else evaluator.timer = setTimeout(() => stop(evaluator, 'it could not be begun'), START_LIMIT_MS);
+    }
+  };
+
+  const send = (evaluator: Evaluator): void => {
+    const limit = `it runs for more than ${timeMs / SECOND} s`;
+    evaluator.timer = setTimeout(() => stop(evaluator, limit), timeMs);
+    if (evaluator.running) evaluator.child.send(evaluator.running.task);
+  };
+
+  const stop = (evaluator: Evaluator, reason: string): void => {
+    evaluator.reason = reason;
+    // Whoever waits for its end must see it.
+    evaluator.child.ref();
+    evaluator.child.kill('SIGKILL');
+  };
+
+  const begin = (): Evaluator => {
+    const child = newProcess();
+    const evaluator: Evaluator = {
+      child,
+      running: undefined,
+      ready: false,
+      timer: undefined,
+      reason: undefined,
+    };
+    evaluators.add(evaluator);
+    child.on('message', (message) => {
+      clearTimeout(evaluator.timer);
+      if (!evaluator.ready) {
+        evaluator.ready = true;
+        return send(evaluator);
+      }
+      const done = evaluator.running;
+      evaluator.running = undefined;
+      evaluator.timer = setTimeout(() => stop(evaluator, 'it was idle'), IDLE_MS);
+      evaluator.timer.unref();
+      if (done) settle(done, message);
+      next();
+    });
+    const ended = (): void => {
+      if (!evaluators.delete(evaluator)) return;
+      clearTimeout(evaluator.timer);
+      const reason = evaluator.reason ?? `it takes more than ${MEMORY_MB} MB of memory`;
+      evaluator.running?.reject(failed(onlyExpression(evaluator.running.task), reason));
+      next();
+    };
+    child.on('exit', ended);
+    child.on('error', ended);
+    return evaluator;
+  };
+
+  return {
+    evaluate(expressions, scope, variants = [{}]) {
+      if (expressions.length === 0) return Promise.resolve(variants.map(() => []));
+      if (queue.length >= MAX_WAITING || closed) {
+        return Promise.reject(
+          new GatehouseError('unavailable', 'Too many expressions wait to be evaluated. Try again shortly.'),
+        );
+      }
+      return new Promise((resolve, reject) => {
+        const task = { scope: JSON.stringify(scope), expressions, variants, mostBytes: MOST_BYTES };
+        queue.push({ task, resolve, reject });
+        next();
+      });
+    },
+    async close() {
+      closed = true;
+      const stopped = new GatehouseError(
+        'unavailable',
+        'This process stops. The expression was not evaluated.',
+      );
+      for (const { reject } of queue.splice(0)) reject(stopped);
+      const ends = [...evaluators].map((evaluator) => {
+        const end = new Promise((resolve) => evaluator.child.once('exit', resolve));
+        stop(evaluator, 'this process stops');
+        return end;
+      });
+      await Promise.all(ends);
+    },
+  };
+}
+
+function newProcess(): ChildProcess {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const child = fork(fileURLToPath(new URL(`./expression-process.${extension}`, import.meta.url)), {
+    execArgv: [`--max-old-space-size=${MEMORY_MB}`, '--max-semi-space-size=8'],
+    env: {},
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  // It keeps nobody from ending.
+  child.unref();
+  child.channel?.unref();
+  return child;
+}
+
+function settle({ resolve, reject }: Waiting, message: unknown): void {
+  const told = answer.parse(message);
+  if (!('values' in told)) return reject(failed(told.expression, told.reason));
+  try {
+    const values = parseJson(told.values);
+    resolve(Array.isArray(values) ? values.map((row) => (Array.isArray(row) ? row : [row])) : []);
+  } catch (error) {
+    reject(failed('', error instanceof Error ? error.message : 'its value is no JSON'));
+  }
+}
+
+function onlyExpression({ expressions }: Task): string {
+  return expressions.length === 1 ? (expressions[0] ?? '') : '';
+}
+
+function failed(expression: string, reason: string): GatehouseError {
+  const which = expression === '' ? 'An expression' : `The expression ${shortened(expression)}`;
+  return new GatehouseError('expression_failed', `${which} failed: ${reason.slice(0, 300)}.`, {
+    details: expression === '' ? {} : { expression: expression.slice(0, 500) },
+  });
+}
+
+function shortened(expression: string): string {
+  return expression.length > 120 ? `${expression.slice(0, 120)}…` : expression;
+}

@@ -1,0 +1,56 @@
+import { Worker } from 'node:worker_threads';
+import type { Expression } from 'jsonata';
+import { compileExpression, reasonOf, toJson } from './expression.ts';
+import type { Answer, Task } from './bounded.ts';
+
+/*
+ * A process that evaluates expressions and nothing else: bounded.ts ends it when one takes too long, and Node.js when one
+ * takes too much memory.
+ */
+
+const MAX_KEPT = 500;
+/** A parent that was killed ends nobody, and an expression that never ends would go on. */
+const ORPHANED = `
+  const parent = process.ppid;
+  setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGKILL'), 1000).unref();
+  setInterval(() => {}, 2 ** 30);
+`;
+const kept = new Map<string, Expression>();
+
+new Worker(ORPHANED, { eval: true }).unref();
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+process.on('message', (task: Task) => {
+  void evaluate(task).then((answer) => process.send?.(answer));
+});
+process.send?.('ready');
+
+async function evaluate({ scope, expressions, variants, mostBytes }: Task): Promise<Answer> {
+  const base = JSON.parse(scope);
+  const values: unknown[][] = [];
+  for (const variant of variants) {
+    const input = { ...base, ...variant };
+    const row: unknown[] = [];
+    for (const expression of expressions) {
+      try {
+        row.push(toJson(await (await program(expression)).evaluate(input)));
+      } catch (error) {
+        return { expression, reason: reasonOf(error) };
+      }
+    }
+    values.push(row);
+  }
+  const text = JSON.stringify(values);
+  if (text.length > mostBytes)
+    return { expression: '', reason: `its value is larger than ${mostBytes} bytes` };
+  return { values: text };
+}
+
+async function program(expression: string): Promise<Expression> {
+  let known = kept.get(expression);
+  if (!known) {
+    known = await compileExpression(expression, { timeout: 1000, stack: 200, sequence: 100_000 });
+    if (kept.size >= MAX_KEPT) kept.clear();
+    kept.set(expression, known);
+  }
+  return known;
+}
