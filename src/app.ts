@@ -51,6 +51,7 @@ export async function listen(context: OpenContext): Promise<App> {
   const keepAlive = startKeepAlive(context);
   context.deliverer.start();
   context.sources.start(context);
+  context.runs.start(context);
   return {
     server,
     port,
@@ -61,6 +62,7 @@ export async function listen(context: OpenContext): Promise<App> {
         drain(server),
         keepAlive.close(),
         context.sources.close(),
+        context.runs.close(),
         context.deliverer.close(),
       ]);
       await mcp.close();

@@ -22,7 +22,9 @@ import { createLiveServers, type LiveServers } from './servers/live.ts';
 import { migrate } from './store/migrate.ts';
 import { openStore, type Store } from './store/open.ts';
 import type { Db } from './store/schema.ts';
+import { createBoundedExpressions, type BoundedExpressions } from './upstream/bounded.ts';
 import { createThrottle, type Throttle } from './upstream/throttle.ts';
+import { createRuns, type Runs } from './workflows/runner.ts';
 
 /** What a running Gatehouse is made of. Operations take the narrow part they need: `Pick<Context, 'db' | 'clock'>`. */
 export interface Context {
@@ -48,6 +50,10 @@ export interface Context {
   readonly sources: Sources;
   /** Whom an environment tells of its credentials and subscriptions. */
   readonly operator: Operator;
+  /** Expressions of workflows, within limits. */
+  readonly expressions: BoundedExpressions;
+  /** Begins runs of workflows and carries them on, in serving processes. */
+  readonly runs: Runs;
   /** Where clients reach us, without trailing slash. */
   readonly publicUrl: string;
   /** True once a stop was asked for: /ready says so, so that a load balancer looks elsewhere. */
@@ -134,8 +140,12 @@ export async function openContext(
       deliverer,
       operator: createOperator({ db, clock, keys, deliverer }),
       sources: createSources(),
+      expressions: createBoundedExpressions(),
+      runs: createRuns(),
       async close() {
         await base.sources.close();
+        await base.runs.close();
+        await base.expressions.close();
         await deliverer.close();
         await executions.close();
         await toReceivers.close();

@@ -31,6 +31,8 @@ export interface ExecuteRequest extends Notices {
   credentialHeader?: string | undefined;
   credentialId?: string | undefined;
   idempotencyKey?: string | undefined;
+  /** Names the call for the third party's own idempotency header. Who gives it sees to it that the call is made once. */
+  upstreamKey?: string | undefined;
   signal?: AbortSignal;
   trace?: TraceHeaders | undefined;
   /** What a client answered to the questions of an earlier answer: see UpstreamCall. */
@@ -108,7 +110,7 @@ async function run(context: ExecuteContext, request: ExecuteRequest, trace: Trac
     answers: request.answers,
   };
   if (request.idempotencyKey !== undefined) return runKeyed(context, request, { ...call }, trace);
-  if (action.effect !== 'read') call.idempotencyKey = randomUUID();
+  if (action.effect !== 'read') call.idempotencyKey = request.upstreamKey ?? randomUUID();
   if (request.signal) call.signal = request.signal;
   return callThirdParty(context, request.environment, call, trace);
 }

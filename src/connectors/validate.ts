@@ -33,6 +33,35 @@ export function checkInput(action: Action, input: JsonObject): Fault[] {
   return (validate.errors ?? []).slice(0, MAX_FAULTS).map(toFault);
 }
 
+/**
+ * The faults of a value by a schema that came over the API, below `where`. The schema is compiled for this once: it is
+ * not kept, since there is no end of them.
+ */
+export function checkValue(schema: JsonSchema, value: JsonObject, where: string): Fault[] {
+  const validate = compileSchema(schema);
+  try {
+    if (validate(value)) return [];
+    return (validate.errors ?? []).slice(0, MAX_FAULTS).map((error) => {
+      const { field, rule } = toFault(error);
+      return { field: field === '(whole)' ? where : `${where}.${field}`, rule };
+    });
+  } finally {
+    shared?.removeSchema(schema);
+  }
+}
+
+/** What is wrong with a schema that came over the API; undefined when nothing is. */
+export function schemaFault(schema: JsonSchema): string | undefined {
+  try {
+    compileSchema(schema);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : 'is no JSON Schema';
+  } finally {
+    shared?.removeSchema(schema);
+  }
+}
+
 function ajv(): Ajv2020 {
   if (!shared) {
     const { Ajv2020: Ajv }: typeof AjvModule = require('ajv/dist/2020.js');

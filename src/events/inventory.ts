@@ -4,6 +4,7 @@ import type { JobKind } from '../jobs/jobs.ts';
 import { DAY, MINUTE } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { unifiedId } from '../unified/ids.ts';
+import { anyoneWantsDeleted } from './audience.ts';
 import { fetchRecord } from './inbox.ts';
 import { noticeDeleted } from './notice.ts';
 import type { PollContext } from './poll.ts';
@@ -27,7 +28,7 @@ export function inventoryJob(context: PollContext): JobKind {
     async run(payload, signal) {
       const { sourceId } = payloadSchema.parse(payload);
       const source = await activeSource(context, sourceId);
-      if (!source || !(await anyoneWantsDeleted(context, sourceId))) return undefined;
+      if (!source || !(await anyoneWantsDeleted(context.db, sourceId))) return undefined;
       if (source.status === 'suspended') return DAY;
       const { records, complete } = await readAll(context, source, signal);
       const startedAt = context.clock.now();
@@ -56,15 +57,6 @@ async function activeSource({ db }: PollContext, sourceId: string): Promise<Sour
     .where('status', '!=', 'ending')
     .executeTakeFirst();
   return row && toSource(row);
-}
-
-async function anyoneWantsDeleted({ db }: PollContext, sourceId: string): Promise<boolean> {
-  const rows = await db
-    .selectFrom('subscriptions')
-    .select('events')
-    .where('source_id', '=', sourceId)
-    .execute();
-  return rows.some(({ events }) => z.array(z.string()).parse(JSON.parse(events)).includes('deleted'));
 }
 
 async function missingOf(

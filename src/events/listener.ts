@@ -8,7 +8,7 @@ import { requestOf } from './attempt.ts';
 import { ensureSource } from './sources.ts';
 import { newSigningSecret } from './signature.ts';
 import { sealBinding, toTarget, type Target } from './target.ts';
-import { releaseIfUnheard } from './unheard.ts';
+import { releaseIfUnheard } from './audience.ts';
 
 /*
  * `gatehouse listen`: a subscription whose deliveries are fetched from the store instead of being sent, as long as

@@ -4,7 +4,7 @@ import type { Tables } from '../store/schema.ts';
 import type { Unified } from '../unified/map.ts';
 import { sha256 } from '../crypto/key-ring.ts';
 import { canonicalJson } from '../lib/json.ts';
-import { publish, type NewEvent, type PublishContext } from './publish.ts';
+import { publish, type NewEvent, type EventContext } from './publish.ts';
 import type { Source } from './source.ts';
 
 /** A record older than this against the cursor is never "created": it was there before, and is seen now by a change. */
@@ -25,7 +25,7 @@ export interface Sighting {
  */
 export async function notice(
   tx: Transaction<Tables>,
-  context: PublishContext,
+  context: EventContext,
   source: Source,
   sightings: readonly Sighting[],
   { baseline = false }: { baseline?: boolean } = {},
@@ -65,7 +65,7 @@ export async function notice(
 /** Tells that a record is gone, once. */
 export async function noticeDeleted(
   tx: Transaction<Tables>,
-  context: PublishContext,
+  context: EventContext,
   source: Source,
   { id, remoteId }: { id: string; remoteId: string },
 ): Promise<number> {

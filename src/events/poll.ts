@@ -26,6 +26,7 @@ export type PollContext = Pick<
   | 'config'
   | 'deliverer'
   | 'operator'
+  | 'runs'
 >;
 
 /** An idle source is polled less often, up to this many times the shortest interval. */

@@ -24,6 +24,8 @@ export interface EventSource {
 }
 
 export type PublishContext = Pick<Context, 'clock' | 'db' | 'keys' | 'deliverer'>;
+/** What telling of events takes: workflows begin with them. */
+export type EventContext = PublishContext & Pick<Context, 'runs'>;
 type Tx = Transaction<Tables>;
 
 /** An event as it is stored, before it has its id. */
@@ -69,12 +71,13 @@ const takeNumbers = perDatabase((db) =>
 /**
  * Inserts events of a source and, for each active subscription of it that wants them, a numbered delivery, in the
  * caller's transaction. A disabled subscription collects nothing: recover() makes what it missed from the events, which
- * are kept as long as anybody wants their kind. After the commit, `context.deliverer.wake()` sends at once.
+ * are kept as long as anybody wants their kind. Installations of workflows that listen to the source run. After the commit,
+ * `context.deliverer.wake()` sends at once.
  * @returns how many deliveries were made.
  */
 export async function publish(
   tx: Tx,
-  context: PublishContext,
+  context: EventContext,
   source: EventSource,
   events: NewEvent[],
   options: {
@@ -85,6 +88,8 @@ export async function publish(
   } = {},
 ): Promise<number> {
   if (events.length === 0) return 0;
+  // A backfill tells one subscriber of what is old.
+  if (options.only === undefined) await context.runs.onEvents(tx, context, source, events);
   const { rows } = await tx.executeQuery(withValues(subscribersOfSource(context.db), [source.sourceId]));
   const subscribers = rows.filter(
     (row) => options.only === undefined || row.subscription_id === options.only,

@@ -10,10 +10,10 @@ import { planJob } from '../jobs/jobs.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { assertAddress } from './address.ts';
+import { planInventory, releaseIfUnheard } from './audience.ts';
 import { newSigningSecret } from './signature.ts';
 import { ensureSource } from './sources.ts';
 import { previousSecrets, sealBinding, type PreviousSecret, type SubscriptionRow } from './target.ts';
-import { releaseIfUnheard } from './unheard.ts';
 
 export type SubscriptionContext = Pick<
   Context,
@@ -181,11 +181,6 @@ export async function updateSubscription(
   if (changes.events?.includes('deleted') && changed.source_id !== null)
     await planInventory(context.db, context, changed.source_id);
   return changed;
-}
-
-/** Deletions are found by looking what is there: at once for the first time, then daily. */
-async function planInventory(db: DbOrTx, context: Pick<Context, 'clock'>, sourceId: string): Promise<void> {
-  await planJob(db, context, { kind: 'inventory', key: sourceId, payload: { sourceId } });
 }
 
 /**

@@ -14,6 +14,10 @@ import * as users from './users.ts';
 import * as hooks from './hooks.ts';
 import * as deliveries from './webhook-deliveries.ts';
 import * as webhooks from './webhooks.ts';
+import * as installations from './workflow-installations.ts';
+import * as runs from './workflow-runs.ts';
+import * as starters from './workflow-starters.ts';
+import * as workflows from './workflows.ts';
 
 /** Every REST endpoint, in the order of the reference page. */
 export const ROUTES: Route[] = [
@@ -74,6 +78,34 @@ export const ROUTES: Route[] = [
   deliveries.replayDeliveryRoute,
   deliveries.recoverRoute,
   deliveries.sendTestRoute,
+  workflows.createWorkflowRoute,
+  workflows.listWorkflowsRoute,
+  workflows.getWorkflowRoute,
+  workflows.deleteWorkflowRoute,
+  workflows.addVersionRoute,
+  workflows.listVersionsRoute,
+  workflows.getVersionRoute,
+  workflows.publishVersionRoute,
+  runs.tryVersionRoute,
+  workflows.diffVersionsRoute,
+  installations.getInstallFormRoute,
+  installations.installRoute,
+  installations.updateInstallationRoute,
+  installations.uninstallRoute,
+  installations.rotateHookRoute,
+  installations.listInstallationsRoute,
+  installations.upgradeRoute,
+  installations.upgradeAllRoute,
+  installations.rollbackRoute,
+  runs.runWorkflowRoute,
+  runs.listRunsRoute,
+  runs.getRunRoute,
+  runs.cancelRunRoute,
+  runs.retryRunRoute,
+  runs.callWorkflowRoute,
+  starters.listStartersRoute,
+  starters.getStarterRoute,
+  starters.createFromStarterRoute,
   executions.listExecutionsRoute,
   admin.getSettingsRoute,
   admin.putSettingsRoute,

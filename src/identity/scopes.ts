@@ -19,6 +19,10 @@ export const SCOPES = {
   'unified:write': 'Change field mappings',
   'webhooks:read': 'Read webhook subscriptions and their deliveries',
   'webhooks:write': 'Create, change, delete, test and replay webhook subscriptions',
+  'workflows:read': 'Read workflows, their installations and runs',
+  'workflows:write': 'Create, change, delete and upgrade workflows',
+  'workflows:install': 'Install, change and uninstall workflows for end users',
+  'workflows:run': 'Start, read, cancel and retry runs of workflows',
   'executions:read': 'Read the record of executions',
   'audit:read': 'Read the record of administration',
   'settings:read': 'Read the settings of the environment',
@@ -32,11 +36,13 @@ export function isScope(text: string): text is Scope {
   return Object.hasOwn(SCOPES, text);
 }
 
-/** What a user's JWT opens: servers and accounts of its own, and MCP. */
+/** What a user's JWT opens: servers, accounts and installations of its own, and MCP. */
 export const USER_SCOPES: ReadonlySet<Scope> = new Set<Scope>([
   'servers:read',
   'servers:write',
   'servers:token',
   'mcp:use',
   'connect:use',
+  'workflows:install',
+  'workflows:run',
 ]);

@@ -24,7 +24,10 @@ type Kind =
   | 'exe'
   | 'res'
   | 'key'
-  | 'aud';
+  | 'aud'
+  | 'wf'
+  | 'ins'
+  | 'run';
 
 /** An id of its kind: `srv_` and 22 random base62 characters (130 bits). */
 export function newId(kind: Kind): string {

@@ -3,6 +3,7 @@ import type { Tables } from './schema.ts';
 
 import { accounts } from './migration-accounts.ts';
 import { events } from './migration-events.ts';
+import { workflows } from './migration-workflows.ts';
 import { index, stamped } from './tables.ts';
 
 interface Migration {
@@ -15,6 +16,7 @@ export const MIGRATIONS: Migration[] = [
   { name: 'foundation', up: foundation },
   { name: 'accounts', up: accounts },
   { name: 'events', up: events },
+  { name: 'workflows', up: workflows },
 ];
 
 async function foundation(tx: Transaction<Tables>): Promise<void> {

@@ -1,3 +1,4 @@
+import type { WorkflowTables } from './schema-workflows.ts';
 import type { Generated, Kysely, Transaction } from 'kysely';
 
 /** Everything belongs to one of these two; a key of one never sees the other's rows. */
@@ -7,7 +8,7 @@ export const ENVIRONMENTS = ['development', 'production'] as const;
 /*
  * One set of column types for both databases: times are epoch milliseconds, flags 0 or 1, JSON and sealed boxes text.
  */
-export interface Tables {
+export interface Tables extends WorkflowTables {
   secrets: { name: string; sealed: string; created_at: number };
   api_keys: {
     key_id: string;

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { docsRoutes } from '../../src/http/docs.ts';
 import type { Route } from '../../src/http/route.ts';
@@ -15,6 +16,8 @@ const routes: Route[] = [...ROUTES, ...docsRoutes(() => ROUTES)];
 const named = (operationId: string): [string, Route][] =>
   routes.filter((route) => route.spec.operationId === operationId).map((route) => [operationId, route]);
 const label = (route: Route): [string, Route] => [`${route.method} ${route.path}`, route];
+
+const WORKFLOW = { trigger: { type: 'manual' }, steps: [{ stepId: 'one', map: '1' }] };
 
 /** A valid body per operation, so that what is refused is the stranger and not the body. */
 const BODIES: Record<string, unknown> = {
@@ -36,6 +39,14 @@ const BODIES: Record<string, unknown> = {
   executeAction: { input: {} },
   createSubscription: { address: 'http://127.0.0.1:9/hook', scope: 'commerce/orders' },
   updateSubscription: { ordered: true },
+  createWorkflow: { name: 'isolation', definition: WORKFLOW },
+  addWorkflowVersion: { definition: WORKFLOW },
+  tryWorkflowVersion: {},
+  installWorkflow: {},
+  updateInstallation: { enabled: true },
+  upgradeAllInstallations: {},
+  runWorkflow: {},
+  createWorkflowFromStarter: {},
   recoverDeliveries: { since: '2026-01-01T00:00:00Z' },
 };
 
@@ -45,6 +56,8 @@ let serverId: string;
 let credentialId: string;
 let connectionId: string;
 let subscriptionId: string;
+let workflowId: string;
+let runId: string;
 
 beforeAll(async () => {
   service = await startService({
@@ -71,6 +84,10 @@ beforeAll(async () => {
     })
   ).text('credentialId');
   subscriptionId = await newSubscription('http://127.0.0.1:9/kept');
+  workflowId = await newWorkflow();
+  await service.call('POST', `/workflows/${workflowId}/install?userId=${userId}`, { body: {} });
+  const run = await service.call('POST', `/workflows/${workflowId}/run?userId=${userId}`);
+  runId = run.text('runId');
 });
 afterAll(() => service.stop());
 
@@ -120,7 +137,7 @@ describe('with the JWT of a user', () => {
 });
 
 /** What belongs to somebody: its parameter and the ids under which strangers look for it. */
-const OWNED = ['serverId', 'userId', 'credentialId', 'subscriptionId', 'deliveryId'];
+const OWNED = ['serverId', 'userId', 'credentialId', 'subscriptionId', 'deliveryId', 'workflowId', 'runId'];
 describe.each(OWNED)('a %s that is not the caller’s', (parameter) => {
   const owned = routes.filter((route) => route.spec.auth !== 'none' && lastParameter(route) === parameter);
 
@@ -212,6 +229,12 @@ async function request(
     userId,
     credentialId,
     subscriptionId,
+    workflowId,
+    runId,
+    version: '1',
+    a: '1',
+    b: '1',
+    starterId: 'call-ticket',
     connectorId: 'sandbox',
     actionId: 'list_customers',
   };
@@ -222,7 +245,8 @@ async function request(
   const body = BODIES[route.spec.operationId];
   // The header follows the path, so that a stranger's path is refused for what it is.
   const header = nowhere ? 'absent' : last === 'userId' && id !== undefined ? id : user;
-  return service.call(route.method, path, {
+  const query = takesUserId(route) ? `?userId=${nowhere ? 'absent' : userId}` : '';
+  return service.call(route.method, path + query, {
     ...(bearer === undefined ? {} : { bearer }),
     ...(body === undefined ? {} : { body }),
     headers: {
@@ -234,6 +258,16 @@ async function request(
 
 function lastParameter(route: Route): string | undefined {
   return [...route.path.matchAll(/\{(\w+)\}/g)].at(-1)?.[1];
+}
+
+/** Routes of workflows name the user in their query. */
+function takesUserId({ spec }: Route): boolean {
+  return spec.query instanceof z.ZodObject && 'userId' in spec.query.shape && spec.tag === 'Workflows';
+}
+
+async function newWorkflow(): Promise<string> {
+  const body = { name: `isolation ${Math.random()}`, definition: WORKFLOW };
+  return (await service.call('POST', '/workflows', { body })).text('workflowId');
 }
 
 async function newSubscription(address: string): Promise<string> {
@@ -266,6 +300,12 @@ async function deletedId(parameter: string): Promise<string> {
     await service.call('DELETE', `/webhooks/${id}`);
     return id;
   }
+  if (parameter === 'workflowId') {
+    const id = await newWorkflow();
+    await service.call('DELETE', `/workflows/${id}`);
+    return id;
+  }
+  if (parameter === 'runId') return `run_${'0'.repeat(22)}`;
   if (parameter === 'deliveryId') return `msg_${'0'.repeat(22)}`;
   const made = await service.call('POST', `/users/${userId}/credentials`, {
     headers: { 'x-svc-userid': userId },
@@ -279,7 +319,7 @@ async function deletedId(parameter: string): Promise<string> {
 /** Status and body without what differs by nature: the request's id and the id that was asked for. */
 function neutral(answer: Answer): unknown {
   const text = JSON.stringify(answer.body).replaceAll(
-    /"[^"]*(srv|usr|cred|sub|msg)_\w+[^"]*"|\\"absent\\"|\\"(srv|usr|cred|sub|msg)_\w+\\"/g,
+    /"[^"]*(srv|usr|cred|sub|msg|wf|run)_\w+[^"]*"|\\"absent\\"|\\"(srv|usr|cred|sub|msg|wf|run)_\w+\\"/g,
     (found) => found.replaceAll(/\\"[^\\]*\\"/g, '«id»'),
   );
   return {

@@ -1,0 +1,47 @@
+import type { Transaction } from 'kysely';
+import { z } from 'zod';
+import type { Context } from '../context.ts';
+import { planJob } from '../jobs/jobs.ts';
+import type { DbOrTx, Tables } from '../store/schema.ts';
+import { releaseSource } from './sources.ts';
+
+/* Who listens to a source: subscriptions, and installations of workflows that begin with its events. */
+
+const kinds = z.array(z.string());
+
+/** Ends a source when nobody listens to it any more. */
+export async function releaseIfUnheard(
+  tx: Transaction<Tables>,
+  context: Pick<Context, 'clock'>,
+  sourceId: string,
+): Promise<void> {
+  if ((await wishesOf(tx, sourceId)).length === 0) await releaseSource(tx, context, sourceId);
+}
+
+export async function anyoneWantsDeleted(db: DbOrTx, sourceId: string): Promise<boolean> {
+  const wishes = await wishesOf(db, sourceId);
+  return wishes.some((events) => kinds.parse(JSON.parse(events ?? '[]')).includes('deleted'));
+}
+
+async function wishesOf(db: DbOrTx, sourceId: string): Promise<(string | null)[]> {
+  const subscriptions = await db
+    .selectFrom('subscriptions')
+    .select('events')
+    .where('source_id', '=', sourceId)
+    .execute();
+  const installations = await db
+    .selectFrom('workflow_installations')
+    .select('events')
+    .where('source_id', '=', sourceId)
+    .execute();
+  return [...subscriptions, ...installations].map(({ events }) => events);
+}
+
+/** Deletions are found by looking what is there: at once for the first time, then daily. */
+export async function planInventory(
+  db: DbOrTx,
+  context: Pick<Context, 'clock'>,
+  sourceId: string,
+): Promise<void> {
+  await planJob(db, context, { kind: 'inventory', key: sourceId, payload: { sourceId } });
+}

@@ -1,0 +1,345 @@
+import { z } from 'zod';
+import { withLink } from '../connect/offer.ts';
+import type { Context } from '../context.ts';
+import { requireUser } from '../identity/users.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import type { Environment } from '../store/schema.ts';
+import { formOf } from '../workflows/form.ts';
+import {
+  definitionOf,
+  describeInstallation,
+  install,
+  listInstallations,
+  rotateHook,
+  uninstall,
+  updateInstallation,
+} from '../workflows/installations.ts';
+import { requireWorkflow } from '../workflows/records.ts';
+import { rollback, upgrade, upgradeAll } from '../workflows/upgrade.ts';
+import { defineRoute } from './route.ts';
+import { pageOf, pageQuery, toPage } from './shapes.ts';
+import {
+  CREDENTIAL_ERRORS,
+  installation,
+  jsonObject,
+  TAG,
+  userOf,
+  userQuery,
+  workflowParams,
+} from './workflow-shapes.ts';
+
+const credentials = z
+  .record(z.string().regex(/^[a-z0-9-]{1,32}$/, 'must be a connectorId'), z.string().min(1).max(64))
+  .meta({ description: 'connectorId → credentialId. Default: the single active one of the user.' });
+const config = jsonObject.meta({ description: "Checked against the version's configurableFields." });
+const hookUrl = z.string().meta({ description: 'Where to POST to start a run. Shown here only.' });
+const query = z.strictObject(userQuery);
+const NO_STORE = { 'Cache-Control': 'no-store' };
+const NOT_FOUND = ['workflow_not_found', 'user_not_found', 'installation_not_found'] as const;
+
+export const getInstallFormRoute = defineRoute({
+  method: 'GET',
+  path: '/workflows/{workflowId}/install',
+  operationId: 'getInstallForm',
+  tag: TAG,
+  summary: 'Read what installing asks for',
+  description: 'The configurable fields, and for each app the accounts of the user to choose from.',
+  auth: 'api_key_or_jwt',
+  scope: 'workflows:install',
+  apiVersion: true,
+  cors: true,
+  params: workflowParams,
+  query,
+  success: {
+    status: 200,
+    description: 'The form, and the installation where there is one.',
+    schema: z.object({
+      workflowId: z.string(),
+      name: z.string(),
+      version: z.int(),
+      configurableFields: z.record(z.string(), z.unknown()),
+      connectors: z.array(
+        z.object({
+          connectorId: z.string(),
+          name: z.string(),
+          iconUrl: z.string(),
+          needsAccount: z.boolean(),
+          credentials: z.array(z.object({ credentialId: z.string(), name: z.string() })),
+        }),
+      ),
+      installation: installation.nullable(),
+    }),
+  },
+  errors: ['workflow_not_found', 'user_not_found', 'workflow_version_not_found'],
+  async handler({ context, caller, params, query: asked }) {
+    const key = { environment: caller.environment, ...params, userId: userOf(caller, asked) };
+    return { body: await formOf(context, key), headers: NO_STORE };
+  },
+});
+
+export const installRoute = defineRoute({
+  method: 'POST',
+  path: '/workflows/{workflowId}/install',
+  operationId: 'installWorkflow',
+  tag: TAG,
+  summary: 'Install a workflow for an end user',
+  description:
+    'The newest published version. What is missing among the accounts is a 409 with the link that connects it.',
+  auth: 'api_key_or_jwt',
+  scope: 'workflows:install',
+  apiVersion: true,
+  cors: true,
+  params: workflowParams,
+  query,
+  body: z.strictObject({ config: config.default({}), credentials: credentials.default({}) }),
+  success: {
+    status: 201,
+    description: 'The installation; with a `call` trigger its address.',
+    schema: installation.extend({ hookUrl: hookUrl.optional() }),
+  },
+  errors: [...NOT_FOUND, ...CREDENTIAL_ERRORS, 'workflow_version_not_found', 'installation_exists'],
+  audited: true,
+  async handler({ context, caller, params, query: asked, body }) {
+    const key = { environment: caller.environment, ...params, userId: userOf(caller, asked) };
+    const made = await linked(context, key, install(context, key, body));
+    const { row, definition } = made;
+    return {
+      body: {
+        ...describeInstallation(context, row, definition),
+        ...(made.hookUrl === undefined ? {} : { hookUrl: made.hookUrl }),
+      },
+      headers: NO_STORE,
+    };
+  },
+});
+
+export const updateInstallationRoute = defineRoute({
+  method: 'PUT',
+  path: '/workflows/{workflowId}/install',
+  operationId: 'updateInstallation',
+  tag: TAG,
+  summary: 'Change an installation',
+  description:
+    'Changes what is named; `config` is replaced whole, and [secret] leaves a secret field as it is. Runs under way go ' +
+    'on with the configuration that they began with. Disabled, nothing begins any more.',
+  auth: 'api_key_or_jwt',
+  scope: 'workflows:install',
+  apiVersion: true,
+  cors: true,
+  params: workflowParams,
+  query,
+  body: z.strictObject({
+    config: config.optional(),
+    credentials: credentials.optional(),
+    enabled: z.boolean().optional(),
+  }),
+  success: { status: 200, description: 'The installation as it is now.', schema: installation },
+  errors: [...NOT_FOUND, ...CREDENTIAL_ERRORS],
+  audited: true,
+  async handler({ context, caller, params, query: asked, body }) {
+    const key = { environment: caller.environment, ...params, userId: userOf(caller, asked) };
+    const { row, definition } = await linked(context, key, updateInstallation(context, key, body));
+    return { body: describeInstallation(context, row, definition) };
+  },
+});
+
+export const uninstallRoute = defineRoute({
+  method: 'DELETE',
+  path: '/workflows/{workflowId}/install',
+  operationId: 'uninstallWorkflow',
+  tag: TAG,
+  summary: 'Uninstall a workflow for an end user',
+  description: 'Runs that are under way are cancelled; their log stays.',
+  auth: 'api_key_or_jwt',
+  scope: 'workflows:install',
+  apiVersion: true,
+  cors: true,
+  params: workflowParams,
+  query,
+  success: {
+    status: 200,
+    description: 'It is uninstalled.',
+    schema: z.object({ message: z.string(), workflowId: z.string(), userId: z.string() }),
+  },
+  errors: [...NOT_FOUND],
+  audited: true,
+  async handler({ context, caller, params, query: asked }) {
+    const userId = userOf(caller, asked);
+    await uninstall(context, { environment: caller.environment, ...params, userId });
+    return { body: { message: 'The workflow was uninstalled.', ...params, userId } };
+  },
+});
+
+export const listInstallationsRoute = defineRoute({
+  method: 'GET',
+  path: '/workflows/{workflowId}/installations',
+  operationId: 'listInstallations',
+  tag: TAG,
+  summary: 'List who has installed a workflow',
+  auth: 'api_key',
+  scope: 'workflows:read',
+  apiVersion: true,
+  params: workflowParams,
+  query: z.strictObject({ ...pageQuery, ...userQuery }),
+  success: { status: 200, description: 'A page, oldest first.', schema: pageOf(installation) },
+  errors: ['workflow_not_found'],
+  async handler({ context, caller, params: { workflowId }, query: asked }) {
+    await requireWorkflow(context.db, caller.environment, workflowId);
+    const { rows, hasMore } = await listInstallations(context.db, { workflowId, ...asked });
+    const data = [];
+    for (const row of rows)
+      data.push(describeInstallation(context, row, await definitionOf(context.db, row)));
+    return { body: toPage(data, hasMore, asked.offset) };
+  },
+});
+
+export const rotateHookRoute = defineRoute({
+  method: 'POST',
+  path: '/workflows/{workflowId}/install/rotate-token',
+  operationId: 'rotateWorkflowHook',
+  tag: TAG,
+  summary: 'Make a new address for a call trigger',
+  description: 'The address before ends at once.',
+  auth: 'api_key_or_jwt',
+  scope: 'workflows:install',
+  apiVersion: true,
+  params: workflowParams,
+  query,
+  success: { status: 200, description: 'The new address.', schema: z.object({ hookUrl }) },
+  errors: [...NOT_FOUND],
+  audited: true,
+  async handler({ context, caller, params, query: asked }) {
+    const key = { environment: caller.environment, ...params, userId: userOf(caller, asked) };
+    return { body: { hookUrl: await rotateHook(context, key) }, headers: NO_STORE };
+  },
+});
+
+const fieldNames = z.array(z.string()).optional();
+
+export const upgradeRoute = defineRoute({
+  method: 'PUT',
+  path: '/workflows/{workflowId}/upgrade',
+  operationId: 'upgradeWorkflow',
+  tag: TAG,
+  summary: 'Upgrade an installed workflow for an end user',
+  description:
+    'Moves the installation to the newest version when that has the same configurable fields (names, types, formats, ' +
+    'enums, required ones). With others it must be reinstalled: false, with the reason. Runs under way finish on the ' +
+    'version they began with.',
+  auth: 'api_key',
+  scope: 'workflows:write',
+  apiVersion: true,
+  params: workflowParams,
+  query: z.strictObject({
+    userId: z.string().max(64).meta({ description: 'The end user.' }),
+    dryRun: z
+      .enum(['true', 'false'])
+      .optional()
+      .meta({ description: 'Says what would come of it, and changes nothing.' }),
+  }),
+  success: {
+    status: 200,
+    description: 'Whether it was upgraded.',
+    schema: z.object({
+      upgraded: z.boolean(),
+      from: z.int(),
+      to: z.int(),
+      reason: z.string().optional(),
+      addedFields: fieldNames,
+      removedFields: fieldNames,
+      changedFields: fieldNames,
+    }),
+  },
+  errors: [...NOT_FOUND, ...CREDENTIAL_ERRORS],
+  audited: true,
+  async handler({ context, caller, params, query: { userId, dryRun } }) {
+    const key = { environment: caller.environment, ...params, userId };
+    return { body: await linked(context, key, upgrade(context, key, { dryRun: dryRun === 'true' })) };
+  },
+});
+
+export const rollbackRoute = defineRoute({
+  method: 'POST',
+  path: '/workflows/{workflowId}/rollback',
+  operationId: 'rollbackWorkflow',
+  tag: TAG,
+  summary: 'Undo the last upgrade for an end user',
+  auth: 'api_key',
+  scope: 'workflows:write',
+  apiVersion: true,
+  params: workflowParams,
+  query: z.strictObject({ userId: z.string().max(64) }),
+  success: {
+    status: 200,
+    description: 'Whether it went back to the version before.',
+    schema: z.object({
+      rolledBack: z.boolean(),
+      from: z.int(),
+      to: z.int(),
+      reason: z.string().optional(),
+    }),
+  },
+  errors: [...NOT_FOUND, ...CREDENTIAL_ERRORS],
+  audited: true,
+  async handler({ context, caller, params, query: { userId } }) {
+    const key = { environment: caller.environment, ...params, userId };
+    return { body: await rollback(context, key) };
+  },
+});
+
+export const upgradeAllRoute = defineRoute({
+  method: 'POST',
+  path: '/workflows/{workflowId}/upgrade-all',
+  operationId: 'upgradeAllInstallations',
+  tag: TAG,
+  summary: 'Upgrade the installations of a workflow, all or a part',
+  description:
+    'Each in a transaction of its own. A larger `percent` takes in whom a smaller one had, so a roll-out is 5, 25, 100. ' +
+    'Undo with rollback.',
+  auth: 'api_key',
+  scope: 'workflows:write',
+  apiVersion: true,
+  params: workflowParams,
+  body: z.strictObject({
+    percent: z.number().min(0).max(100).default(100),
+    dryRun: z.boolean().default(false),
+  }),
+  success: {
+    status: 200,
+    description: 'What became of them; lists name at most 100.',
+    schema: z.object({
+      to: z.int(),
+      dryRun: z.boolean(),
+      percent: z.number(),
+      installations: z.int(),
+      upgraded: z.int(),
+      current: z.int().meta({ description: 'On the newest version before.' }),
+      left: z.int().meta({ description: 'Left for a larger percent.' }),
+      refused: z.array(z.object({ userId: z.string(), from: z.int(), reason: z.string() })),
+      refusedCount: z.int(),
+      failed: z.array(z.object({ userId: z.string(), from: z.int(), code: z.string(), error: z.string() })),
+      failedCount: z.int(),
+    }),
+  },
+  errors: ['workflow_not_found'],
+  audited: true,
+  async handler({ context, caller, params, body }) {
+    return { body: await upgradeAll(context, { environment: caller.environment, ...params }, body) };
+  },
+});
+
+/** A missing account is told with the link that connects it. */
+async function linked<T>(
+  context: Context,
+  { environment, userId }: { environment: Environment; userId: string },
+  work: Promise<T>,
+): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const connectorId = error instanceof GatehouseError ? error.details?.['connectorId'] : undefined;
+    if (typeof connectorId !== 'string') throw error;
+    await requireUser(context.db, environment, userId);
+    throw await withLink(context, error, { environment, userId, connectorId });
+  }
+}

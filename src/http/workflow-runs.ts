@@ -1,0 +1,240 @@
+import { z } from 'zod';
+import { GatehouseError } from '../lib/errors.ts';
+import { isJsonObject, parseJson, type JsonObject } from '../lib/json.ts';
+import { beginRun } from '../workflows/begin.ts';
+import { installationOfHook } from '../workflows/installations.ts';
+import { requireWorkflow } from '../workflows/records.ts';
+import {
+  describeRun,
+  describeWholeRun,
+  listRuns,
+  MAX_OFFSET,
+  requireRun,
+  RUN_STATUSES,
+} from '../workflows/run-log.ts';
+import { cancelRun, disabled, retryRun, startRun, tryVersion } from '../workflows/runs.ts';
+import { defineRoute } from './route.ts';
+import { pageQuery } from './shapes.ts';
+import {
+  CREDENTIAL_ERRORS,
+  filterOf,
+  jsonObject,
+  run,
+  runParams,
+  TAG,
+  userOf,
+  userQuery,
+  versionNumber,
+  wholeRun,
+  workflowParams,
+} from './workflow-shapes.ts';
+
+const query = z.strictObject(userQuery);
+const input = z.json().optional().meta({
+  description: 'Of a manual trigger; else it stands for the record of an event, or the body of a call.',
+});
+const started = {
+  status: 202,
+  description: 'The run is queued.',
+  schema: z.object({ runId: z.string() }),
+};
+
+export const runWorkflowRoute = defineRoute({
+  method: 'POST',
+  path: '/workflows/{workflowId}/run',
+  operationId: 'runWorkflow',
+  tag: TAG,
+  summary: 'Run an installed workflow now',
+  auth: 'api_key_or_jwt',
+  scope: 'workflows:run',
+  apiVersion: true,
+  cors: true,
+  params: workflowParams,
+  query,
+  body: z.strictObject({ input }).optional(),
+  success: started,
+  errors: ['workflow_not_found', 'user_not_found', 'installation_not_found', 'installation_disabled'],
+  async handler({ context, caller, requestId, params, query: asked, body }) {
+    const key = { environment: caller.environment, ...params, userId: userOf(caller, asked) };
+    const runId = await startRun(context, key, { caller: caller.label, requestId, input: body?.input });
+    return { body: { runId } };
+  },
+});
+
+export const tryVersionRoute = defineRoute({
+  method: 'POST',
+  path: '/workflows/{workflowId}/versions/{version}/try',
+  operationId: 'tryWorkflowVersion',
+  tag: TAG,
+  summary: 'Run a version, a draft most of all, without installing it',
+  description: "The steps are real: they act with the end user's accounts.",
+  auth: 'api_key',
+  scope: 'workflows:run',
+  apiVersion: true,
+  params: workflowParams.extend({ version: versionNumber }),
+  query,
+  body: z.strictObject({
+    config: jsonObject.default({}),
+    credentials: z.record(z.string(), z.string()).default({}),
+    input,
+  }),
+  success: started,
+  errors: ['workflow_not_found', 'workflow_version_not_found', 'user_not_found', ...CREDENTIAL_ERRORS],
+  async handler({ context, caller, requestId, params, query: asked, body }) {
+    const key = { environment: caller.environment, ...params, userId: userOf(caller, asked) };
+    const runId = await tryVersion(context, key, { ...body, caller: caller.label, requestId });
+    return { body: { runId } };
+  },
+});
+
+export const listRunsRoute = defineRoute({
+  method: 'GET',
+  path: '/workflows/{workflowId}/runs',
+  operationId: 'listWorkflowRuns',
+  tag: TAG,
+  summary: 'List runs of a workflow',
+  description:
+    'Newest first; kept for 30 days. Offsets end at 10,000: follow `pagination.nextCursor` with `cursor`. A JWT sees the ' +
+    'runs of its user.',
+  auth: 'api_key_or_jwt',
+  scope: 'workflows:run',
+  apiVersion: true,
+  cors: true,
+  params: workflowParams,
+  query: z.strictObject({
+    ...pageQuery,
+    ...userQuery,
+    status: z.enum(RUN_STATUSES).optional(),
+    cursor: z.string().max(64).optional().meta({ description: '`nextCursor` of the page before.' }),
+  }),
+  success: {
+    status: 200,
+    description: 'A page of runs.',
+    schema: z.object({
+      data: z.array(run),
+      pagination: z.object({
+        hasMore: z.boolean(),
+        nextOffset: z.int().optional(),
+        nextCursor: z.string().optional(),
+      }),
+    }),
+  },
+  errors: ['workflow_not_found'],
+  async handler({ context, caller, params: { workflowId }, query: asked }) {
+    const { environment } = caller;
+    const userId = filterOf(caller, asked);
+    await requireWorkflow(context.db, environment, workflowId);
+    const page = await listRuns(context.db, { ...asked, environment, workflowId, userId });
+    const { runs, hasMore, nextCursor } = page;
+    const next = asked.offset + runs.length;
+    const byOffset = asked.cursor === undefined && next <= MAX_OFFSET;
+    const pagination = hasMore
+      ? { hasMore, ...(byOffset ? { nextOffset: next } : {}), nextCursor }
+      : { hasMore };
+    return { body: { data: runs.map(describeRun), pagination } };
+  },
+});
+
+export const getRunRoute = defineRoute({
+  method: 'GET',
+  path: '/workflows/{workflowId}/runs/{runId}',
+  operationId: 'getWorkflowRun',
+  tag: TAG,
+  summary: 'Read a run and its log',
+  description: 'Each step with what went in and out, without secrets.',
+  auth: 'api_key_or_jwt',
+  scope: 'workflows:run',
+  apiVersion: true,
+  cors: true,
+  params: runParams,
+  success: { status: 200, description: 'The run.', schema: wholeRun },
+  errors: ['run_not_found'],
+  async handler({ context, caller, params }) {
+    const key = { environment: caller.environment, ...params, userId: filterOf(caller, {}) };
+    return { body: await describeWholeRun(context.db, await requireRun(context.db, key)) };
+  },
+});
+
+export const cancelRunRoute = defineRoute({
+  method: 'POST',
+  path: '/workflows/{workflowId}/runs/{runId}/cancel',
+  operationId: 'cancelWorkflowRun',
+  tag: TAG,
+  summary: 'Cancel a run',
+  description: 'It ends before its next step; one that is under way is finished and recorded.',
+  auth: 'api_key_or_jwt',
+  scope: 'workflows:run',
+  apiVersion: true,
+  params: runParams,
+  success: { status: 200, description: 'The run as it is now.', schema: run },
+  errors: ['run_not_found', 'run_ended'],
+  audited: true,
+  async handler({ context, caller, params }) {
+    const key = { environment: caller.environment, ...params, userId: filterOf(caller, {}) };
+    await cancelRun(context, key);
+    return { body: describeRun(await requireRun(context.db, key)) };
+  },
+});
+
+export const retryRunRoute = defineRoute({
+  method: 'POST',
+  path: '/workflows/{workflowId}/runs/{runId}/retry',
+  operationId: 'retryWorkflowRun',
+  tag: TAG,
+  summary: 'Let a failed run go on from the step that failed',
+  description: 'With its version, configuration and results so far. Finished steps do not run again.',
+  auth: 'api_key_or_jwt',
+  scope: 'workflows:run',
+  apiVersion: true,
+  params: runParams,
+  success: { ...started, schema: run },
+  errors: ['run_not_found', 'run_not_failed', 'installation_not_found', 'installation_disabled'],
+  audited: true,
+  async handler({ context, caller, params }) {
+    const key = { environment: caller.environment, ...params, userId: filterOf(caller, {}) };
+    await retryRun(context, key);
+    return { body: describeRun(await requireRun(context.db, key)) };
+  },
+});
+
+/** Where calls begin workflows. Before `/hooks/{connectorId}/{token}`, which would take it for an app's. */
+export const callWorkflowRoute = defineRoute({
+  method: 'POST',
+  path: '/hooks/workflows/{token}',
+  operationId: 'callWorkflow',
+  tag: TAG,
+  summary: 'Start a workflow with a call trigger',
+  description:
+    'The token in the address is the credential. The body, JSON or a form, is `trigger.body`. With an Idempotency-Key (or a ' +
+    '`webhook-id`, as Standard Webhooks has it) the same call again starts nothing.',
+  auth: 'none',
+  params: z.strictObject({ token: z.string() }),
+  query: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+  headers: { 'Idempotency-Key': 'Of calls with the same key, one starts a run.' },
+  body: z.json().optional(),
+  success: {
+    status: 202,
+    description: 'The run is queued; null: this very call has started one before.',
+    schema: z.object({ runId: z.string().nullable() }),
+  },
+  errors: ['not_found', 'installation_disabled'],
+  async handler({ context, requestId, params, query: asked, body, header }) {
+    const row = await installationOfHook(context, params.token);
+    if (!row) throw new GatehouseError('not_found', 'There is nothing at this address.');
+    if (row.enabled !== 1) throw disabled();
+    const key = header('idempotency-key') ?? header('webhook-id');
+    const runId = await beginRun(context.db, context, row, {
+      trigger: { type: 'call', body: body ?? null, query: toJson(asked) },
+      caller: 'call',
+      requestId,
+      dedupe: key === undefined ? undefined : `call ${key.slice(0, 255)}`,
+    });
+    context.runs.wake();
+    return { body: { runId: runId ?? null } };
+  },
+});
+
+function toJson(value: object): JsonObject {
+  const json = parseJson(JSON.stringify(value));
+  return isJsonObject(json) ? json : {};
+}

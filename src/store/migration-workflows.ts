@@ -1,0 +1,120 @@
+import { sql, type Transaction } from 'kysely';
+import type { Tables } from './schema.ts';
+import { index, stamped } from './tables.ts';
+
+/** Workflows: versions, installations, runs and what became of their steps. */
+export async function workflows(tx: Transaction<Tables>): Promise<void> {
+  const { schema } = tx;
+
+  await stamped(
+    schema
+      .createTable('workflows')
+      .addColumn('workflow_id', 'text', (c) => c.primaryKey())
+      .addColumn('environment', 'text', (c) => c.notNull())
+      .addColumn('name', 'text', (c) => c.notNull())
+      .addColumn('name_key', 'text', (c) => c.notNull()),
+  )
+    .addUniqueConstraint('workflows_name', ['environment', 'name_key'])
+    .execute();
+
+  await stamped(
+    schema
+      .createTable('workflow_versions')
+      .addColumn('workflow_id', 'text', (c) =>
+        c.notNull().references('workflows.workflow_id').onDelete('cascade'),
+      )
+      .addColumn('version', 'integer', (c) => c.notNull())
+      .addColumn('definition', 'text', (c) => c.notNull())
+      .addColumn('draft', 'integer', (c) => c.notNull()),
+  )
+    .addPrimaryKeyConstraint('workflow_versions_key', ['workflow_id', 'version'])
+    .execute();
+
+  await stamped(
+    schema
+      .createTable('workflow_installations')
+      .addColumn('installation_id', 'text', (c) => c.primaryKey())
+      .addColumn('environment', 'text', (c) => c.notNull())
+      .addColumn('workflow_id', 'text', (c) =>
+        c.notNull().references('workflows.workflow_id').onDelete('cascade'),
+      )
+      .addColumn('user_id', 'text', (c) => c.notNull().references('users.user_id').onDelete('cascade'))
+      .addColumn('version', 'integer', (c) => c.notNull())
+      .addColumn('previous_version', 'integer')
+      .addColumn('enabled', 'integer', (c) => c.notNull())
+      .addColumn('config_sealed', 'text', (c) => c.notNull())
+      .addColumn('credentials', 'text', (c) => c.notNull())
+      .addColumn('trigger_type', 'text', (c) => c.notNull())
+      .addColumn('concurrency', 'integer', (c) => c.notNull())
+      .addColumn('source_id', 'text', (c) => c.references('sources.source_id').onDelete('set null'))
+      .addColumn('events', 'text')
+      .addColumn('schedule', 'text')
+      .addColumn('fire_at', 'bigint')
+      .addColumn('hook_hash', 'text', (c) => c.unique()),
+  )
+    .addUniqueConstraint('workflow_installations_of_user', ['workflow_id', 'user_id'])
+    .execute();
+  await index(tx, 'workflow_installations', ['user_id']);
+  await index(tx, 'workflow_installations', ['source_id']);
+  await index(tx, 'workflow_installations', ['fire_at']);
+
+  await stamped(
+    schema
+      .createTable('workflow_runs')
+      .addColumn('run_id', 'text', (c) => c.primaryKey())
+      .addColumn('environment', 'text', (c) => c.notNull())
+      .addColumn('workflow_id', 'text', (c) =>
+        c.notNull().references('workflows.workflow_id').onDelete('cascade'),
+      )
+      .addColumn('installation_id', 'text', (c) =>
+        c.references('workflow_installations.installation_id').onDelete('set null'),
+      )
+      .addColumn('user_id', 'text', (c) => c.notNull().references('users.user_id').onDelete('cascade'))
+      .addColumn('version', 'integer', (c) => c.notNull())
+      .addColumn('definition', 'text')
+      .addColumn('status', 'text', (c) => c.notNull())
+      .addColumn('trigger_type', 'text', (c) => c.notNull())
+      .addColumn('trigger', 'text', (c) => c.notNull())
+      .addColumn('config_sealed', 'text', (c) => c.notNull())
+      .addColumn('credentials', 'text')
+      .addColumn('server_id', 'text')
+      .addColumn('caller', 'text', (c) => c.notNull())
+      .addColumn('request_id', 'text', (c) => c.notNull())
+      .addColumn('position', 'integer', (c) => c.notNull().defaultTo(0))
+      .addColumn('next_at', 'bigint', (c) => c.notNull())
+      .addColumn('fence', 'integer', (c) => c.notNull().defaultTo(0))
+      .addColumn('dedupe', 'text')
+      .addColumn('error', 'text')
+      .addColumn('started_at', 'bigint')
+      .addColumn('ended_at', 'bigint'),
+  )
+    .addUniqueConstraint('workflow_runs_once', ['installation_id', 'dedupe'])
+    .execute();
+  await index(tx, 'workflow_runs', ['workflow_id', 'created_at']);
+  await index(tx, 'workflow_runs', ['user_id']);
+  await index(tx, 'workflow_runs', ['ended_at']);
+  // Those that end are the most, and nobody looks for work among them.
+  await sql`create index workflow_runs_due on workflow_runs (next_at)
+    where status in ('queued', 'running', 'waiting')`.execute(tx);
+  await sql`create index workflow_runs_running on workflow_runs (installation_id)
+    where status = 'running'`.execute(tx);
+
+  await schema
+    .createTable('workflow_steps')
+    .addColumn('run_id', 'text', (c) => c.notNull().references('workflow_runs.run_id').onDelete('cascade'))
+    .addColumn('position', 'integer', (c) => c.notNull())
+    .addColumn('item', 'integer', (c) => c.notNull())
+    .addColumn('step_id', 'text', (c) => c.notNull())
+    .addColumn('status', 'text', (c) => c.notNull())
+    .addColumn('attempts', 'integer', (c) => c.notNull().defaultTo(0))
+    .addColumn('generation', 'integer', (c) => c.notNull().defaultTo(0))
+    .addColumn('input', 'text')
+    .addColumn('sealed', 'text')
+    .addColumn('output', 'text')
+    .addColumn('output_sealed', 'text')
+    .addColumn('error', 'text')
+    .addColumn('started_at', 'bigint', (c) => c.notNull())
+    .addColumn('ended_at', 'bigint')
+    .addPrimaryKeyConstraint('workflow_steps_key', ['run_id', 'position', 'item'])
+    .execute();
+}

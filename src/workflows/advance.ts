@@ -1,0 +1,316 @@
+import { GatehouseError, publicError } from '../lib/errors.ts';
+import { isoTime } from '../lib/clock.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import type { RunRow } from './begin.ts';
+import { attempt, failedFor, type Next } from './attempt.ts';
+import type { Step, WaitStep } from './definition.ts';
+import { runItems } from './each.ts';
+import { evaluate, isTrue } from './evaluate.ts';
+import type { CallStep } from './perform.ts';
+import { bare, expressionIn, filled, slotsOf } from './expressions.ts';
+import { durationMs } from './schedule.ts';
+import { objectOf, templateOf } from './template.ts';
+import {
+  commit,
+  insertStep,
+  outputColumns,
+  outputOf,
+  sealStep,
+  updateStep,
+  WHOLE,
+  type StepRow,
+} from './steps.ts';
+import { loggedError, loggedInput, openWork, type Work, type WorkContext } from './work.ts';
+
+/** More are refused: the run fails before the first is sent. */
+const MAX_ITEMS = 10_000;
+/** Results that a run keeps for its later steps, as JSON. */
+const MAX_RESULTS_BYTES = 16 * 1024 * 1024;
+/** After a start that could not be made, such as a queue that is full. */
+const BUSY_MS = 5000;
+
+/**
+ * Moves a run on until it ends, waits, or `stop` asks to leave it to another process. The result of each step is
+ * committed before the next begins; a step that was under way when its process died is sent again under the same key
+ * where that does no harm.
+ * @throws Overtaken when the run is not ours any more.
+ */
+export async function advance(
+  context: WorkContext,
+  run: RunRow,
+  stop: AbortSignal,
+): Promise<'succeeded' | 'failed' | 'waiting' | 'left'> {
+  let work: Work;
+  try {
+    work = await openWork(context, run);
+  } catch (error) {
+    if (!(error instanceof GatehouseError)) throw error;
+    await endRun(context, run, 'failed', loggedError({ secrets: [] }, error));
+    return 'failed';
+  }
+  const { steps } = work.definition;
+  for (let position = run.position; position < steps.length; position++) {
+    const step = steps[position];
+    if (!step) break;
+    if (stop.aborted) {
+      // Others may go on at once.
+      await commit(context, run, async () => {}, { next_at: context.clock.now() });
+      return 'left';
+    }
+    const next = await runStep(context, work, step, position, stop);
+    if (next !== 'done') return next;
+  }
+  await endRun(context, run, 'succeeded', null);
+  return 'succeeded';
+}
+
+async function endRun(
+  context: WorkContext,
+  run: RunRow,
+  status: 'succeeded' | 'failed',
+  error: string | null,
+): Promise<void> {
+  const now = context.clock.now();
+  await commit(context, run, async () => {}, { status, error, ended_at: now, next_at: now });
+}
+
+async function runStep(
+  context: WorkContext,
+  work: Work,
+  step: Step,
+  position: number,
+  stop: AbortSignal,
+): Promise<Next> {
+  const row = work.rows.get(position);
+  if (row) return goOn(context, work, step, row, stop);
+  let plan: Plan;
+  try {
+    plan = await planStep(context, work, step);
+  } catch (thrown) {
+    return notPlanned(context, work, step, position, publicError(thrown));
+  }
+  const place = { run_id: work.run.run_id, position, item: WHOLE };
+  const now = context.clock.now();
+  const fresh = { ...place, step_id: step.stepId, started_at: now };
+  switch (plan.kind) {
+    case 'skip':
+      return done(context, work, { ...fresh, status: 'skipped' }, { data: null, skipped: true });
+    case 'value':
+      return done(context, work, { ...fresh, status: 'succeeded' }, { data: plan.value });
+    case 'wait': {
+      const until = now + plan.waitMs;
+      const output = JSON.stringify({ data: null, until: isoTime(until) });
+      const waiting = { ...fresh, status: 'waiting' as const, output, output_sealed: null };
+      await commit(context, work.run, (tx) => insertStep(tx, waitingRow(waiting)), {
+        status: 'waiting',
+        position,
+        next_at: until,
+      });
+      return 'waiting';
+    }
+    case 'call': {
+      const begun: StepRow = {
+        ...waitingRow({ ...fresh, status: 'running', output: null, output_sealed: null }),
+        attempts: 1,
+        input: loggedInput(work, plan.input),
+        sealed: sealStep(context, place, plan.input),
+      };
+      await commit(context, work.run, (tx) => insertStep(tx, begun), { position });
+      return called(context, work, plan.step, begun, plan.input);
+    }
+    case 'each': {
+      const begun: StepRow = {
+        ...waitingRow({ ...fresh, status: 'running', output: null, output_sealed: null }),
+        attempts: 1,
+        input: JSON.stringify({ items: plan.items.length }),
+        sealed: sealStep(context, place, plan.items),
+      };
+      await commit(context, work.run, (tx) => insertStep(tx, begun), { position });
+      return finishItems(context, work, plan.step, begun, stop);
+    }
+  }
+}
+
+type Plan =
+  | { kind: 'skip' }
+  | { kind: 'value'; value: Json }
+  | { kind: 'wait'; waitMs: number }
+  | { kind: 'call'; step: CallStep; input: JsonObject }
+  | { kind: 'each'; step: CallStep; items: Json[] };
+
+/** What a step is to do, worked out from its expressions. @throws GatehouseError `expression_failed` … */
+async function planStep(context: WorkContext, { scope }: Work, step: Step): Promise<Plan> {
+  const one = async (text: string): Promise<Json> =>
+    (await evaluate(context, [bare(text)], scope))[0]?.[0] ?? null;
+  if (step.when !== undefined && !isTrue(await one(step.when))) return { kind: 'skip' };
+  if ('map' in step) return { kind: 'value', value: await one(step.map) };
+  if ('wait' in step) return { kind: 'wait', waitMs: await waitOf(step, one) };
+  if (step.forEach !== undefined) return { kind: 'each', step, items: itemsOf(await one(step.forEach)) };
+  const template = templateOf(step);
+  const slots = slotsOf(template).map(({ expression }) => expression);
+  const [values = []] = await evaluate(context, slots, scope);
+  return { kind: 'call', step, input: objectOf(filled(template, values)) };
+}
+
+async function waitOf({ wait }: WaitStep, one: (text: string) => Promise<Json>): Promise<number> {
+  const expression = expressionIn(wait);
+  const text = expression === undefined ? wait : await one(expression);
+  const waitMs = typeof text === 'string' ? durationMs(text) : undefined;
+  if (waitMs !== undefined) return waitMs;
+  throw new GatehouseError(
+    'expression_failed',
+    `"wait" gave ${JSON.stringify(text).slice(0, 80)}; it must be an ISO 8601 duration of at most a year, such as PT5M.`,
+  );
+}
+
+/** JSONata gives one match as itself and none as nothing. */
+function itemsOf(value: Json): Json[] {
+  const items = value === null ? [] : Array.isArray(value) ? value : [value];
+  if (items.length <= MAX_ITEMS) return items;
+  throw new GatehouseError(
+    'expression_failed',
+    `"forEach" gave ${items.length} items; a step takes at most ${MAX_ITEMS}. Take fewer, or split them over runs.`,
+  );
+}
+
+/** A step that began before: in an earlier round of its run, or in a process that died. */
+async function goOn(
+  context: WorkContext,
+  work: Work,
+  step: Step,
+  row: StepRow,
+  stop: AbortSignal,
+): Promise<Next> {
+  if ('wait' in step || 'map' in step) {
+    const now = context.clock.now();
+    const set = { status: 'succeeded' as const, ended_at: now };
+    await commit(context, work.run, (tx) => updateStep(tx, row, set), { position: row.position + 1 });
+    work.scope.steps[step.stepId] = outputOf(context, row);
+    return 'done';
+  }
+  if (step.forEach !== undefined) return finishItems(context, work, step, row, stop);
+  const result = await attempt(context, work, step, row);
+  if ('output' in result) return succeeded(context, work, row, result.output);
+  return failedFor(context, work, step, result);
+}
+
+async function called(
+  context: WorkContext,
+  work: Work,
+  step: CallStep,
+  row: StepRow,
+  input: JsonObject,
+): Promise<Next> {
+  const result = await attempt(context, work, step, row, input);
+  if ('output' in result) return succeeded(context, work, row, result.output);
+  return failedFor(context, work, step, result);
+}
+
+async function finishItems(
+  context: WorkContext,
+  work: Work,
+  step: CallStep,
+  row: StepRow,
+  stop: AbortSignal,
+): Promise<Next> {
+  const result = await runItems(context, work, step, row, stop);
+  return typeof result === 'string' ? result : succeeded(context, work, row, result.output);
+}
+
+async function succeeded(context: WorkContext, work: Work, row: StepRow, output: JsonObject): Promise<Next> {
+  const kept =
+    Buffer.byteLength(JSON.stringify(work.scope.steps)) + Buffer.byteLength(JSON.stringify(output));
+  const tooMuch = kept > MAX_RESULTS_BYTES;
+  const now = context.clock.now();
+  const set = {
+    status: 'succeeded' as const,
+    ...outputColumns(context, row, output, work.secrets),
+    sealed: null,
+    error: null,
+    ended_at: now,
+  };
+  const error = new GatehouseError(
+    'upstream_too_large',
+    `The results of this run are ${kept} bytes; ${MAX_RESULTS_BYTES} are kept at most. Ask for less in its steps.`,
+  );
+  await commit(context, work.run, (tx) => updateStep(tx, row, set), {
+    position: row.position + 1,
+    ...(tooMuch
+      ? { status: 'failed', error: loggedError(work, error, row.step_id), ended_at: now, next_at: now }
+      : {}),
+  });
+  if (tooMuch) return 'failed';
+  work.scope.steps[row.step_id] = output;
+  return 'done';
+}
+
+/** A step that calls nobody, in one write. */
+async function done(
+  context: WorkContext,
+  work: Work,
+  fresh: Pick<StepRow, 'run_id' | 'position' | 'item' | 'step_id' | 'started_at' | 'status'>,
+  output: JsonObject,
+): Promise<Next> {
+  const columns = outputColumns(context, fresh, output, work.secrets);
+  const row = { ...waitingRow({ ...fresh, output: null, output_sealed: null }), ...columns };
+  await commit(
+    context,
+    work.run,
+    (tx) => insertStep(tx, { ...row, attempts: 1, ended_at: context.clock.now() }),
+    { position: fresh.position + 1 },
+  );
+  work.scope.steps[fresh.step_id] = output;
+  return 'done';
+}
+
+/** What a step was to do could not be worked out: nothing was sent. */
+async function notPlanned(
+  context: WorkContext,
+  work: Work,
+  step: Step,
+  position: number,
+  error: GatehouseError,
+): Promise<Next> {
+  const now = context.clock.now();
+  if (error.code === 'unavailable') {
+    await commit(context, work.run, async () => {}, { status: 'waiting', position, next_at: now + BUSY_MS });
+    return 'waiting';
+  }
+  if (error.code === 'internal')
+    context.log.error({ runId: work.run.run_id, err: error.cause }, 'step failed');
+  const place = { run_id: work.run.run_id, position, item: WHOLE, step_id: step.stepId, started_at: now };
+  const row = {
+    ...waitingRow({ ...place, status: 'failed', output: null, output_sealed: null }),
+    attempts: 1,
+    error: loggedError(work, error),
+    ended_at: now,
+  };
+  const goesOn = 'onError' in step && step.onError === 'continue';
+  const output = { data: null, error: { code: error.code, message: error.message } };
+  await commit(
+    context,
+    work.run,
+    (tx) => insertStep(tx, goesOn ? { ...row, output: JSON.stringify(output) } : row),
+    goesOn
+      ? { position: position + 1 }
+      : {
+          status: 'failed',
+          position,
+          error: loggedError(work, error, step.stepId),
+          ended_at: now,
+          next_at: now,
+        },
+  );
+  if (!goesOn) return 'failed';
+  work.scope.steps[step.stepId] = output;
+  return 'done';
+}
+
+function waitingRow(
+  row: Pick<
+    StepRow,
+    'run_id' | 'position' | 'item' | 'step_id' | 'status' | 'output' | 'output_sealed' | 'started_at'
+  >,
+): StepRow {
+  return { ...row, attempts: 0, generation: 0, input: null, sealed: null, error: null, ended_at: null };
+}

@@ -1,0 +1,109 @@
+import { publicError, type GatehouseError } from '../lib/errors.ts';
+import { isJsonObject, type JsonObject } from '../lib/json.ts';
+import { decide, mayRepeat, outcomeUnknown, perform, type CallStep, type Decision } from './perform.ts';
+import { commit, openStep, updateStep, WHOLE, type StepRow } from './steps.ts';
+import { loggedError, type Work, type WorkContext } from './work.ts';
+
+/** Where a run stands after a step. */
+export type Next = 'done' | 'waiting' | 'failed' | 'left';
+
+export interface Failure {
+  error: GatehouseError;
+  decision: Decision;
+  row: StepRow;
+}
+
+/**
+ * One attempt at a call: fresh with its input, which is under way already, or one that began before, whose input is in
+ * its row. A row that says `running` is of a process that died: sent again only where that does no harm.
+ * @throws Overtaken
+ */
+export async function attempt(
+  context: WorkContext,
+  work: Work,
+  step: CallStep,
+  found: StepRow,
+  fresh?: JsonObject,
+): Promise<{ output: JsonObject } | Failure> {
+  const { run, definition } = work;
+  const repeatable = mayRepeat(context, run, step);
+  let row = found;
+  const failure = (error: GatehouseError): Failure => {
+    if (error.code === 'internal') context.log.error({ runId: run.run_id, err: error.cause }, 'step failed');
+    return { error, decision: decide(error, step.onError, { attempts: row.attempts, repeatable }), row };
+  };
+  if (fresh === undefined) {
+    if (found.status === 'running' && !repeatable) return failure(outcomeUnknown());
+    row = { ...found, status: 'running', attempts: found.attempts + 1 };
+    await commit(context, run, (tx) => updateStep(tx, row, { status: 'running', attempts: row.attempts }));
+  }
+  try {
+    const input = fresh ?? openInput(context, row);
+    return { output: await perform(context, run, definition, step, { input, upstreamKey: keyOf(row) }) };
+  } catch (thrown) {
+    return failure(publicError(thrown));
+  }
+}
+
+/** What a third party that knows idempotency keys is told: the same for the same call, at most 40 characters. */
+function keyOf({ run_id: runId, position, item, generation }: StepRow): string {
+  return [
+    runId,
+    position,
+    ...(item === WHOLE ? [] : [item]),
+    ...(generation === 0 ? [] : [`r${generation}`]),
+  ].join('.');
+}
+
+function openInput(context: WorkContext, row: StepRow): JsonObject {
+  const input = row.sealed === null ? null : openStep(context, row, row.sealed);
+  return isJsonObject(input) ? input : {};
+}
+
+/** Writes what follows from a failed attempt at a step. @throws Overtaken */
+export async function failedFor(
+  context: WorkContext,
+  work: Work,
+  step: CallStep,
+  { error, decision, row }: Failure,
+): Promise<Next> {
+  const now = context.clock.now();
+  const logged = loggedError(work, error);
+  const stepId = step.stepId;
+  switch (decision.next) {
+    case 'again': {
+      const nextAt = now + decision.waitMs;
+      await commit(context, work.run, (tx) => updateStep(tx, row, againColumns(row, decision, logged)), {
+        status: 'waiting',
+        next_at: nextAt,
+      });
+      return 'waiting';
+    }
+    case 'continue': {
+      const output = { data: null, error: { code: error.code, message: error.message } };
+      const set = {
+        status: 'failed' as const,
+        error: logged,
+        output: JSON.stringify(output),
+        sealed: null,
+        ended_at: now,
+      };
+      await commit(context, work.run, (tx) => updateStep(tx, row, set), { position: row.position + 1 });
+      work.scope.steps[stepId] = output;
+      return 'done';
+    }
+    default:
+      await commit(
+        context,
+        work.run,
+        (tx) => updateStep(tx, row, { status: 'failed', error: logged, ended_at: now }),
+        { status: 'failed', error: loggedError(work, error, stepId), ended_at: now, next_at: now },
+      );
+      return 'failed';
+  }
+}
+
+/** Of a call that is made again. A new key only when the one before is known to have had no effect. */
+export function againColumns(row: StepRow, { newKey }: Extract<Decision, { next: 'again' }>, error: string) {
+  return { status: 'waiting' as const, error, generation: row.generation + (newKey ? 1 : 0) };
+}

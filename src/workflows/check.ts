@@ -1,0 +1,185 @@
+import type { Connector } from '../connectors/catalog.ts';
+import { schemaFault } from '../connectors/validate.ts';
+import type { Context } from '../context.ts';
+import type { Fault } from '../lib/errors.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import type { Environment } from '../store/schema.ts';
+import { definitionFaults, readDefinition, type Definition, type Step } from './definition.ts';
+import { bare, expressionFaults, expressionIn, slotsOf, type Names } from './expressions.ts';
+import { fieldNames, objectSchema } from './fields.ts';
+import { durationMs, scheduleFaults } from './schedule.ts';
+
+type CheckContext = Pick<Context, 'catalog' | 'clock'>;
+
+/**
+ * A definition that can run: its shape, and what it names. Steps, connectors, actions, fields and expressions are looked
+ * up; what values there will be only a run can tell.
+ * @throws GatehouseError `invalid_request` with every fault by path (`definition.steps.0.actionId`).
+ */
+export async function checkedDefinition(
+  context: CheckContext,
+  environment: Environment,
+  value: Json,
+): Promise<Definition> {
+  const definition = readDefinition(value);
+  const faults = [
+    ...triggerFaults(context, environment, definition),
+    ...fieldFaults(definition),
+    ...(await stepsFaults(context, environment, definition)),
+  ];
+  if (faults.length > 0) throw definitionFaults(faults);
+  return definition;
+}
+
+function triggerFaults(
+  { catalog, clock }: CheckContext,
+  environment: Environment,
+  { trigger }: Definition,
+): Fault[] {
+  switch (trigger.type) {
+    case 'schedule':
+      return scheduleFaults(trigger, clock.now());
+    case 'manual': {
+      if (!trigger.inputSchema) return [];
+      const fault = objectFault(trigger.inputSchema);
+      return fault === undefined ? [] : [{ field: 'trigger.inputSchema', rule: fault }];
+    }
+    case 'event': {
+      const connector = catalog.connector(environment, trigger.connectorId);
+      if (!connector) return [noConnector('trigger.connectorId', trigger.connectorId)];
+      const known = Object.keys(connector.definition.unified);
+      if (known.includes(trigger.scope)) return [];
+      const rule = `is not offered by ${connector.name}; its scopes: ${known.join(', ') || 'none'}`;
+      return [{ field: 'trigger.scope', rule }];
+    }
+    default:
+      return [];
+  }
+}
+
+function fieldFaults({ configurableFields }: Definition): Fault[] {
+  const fault = objectFault(configurableFields);
+  return fault === undefined ? [] : [{ field: 'configurableFields', rule: fault }];
+}
+
+function objectFault(schema: JsonObject): string | undefined {
+  if (schema['type'] !== undefined && schema['type'] !== 'object') return 'must have the type "object"';
+  return schemaFault(objectSchema(schema));
+}
+
+async function stepsFaults(
+  context: CheckContext,
+  environment: Environment,
+  definition: Definition,
+): Promise<Fault[]> {
+  const faults: Fault[] = [];
+  const { steps, configurableFields } = definition;
+  const open = configurableFields['additionalProperties'] === true;
+  const config = open ? undefined : new Set(fieldNames(configurableFields));
+  const allSteps = new Set(steps.map(({ stepId }) => stepId));
+  const before = new Set<string>();
+  for (const [position, step] of steps.entries()) {
+    const at = `steps.${position}`;
+    if (before.has(step.stepId)) faults.push({ field: `${at}.stepId`, rule: 'is the name of another step' });
+    const names = { steps: new Set(before), allSteps, config, item: false };
+    faults.push(...(await stepFaults(context, environment, definition, { step, at, names })));
+    before.add(step.stepId);
+  }
+  return faults;
+}
+
+interface StepPlace {
+  step: Step;
+  at: string;
+  names: Names;
+}
+
+async function stepFaults(
+  context: CheckContext,
+  environment: Environment,
+  definition: Definition,
+  { step, at, names }: StepPlace,
+): Promise<Fault[]> {
+  const faults: Fault[] = [];
+  const inItem = { ...names, item: 'forEach' in step && step.forEach !== undefined };
+  if (step.when !== undefined) faults.push(...(await expressionFaults(bare(step.when), `${at}.when`, names)));
+  if ('forEach' in step && step.forEach !== undefined)
+    faults.push(...(await expressionFaults(bare(step.forEach), `${at}.forEach`, names)));
+  if ('map' in step) faults.push(...(await expressionFaults(bare(step.map), `${at}.map`, names)));
+  if ('wait' in step) faults.push(...(await waitFaults(step.wait, `${at}.wait`, names)));
+  if ('connectorId' in step) {
+    faults.push(...actionFaults(context, environment, step, at));
+    faults.push(...(await inputFaults(step.input, `${at}.input`, inItem)));
+  }
+  if ('http' in step) {
+    const { url, headers = {}, body = null } = step.http;
+    faults.push(...hostFaults(url, definition.allowedHosts, `${at}.http.url`));
+    faults.push(...(await inputFaults({ url, headers, body }, `${at}.http`, inItem)));
+  }
+  return faults;
+}
+
+async function waitFaults(wait: string, field: string, names: Names): Promise<Fault[]> {
+  const expression = expressionIn(wait);
+  if (expression !== undefined) return expressionFaults(expression, field, names);
+  if (durationMs(wait) !== undefined) return [];
+  return [{ field, rule: 'must be an ISO 8601 duration of at most a year, such as PT5M or P3D' }];
+}
+
+function actionFaults(
+  { catalog }: CheckContext,
+  environment: Environment,
+  step: Extract<Step, { connectorId: string }>,
+  at: string,
+): Fault[] {
+  const connector = catalog.connector(environment, step.connectorId);
+  if (!connector) return [noConnector(`${at}.connectorId`, step.connectorId)];
+  const action = connector.actions.get(step.actionId);
+  if (!action) return [{ field: `${at}.actionId`, rule: `is no action of ${connector.name}` }];
+  return memberFaults(connector, action.inputSchema, step.input, `${at}.input`);
+}
+
+/** Names alone: the values of expressions are known when it runs. */
+function memberFaults(
+  connector: Connector,
+  schema: { [keyword: string]: unknown },
+  input: JsonObject,
+  at: string,
+): Fault[] {
+  const properties = new Set(Object.keys(Object(schema['properties'] ?? {})));
+  const required: unknown[] = Array.isArray(schema['required']) ? schema['required'] : [];
+  const faults: Fault[] = [];
+  if (schema['additionalProperties'] === false) {
+    for (const name of Object.keys(input)) {
+      if (properties.has(name)) continue;
+      faults.push({
+        field: `${at}.${name.slice(0, 64)}`,
+        rule: `is no parameter of this action of ${connector.name}`,
+      });
+    }
+  }
+  for (const name of required.map(String))
+    if (!Object.hasOwn(input, name)) faults.push({ field: `${at}.${name}`, rule: 'is required' });
+  return faults;
+}
+
+async function inputFaults(input: Json, at: string, names: Names): Promise<Fault[]> {
+  const faults: Fault[] = [];
+  for (const { path, expression } of slotsOf(input))
+    faults.push(...(await expressionFaults(expression, [at, ...path].join('.'), names)));
+  return faults;
+}
+
+function hostFaults(url: string, allowedHosts: string[], field: string): Fault[] {
+  if (allowedHosts.length === 0)
+    return [{ field: 'allowedHosts', rule: 'must name the host of each http step' }];
+  if (expressionIn(url) !== undefined) return [];
+  const target = URL.canParse(url) ? new URL(url) : undefined;
+  if (!target || !/^https?:$/.test(target.protocol)) return [{ field, rule: 'must be an http(s) address' }];
+  if (allowedHosts.includes(target.host)) return [];
+  return [{ field, rule: `goes to ${target.host}, which is not among allowedHosts` }];
+}
+
+function noConnector(field: string, connectorId: string): Fault {
+  return { field, rule: `there is no connector "${connectorId}"` };
+}

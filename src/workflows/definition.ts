@@ -1,0 +1,204 @@
+import { z } from 'zod';
+import { eventScope } from '../connectors/events-format.ts';
+import { invalidRequest, type Fault } from '../lib/errors.ts';
+import type { Json } from '../lib/json.ts';
+
+/** What a definition may hold at most. */
+export const MAX_DEFINITION_BYTES = 256 * 1024;
+const MAX_STEPS = 100;
+const MAX_RETRIES = 10;
+const MAX_CONCURRENCY = 20;
+const DEFAULT_CONCURRENCY = 5;
+const MAX_EXPRESSION_CHARS = 10_000;
+
+const expression = z
+  .string()
+  .min(1, 'must be a JSONata expression')
+  .max(MAX_EXPRESSION_CHARS, `must have at most ${MAX_EXPRESSION_CHARS} characters`);
+const jsonSchema = z.record(z.string(), z.json(), { error: 'must be a JSON Schema object' });
+const connectorId = z.string().regex(/^[a-z0-9-]{1,32}$/, 'must be a connectorId');
+const input = z.record(z.string(), z.json(), { error: 'must be an object' });
+
+export const EVENTS = ['created', 'updated', 'deleted'] as const;
+
+const trigger = z.discriminatedUnion(
+  'type',
+  [
+    z.strictObject({
+      type: z.literal('event'),
+      connectorId,
+      scope: eventScope,
+      events: z.array(z.enum(EVENTS)).min(1, 'must name at least one event').optional(),
+    }),
+    z.strictObject({
+      type: z.literal('schedule'),
+      cron: z.string().max(200).meta({ description: 'Five fields, such as `0 9 * * MON-FRI`.' }),
+      timeZone: z
+        .string()
+        .max(100)
+        .optional()
+        .meta({ description: 'An IANA name, such as Europe/Berlin. Default: UTC.' }),
+    }),
+    z.strictObject({ type: z.literal('manual'), inputSchema: jsonSchema.optional() }),
+    z.strictObject({ type: z.literal('call') }),
+  ],
+  { error: 'must have the type event, schedule, manual or call' },
+);
+
+const onError = z
+  .union(
+    [z.literal('stop'), z.literal('continue'), z.strictObject({ retry: z.int().min(1).max(MAX_RETRIES) })],
+    { error: `must be "stop", "continue" or {"retry": 1 to ${MAX_RETRIES}}` },
+  )
+  .optional();
+
+const stepId = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, 'must be a letter, then letters, digits or _, at most 64 in all');
+const when = expression.optional().meta({ description: 'The step is skipped unless this is true.' });
+const forEach = expression
+  .optional()
+  .meta({ description: 'An array: the step runs for each, with `item` and `index` in its expressions.' });
+
+const actionStep = z.strictObject({
+  stepId,
+  connectorId,
+  actionId: z.string().regex(/^[a-z0-9_]{1,64}$/, 'must be an actionId'),
+  input: input.default({}),
+  when,
+  forEach,
+  onError,
+});
+const waitStep = z.strictObject({
+  stepId,
+  wait: z
+    .string()
+    .min(1)
+    .max(MAX_EXPRESSION_CHARS)
+    .meta({ description: 'An ISO 8601 duration, such as PT5M or P3D, or an expression for one.' }),
+  when,
+});
+const mapStep = z.strictObject({ stepId, map: expression, when });
+const httpStep = z.strictObject({
+  stepId,
+  http: z.strictObject({
+    method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']),
+    url: z.string().min(1).max(MAX_EXPRESSION_CHARS),
+    headers: z.record(z.string(), z.string()).optional(),
+    body: z.json().optional(),
+  }),
+  when,
+  forEach,
+  onError,
+});
+
+const shared = {
+  trigger,
+  configurableFields: jsonSchema
+    .default({})
+    .meta({ description: 'A JSON Schema object: what an end user fills in at installation.' }),
+  allowedHosts: z
+    .array(
+      z
+        .string()
+        .regex(/^[a-z0-9.-]{1,253}(:\d{1,5})?$/, 'must be a host name in lower case, perhaps with :port'),
+    )
+    .max(50)
+    .default([])
+    .meta({ description: 'Where `http` steps may go.' }),
+  concurrency: z
+    .int()
+    .min(1)
+    .max(MAX_CONCURRENCY)
+    .default(DEFAULT_CONCURRENCY)
+    .meta({ description: 'Runs of one installation at a time; those that wait do not count.' }),
+};
+
+/** A workflow's definition (contract.md section 8), as it is documented. */
+export const definitionSchema = z.strictObject({
+  ...shared,
+  steps: z
+    .array(z.union([actionStep, waitStep, mapStep, httpStep]))
+    .min(1)
+    .max(MAX_STEPS),
+});
+
+/** The same for reading what is sent: steps one by one, so that their faults are named by the kind that is meant. */
+const outline = z.strictObject({
+  ...shared,
+  steps: z
+    .array(z.record(z.string(), z.json(), { error: 'must be an object' }))
+    .min(1, 'must hold at least one step')
+    .max(MAX_STEPS, `must hold at most ${MAX_STEPS} steps`),
+});
+
+export type Definition = z.output<typeof definitionSchema>;
+export type Trigger = Definition['trigger'];
+export type ActionStep = z.output<typeof actionStep>;
+export type WaitStep = z.output<typeof waitStep>;
+export type MapStep = z.output<typeof mapStep>;
+export type HttpStep = z.output<typeof httpStep>;
+export type Step = ActionStep | WaitStep | MapStep | HttpStep;
+
+/**
+ * The shape of a definition. What it means is checked by check.ts.
+ * @throws GatehouseError `invalid_request` with every fault by path.
+ */
+export function readDefinition(value: Json): Definition {
+  const bytes = Buffer.byteLength(JSON.stringify(value));
+  if (bytes > MAX_DEFINITION_BYTES) {
+    throw definitionFaults([
+      { field: '(whole)', rule: `must be at most ${MAX_DEFINITION_BYTES} bytes, is ${bytes}` },
+    ]);
+  }
+  const read = outline.safeParse(value, { reportInput: true });
+  const faults = read.success ? [] : toFaults(read.error.issues);
+  const steps: Step[] = [];
+  for (const [position, step] of (read.data?.steps ?? []).entries()) {
+    const parsed = schemaOf(step).safeParse(step, { reportInput: true });
+    if (parsed.success) steps.push(parsed.data);
+    else faults.push(...toFaults(parsed.error.issues, `steps.${position}`));
+  }
+  if (!read.success || faults.length > 0) throw definitionFaults(faults);
+  return { ...read.data, steps };
+}
+
+/** A definition as the store has it. */
+export function storedDefinition(text: string): Definition {
+  return definitionSchema.parse(JSON.parse(text));
+}
+
+/** A refusal of a definition. Paths begin with `definition.` */
+export function definitionFaults(faults: Fault[]): ReturnType<typeof invalidRequest> {
+  return invalidRequest(
+    faults.map(({ field, rule }) => ({
+      field: field === '(whole)' ? 'definition' : `definition.${field}`,
+      rule,
+    })),
+    'The workflow',
+  );
+}
+
+function schemaOf(step: Record<string, Json>): z.ZodType<Step> {
+  if ('wait' in step) return waitStep;
+  if ('map' in step) return mapStep;
+  return 'http' in step ? httpStep : actionStep;
+}
+
+function toFaults(issues: z.core.$ZodIssue[], below = ''): Fault[] {
+  return issues.flatMap((issue) => {
+    const at = [below, ...issue.path].filter((part) => part !== '').join('.');
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({ field: at ? `${at}.${key}` : key, rule: 'is not a known member' }));
+    }
+    const missing = issue.code === 'invalid_type' && issue.input === undefined && at !== '';
+    return [{ field: at || '(whole)', rule: missing ? 'is required' : issue.message }];
+  });
+}
+
+/** Connectors of a definition: those of its steps and of its trigger. */
+export function connectorsOf({ trigger: { ...on }, steps }: Definition): string[] {
+  const named = steps.flatMap((step) => ('connectorId' in step ? [step.connectorId] : []));
+  if (on.type === 'event') named.push(on.connectorId);
+  return [...new Set(named)].sort();
+}

@@ -1,0 +1,236 @@
+import { GatehouseError, publicError } from '../lib/errors.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import { againColumns, attempt, failedFor, type Failure, type Next } from './attempt.ts';
+import { evaluate } from './evaluate.ts';
+import { filled, slotsOf } from './expressions.ts';
+import { decide, type CallStep } from './perform.ts';
+import {
+  commit,
+  insertStep,
+  itemRows,
+  openStep,
+  outputColumns,
+  outputOf,
+  sealStep,
+  updateStep,
+  type RunChanges,
+  type StepRow,
+} from './steps.ts';
+import { objectOf, templateOf } from './template.ts';
+import { loggedError, loggedInput, type Work, type WorkContext } from './work.ts';
+
+/** Items whose inputs are worked out at once. */
+const AT_ONCE = 50;
+const MAX_OUTPUT_BYTES = 8 * 1024 * 1024;
+const MOST_ERRORS = 100;
+
+type Write = Parameters<typeof commit>[2];
+
+/**
+ * Runs a step for each of its items, in order, each with a row of its own. The result of one is written together with
+ * the beginning of the next, so that a list of thousands costs one commit an item.
+ * @returns the output of the step (`data` in the order of the items, null where one failed), or where the run stands.
+ * @throws Overtaken
+ */
+export async function runItems(
+  context: WorkContext,
+  work: Work,
+  step: CallStep,
+  row: StepRow,
+  stop: AbortSignal,
+): Promise<{ output: JsonObject } | Next> {
+  const { run } = work;
+  const items = itemsIn(context, row);
+  const begun = new Map<number, StepRow>();
+  const results = createResults(items.length);
+  for (const one of await itemRows(context.db, run.run_id, row.position)) {
+    if (one.status === 'succeeded' || one.status === 'failed') results.keep(one.item, outputOf(context, one));
+    else begun.set(one.item, one);
+  }
+  const inputOf = createInputs(context, work, step, items);
+
+  /** What became of the item before, yet to be written. */
+  let carried: Write = async () => {};
+  const write = async (also: Write = async () => {}, changes: RunChanges = {}): Promise<void> => {
+    const before = carried;
+    carried = async () => {};
+    const both: Write = async (tx) => {
+      await before(tx);
+      await also(tx);
+    };
+    await commit(context, run, both, changes);
+  };
+
+  for (let item = 0; item < items.length; item++) {
+    if (results.has(item)) continue;
+    if (stop.aborted) {
+      await write(undefined, { next_at: context.clock.now() });
+      return 'left';
+    }
+    const known = begun.get(item);
+    let result: { output: JsonObject } | Failure;
+    if (known) {
+      await write();
+      result = await attempt(context, work, step, known);
+    } else {
+      let input: JsonObject;
+      try {
+        input = await inputOf(item);
+      } catch (thrown) {
+        await write();
+        return wholeFailed(context, work, step, row, publicError(thrown));
+      }
+      const fresh = freshRow(context, work, row, item, input);
+      await write((tx) => insertStep(tx, fresh));
+      result = await attempt(context, work, step, fresh, input);
+    }
+    if ('output' in result) {
+      const { output } = result;
+      const place = { run_id: run.run_id, position: row.position, item };
+      const set = {
+        status: 'succeeded' as const,
+        ...outputColumns(context, place, output, work.secrets),
+        sealed: null,
+        error: null,
+        ended_at: context.clock.now(),
+      };
+      carried = (tx) => updateStep(tx, place, set);
+      results.keep(item, output);
+    } else {
+      const next = await itemFailed(context, work, row, result, (also, changes) => write(also, changes));
+      if (next !== 'done') return next;
+      results.keep(item, failedOutput(result.error));
+    }
+    if (results.bytes() > MAX_OUTPUT_BYTES) {
+      await write();
+      return wholeFailed(context, work, step, row, tooLarge());
+    }
+  }
+  await write();
+  return { output: results.output() };
+}
+
+/** What came of the items so far. */
+function createResults(count: number) {
+  const data: Json[] = Array.from({ length: count }, () => null);
+  const known = new Set<number>();
+  const errors: Json[] = [];
+  let failed = 0;
+  let bytes = 0;
+  return {
+    has: (item: number) => known.has(item),
+    bytes: () => bytes,
+    keep(item: number, output: JsonObject): void {
+      const value = output['data'] ?? null;
+      known.add(item);
+      data[item] = value;
+      bytes += Buffer.byteLength(JSON.stringify(value));
+      if (output['error'] === undefined) return;
+      failed += 1;
+      if (errors.length < MOST_ERRORS) errors.push({ item, error: output['error'] });
+    },
+    output: (): JsonObject => ({ data, succeeded: count - failed, failed, errors }),
+  };
+}
+
+/** Inputs of items, worked out as many at a time as one answer of the evaluator may hold. */
+function createInputs(context: WorkContext, work: Work, step: CallStep, items: Json[]) {
+  const template = templateOf(step);
+  const slots = slotsOf(template).map(({ expression }) => expression);
+  let from = 0;
+  let inputs: JsonObject[] = [];
+  return async (item: number): Promise<JsonObject> => {
+    if (item < from || item >= from + inputs.length) {
+      const variants = items.slice(item, item + AT_ONCE).map((one, n) => ({ item: one, index: item + n }));
+      const rows = await evaluate(context, slots, work.scope, variants);
+      from = item;
+      inputs = rows.map((values) => objectOf(filled(template, values)));
+    }
+    return inputs[item - from] ?? {};
+  };
+}
+
+function freshRow(
+  context: WorkContext,
+  work: Work,
+  { run_id: runId, position, step_id: stepId }: StepRow,
+  item: number,
+  input: JsonObject,
+): StepRow {
+  const place = { run_id: runId, position, item };
+  return {
+    ...place,
+    step_id: stepId,
+    status: 'running',
+    attempts: 1,
+    generation: 0,
+    input: loggedInput(work, input),
+    sealed: sealStep(context, place, input),
+    output: null,
+    output_sealed: null,
+    error: null,
+    started_at: context.clock.now(),
+    ended_at: null,
+  };
+}
+
+async function itemFailed(
+  context: WorkContext,
+  work: Work,
+  whole: StepRow,
+  { error, decision, row }: Failure,
+  write: (also: Write, changes?: RunChanges) => Promise<void>,
+): Promise<Next> {
+  const now = context.clock.now();
+  const logged = loggedError(work, error);
+  if (decision.next === 'again') {
+    await write((tx) => updateStep(tx, row, againColumns(row, decision, logged)), {
+      status: 'waiting',
+      next_at: now + decision.waitMs,
+    });
+    return 'waiting';
+  }
+  const ended = { status: 'failed' as const, error: logged, ended_at: now };
+  if (decision.next === 'continue') {
+    const output = JSON.stringify(failedOutput(error));
+    await write((tx) => updateStep(tx, row, { ...ended, output, sealed: null }));
+    return 'done';
+  }
+  await write(
+    async (tx) => {
+      await updateStep(tx, row, ended);
+      await updateStep(tx, whole, ended);
+    },
+    { status: 'failed', error: loggedError(work, error, whole.step_id), ended_at: now, next_at: now },
+  );
+  return 'failed';
+}
+
+/** What befalls the step itself: an expression that fails, results that are too large. */
+async function wholeFailed(
+  context: WorkContext,
+  work: Work,
+  step: CallStep,
+  row: StepRow,
+  error: GatehouseError,
+): Promise<Next> {
+  const onError = step.onError === 'continue' ? 'continue' : 'stop';
+  const decision = decide(error, onError, { attempts: row.attempts, repeatable: true });
+  return failedFor(context, work, step, { error, decision, row });
+}
+
+function failedOutput({ code, message }: GatehouseError): JsonObject {
+  return { data: null, error: { code, message } };
+}
+
+function tooLarge(): GatehouseError {
+  return new GatehouseError(
+    'upstream_too_large',
+    `The results of the items are larger than ${MAX_OUTPUT_BYTES} bytes together. Loop over fewer.`,
+  );
+}
+
+function itemsIn(context: WorkContext, row: StepRow): Json[] {
+  const items = row.sealed === null ? [] : openStep(context, row, row.sealed);
+  return Array.isArray(items) ? items : [];
+}

@@ -1,0 +1,142 @@
+import type { JsonSchema } from '../connectors/format.ts';
+import { checkValue } from '../connectors/validate.ts';
+import { invalidRequest, type Fault } from '../lib/errors.ts';
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
+
+/*
+ * Configurable fields: a JSON Schema object. Two versions have the same ones when names, types, formats, enums and
+ * required ones are equal; titles, descriptions, order and bounds do not count (contract.md section 8).
+ */
+
+/** What differs between the fields of two versions; paths of nested ones are dotted. */
+export interface FieldChanges {
+  added: string[];
+  removed: string[];
+  changed: string[];
+}
+
+/** The changes from one version's configurable fields to another's. */
+export function compareFields(from: JsonSchema, to: JsonSchema): FieldChanges {
+  const before = fieldsOf(from);
+  const after = fieldsOf(to);
+  const names = (map: ReadonlyMap<string, string>) => [...map.keys()];
+  return {
+    added: names(after).filter((name) => !before.has(name)),
+    removed: names(before).filter((name) => !after.has(name)),
+    changed: names(after).filter((name) => before.has(name) && before.get(name) !== after.get(name)),
+  };
+}
+
+export function sameFields({ added, removed, changed }: FieldChanges): boolean {
+  return added.length + removed.length + changed.length === 0;
+}
+
+/** Each field with what counts of it, as text that is equal for equal fields. */
+function fieldsOf(schema: JsonSchema): Map<string, string> {
+  const required = new Set(list(schema['required']));
+  const fields = Object.entries(members(schema['properties'])).map(([name, field]): [string, string] => [
+    name,
+    canonicalJson({ required: required.has(name), field: essence(field) }),
+  ]);
+  // What the schema says of the whole beside its members is a field of no name.
+  const { type: _type, properties: _properties, required: _required, ...rest } = schema;
+  const whole = essence(toJson(rest));
+  const extra = list(schema['required']).filter(
+    (name) => !isJsonObject(schema['properties']) || !Object.hasOwn(schema['properties'], String(name)),
+  );
+  if (canonicalJson(whole) !== '{}' || extra.length > 0)
+    fields.push(['(whole)', canonicalJson({ whole, extra: extra.map(String).sort() })]);
+  return new Map(fields);
+}
+
+/** Keywords that say what a value is. All others say how it looks or how far it may go. */
+const SETS = new Set(['enum', 'type', 'required']);
+const SCHEMAS = new Set([
+  'items',
+  'additionalProperties',
+  'contains',
+  'not',
+  'propertyNames',
+  'if',
+  'then',
+  'else',
+]);
+const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
+const MAPS = new Set(['properties', 'patternProperties', '$defs', 'dependentSchemas']);
+const VALUES = new Set(['format', 'const', '$ref']);
+
+function essence(schema: Json): Json {
+  if (!isJsonObject(schema)) return schema;
+  const kept: JsonObject = {};
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (SETS.has(keyword)) kept[keyword] = sorted(value);
+    else if (VALUES.has(keyword)) kept[keyword] = value;
+    else if (SCHEMAS.has(keyword)) kept[keyword] = essence(value);
+    else if (LISTS.has(keyword) && Array.isArray(value)) kept[keyword] = value.map(essence);
+    else if (MAPS.has(keyword) && isJsonObject(value))
+      kept[keyword] = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, essence(one)]));
+  }
+  // None required is the same as saying nothing of it.
+  if (Array.isArray(kept['required']) && kept['required'].length === 0) delete kept['required'];
+  return kept;
+}
+
+/** As a set: order and repetition mean nothing, and one type is the list of it. */
+function sorted(value: Json): Json {
+  const texts = (Array.isArray(value) ? value : [value]).map(canonicalJson);
+  return [...new Set(texts)].sort();
+}
+
+/** The faults of a configuration by field (`config.<field>`). */
+export function configFaults(schema: JsonSchema, config: JsonObject): Fault[] {
+  return checkValue(objectSchema(schema), withDefaults(schema, config), 'config');
+}
+
+/** What a manual trigger is given. @throws GatehouseError `invalid_request` by field (`input.<field>`). */
+export function checkedInput(schema: JsonSchema | undefined, input: Json | undefined): Json {
+  if (schema === undefined) return input ?? {};
+  const value = input ?? {};
+  if (!isJsonObject(value)) throw invalidRequest([{ field: 'input', rule: 'must be an object' }], 'The body');
+  const given = withDefaults(schema, value);
+  const faults = checkValue(objectSchema(schema), given, 'input');
+  if (faults.length > 0) throw invalidRequest(faults, 'The body');
+  return given;
+}
+
+/** The configuration with the defaults of fields that are absent. */
+export function withDefaults(schema: JsonSchema, config: JsonObject): JsonObject {
+  const defaults = Object.entries(members(schema['properties'])).flatMap(([name, field]) =>
+    isJsonObject(field) && field['default'] !== undefined ? [[name, field['default']]] : [],
+  );
+  return { ...Object.fromEntries(defaults), ...config };
+}
+
+/** A schema of the fields: an object, which holds nothing else unless it says so. */
+export function objectSchema(schema: JsonSchema): JsonSchema {
+  return { type: 'object', additionalProperties: false, ...schema };
+}
+
+/** Names of fields whose values are secret: `writeOnly`, or of the format `password`. */
+export function secretFields(schema: JsonSchema): string[] {
+  return Object.entries(members(schema['properties'])).flatMap(([name, field]) =>
+    isJsonObject(field) && (field['writeOnly'] === true || field['format'] === 'password') ? [name] : [],
+  );
+}
+
+export function fieldNames(schema: JsonSchema): string[] {
+  return Object.keys(members(schema['properties']));
+}
+
+function members(value: unknown): JsonObject {
+  const json = toJson(value);
+  return isJsonObject(json) ? json : {};
+}
+
+function list(value: unknown): Json[] {
+  const json = toJson(value);
+  return Array.isArray(json) ? json : [];
+}
+
+function toJson(value: unknown): Json {
+  return value === undefined ? null : JSON.parse(JSON.stringify(value));
+}

@@ -1,0 +1,58 @@
+import type { Context } from '../context.ts';
+import { listCredentials } from '../credentials/records.ts';
+import { requireUser } from '../identity/users.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { connectorsOf } from './definition.ts';
+import {
+  definitionOf,
+  describeInstallation,
+  findInstallation,
+  type InstallationKey,
+} from './installations.ts';
+import { requireWorkflow } from './records.ts';
+
+const MOST_ACCOUNTS = 50;
+
+/**
+ * What installing a workflow asks an end user for: fields, and for each app the accounts to choose from.
+ * @throws GatehouseError `workflow_not_found`, `user_not_found`, `workflow_version_not_found` when nothing is published.
+ */
+export async function formOf(
+  context: Pick<Context, 'db' | 'keys' | 'catalog' | 'publicUrl'>,
+  key: InstallationKey,
+) {
+  const { environment, workflowId, userId } = key;
+  const { name, latest } = await requireWorkflow(context.db, environment, workflowId);
+  await requireUser(context.db, environment, userId);
+  if (latest.draft)
+    throw new GatehouseError('workflow_version_not_found', 'This workflow has no published version yet.');
+  const connectors = [];
+  for (const connectorId of connectorsOf(latest.definition)) {
+    const connector = context.catalog.connector(environment, connectorId);
+    const { credentials } = await listCredentials(context.db, {
+      environment,
+      userId,
+      connectorId,
+      limit: MOST_ACCOUNTS,
+      offset: 0,
+    });
+    connectors.push({
+      connectorId,
+      name: connector?.name ?? connectorId,
+      iconUrl: `${context.publicUrl}/connectors/${connectorId}/icon.svg`,
+      needsAccount: connector?.definition.authentication.every(({ type }) => type !== 'none') ?? true,
+      credentials: credentials
+        .filter(({ state }) => state === 'active')
+        .map(({ credentialId, name: account }) => ({ credentialId, name: account })),
+    });
+  }
+  const row = await findInstallation(context.db, key);
+  return {
+    workflowId,
+    name,
+    version: latest.version,
+    configurableFields: latest.definition.configurableFields,
+    connectors,
+    installation: row ? describeInstallation(context, row, await definitionOf(context.db, row)) : null,
+  };
+}

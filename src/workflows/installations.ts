@@ -1,0 +1,370 @@
+import type { Transaction, Updateable } from 'kysely';
+import type { Context } from '../context.ts';
+import { hashToken, newRandomToken } from '../crypto/tokens.ts';
+import { chooseCredential } from '../credentials/choose.ts';
+import type { Credential } from '../credentials/credential.ts';
+import { findCredential } from '../credentials/records.ts';
+import { releaseIfUnheard } from '../events/audience.ts';
+import { requireUser } from '../identity/users.ts';
+import { isoTime } from '../lib/clock.ts';
+import { GatehouseError, invalidRequest } from '../lib/errors.ts';
+import { newId } from '../lib/ids.ts';
+import type { JsonObject } from '../lib/json.ts';
+import { isUniqueViolation } from '../store/open.ts';
+import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import { credentialsIn, openConfig, sealConfig, type InstallationRow } from './begin.ts';
+import { connectorsOf, type Definition } from './definition.ts';
+import { configFaults, secretFields, withDefaults } from './fields.ts';
+import { requireWorkflow, versionNotFound, findVersion } from './records.ts';
+import { cancelRunsOf } from './cancel.ts';
+import { armTrigger } from './triggers.ts';
+
+export type InstallContext = Pick<
+  Context,
+  'db' | 'clock' | 'keys' | 'hashKey' | 'catalog' | 'config' | 'sources' | 'publicUrl'
+>;
+
+/** Whose installation of which workflow. */
+export interface InstallationKey {
+  environment: Environment;
+  workflowId: string;
+  userId: string;
+}
+
+/** Shown in place of the value of a secret field; sent back, it leaves the value as it is. */
+const MASK = '[secret]';
+
+/**
+ * Installs the newest published version for a user: configuration and credentials are checked, and its trigger is set,
+ * in one transaction.
+ * @returns the row, and the address of a `call` trigger, which is shown here only.
+ * @throws GatehouseError `workflow_not_found`, `user_not_found`, `workflow_version_not_found` when nothing is published,
+ * `invalid_request` by field, `installation_exists`, and those of chooseCredential().
+ */
+export async function install(
+  context: InstallContext,
+  key: InstallationKey,
+  wish: { config: JsonObject; credentials: Record<string, string> },
+): Promise<{ row: InstallationRow; definition: Definition; hookUrl?: string | undefined }> {
+  const { environment, workflowId, userId } = key;
+  const { latest } = await requireWorkflow(context.db, environment, workflowId);
+  await requireUser(context.db, environment, userId);
+  if (latest.draft) {
+    throw new GatehouseError(
+      'workflow_version_not_found',
+      'This workflow has no published version yet. Publish its draft first.',
+    );
+  }
+  const { definition, version } = latest;
+  const config = checkedConfig(definition, wish.config);
+  const installationId = newId('ins');
+  const token = definition.trigger.type === 'call' ? newRandomToken() : undefined;
+  try {
+    const row = await context.db.transaction().execute(async (tx) => {
+      const credentials = await chosenCredentials(tx, context, key, definition, {
+        named: wish.credentials,
+      });
+      const trigger = await armTrigger(tx, context, {
+        environment,
+        userId,
+        definition,
+        credentials,
+        enabled: true,
+      });
+      const now = context.clock.now();
+      return tx
+        .insertInto('workflow_installations')
+        .values({
+          installation_id: installationId,
+          environment,
+          workflow_id: workflowId,
+          user_id: userId,
+          version,
+          previous_version: null,
+          enabled: 1,
+          config_sealed: sealConfig(context, installationId, config),
+          credentials: idsOf(credentials),
+          ...trigger,
+          hook_hash: token === undefined ? null : hashToken(context.hashKey, token),
+          created_at: now,
+          updated_at: now,
+        })
+        .returningAll()
+        .executeTakeFirstOrThrow();
+    });
+    context.sources.wake();
+    return { row, definition, hookUrl: token === undefined ? undefined : hookUrl(context, token) };
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    throw new GatehouseError(
+      'installation_exists',
+      'This user has installed the workflow already. Change the installation, upgrade it, or uninstall it first.',
+      { cause: error },
+    );
+  }
+}
+
+/**
+ * Changes what is named; `config` is replaced whole. Disabled, nothing begins any more and what is under way ends.
+ * @throws GatehouseError as install(), and `installation_not_found`.
+ */
+export async function updateInstallation(
+  context: InstallContext,
+  key: InstallationKey,
+  changes: {
+    config?: JsonObject | undefined;
+    credentials?: Record<string, string> | undefined;
+    enabled?: boolean | undefined;
+  },
+): Promise<{ row: InstallationRow; definition: Definition }> {
+  const changed = await context.db.transaction().execute(async (tx) => {
+    const row = await lockInstallation(tx, context, key);
+    const definition = await definitionOf(tx, row);
+    const enabled = changes.enabled ?? row.enabled === 1;
+    const set: Updateable<Tables['workflow_installations']> = {
+      enabled: enabled ? 1 : 0,
+      updated_at: context.clock.now(),
+    };
+    if (changes.config !== undefined) {
+      const config = checkedConfig(definition, changes.config, openConfig(context, row));
+      set.config_sealed = sealConfig(context, row.installation_id, config);
+    }
+    let credentials: ReadonlyMap<string, Credential> = new Map();
+    // Switching off must work whatever has become of the accounts.
+    if (changes.credentials !== undefined || (enabled && row.enabled === 0)) {
+      credentials = await chosenCredentials(tx, context, key, definition, {
+        named: changes.credentials ?? {},
+        stored: credentialsIn(row.credentials),
+      });
+      set.credentials = idsOf(credentials);
+    }
+    if (set.credentials !== undefined || !enabled) {
+      const before = { schedule: row.schedule, fireAt: row.fire_at, hookHash: row.hook_hash };
+      Object.assign(set, await armTrigger(tx, context, { ...key, definition, credentials, enabled, before }));
+    }
+    const after = await tx
+      .updateTable('workflow_installations')
+      .set(set)
+      .where('installation_id', '=', row.installation_id)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    await releaseLeft(tx, context, row, after);
+    return { row: after, definition };
+  });
+  context.sources.wake();
+  return changed;
+}
+
+/** Removes an installation; what is under way is cancelled. @throws GatehouseError `installation_not_found` */
+export async function uninstall(context: InstallContext, key: InstallationKey): Promise<void> {
+  await context.db.transaction().execute(async (tx) => {
+    const row = await lockInstallation(tx, context, key);
+    await cancelRunsOf(tx, context, row.installation_id);
+    await tx
+      .deleteFrom('workflow_installations')
+      .where('installation_id', '=', row.installation_id)
+      .execute();
+    if (row.source_id !== null) await releaseIfUnheard(tx, context, row.source_id);
+  });
+}
+
+/** A new address for a `call` trigger; the one before ends at once. @throws `installation_not_found`, `invalid_request` */
+export async function rotateHook(context: InstallContext, key: InstallationKey): Promise<string> {
+  const row = await requireInstallation(context.db, key);
+  if (row.trigger_type !== 'call')
+    throw invalidRequest([{ field: 'workflowId', rule: 'has no trigger of the type call' }], 'The path');
+  const token = newRandomToken();
+  await context.db
+    .updateTable('workflow_installations')
+    .set({ hook_hash: hashToken(context.hashKey, token), updated_at: context.clock.now() })
+    .where('installation_id', '=', row.installation_id)
+    .execute();
+  return hookUrl(context, token);
+}
+
+/** The installation that a `call` address leads to. */
+export async function installationOfHook(
+  context: Pick<Context, 'db' | 'hashKey'>,
+  token: string,
+): Promise<InstallationRow | undefined> {
+  if (!/^[0-9A-Za-z]{43}$/.test(token)) return undefined;
+  return context.db
+    .selectFrom('workflow_installations')
+    .selectAll()
+    .where('hook_hash', '=', hashToken(context.hashKey, token))
+    .executeTakeFirst();
+}
+
+export async function findInstallation(
+  db: DbOrTx,
+  { environment, workflowId, userId }: InstallationKey,
+): Promise<InstallationRow | undefined> {
+  return db
+    .selectFrom('workflow_installations')
+    .selectAll()
+    .where('workflow_id', '=', workflowId)
+    .where('user_id', '=', userId)
+    .where('environment', '=', environment)
+    .executeTakeFirst();
+}
+
+/** @throws GatehouseError `workflow_not_found`, `user_not_found`, `installation_not_found` */
+export async function requireInstallation(db: DbOrTx, key: InstallationKey): Promise<InstallationRow> {
+  await requireWorkflow(db, key.environment, key.workflowId);
+  await requireUser(db, key.environment, key.userId);
+  const row = await findInstallation(db, key);
+  if (!row) throw installationNotFound();
+  return row;
+}
+
+/** The row, and nobody else changes it until the transaction ends. @throws as requireInstallation() */
+export async function lockInstallation(
+  tx: Transaction<Tables>,
+  { clock }: Pick<Context, 'clock'>,
+  key: InstallationKey,
+): Promise<InstallationRow> {
+  const { installation_id: installationId } = await requireInstallation(tx, key);
+  const row = await tx
+    .updateTable('workflow_installations')
+    .set({ updated_at: clock.now() })
+    .where('installation_id', '=', installationId)
+    .returningAll()
+    .executeTakeFirst();
+  if (!row) throw installationNotFound();
+  return row;
+}
+
+/** A page of the installations of a workflow, oldest first. */
+export async function listInstallations(
+  db: DbOrTx,
+  filter: { workflowId: string; userId?: string | undefined; limit: number; offset: number },
+): Promise<{ rows: InstallationRow[]; hasMore: boolean }> {
+  let query = db
+    .selectFrom('workflow_installations')
+    .selectAll()
+    .where('workflow_id', '=', filter.workflowId);
+  if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
+  const rows = await query
+    .orderBy('created_at')
+    .orderBy('installation_id')
+    .limit(filter.limit + 1)
+    .offset(filter.offset)
+    .execute();
+  return { rows: rows.slice(0, filter.limit), hasMore: rows.length > filter.limit };
+}
+
+/** The record as it is answered: values of secret fields are masked. */
+export function describeInstallation(
+  context: Pick<Context, 'keys'>,
+  row: InstallationRow,
+  definition: Definition,
+) {
+  const config = openConfig(context, row);
+  for (const name of secretFields(definition.configurableFields))
+    if (config[name] !== undefined) config[name] = MASK;
+  return {
+    installationId: row.installation_id,
+    workflowId: row.workflow_id,
+    userId: row.user_id,
+    version: row.version,
+    previousVersion: row.previous_version,
+    enabled: row.enabled === 1,
+    config,
+    credentials: credentialsIn(row.credentials),
+    trigger: {
+      type: row.trigger_type,
+      ...(row.trigger_type === 'event' ? { listening: row.source_id !== null } : {}),
+      ...(row.trigger_type === 'schedule' ? { nextAt: isoTime(row.fire_at) } : {}),
+    },
+    createdAt: isoTime(row.created_at),
+    updatedAt: isoTime(row.updated_at),
+  };
+}
+
+export async function definitionOf(db: DbOrTx, row: InstallationRow): Promise<Definition> {
+  const version = await findVersion(db, row.workflow_id, row.version);
+  if (!version) throw versionNotFound(row.version);
+  return version.definition;
+}
+
+/** The configuration with defaults. @throws GatehouseError `invalid_request` with every fault by field. */
+export function checkedConfig(
+  { configurableFields }: Definition,
+  given: JsonObject,
+  before: JsonObject = {},
+): JsonObject {
+  const config = withDefaults(configurableFields, given);
+  for (const name of secretFields(configurableFields)) {
+    const value = before[name];
+    if (config[name] === MASK && value !== undefined) config[name] = value;
+  }
+  const faults = configFaults(configurableFields, config);
+  if (faults.length > 0) throw invalidRequest(faults, 'The configuration');
+  return config;
+}
+
+/**
+ * The credential of each connector that a definition names: the one that is named, else the user's single active one.
+ * @throws GatehouseError `credential_not_found` for one of another user, `credential_required`, `credential_ambiguous`,
+ * `credential_invalid`; `invalid_request` for a connector that the workflow has no use for.
+ */
+export async function chosenCredentials(
+  db: DbOrTx,
+  { catalog }: Pick<Context, 'catalog'>,
+  { environment, userId }: Pick<InstallationKey, 'environment' | 'userId'>,
+  definition: Definition,
+  /** connectorId → credentialId: what the caller named just now, and what was chosen before. */
+  { named, stored = {} }: { named: Record<string, string>; stored?: Record<string, string> },
+): Promise<Map<string, Credential>> {
+  const connectors = connectorsOf(definition);
+  const faults = Object.keys(named)
+    .filter((connectorId) => !connectors.includes(connectorId))
+    .map((connectorId) => ({
+      field: `credentials.${connectorId.slice(0, 64)}`,
+      rule: `is no connector of this workflow; it has: ${connectors.join(', ') || 'none'}`,
+    }));
+  if (faults.length > 0) throw invalidRequest(faults, 'The body');
+  const chosen = new Map<string, Credential>();
+  for (const connectorId of connectors) {
+    const connector = catalog.connector(environment, connectorId);
+    if (!connector) {
+      throw new GatehouseError(
+        'connector_not_found',
+        `There is no connector "${connectorId}" any more, which this workflow needs.`,
+      );
+    }
+    const argument = named[connectorId];
+    const kept = argument === undefined ? stored[connectorId] : undefined;
+    // One that needs to be reconnected stays chosen: its owner mends it under the same id.
+    const credential =
+      (kept === undefined
+        ? undefined
+        : await findCredential(db, { environment, userId, credentialId: kept })) ??
+      (await chooseCredential(db, { environment, userId, connector, argument }));
+    if (credential) chosen.set(connectorId, credential);
+  }
+  return chosen;
+}
+
+/** Releases the source that a row has let go. */
+export async function releaseLeft(
+  tx: Transaction<Tables>,
+  context: Pick<Context, 'clock'>,
+  before: InstallationRow,
+  after: InstallationRow,
+): Promise<void> {
+  if (before.source_id !== null && before.source_id !== after.source_id)
+    await releaseIfUnheard(tx, context, before.source_id);
+}
+
+export function idsOf(credentials: ReadonlyMap<string, Credential>): string {
+  return JSON.stringify(Object.fromEntries([...credentials].map(([id, one]) => [id, one.credentialId])));
+}
+
+function hookUrl({ publicUrl }: Pick<Context, 'publicUrl'>, token: string): string {
+  return `${publicUrl}/hooks/workflows/${token}`;
+}
+
+export function installationNotFound(): GatehouseError {
+  return new GatehouseError('installation_not_found', 'This user has not installed this workflow.');
+}

@@ -1,0 +1,87 @@
+import { sql, type Transaction } from 'kysely';
+import type { Context } from '../context.ts';
+import type { EventSource, NewEvent } from '../events/publish.ts';
+import { isoTime } from '../lib/clock.ts';
+import { perDatabase, withValues } from '../store/kept.ts';
+import type { Tables } from '../store/schema.ts';
+import { beginRun } from './begin.ts';
+import { firingAfter } from './firing.ts';
+
+/* What makes workflows run by itself: events of sources, and schedules. */
+
+const listening = perDatabase((db) =>
+  db
+    .selectFrom('workflow_installations')
+    .selectAll()
+    .where('source_id', '=', '')
+    .where('enabled', '=', sql.lit(1))
+    .orderBy('installation_id')
+    .compile(),
+);
+
+/** Runs of the installations that listen to a source, in the transaction that publishes. @returns how many. */
+export async function runsOfEvents(
+  tx: Transaction<Tables>,
+  context: Pick<Context, 'clock' | 'keys' | 'db'>,
+  source: EventSource,
+  events: readonly NewEvent[],
+): Promise<number> {
+  const { rows } = await tx.executeQuery(withValues(listening(context.db), [source.sourceId]));
+  let made = 0;
+  for (const row of rows) {
+    const wanted: unknown = JSON.parse(row.events ?? '[]');
+    for (const { eventScope, event, body } of events) {
+      if (!Array.isArray(wanted) || !wanted.includes(event)) continue;
+      await beginRun(tx, context, row, {
+        trigger: { type: 'event', scope: eventScope, event, data: body },
+        caller: 'event',
+        requestId: source.sourceId,
+      });
+      made += 1;
+    }
+  }
+  return made;
+}
+
+/** Installations that fire in one look. */
+const MOST_AT_ONCE = 100;
+
+/**
+ * Queues runs of schedules whose time has come. What was missed while nobody served is one run, and then it goes on from
+ * now. @returns how many were queued.
+ */
+export async function fireSchedules(context: Pick<Context, 'db' | 'clock' | 'keys'>): Promise<number> {
+  const { db, clock } = context;
+  const now = clock.now();
+  const due = await db
+    .selectFrom('workflow_installations')
+    .selectAll()
+    .where('fire_at', '<=', now)
+    .where('enabled', '=', 1)
+    .orderBy('fire_at')
+    .limit(MOST_AT_ONCE)
+    .execute();
+  let made = 0;
+  for (const row of due) {
+    const at = row.fire_at ?? now;
+    const run = await db.transaction().execute(async (tx) => {
+      const { numUpdatedRows } = await tx
+        .updateTable('workflow_installations')
+        .set({ fire_at: firingAfter(row.schedule, now), updated_at: now })
+        .where('installation_id', '=', row.installation_id)
+        .where('enabled', '=', 1)
+        .where('fire_at', '=', at)
+        .where('version', '=', row.version)
+        .executeTakeFirst();
+      if (numUpdatedRows === 0n) return undefined;
+      return beginRun(tx, context, row, {
+        trigger: { type: 'schedule', scheduledAt: isoTime(at) },
+        caller: 'schedule',
+        requestId: row.installation_id,
+        dedupe: `schedule ${at}`,
+      });
+    });
+    if (run !== undefined) made += 1;
+  }
+  return made;
+}

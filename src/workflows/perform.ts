@@ -1,0 +1,234 @@
+import { executeAction, type ExecuteContext } from '../actions/execute.ts';
+import type { Context } from '../context.ts';
+import { MINUTE, SECOND } from '../lib/clock.ts';
+import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
+import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
+import type { LiveServer } from '../servers/live.ts';
+import { isRepeatable } from '../upstream/call.ts';
+import { credentialsIn, type RunRow } from './begin.ts';
+import type { ActionStep, Definition, HttpStep } from './definition.ts';
+
+export type PerformContext = ExecuteContext & Pick<Context, 'servers'>;
+export type CallStep = ActionStep | HttpStep;
+
+/** The step's answer: `data`, for lists `pagination` too. At most so large, as JSON. */
+const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
+const HTTP_TIMEOUT_MS = MINUTE;
+/** The action that restrictions of MCP servers know `http` steps by. */
+export const HTTP_ACTION = { connectorId: 'http', actionId: 'request' };
+
+/**
+ * Makes the call of a step. `upstreamKey` is the same whenever the same call is sent again.
+ * @throws GatehouseError as executeAction(); `restricted`, also when the MCP server that the run came through is gone.
+ */
+export async function perform(
+  context: PerformContext,
+  run: RunRow,
+  definition: Definition,
+  step: CallStep,
+  { input, upstreamKey }: { input: JsonObject; upstreamKey: string },
+): Promise<JsonObject> {
+  const live = await serverOf(context, run);
+  const output =
+    'http' in step
+      ? await request(context, definition, live, { input, upstreamKey })
+      : await runAction(context, run, step, live, { input, upstreamKey });
+  const bytes = Buffer.byteLength(JSON.stringify(output));
+  if (bytes > MAX_OUTPUT_BYTES) {
+    throw new GatehouseError(
+      'upstream_too_large',
+      `The answer has ${bytes} bytes, and a step keeps ${MAX_OUTPUT_BYTES} at most. Ask for less with limit, or filter.`,
+    );
+  }
+  return output;
+}
+
+async function runAction(
+  context: PerformContext,
+  run: RunRow,
+  { connectorId, actionId }: ActionStep,
+  live: LiveServer | undefined,
+  { input, upstreamKey }: { input: JsonObject; upstreamKey: string },
+): Promise<JsonObject> {
+  const { data, pagination } = await executeAction(context, {
+    environment: run.environment,
+    caller: `run:${run.run_id}`,
+    requestId: run.request_id,
+    userId: run.user_id,
+    ...(live ? { server: { serverId: live.server.serverId, decision: live.decision } } : {}),
+    connectorId,
+    actionId,
+    input,
+    credentialId: await credentialOf(context, run, connectorId),
+    upstreamKey,
+  });
+  return pagination === undefined ? { data } : { data, pagination: { ...pagination } };
+}
+
+/** Those of the installation as they are now; a try has its own. */
+async function credentialOf(
+  { db }: Pick<Context, 'db'>,
+  run: RunRow,
+  connectorId: string,
+): Promise<string | undefined> {
+  if (run.credentials !== null) return credentialsIn(run.credentials)[connectorId];
+  if (run.installation_id === null) return undefined;
+  const row = await db
+    .selectFrom('workflow_installations')
+    .select('credentials')
+    .where('installation_id', '=', run.installation_id)
+    .executeTakeFirst();
+  return row && credentialsIn(row.credentials)[connectorId];
+}
+
+async function serverOf({ servers }: Pick<Context, 'servers'>, run: RunRow): Promise<LiveServer | undefined> {
+  if (run.server_id === null) return undefined;
+  const live = await servers.byId(run.environment, run.server_id);
+  if (live?.server.enabled) return live;
+  throw new GatehouseError('restricted', 'The MCP server that started this run is gone, or switched off.', {
+    details: { rule: 'server' },
+  });
+}
+
+const BODILESS = new Set(['GET', 'HEAD']);
+
+async function request(
+  { outbound }: Pick<Context, 'outbound'>,
+  { allowedHosts }: Definition,
+  live: LiveServer | undefined,
+  { input, upstreamKey }: { input: JsonObject; upstreamKey: string },
+): Promise<JsonObject> {
+  const rule = live?.decision.action(HTTP_ACTION.connectorId, HTTP_ACTION.actionId);
+  if (rule !== undefined) {
+    throw new GatehouseError('restricted', `This MCP server does not allow http steps (${rule}).`, {
+      details: { rule },
+    });
+  }
+  const { url, method, headers, body } = input;
+  const target = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined;
+  if (!target || !allowedHosts.includes(target.host)) {
+    throw new GatehouseError(
+      'invalid_request',
+      `The address of this http step does not lead to one of allowedHosts (${allowedHosts.join(', ')}).`,
+    );
+  }
+  const verb = String(method);
+  const text = body === undefined || body === null || BODILESS.has(verb) ? undefined : JSON.stringify(body);
+  const answer = await outbound.request({
+    method: verb,
+    url: target.href,
+    headers: {
+      accept: 'application/json',
+      ...(text === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(BODILESS.has(verb) ? {} : { 'idempotency-key': upstreamKey }),
+      ...headersIn(headers),
+    },
+    ...(text === undefined ? {} : { body: text }),
+    timeoutMs: HTTP_TIMEOUT_MS,
+    maxBytes: MAX_OUTPUT_BYTES,
+  });
+  if (answer.status >= 200 && answer.status < 300)
+    return { data: bodyOf(answer.body), status: answer.status };
+  throw refusal(target.host, answer.status, answer.headers, answer.body);
+}
+
+function headersIn(headers: Json | undefined): Record<string, string> {
+  if (headers === undefined || !isJsonObject(headers)) return {};
+  return Object.fromEntries(
+    Object.entries(headers)
+      .filter(([, value]) => value !== null)
+      .map(([name, value]) => [
+        name.toLowerCase(),
+        typeof value === 'string' ? value : JSON.stringify(value),
+      ]),
+  );
+}
+
+function bodyOf(body: Buffer): Json {
+  const text = body.toString('utf8');
+  try {
+    return text === '' ? null : parseJson(text);
+  } catch {
+    return text;
+  }
+}
+
+function refusal(
+  host: string,
+  status: number,
+  headers: Record<string, string>,
+  body: Buffer,
+): GatehouseError {
+  const code: ErrorCode =
+    status === 429 ? 'upstream_rate_limited' : status >= 500 ? 'upstream_failed' : 'upstream_rejected';
+  const seconds = Number(headers['retry-after']);
+  return new GatehouseError(code, `${host} answered ${status}.`, {
+    details: { status, excerpt: body.subarray(0, 500).toString('utf8') },
+    headers: Number.isFinite(seconds) && seconds > 0 ? { 'Retry-After': String(Math.ceil(seconds)) } : {},
+  });
+}
+
+/** Whether sending the call of a step again, under the same key, does no harm. */
+export function mayRepeat({ catalog }: Pick<Context, 'catalog'>, run: RunRow, step: CallStep): boolean {
+  // Whoever takes calls of http steps is given an Idempotency-Key.
+  if ('http' in step) return true;
+  const connector = catalog.connector(run.environment, step.connectorId);
+  const action = connector?.actions.get(step.actionId);
+  if (!connector || !action) return false;
+  return isRepeatable({ connector, action, credential: undefined, input: {}, idempotencyKey: 'key' });
+}
+
+/** What follows from a failure: the same once more after a while, on to the next step, or the end of the run. */
+export type Decision =
+  | { next: 'again'; waitMs: number; newKey: boolean }
+  | { next: 'continue' }
+  | { next: 'stop' };
+
+const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'upstream_rate_limited',
+  'rate_limited',
+  'unavailable',
+]);
+/** After these, whether the call took effect is unknown. */
+const UNKNOWN: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'upstream_failed',
+  'upstream_timeout',
+  'upstream_too_large',
+  'internal',
+]);
+/** But these never left us; see lib/outbound-errors.ts. */
+const NOT_SENT: ReadonlySet<unknown> = new Set(['blocked_address', 'dns', 'refused', 'tls']);
+const MOST_PASSING = 20;
+const FIRST_WAIT_MS = 5 * SECOND;
+const LONGEST_WAIT_MS = 10 * MINUTE;
+
+/** `attempts`: how often it was tried. A call that may have taken effect, and must not be repeated, is not. */
+export function decide(
+  error: GatehouseError,
+  onError: CallStep['onError'],
+  { attempts, repeatable }: { attempts: number; repeatable: boolean },
+): Decision {
+  const waitMs = waitAfter(error, attempts);
+  if (PASSING.has(error.code) && attempts < MOST_PASSING) return { next: 'again', waitMs, newKey: false };
+  const unknown = UNKNOWN.has(error.code) && !NOT_SENT.has(error.details?.['reason']);
+  if (typeof onError === 'object' && attempts <= onError.retry && (repeatable || !unknown))
+    return { next: 'again', waitMs, newKey: !unknown };
+  return onError === 'continue' ? { next: 'continue' } : { next: 'stop' };
+}
+
+function waitAfter(error: GatehouseError, attempts: number): number {
+  const asked = Number(error.headers['Retry-After']);
+  if (Number.isFinite(asked) && asked > 0) return Math.min(asked * SECOND, 24 * 60 * MINUTE);
+  const grown = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(attempts - 1, 10));
+  return Math.round(grown * (0.8 + Math.random() * 0.4));
+}
+
+/** Of a call whose process died: nobody knows whether it took effect. */
+export function outcomeUnknown(): GatehouseError {
+  return new GatehouseError(
+    'upstream_failed',
+    'The process ended while this call was under way, and the app knows no idempotency keys: whether it took effect is ' +
+      'unknown. Look it up there before you try this run again.',
+    { details: { outcome: 'unknown' } },
+  );
+}

@@ -1,0 +1,329 @@
+import type { Selectable } from 'kysely';
+import type { Context } from '../context.ts';
+import { releaseIfUnheard } from '../events/audience.ts';
+import { GatehouseError, invalidRequest } from '../lib/errors.ts';
+import { newId } from '../lib/ids.ts';
+import type { Json } from '../lib/json.ts';
+import { isUniqueViolation } from '../store/open.ts';
+import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import { checkedDefinition } from './check.ts';
+import { storedDefinition, type Definition } from './definition.ts';
+
+type WorkflowContext = Pick<Context, 'db' | 'clock' | 'catalog'>;
+
+/** A workflow with its newest published version; where nothing is published yet, with its draft. */
+export interface Workflow {
+  workflowId: string;
+  environment: Environment;
+  name: string;
+  latest: Version;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** Published versions never change. Times are epoch milliseconds. */
+export interface Version {
+  version: number;
+  draft: boolean;
+  definition: Definition;
+  createdAt: number;
+}
+
+export interface NewWorkflow {
+  environment: Environment;
+  name: string;
+  definition: Json;
+  draft?: boolean | undefined;
+}
+
+const WORKFLOW_ID = /^wf_[0-9A-Za-z]{22}$/;
+
+/** @throws GatehouseError `workflow_exists` when the name is taken, `invalid_request` with the faults by path. */
+export async function createWorkflow(context: WorkflowContext, wish: NewWorkflow): Promise<Workflow> {
+  const { environment, name, draft = false } = wish;
+  const definition = await checkedDefinition(context, environment, wish.definition);
+  const now = context.clock.now();
+  const workflowId = newId('wf');
+  try {
+    await context.db.transaction().execute(async (tx) => {
+      await tx
+        .insertInto('workflows')
+        .values({
+          workflow_id: workflowId,
+          environment,
+          name,
+          name_key: name.toLowerCase(),
+          created_at: now,
+          updated_at: now,
+        })
+        .execute();
+      await insertVersion(tx, { workflowId, version: 1, draft, definition, now });
+    });
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    throw new GatehouseError('workflow_exists', `A workflow of this environment has the name "${name}".`, {
+      cause: error,
+    });
+  }
+  return requireWorkflow(context.db, environment, workflowId);
+}
+
+/**
+ * A new version. A draft is replaced by whatever comes next, under its number.
+ * @throws GatehouseError `workflow_not_found`, `invalid_request` with the faults by path.
+ */
+export async function addVersion(
+  context: WorkflowContext,
+  wish: { environment: Environment; workflowId: string; definition: Json; draft: boolean },
+): Promise<Version> {
+  const { environment, workflowId, draft } = wish;
+  await requireWorkflow(context.db, environment, workflowId);
+  const definition = await checkedDefinition(context, environment, wish.definition);
+  return context.db.transaction().execute(async (tx) => {
+    const newest = await lockWorkflow(tx, context, workflowId);
+    const version = newest.draft ? newest.version : newest.version + 1;
+    if (newest.draft) await deleteVersion(tx, workflowId, version);
+    const now = context.clock.now();
+    await insertVersion(tx, { workflowId, version, draft, definition, now });
+    return { version, draft, definition, createdAt: now };
+  });
+}
+
+/** Makes the draft a version for good. @throws GatehouseError `workflow_version_not_found`, `invalid_request` */
+export async function publishVersion(
+  context: WorkflowContext,
+  wish: { environment: Environment; workflowId: string; version: number },
+): Promise<Version> {
+  const { environment, workflowId, version } = wish;
+  const found = await requireVersion(context.db, environment, workflowId, version);
+  if (!found.draft)
+    throw invalidRequest([{ field: 'version', rule: `is published already; only a draft can be` }]);
+  // What it names may be gone since.
+  await checkedDefinition(context, environment, JSON.parse(JSON.stringify(found.definition)));
+  return context.db.transaction().execute(async (tx) => {
+    await lockWorkflow(tx, context, workflowId);
+    const { numUpdatedRows } = await tx
+      .updateTable('workflow_versions')
+      .set({ draft: 0, updated_at: context.clock.now() })
+      .where('workflow_id', '=', workflowId)
+      .where('version', '=', version)
+      .where('draft', '=', 1)
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) throw versionNotFound(version);
+    return { ...(await requireVersion(tx, environment, workflowId, version)) };
+  });
+}
+
+/** Removes a workflow with its versions, installations and runs. @throws GatehouseError `workflow_not_found` */
+export async function deleteWorkflow(
+  context: Pick<Context, 'db' | 'clock'>,
+  environment: Environment,
+  workflowId: string,
+): Promise<void> {
+  await requireWorkflow(context.db, environment, workflowId);
+  await context.db.transaction().execute(async (tx) => {
+    // Whoever installs it at this moment waits for the end of this transaction, and then finds no workflow.
+    const { numUpdatedRows } = await tx
+      .updateTable('workflows')
+      .set({ updated_at: context.clock.now() })
+      .where('workflow_id', '=', workflowId)
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) throw workflowNotFound(workflowId);
+    const heard = await tx
+      .selectFrom('workflow_installations')
+      .select('source_id')
+      .distinct()
+      .where('workflow_id', '=', workflowId)
+      .where('source_id', 'is not', null)
+      .execute();
+    await tx.deleteFrom('workflows').where('workflow_id', '=', workflowId).execute();
+    for (const { source_id: sourceId } of heard)
+      if (sourceId !== null) await releaseIfUnheard(tx, context, sourceId);
+  });
+}
+
+/** @throws GatehouseError `workflow_not_found`: the same for an unknown one and one of the other environment. */
+export async function requireWorkflow(
+  db: DbOrTx,
+  environment: Environment,
+  workflowId: string,
+): Promise<Workflow> {
+  const row = WORKFLOW_ID.test(workflowId)
+    ? await db
+        .selectFrom('workflows')
+        .selectAll()
+        .where('workflow_id', '=', workflowId)
+        .where('environment', '=', environment)
+        .executeTakeFirst()
+    : undefined;
+  const latest = row && (await latestVersion(db, workflowId));
+  if (!row || !latest) throw workflowNotFound(workflowId);
+  return toWorkflow(row, latest);
+}
+
+/** A page of workflows, oldest first. */
+export async function listWorkflows(
+  db: DbOrTx,
+  environment: Environment,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<{ workflows: Workflow[]; hasMore: boolean }> {
+  const rows = await db
+    .selectFrom('workflows')
+    .selectAll()
+    .where('environment', '=', environment)
+    .orderBy('created_at')
+    .orderBy('workflow_id')
+    .limit(limit + 1)
+    .offset(offset)
+    .execute();
+  const workflows: Workflow[] = [];
+  for (const row of rows.slice(0, limit)) {
+    const latest = await latestVersion(db, row.workflow_id);
+    if (latest) workflows.push(toWorkflow(row, latest));
+  }
+  return { workflows, hasMore: rows.length > limit };
+}
+
+/** The newest published version, else the draft. */
+async function latestVersion(db: DbOrTx, workflowId: string): Promise<Version | undefined> {
+  const row = await db
+    .selectFrom('workflow_versions')
+    .selectAll()
+    .where('workflow_id', '=', workflowId)
+    .orderBy('draft')
+    .orderBy('version', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row && toVersion(row);
+}
+
+/** The newest published version, to which installations go. */
+export async function newestPublished(db: DbOrTx, workflowId: string): Promise<Version | undefined> {
+  const latest = await latestVersion(db, workflowId);
+  return latest?.draft === false ? latest : undefined;
+}
+
+/** @throws GatehouseError `workflow_not_found`, `workflow_version_not_found` */
+export async function requireVersion(
+  db: DbOrTx,
+  environment: Environment,
+  workflowId: string,
+  version: number,
+): Promise<Version> {
+  await requireWorkflow(db, environment, workflowId);
+  const found = await findVersion(db, workflowId, version);
+  if (!found) throw versionNotFound(version);
+  return found;
+}
+
+export async function findVersion(
+  db: DbOrTx,
+  workflowId: string,
+  version: number,
+): Promise<Version | undefined> {
+  const row = await db
+    .selectFrom('workflow_versions')
+    .selectAll()
+    .where('workflow_id', '=', workflowId)
+    .where('version', '=', version)
+    .executeTakeFirst();
+  return row && toVersion(row);
+}
+
+/** A page of versions, newest first. */
+export async function listVersions(
+  db: DbOrTx,
+  workflowId: string,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<{ versions: Version[]; hasMore: boolean }> {
+  const rows = await db
+    .selectFrom('workflow_versions')
+    .selectAll()
+    .where('workflow_id', '=', workflowId)
+    .orderBy('version', 'desc')
+    .limit(limit + 1)
+    .offset(offset)
+    .execute();
+  return { versions: rows.slice(0, limit).map(toVersion), hasMore: rows.length > limit };
+}
+
+/** Whoever changes versions of a workflow waits here for others that do; gives the newest, drafts included. */
+async function lockWorkflow(
+  tx: DbOrTx,
+  { clock }: Pick<Context, 'clock'>,
+  workflowId: string,
+): Promise<{ version: number; draft: boolean }> {
+  await tx
+    .updateTable('workflows')
+    .set({ updated_at: clock.now() })
+    .where('workflow_id', '=', workflowId)
+    .execute();
+  const row = await tx
+    .selectFrom('workflow_versions')
+    .select(['version', 'draft'])
+    .where('workflow_id', '=', workflowId)
+    .orderBy('version', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  if (!row) throw workflowNotFound(workflowId);
+  return { version: row.version, draft: row.draft === 1 };
+}
+
+async function insertVersion(
+  tx: DbOrTx,
+  {
+    workflowId,
+    version,
+    draft,
+    definition,
+    now,
+  }: { workflowId: string; version: number; draft: boolean; definition: Definition; now: number },
+): Promise<void> {
+  await tx
+    .insertInto('workflow_versions')
+    .values({
+      workflow_id: workflowId,
+      version,
+      definition: JSON.stringify(definition),
+      draft: draft ? 1 : 0,
+      created_at: now,
+      updated_at: now,
+    })
+    .execute();
+}
+
+async function deleteVersion(tx: DbOrTx, workflowId: string, version: number): Promise<void> {
+  await tx
+    .deleteFrom('workflow_versions')
+    .where('workflow_id', '=', workflowId)
+    .where('version', '=', version)
+    .execute();
+}
+
+function toWorkflow(row: Selectable<Tables['workflows']>, latest: Version): Workflow {
+  return {
+    workflowId: row.workflow_id,
+    environment: row.environment,
+    name: row.name,
+    latest,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+function toVersion(row: Selectable<Tables['workflow_versions']>): Version {
+  return {
+    version: row.version,
+    draft: row.draft === 1,
+    definition: storedDefinition(row.definition),
+    createdAt: row.created_at,
+  };
+}
+
+export function workflowNotFound(workflowId: string): GatehouseError {
+  return new GatehouseError('workflow_not_found', `There is no workflow "${workflowId.slice(0, 64)}".`);
+}
+
+export function versionNotFound(version: number): GatehouseError {
+  return new GatehouseError('workflow_version_not_found', `This workflow has no version ${version}.`);
+}

@@ -1,0 +1,46 @@
+import type { Context } from '../context.ts';
+import { SECOND } from '../lib/clock.ts';
+import { advance } from './advance.ts';
+import type { RunRow } from './begin.ts';
+import { claimRuns } from './claim.ts';
+import { fireSchedules } from './occasions.ts';
+import { deleteOldRuns } from './retention.ts';
+import { LEASE_MS, Overtaken, renewLease } from './steps.ts';
+
+/** Runs under way in one process: most of a run is waiting for answers. */
+const MAX_RUNS = 16;
+const RENEW_MS = LEASE_MS / 3;
+
+/** Does what is due: schedules fire, runs begin or go on. @returns the runs that were taken up, which never reject. */
+export async function lookOnce(
+  context: Context,
+  { stop, running }: { stop: AbortSignal; running: number },
+): Promise<Promise<void>[]> {
+  await fireSchedules(context);
+  await deleteOldRuns(context);
+  const runs = await claimRuns(context, MAX_RUNS - running);
+  return runs.map((run) => carry(context, run, stop));
+}
+
+/** Moves a run on under its lease. */
+async function carry(context: Context, run: RunRow, stop: AbortSignal): Promise<void> {
+  const { log } = context;
+  const runId = run.run_id;
+  const started = performance.now();
+  const timer = setInterval(() => {
+    renewLease(context, run).catch((error: unknown) => log.warn({ runId, err: error }, 'lease not renewed'));
+  }, RENEW_MS);
+  timer.unref();
+  try {
+    const outcome = await advance(context, run, stop);
+    const durationMs = Math.round(performance.now() - started);
+    log.info({ runId, workflowId: run.workflow_id, outcome, durationMs }, 'run');
+  } catch (error) {
+    // Cancelled, taken over, or gone with its workflow: others have the last word.
+    if (error instanceof Overtaken) log.info({ runId, outcome: 'overtaken' }, 'run');
+    // The store, most likely. The run is taken up again when its lease has ended.
+    else log.error({ runId, err: error, waitSeconds: LEASE_MS / SECOND }, 'run interrupted');
+  } finally {
+    clearInterval(timer);
+  }
+}

@@ -1,0 +1,148 @@
+import type { Selectable } from 'kysely';
+import { isoTime } from '../lib/clock.ts';
+import { GatehouseError, invalidRequest } from '../lib/errors.ts';
+import { parseJson } from '../lib/json.ts';
+import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import type { RunRow } from './begin.ts';
+
+type StepRow = Selectable<Tables['workflow_steps']>;
+
+export const RUN_STATUSES = ['queued', 'running', 'waiting', 'succeeded', 'failed', 'cancelled'] as const;
+const RUN_ID = /^run_[0-9A-Za-z]{22}$/;
+
+/** Which run of which workflow; `userId`: only one of that user. */
+export interface RunKey {
+  environment: Environment;
+  workflowId: string;
+  runId: string;
+  userId?: string | undefined;
+}
+
+/** @throws GatehouseError `run_not_found`: the same for one of another user, workflow or environment. */
+export async function requireRun(db: DbOrTx, key: RunKey): Promise<RunRow> {
+  const row = RUN_ID.test(key.runId)
+    ? await db
+        .selectFrom('workflow_runs')
+        .selectAll()
+        .where('run_id', '=', key.runId)
+        .where('workflow_id', '=', key.workflowId)
+        .where('environment', '=', key.environment)
+        .executeTakeFirst()
+    : undefined;
+  if (row && (key.userId === undefined || row.user_id === key.userId)) return row;
+  throw new GatehouseError('run_not_found', `There is no run "${key.runId.slice(0, 64)}" of this workflow.`);
+}
+
+/** Deeper offsets are slow in every database; a cursor goes as deep as one likes. */
+export const MAX_OFFSET = 10_000;
+
+/**
+ * A page of runs, newest first.
+ * @throws GatehouseError `invalid_request` for an offset beyond 10,000, a cursor that is none, or both at once.
+ */
+export async function listRuns(
+  db: DbOrTx,
+  filter: {
+    environment: Environment;
+    workflowId: string;
+    userId?: string | undefined;
+    status?: RunRow['status'] | undefined;
+    limit: number;
+    offset: number;
+    /** `nextCursor` of the page before. */
+    cursor?: string | undefined;
+  },
+): Promise<{ runs: RunRow[]; hasMore: boolean; nextCursor: string | undefined }> {
+  const { cursor, offset } = filter;
+  if (offset > MAX_OFFSET) {
+    const rule = `must be at most ${MAX_OFFSET}; go on with cursor, the pagination.nextCursor of the last page`;
+    throw invalidRequest([{ field: 'offset', rule }]);
+  }
+  if (cursor !== undefined && offset > 0)
+    throw invalidRequest([{ field: 'offset', rule: 'must be left out beside cursor' }]);
+  // Ids of runs are in the order of time.
+  if (cursor !== undefined && !RUN_ID.test(cursor))
+    throw invalidRequest([{ field: 'cursor', rule: 'must be the pagination.nextCursor of a page before' }]);
+  let query = db
+    .selectFrom('workflow_runs')
+    .selectAll()
+    .where('workflow_id', '=', filter.workflowId)
+    .where('environment', '=', filter.environment);
+  if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
+  if (filter.status !== undefined) query = query.where('status', '=', filter.status);
+  if (cursor !== undefined) query = query.where('run_id', '<', cursor);
+  const rows = await query
+    .orderBy('run_id', 'desc')
+    .limit(filter.limit + 1)
+    .offset(offset)
+    .execute();
+  const runs = rows.slice(0, filter.limit);
+  const hasMore = rows.length > filter.limit;
+  return { runs, hasMore, nextCursor: hasMore ? runs.at(-1)?.run_id : undefined };
+}
+
+/** A run as it is listed. */
+export function describeRun(row: RunRow) {
+  return {
+    runId: row.run_id,
+    workflowId: row.workflow_id,
+    installationId: row.installation_id,
+    userId: row.user_id,
+    version: row.version,
+    status: row.status,
+    trigger: row.trigger_type,
+    createdAt: isoTime(row.created_at),
+    startedAt: isoTime(row.started_at),
+    endedAt: isoTime(row.ended_at),
+    ...(row.status === 'waiting' ? { nextAt: isoTime(row.next_at) } : {}),
+    ...(row.error === null ? {} : { error: parseJson(row.error) }),
+  };
+}
+
+/** Items of a for-each that a run's answer lists. */
+const MOST_ITEMS = 100;
+
+/** A run with its log: what started it, and each step with what went in and out, without secrets. */
+export async function describeWholeRun(db: DbOrTx, row: RunRow) {
+  const steps = await db
+    .selectFrom('workflow_steps')
+    .selectAll()
+    .where('run_id', '=', row.run_id)
+    .where('item', '=', -1)
+    .orderBy('position')
+    .execute();
+  const views = [];
+  for (const step of steps) views.push({ ...describeStep(step), ...(await itemsOf(db, step)) });
+  return { ...describeRun(row), triggerValue: parseJson(row.trigger), steps: views };
+}
+
+async function itemsOf(db: DbOrTx, { run_id: runId, position }: StepRow) {
+  const ofStep = db
+    .selectFrom('workflow_steps')
+    .where('run_id', '=', runId)
+    .where('position', '=', position)
+    .where('item', '>=', 0);
+  const counted = await ofStep
+    .select((e) => ['status', e.fn.countAll<number>().as('count')])
+    .groupBy('status')
+    .execute();
+  if (counted.length === 0) return {};
+  const rows = await ofStep.selectAll().orderBy('item').limit(MOST_ITEMS).execute();
+  return {
+    itemCounts: Object.fromEntries(counted.map(({ status, count }) => [status, Number(count)])),
+    items: rows.map((one) => ({ item: one.item, ...describeStep(one) })),
+  };
+}
+
+function describeStep(row: StepRow) {
+  return {
+    stepId: row.step_id,
+    status: row.status,
+    attempts: row.attempts,
+    startedAt: isoTime(row.started_at),
+    endedAt: isoTime(row.ended_at),
+    ...(row.input === null ? {} : { input: parseJson(row.input) }),
+    ...(row.output === null ? {} : { output: parseJson(row.output) }),
+    ...(row.error === null ? {} : { error: parseJson(row.error) }),
+  };
+}

@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Transaction } from 'kysely';
+import type { Context } from '../context.ts';
+import type { EventSource, NewEvent } from '../events/publish.ts';
+import { SECOND } from '../lib/clock.ts';
+import type { Tables } from '../store/schema.ts';
+import { runsOfEvents } from './occasions.ts';
+
+const LOOK_EVERY_MS = SECOND;
+const SOON_MS = 50;
+/** How long a stop waits for steps that are under way; their runs are taken up by others after that. */
+const DRAIN_MS = 20 * SECOND;
+
+/** What lets workflows run: begun by events and schedules, carried on until they end. */
+export interface Runs {
+  /** Serves schedules and runs from now on. */
+  start(context: Context): void;
+  /** A run is due now. A process that does not serve begins to carry runs here. */
+  wake(context?: Context): void;
+  /** Runs of the installations that listen to a source, in the transaction that publishes. @returns how many. */
+  onEvents(
+    tx: Transaction<Tables>,
+    context: Pick<Context, 'clock' | 'keys' | 'db'>,
+    source: EventSource,
+    events: readonly NewEvent[],
+  ): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** One look at what is due, made by round.ts, which is loaded at the first: listing tools needs none of it. */
+export function createRuns(): Runs {
+  const stop = new AbortController();
+  const running = new Set<Promise<unknown>>();
+  let served: Context | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let looking: Promise<void> | undefined;
+  let again = false;
+
+  async function look(context: Context): Promise<void> {
+    const { lookOnce } = await import('./round.ts');
+    const begun = await lookOnce(context, { stop: stop.signal, running: running.size });
+    for (const run of begun) {
+      const one = run.finally(() => {
+        running.delete(one);
+        wake();
+      });
+      running.add(one);
+    }
+  }
+
+  function wake(context = served): void {
+    if (stop.signal.aborted || !context) return;
+    start(context);
+    if (looking) {
+      again = true;
+      return;
+    }
+    looking = look(context)
+      .catch((error: unknown) => context.log.error({ err: error }, 'the runner of workflows failed'))
+      .finally(() => {
+        looking = undefined;
+        if (!again) return;
+        again = false;
+        wake();
+      });
+  }
+
+  /** The first look comes with the first tick: a start is not kept waiting for it. */
+  function start(context: Context): void {
+    served = context;
+    timer ??= setInterval(() => wake(), LOOK_EVERY_MS);
+  }
+
+  return {
+    start,
+    wake,
+    async onEvents(tx, context, source, events) {
+      const made = await runsOfEvents(tx, context, source, events);
+      // The caller's transaction commits meanwhile; where it takes longer, the next tick finds them.
+      if (made > 0) setTimeout(() => wake(), SOON_MS).unref();
+      return made;
+    },
+    async close() {
+      clearInterval(timer);
+      stop.abort();
+      await looking;
+      const patience = new AbortController();
+      await Promise.race([
+        Promise.all(running),
+        sleep(DRAIN_MS, undefined, { signal: patience.signal }).catch(() => {}),
+      ]);
+      patience.abort();
+    },
+  };
+}

@@ -1,0 +1,177 @@
+import type { Context } from '../context.ts';
+import { requireUser } from '../identity/users.ts';
+import { isoTime } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { newOrderedId } from '../lib/ids.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import type { DbOrTx } from '../store/schema.ts';
+import { beginRun, queuedRow, type Occasion, type RunRow } from './begin.ts';
+import type { Trigger } from './definition.ts';
+import { checkedInput } from './fields.ts';
+import {
+  checkedConfig,
+  chosenCredentials,
+  definitionOf,
+  idsOf,
+  requireInstallation,
+  type InstallationKey,
+} from './installations.ts';
+import { endLive } from './cancel.ts';
+import { requireVersion } from './records.ts';
+import { requireRun, type RunKey } from './run-log.ts';
+
+type RunsContext = Pick<Context, 'db' | 'clock' | 'keys' | 'runs' | 'catalog'>;
+
+/** Who starts a run, for its record. */
+export type Starter = Pick<Occasion, 'caller' | 'requestId' | 'serverId'>;
+
+/**
+ * Queues a run of an installation by hand. `input` is that of a manual trigger; for the others it stands for the record
+ * of an event, or the body of a call.
+ * @throws GatehouseError as requireInstallation(); `installation_disabled`, `invalid_request` by field.
+ */
+export async function startRun(
+  context: RunsContext,
+  key: InstallationKey,
+  { input, ...starter }: Starter & { input?: Json | undefined },
+): Promise<string> {
+  const row = await requireInstallation(context.db, key);
+  if (row.enabled !== 1) throw disabled();
+  const { trigger } = await definitionOf(context.db, row);
+  const occasion = { ...starter, trigger: valueOf(trigger, input, context.clock.now()) };
+  const runId = await beginRun(context.db, context, row, occasion);
+  if (runId === undefined) throw new Error('An occasion without a name made no run.');
+  context.runs.wake();
+  return runId;
+}
+
+/**
+ * Queues a run of any version, a draft most of all, that nobody need have installed.
+ * @throws GatehouseError `workflow_version_not_found`, `user_not_found`, `invalid_request` by field, and those of
+ * chooseCredential().
+ */
+export async function tryVersion(
+  context: RunsContext,
+  key: InstallationKey & { version: number },
+  wish: Starter & { config: JsonObject; credentials: Record<string, string>; input?: Json | undefined },
+): Promise<string> {
+  const { db, clock } = context;
+  const { environment, workflowId, userId, version } = key;
+  const { definition } = await requireVersion(db, environment, workflowId, version);
+  await requireUser(db, environment, userId);
+  const config = checkedConfig(definition, wish.config);
+  const credentials = await chosenCredentials(db, context, key, definition, { named: wish.credentials });
+  const runId = newOrderedId('run', clock.now());
+  const occasion = { ...wish, trigger: valueOf(definition.trigger, wish.input, clock.now()) };
+  await db
+    .insertInto('workflow_runs')
+    .values({
+      ...queuedRow(context, runId, occasion, config),
+      environment,
+      workflow_id: workflowId,
+      installation_id: null,
+      user_id: userId,
+      version,
+      definition: JSON.stringify(definition),
+      credentials: idsOf(credentials),
+    })
+    .execute();
+  context.runs.wake();
+  return runId;
+}
+
+/** The value `trigger` of a run that somebody starts by hand. */
+function valueOf(trigger: Trigger, input: Json | undefined, now: number): Occasion['trigger'] {
+  switch (trigger.type) {
+    case 'manual':
+      return { type: 'manual', input: checkedInput(trigger.inputSchema, input) };
+    case 'schedule':
+      return { type: 'schedule', scheduledAt: isoTime(now) };
+    case 'call':
+      return { type: 'call', body: input ?? null, query: {} };
+    default: {
+      const event = trigger.events?.[0] ?? 'created';
+      return { type: 'event', scope: trigger.scope, event, data: input ?? {} };
+    }
+  }
+}
+
+/**
+ * Ends a run before its next step; one that is under way is finished and recorded.
+ * @throws GatehouseError `run_not_found`, `run_ended`
+ */
+export async function cancelRun(context: RunsContext, key: RunKey): Promise<void> {
+  const run = await requireRun(context.db, key);
+  await context.db.transaction().execute(async (tx) => {
+    const ended = await endLive(tx, context, (runs) => runs.where('run_id', '=', run.run_id));
+    if (ended === 0) throw new GatehouseError('run_ended', 'This run has ended already.');
+  });
+  context.runs.wake();
+}
+
+/**
+ * Lets a failed run go on from the step that failed: with the same version, configuration and results so far. What the
+ * step is sent is the same, under a new name.
+ * @throws GatehouseError `run_not_found`, `run_not_failed`, `installation_not_found`, `installation_disabled`
+ */
+export async function retryRun(context: RunsContext, key: RunKey): Promise<void> {
+  const run = await requireRun(context.db, key);
+  const { clock } = context;
+  await context.db.transaction().execute(async (tx) => {
+    const now = clock.now();
+    const taken = await tx
+      .updateTable('workflow_runs')
+      .set({ status: 'queued', error: null, ended_at: null, next_at: now, updated_at: now })
+      .where('run_id', '=', run.run_id)
+      .where('status', '=', 'failed')
+      .returningAll()
+      .executeTakeFirst();
+    if (!taken) {
+      throw new GatehouseError(
+        'run_not_failed',
+        `Only a failed run can be tried again; this one is ${run.status}.`,
+      );
+    }
+    await assertMayGoOn(tx, taken);
+    const failed = tx
+      .updateTable('workflow_steps')
+      .set((e) => ({ status: 'waiting', attempts: 0, generation: e('generation', '+', 1), error: null }))
+      .where('run_id', '=', taken.run_id)
+      .where('position', '=', taken.position)
+      .where('status', '=', 'failed')
+      .where('sealed', 'is not', null);
+    await failed.execute();
+    // What failed before anything was sent, its expressions for one, is worked out anew.
+    await tx
+      .deleteFrom('workflow_steps')
+      .where('run_id', '=', taken.run_id)
+      .where('position', '=', taken.position)
+      .where('status', '=', 'failed')
+      .where('sealed', 'is', null)
+      .where('item', '=', -1)
+      .execute();
+  });
+  context.runs.wake();
+}
+
+async function assertMayGoOn(tx: DbOrTx, run: RunRow): Promise<void> {
+  // A try of a draft needs no installation.
+  if (run.credentials !== null) return;
+  const row =
+    run.installation_id === null
+      ? undefined
+      : await tx
+          .selectFrom('workflow_installations')
+          .select('enabled')
+          .where('installation_id', '=', run.installation_id)
+          .executeTakeFirst();
+  if (!row) throw new GatehouseError('installation_not_found', 'The workflow was uninstalled since.');
+  if (row.enabled !== 1) throw disabled();
+}
+
+export function disabled(): GatehouseError {
+  return new GatehouseError(
+    'installation_disabled',
+    'This installation is disabled. Enable it with PUT …/install {"enabled": true}.',
+  );
+}

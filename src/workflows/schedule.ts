@@ -1,0 +1,47 @@
+import { Cron } from 'croner';
+import type { Fault } from '../lib/errors.ts';
+
+/** When a workflow fires: five fields of cron, read in a time zone (UTC where none is named). */
+export interface Schedule {
+  cron: string;
+  timeZone?: string | undefined;
+}
+
+/** The first firing after `after` (both epoch milliseconds), as croner says; undefined when there is none any more. */
+export function nextFiring({ cron, timeZone = 'UTC' }: Schedule, after: number): number | undefined {
+  const job = new Cron(cron, { mode: '5-part', timezone: timeZone, paused: true });
+  return job.nextRun(new Date(after))?.getTime();
+}
+
+export function scheduleFaults(schedule: Schedule, now: number): Fault[] {
+  const zone = schedule.timeZone ?? 'UTC';
+  try {
+    Intl.DateTimeFormat('en', { timeZone: zone });
+  } catch {
+    return [{ field: 'trigger.timeZone', rule: `"${zone}" is no IANA time zone, such as Europe/Berlin` }];
+  }
+  try {
+    if (nextFiring(schedule, now) !== undefined) return [];
+    return [{ field: 'trigger.cron', rule: 'never fires' }];
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error);
+    return [{ field: 'trigger.cron', rule: `is no cron pattern of five fields: ${reason.slice(0, 200)}` }];
+  }
+}
+
+const DURATION = /^P(?:(\d{1,5})W)?(?:(\d{1,5})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?$/;
+const MAX_WAIT_SECONDS = 366 * 86_400;
+
+/** Milliseconds of an ISO 8601 duration of weeks, days, hours, minutes and seconds; undefined when it is none, or over a year. */
+export function durationMs(text: string): number | undefined {
+  const match = DURATION.exec(text);
+  if (!match || text.endsWith('P') || text.endsWith('T')) return undefined;
+  const [weeks, days, hours, minutes, seconds] = match.slice(1).map((digits) => Number(digits ?? 0));
+  const total =
+    (weeks ?? 0) * 604_800 +
+    (days ?? 0) * 86_400 +
+    (hours ?? 0) * 3600 +
+    (minutes ?? 0) * 60 +
+    (seconds ?? 0);
+  return total <= MAX_WAIT_SECONDS ? total * 1000 : undefined;
+}

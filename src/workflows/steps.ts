@@ -1,0 +1,154 @@
+import type { Insertable, Selectable, Transaction, Updateable } from 'kysely';
+import type { Context } from '../context.ts';
+import { SECOND } from '../lib/clock.ts';
+import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
+import { scrubJson } from '../lib/scrub-json.ts';
+import type { DbOrTx, Tables } from '../store/schema.ts';
+import type { RunRow } from './begin.ts';
+
+export type StepRow = Selectable<Tables['workflow_steps']>;
+export type StepChanges = Updateable<Tables['workflow_steps']>;
+export type RunChanges = Updateable<Tables['workflow_runs']>;
+type Tx = Transaction<Tables>;
+
+/** How long a run belongs to who took it; they renew it while they work. Who died is replaced after this. */
+export const LEASE_MS = 10 * SECOND;
+
+/** `item` of the row of a step itself. */
+export const WHOLE = -1;
+
+/** The run is not ours any more: taken over, cancelled, or gone with its workflow. Nothing is left to do. */
+export class Overtaken extends Error {
+  override readonly name = 'Overtaken';
+}
+
+/**
+ * Writes what became of a step, and with it where the run stands, if the run is still ours.
+ * @throws Overtaken when it is not. The result of a step is written all the same when the run was cancelled meanwhile.
+ */
+export async function commit(
+  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  run: Pick<RunRow, 'run_id' | 'fence'>,
+  write: (tx: Tx) => Promise<void>,
+  changes: RunChanges = {},
+): Promise<void> {
+  const held = await db.transaction().execute(async (tx) => {
+    const now = clock.now();
+    const ours = tx
+      .updateTable('workflow_runs')
+      .where('run_id', '=', run.run_id)
+      .where('fence', '=', run.fence);
+    const row = await ours.set({ updated_at: now }).returning('status').executeTakeFirst();
+    if (!row) return false;
+    await write(tx);
+    if (row.status !== 'running') return false;
+    await ours.set({ next_at: now + LEASE_MS, ...changes }).execute();
+    return true;
+  });
+  if (!held) throw new Overtaken('The run is not ours any more.');
+}
+
+/** Prolongs the lease. @returns false when it is lost. */
+export async function renewLease(
+  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  run: Pick<RunRow, 'run_id' | 'fence'>,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('workflow_runs')
+    .set({ next_at: clock.now() + LEASE_MS })
+    .where('run_id', '=', run.run_id)
+    .where('fence', '=', run.fence)
+    .where('status', '=', 'running')
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** Rows of the steps themselves, in order. */
+export async function stepRows(db: DbOrTx, runId: string): Promise<StepRow[]> {
+  return db
+    .selectFrom('workflow_steps')
+    .selectAll()
+    .where('run_id', '=', runId)
+    .where('item', '=', WHOLE)
+    .orderBy('position')
+    .execute();
+}
+
+/** Rows of the items of a for-each that began, in order. */
+export async function itemRows(db: DbOrTx, runId: string, position: number): Promise<StepRow[]> {
+  return db
+    .selectFrom('workflow_steps')
+    .selectAll()
+    .where('run_id', '=', runId)
+    .where('position', '=', position)
+    .where('item', '>', WHOLE)
+    .orderBy('item')
+    .execute();
+}
+
+export async function insertStep(tx: DbOrTx, row: Insertable<Tables['workflow_steps']>): Promise<void> {
+  await tx.insertInto('workflow_steps').values(row).execute();
+}
+
+export async function updateStep(
+  tx: DbOrTx,
+  { run_id: runId, position, item }: Pick<StepRow, 'run_id' | 'position' | 'item'>,
+  set: StepChanges,
+): Promise<void> {
+  await tx
+    .updateTable('workflow_steps')
+    .set(set)
+    .where('run_id', '=', runId)
+    .where('position', '=', position)
+    .where('item', '=', item)
+    .execute();
+}
+
+export type Place = Pick<StepRow, 'run_id' | 'position' | 'item'>;
+
+export function sealStep({ keys }: Pick<Context, 'keys'>, place: Place, value: Json): string {
+  return keys.seal(JSON.stringify(value), binding(place));
+}
+
+export function openStep({ keys }: Pick<Context, 'keys'>, place: Place, sealed: string): Json {
+  return stored(keys.open(sealed, binding(place)));
+}
+
+/** The output that later steps are given. */
+export function outputOf(context: Pick<Context, 'keys'>, row: StepRow): JsonObject {
+  const sealed =
+    row.output_sealed === null ? undefined : openStep(context, outputPlace(row), row.output_sealed);
+  const value = sealed ?? (row.output === null ? null : stored(row.output));
+  return isJsonObject(value) ? value : { data: null };
+}
+
+/** The columns of an output: the log's, and the very one where that is another. */
+export function outputColumns(
+  context: Pick<Context, 'keys'>,
+  place: Place,
+  output: JsonObject,
+  secrets: readonly string[],
+): Pick<StepChanges, 'output' | 'output_sealed'> {
+  const exact = JSON.stringify(output);
+  const clean = JSON.stringify(scrubJson(output, secrets));
+  const sealed = clean === exact ? null : sealStep(context, outputPlace(place), output);
+  return { output: clean, output_sealed: sealed };
+}
+
+/** What we wrote ourselves, however deep it nests. */
+function stored(text: string): Json {
+  return JSON.parse(text);
+}
+
+function outputPlace(place: Place): Place & { part: 'output' } {
+  return { ...place, part: 'output' };
+}
+
+function binding({
+  run_id: runId,
+  position,
+  item,
+  part = 'input',
+}: Place & { part?: 'input' | 'output' }): string {
+  return `workflow_step|${runId}|${position}|${item}|${part}`;
+}

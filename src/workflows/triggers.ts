@@ -1,0 +1,81 @@
+import type { Transaction, Updateable } from 'kysely';
+import type { Context } from '../context.ts';
+import type { Credential } from '../credentials/credential.ts';
+import { planInventory } from '../events/audience.ts';
+import { ensureSource } from '../events/sources.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { canonicalJson } from '../lib/json.ts';
+import type { Environment, Tables } from '../store/schema.ts';
+import type { Definition } from './definition.ts';
+import { firingAfter } from './firing.ts';
+
+export type TriggerContext = Pick<Context, 'catalog' | 'clock' | 'config'>;
+
+/** Whose trigger, and what was there before. */
+export interface TriggerWish {
+  environment: Environment;
+  userId: string;
+  definition: Definition;
+  /** By connectorId. */
+  credentials: ReadonlyMap<string, Credential>;
+  enabled: boolean;
+  before?: { schedule: string | null; fireAt: number | null; hookHash: string | null };
+}
+
+type Columns = Pick<
+  Updateable<Tables['workflow_installations']>,
+  'trigger_type' | 'concurrency' | 'source_id' | 'events' | 'schedule' | 'fire_at' | 'hook_hash'
+>;
+
+/**
+ * The columns that make an installation run by itself. The source of an event trigger comes into being here, in the
+ * caller's transaction; the one before must be released by the caller, once the row has let it go.
+ * @throws GatehouseError `credential_required` when the app of an event trigger is not connected.
+ */
+export async function armTrigger(
+  tx: Transaction<Tables>,
+  context: TriggerContext,
+  { environment, userId, definition, credentials, enabled, before }: TriggerWish,
+): Promise<Required<Columns>> {
+  const { trigger, concurrency } = definition;
+  const columns = {
+    trigger_type: trigger.type,
+    concurrency,
+    source_id: null,
+    events: null,
+    schedule: null,
+    fire_at: null,
+    hook_hash: null,
+  };
+  switch (trigger.type) {
+    case 'event': {
+      const events = JSON.stringify(trigger.events ?? ['created']);
+      if (!enabled) return { ...columns, events };
+      const connector = context.catalog.connector(environment, trigger.connectorId);
+      const credential = credentials.get(trigger.connectorId);
+      if (!connector || !credential) {
+        throw new GatehouseError(
+          'credential_required',
+          `This workflow begins with events of ${connector?.name ?? trigger.connectorId}, and the user has no account there.`,
+          { details: { connectorId: trigger.connectorId } },
+        );
+      }
+      const wish = { environment, userId, credential, connector, scope: trigger.scope };
+      const { sourceId } = await ensureSource(tx, context, wish);
+      if (trigger.events?.includes('deleted')) await planInventory(tx, context, sourceId);
+      return { ...columns, events, source_id: sourceId };
+    }
+    case 'schedule': {
+      const { cron, timeZone } = trigger;
+      const schedule = canonicalJson({ cron, timeZone: timeZone ?? 'UTC' });
+      // A time that stands already is kept: it may be due just now.
+      const kept = before?.schedule === schedule ? before.fireAt : null;
+      const fireAt = enabled ? (kept ?? firingAfter(schedule, context.clock.now())) : null;
+      return { ...columns, schedule, fire_at: fireAt };
+    }
+    case 'call':
+      return { ...columns, hook_hash: before?.hookHash ?? null };
+    default:
+      return columns;
+  }
+}

@@ -1,0 +1,240 @@
+import { createHash } from 'node:crypto';
+import type { Transaction } from 'kysely';
+import { publicError, type ErrorCode } from '../lib/errors.ts';
+import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import { credentialsIn, type InstallationRow } from './begin.ts';
+import type { Definition } from './definition.ts';
+import { compareFields, sameFields } from './fields.ts';
+import {
+  chosenCredentials,
+  idsOf,
+  lockInstallation,
+  releaseLeft,
+  requireInstallation,
+  type InstallationKey,
+  type InstallContext,
+} from './installations.ts';
+import { findVersion, newestPublished, requireWorkflow, versionNotFound } from './records.ts';
+import { armTrigger } from './triggers.ts';
+
+/** What came of an upgrade, or would come of it. */
+export interface Upgrade {
+  upgraded: boolean;
+  from: number;
+  to: number;
+  /** Why not, as a sentence. */
+  reason?: string;
+  addedFields?: string[];
+  removedFields?: string[];
+  changedFields?: string[];
+}
+
+/**
+ * Moves an installation to the newest published version, with its trigger, in one transaction; runs under way finish on
+ * the version that they began with (service.md 4.5, contract.md section 8). False with the reason when the configurable
+ * fields differ, or it is the newest already.
+ * @throws GatehouseError `workflow_not_found`, `user_not_found`, `installation_not_found`; those of chooseCredential()
+ * when the newest version needs an app that the user is not connected to: then it stays where it is.
+ */
+export async function upgrade(
+  context: InstallContext,
+  key: InstallationKey,
+  { dryRun = false }: { dryRun?: boolean } = {},
+): Promise<Upgrade> {
+  if (dryRun) return plan(context.db, await requireInstallation(context.db, key));
+  const done = await context.db.transaction().execute(async (tx) => {
+    const row = await lockInstallation(tx, context, key);
+    const planned = await plan(tx, row);
+    if (planned.upgraded) await move(tx, context, row, planned.to, row.version);
+    return planned;
+  });
+  if (done.upgraded) context.sources.wake();
+  return done;
+}
+
+/**
+ * Moves an installation back to the version that its last upgrade left.
+ * @throws GatehouseError as upgrade().
+ */
+export async function rollback(
+  context: InstallContext,
+  key: InstallationKey,
+): Promise<{ rolledBack: boolean; from: number; to: number; reason?: string }> {
+  const done = await context.db.transaction().execute(async (tx) => {
+    const row = await lockInstallation(tx, context, key);
+    const { version: from, previous_version: to } = row;
+    if (to === null) {
+      return { rolledBack: false, from, to: from, reason: 'It was not upgraded, or is rolled back already.' };
+    }
+    await move(tx, context, row, to, null);
+    return { rolledBack: true, from, to };
+  });
+  return done;
+}
+
+/** What became of the installations of a workflow; refusals and failures name at most 100 of them. */
+export interface UpgradeReport {
+  to: number;
+  dryRun: boolean;
+  percent: number;
+  installations: number;
+  upgraded: number;
+  /** On the newest version before. */
+  current: number;
+  /** Left for a larger percent. */
+  left: number;
+  refused: { userId: string; from: number; reason: string }[];
+  refusedCount: number;
+  failed: { userId: string; from: number; code: ErrorCode; error: string }[];
+  failedCount: number;
+}
+
+const MOST_NAMED = 100;
+const AT_ONCE = 100;
+
+/**
+ * Upgrades the installations of a workflow, each in a transaction of its own. `percent` chooses by a hash of the
+ * installation, so that a larger one takes in whom a smaller one had, and the same call again changes nothing more.
+ * @throws GatehouseError `workflow_not_found`
+ */
+export async function upgradeAll(
+  context: InstallContext,
+  { environment, workflowId }: { environment: Environment; workflowId: string },
+  { percent = 100, dryRun = false }: { percent?: number | undefined; dryRun?: boolean | undefined },
+): Promise<UpgradeReport> {
+  const { latest } = await requireWorkflow(context.db, environment, workflowId);
+  const report: UpgradeReport = {
+    to: latest.version,
+    dryRun,
+    percent,
+    installations: 0,
+    upgraded: 0,
+    current: 0,
+    left: 0,
+    refused: [],
+    refusedCount: 0,
+    failed: [],
+    failedCount: 0,
+  };
+  let after = '';
+  for (;;) {
+    const rows = await context.db
+      .selectFrom('workflow_installations')
+      .select(['installation_id', 'user_id', 'version'])
+      .where('workflow_id', '=', workflowId)
+      .where('installation_id', '>', after)
+      .orderBy('installation_id')
+      .limit(AT_ONCE)
+      .execute();
+    for (const row of rows) {
+      report.installations += 1;
+      if (row.version === latest.version) report.current += 1;
+      else if (shareOf(row.installation_id) >= percent) report.left += 1;
+      else await upgradeOne(context, { environment, workflowId, userId: row.user_id }, report, row.version);
+    }
+    const last = rows.at(-1);
+    if (!last || rows.length < AT_ONCE) return report;
+    after = last.installation_id;
+  }
+}
+
+async function upgradeOne(
+  context: InstallContext,
+  key: InstallationKey,
+  report: UpgradeReport,
+  from: number,
+): Promise<void> {
+  const { userId } = key;
+  try {
+    const done = await upgrade(context, key, report);
+    if (done.upgraded) {
+      report.upgraded += 1;
+      return;
+    }
+    report.refusedCount += 1;
+    if (report.refused.length < MOST_NAMED) report.refused.push({ userId, from, reason: done.reason ?? '' });
+  } catch (thrown) {
+    const { code, message } = publicError(thrown);
+    // Uninstalled while we went through the list.
+    if (code === 'installation_not_found' || code === 'user_not_found') return;
+    report.failedCount += 1;
+    if (report.failed.length < MOST_NAMED) report.failed.push({ userId, from, code, error: message });
+  }
+}
+
+/** Between 0 and 100, the same for an installation every time. */
+function shareOf(installationId: string): number {
+  return (createHash('sha256').update(installationId).digest().readUInt32BE(0) / 2 ** 32) * 100;
+}
+
+async function plan(db: DbOrTx, row: InstallationRow): Promise<Upgrade> {
+  const newest = await newestPublished(db, row.workflow_id);
+  const from = row.version;
+  const to = newest?.version ?? from;
+  if (to === from) return { upgraded: false, from, to, reason: 'It is on the newest version already.' };
+  const before = await requireDefinition(db, row.workflow_id, from);
+  const after = await requireDefinition(db, row.workflow_id, to);
+  const fields = compareFields(before.configurableFields, after.configurableFields);
+  if (sameFields(fields)) return { upgraded: true, from, to };
+  const said = [
+    ['added', fields.added],
+    ['removed', fields.removed],
+    ['changed', fields.changed],
+  ] as const;
+  const parts = said
+    .filter(([, names]) => names.length > 0)
+    .map(([how, names]) => `${how}: ${names.join(', ')}`);
+  return {
+    upgraded: false,
+    from,
+    to,
+    reason:
+      `Version ${to} has other configurable fields (${parts.join('; ')}). ` +
+      'Uninstall the workflow for this user and install it anew.',
+    addedFields: fields.added,
+    removedFields: fields.removed,
+    changedFields: fields.changed,
+  };
+}
+
+/** The row's version, its credentials and its trigger, all or nothing. */
+async function move(
+  tx: Transaction<Tables>,
+  context: InstallContext,
+  row: InstallationRow,
+  to: number,
+  previous: number | null,
+): Promise<void> {
+  const definition = await requireDefinition(tx, row.workflow_id, to);
+  const whose = { environment: row.environment, userId: row.user_id };
+  const credentials = await chosenCredentials(tx, context, whose, definition, {
+    named: {},
+    stored: credentialsIn(row.credentials),
+  });
+  const trigger = await armTrigger(tx, context, {
+    ...whose,
+    definition,
+    credentials,
+    enabled: row.enabled === 1,
+    before: { schedule: row.schedule, fireAt: row.fire_at, hookHash: row.hook_hash },
+  });
+  const after = await tx
+    .updateTable('workflow_installations')
+    .set({
+      version: to,
+      previous_version: previous,
+      credentials: idsOf(credentials),
+      ...trigger,
+      updated_at: context.clock.now(),
+    })
+    .where('installation_id', '=', row.installation_id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await releaseLeft(tx, context, row, after);
+}
+
+async function requireDefinition(db: DbOrTx, workflowId: string, version: number): Promise<Definition> {
+  const found = await findVersion(db, workflowId, version);
+  if (!found) throw versionNotFound(version);
+  return found.definition;
+}

@@ -1,0 +1,88 @@
+import type { Context } from '../context.ts';
+import { requireUser } from '../identity/users.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
+import { scrubJson } from '../lib/scrub-json.ts';
+import { openRunConfig, type RunRow } from './begin.ts';
+import { storedDefinition, type Definition } from './definition.ts';
+import type { Scope } from './evaluate.ts';
+import { secretFields } from './fields.ts';
+import type { PerformContext } from './perform.ts';
+import { findVersion } from './records.ts';
+import { outputOf, stepRows, type StepRow } from './steps.ts';
+
+export type WorkContext = PerformContext & Pick<Context, 'expressions'>;
+
+/** A run in the hands of who holds its lease. */
+export interface Work {
+  run: RunRow;
+  definition: Definition;
+  scope: Scope;
+  /** Values of secret fields of the configuration: they stay out of the log. */
+  secrets: string[];
+  /** Rows of steps that began, by position. */
+  rows: Map<number, StepRow>;
+}
+
+/** @throws GatehouseError when the run has nothing to go by any more: its version or its user. */
+export async function openWork(context: WorkContext, run: RunRow): Promise<Work> {
+  const definition = await definitionOfRun(context, run);
+  const user = await requireUser(context.db, run.environment, run.user_id);
+  if (!user.enabled) throw new GatehouseError('forbidden', 'The user of this run is disabled.');
+  const config = openRunConfig(context, run);
+  const trigger = parseJson(run.trigger);
+  const rows = await stepRows(context.db, run.run_id);
+  const steps: JsonObject = {};
+  for (const row of rows) if (row.position < run.position) steps[row.step_id] = outputOf(context, row);
+  return {
+    run,
+    definition,
+    scope: {
+      trigger: isJsonObject(trigger) ? trigger : {},
+      steps,
+      config,
+      user: { userId: user.userId, username: user.username, metadata: user.metadata },
+    },
+    secrets: secretFields(definition.configurableFields).flatMap((name) => textsIn(config[name] ?? null)),
+    rows: new Map(rows.map((row) => [row.position, row])),
+  };
+}
+
+async function definitionOfRun({ db }: Pick<Context, 'db'>, run: RunRow): Promise<Definition> {
+  if (run.definition !== null) return storedDefinition(run.definition);
+  const version = await findVersion(db, run.workflow_id, run.version);
+  if (version) return version.definition;
+  throw new GatehouseError(
+    'workflow_version_not_found',
+    'The version that this run began with is not there any more.',
+  );
+}
+
+function textsIn(value: Json): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value === 'number') return [String(value)];
+  if (Array.isArray(value)) return value.flatMap(textsIn);
+  return isJsonObject(value) ? Object.values(value).flatMap(textsIn) : [];
+}
+
+const MOST_LOGGED_BYTES = 64 * 1024;
+
+/** An input as the log shows it: without secrets, and not beyond 64 KiB. */
+export function loggedInput({ secrets }: Pick<Work, 'secrets'>, input: Json): string {
+  const text = JSON.stringify(scrubJson(input, secrets));
+  const bytes = Buffer.byteLength(text);
+  return bytes <= MOST_LOGGED_BYTES ? text : JSON.stringify({ omitted: true, bytes });
+}
+
+/** A failure as the log shows it. */
+export function loggedError(
+  { secrets }: Pick<Work, 'secrets'>,
+  error: GatehouseError,
+  stepId?: string,
+): string {
+  const { code, message, details } = error;
+  const facts: Json = { ...(stepId === undefined ? {} : { stepId }), code, error: message };
+  const whole: Json = details === undefined ? facts : JSON.parse(JSON.stringify({ ...facts, details }));
+  const text = JSON.stringify(scrubJson(whole, secrets));
+  return Buffer.byteLength(text) <= MOST_LOGGED_BYTES ? text : JSON.stringify(scrubJson(facts, secrets));
+}

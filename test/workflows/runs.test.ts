@@ -1,0 +1,305 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { manual, message, startWorkflows, type WorkflowService } from '../support/workflows.ts';
+
+let service: WorkflowService;
+beforeAll(async () => {
+  service = await startWorkflows();
+});
+afterAll(() => service.stop());
+
+/** Defines, installs and runs. */
+async function runOf(definition: unknown, input?: object, config = {}) {
+  const workflowId = await service.define(definition);
+  const installed = await service.install(workflowId, config);
+  expect(installed.status).toBe(201);
+  return {
+    workflowId,
+    run: await service.run(workflowId, JSON.parse(JSON.stringify(input ?? null)) ?? undefined),
+  };
+}
+
+describe('a run', () => {
+  test('goes through its steps, each seeing what came before', async () => {
+    const { run } = await runOf(
+      manual([
+        { stepId: 'text', map: '"Hello " & trigger.input.name & " from " & user.username' },
+        message('send', '=steps.text.data'),
+        message('literal', '==not an expression'),
+      ]),
+      { name: 'Bob' },
+    );
+    expect(run.at('status')).toBe('succeeded');
+    expect(run.at('steps')).toMatchObject([
+      { stepId: 'text', status: 'succeeded', output: { data: 'Hello Bob from ada' } },
+      {
+        stepId: 'send',
+        status: 'succeeded',
+        input: { text: 'Hello Bob from ada' },
+        output: { data: { to: 'bob@example.com' } },
+      },
+      { stepId: 'literal', output: { data: { text: '=not an expression' } } },
+    ]);
+  });
+
+  test('skips what its when denies', async () => {
+    const { run } = await runOf(
+      manual([
+        message('no', 'x', { when: 'trigger.input.n > 5' }),
+        message('yes', 'x', { when: 'trigger.input.n < 5' }),
+      ]),
+      { n: 1 },
+    );
+    expect(run.at('steps')).toMatchObject([
+      { stepId: 'no', status: 'skipped' },
+      { stepId: 'yes', status: 'succeeded' },
+    ]);
+  });
+
+  test('runs a step for each item, in order', async () => {
+    const { run } = await runOf(
+      manual([
+        message('each', '="Item " & index & ": " & item.name', { forEach: 'trigger.input.items' }),
+        { stepId: 'count', map: '$count(steps.each.data)' },
+      ]),
+      { items: [{ name: 'a' }, { name: 'b' }, { name: 'c' }] },
+    );
+    expect(run.at('steps.0')).toMatchObject({
+      status: 'succeeded',
+      itemCounts: { succeeded: 3 },
+      output: { succeeded: 3, failed: 0 },
+    });
+    expect(run.at('steps.0.items.2.output.data.text')).toBe('Item 2: c');
+    expect(run.at('steps.1.output.data')).toBe(3);
+  });
+
+  test('stops at a failure, and says which step and why', async () => {
+    const { run } = await runOf(
+      manual([
+        { stepId: 'bad', connectorId: 'sandbox', actionId: 'fail', input: { status: 422 } },
+        message('never', 'x'),
+      ]),
+    );
+    expect(run.at('status')).toBe('failed');
+    expect(run.at('error')).toMatchObject({ stepId: 'bad', code: 'upstream_rejected' });
+    expect(run.at('steps')).toHaveLength(1);
+  });
+
+  test('goes on after a failure where its step says so', async () => {
+    const { run } = await runOf(
+      manual([
+        {
+          stepId: 'bad',
+          connectorId: 'sandbox',
+          actionId: 'fail',
+          input: { status: 422 },
+          onError: 'continue',
+        },
+        { stepId: 'told', map: 'steps.bad.error.code' },
+      ]),
+    );
+    expect(run.at('status')).toBe('succeeded');
+    expect(run.at('steps.1.output.data')).toBe('upstream_rejected');
+  });
+
+  test('with failing items goes on, or stops at the first', async () => {
+    const step = {
+      stepId: 'each',
+      connectorId: 'sandbox',
+      actionId: 'fail',
+      input: { status: '=item' },
+      forEach: 'trigger.input',
+    };
+    const { run } = await runOf(
+      { trigger: { type: 'manual' }, steps: [{ ...step, onError: 'continue' }] },
+      [204, 422, 204],
+    );
+    expect(run.at('steps.0.output')).toMatchObject({
+      succeeded: 2,
+      failed: 1,
+      errors: [{ item: 1, error: { code: 'upstream_rejected' } }],
+    });
+    const stopped = await runOf({ trigger: { type: 'manual' }, steps: [step] }, [204, 422, 204]);
+    expect(stopped.run.at('status')).toBe('failed');
+    expect(stopped.run.at('steps.0.itemCounts')).toEqual({ succeeded: 1, failed: 1 });
+  });
+
+  test('waits without holding anything', async () => {
+    const workflowId = await service.define(
+      manual([{ stepId: 'pause', wait: 'PT1S' }, message('then', 'x')]),
+    );
+    await service.install(workflowId);
+    const started = await service.call('POST', `/workflows/${workflowId}/run?userId=${service.userId}`);
+    const waiting = await service.ended(workflowId, started.text('runId'), ['waiting']);
+    expect(waiting.at('nextAt')).toEqual(expect.any(String));
+    const run = await service.ended(workflowId, started.text('runId'));
+    expect(run.at('status')).toBe('succeeded');
+  });
+
+  test('is refused input that its trigger does not take', async () => {
+    const workflowId = await service.define({
+      trigger: { type: 'manual', inputSchema: { properties: { n: { type: 'integer' } }, required: ['n'] } },
+      steps: [message('a', 'x')],
+    });
+    await service.install(workflowId);
+    const answer = await service.call('POST', `/workflows/${workflowId}/run?userId=${service.userId}`, {
+      body: { input: { n: 'one' } },
+    });
+    expect(answer.status).toBe(400);
+    expect(answer.at('details.faults.0.field')).toBe('input.n');
+  });
+
+  test('shows no secret of its configuration', async () => {
+    const { run } = await runOf(
+      manual([message('a', '="key " & config.key')], {
+        configurableFields: { properties: { key: { type: 'string', writeOnly: true } } },
+      }),
+      undefined,
+      { key: 'canary-8842' },
+    );
+    expect(run.at('status')).toBe('succeeded');
+    expect(JSON.stringify(run.body)).not.toContain('canary-8842');
+    expect(run.at('steps.0.input.text')).toBe('key [secret]');
+    const sent = await service.act('list_messages', { limit: 1 });
+    expect(sent).toMatchObject([{ text: 'key canary-8842' }]);
+  });
+});
+
+describe('expressions are kept within limits', () => {
+  test.each([
+    ['loops without end', '($f := function($n) { $f($n + 1) }; $f(0))'],
+    ['backtracks without end', '$match("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", /(a+)+$/)'],
+    ['grows without end', '$pad("x", 200000000)'],
+    ['makes a huge list', '[1..9999999]'],
+  ])('one that %s fails the run and nothing else', async (_, expression) => {
+    const { run } = await runOf(manual([{ stepId: 'bad', map: expression }]));
+    expect(run.at('status')).toBe('failed');
+    expect(run.at('error.code')).toBe('expression_failed');
+    expect((await service.call('GET', '/health')).status).toBe(200);
+  });
+});
+
+describe('a run that is under way', () => {
+  test('is cancelled before its next step', async () => {
+    const workflowId = await service.define(manual([{ stepId: 'long', wait: 'P3D' }, message('never', 'x')]));
+    await service.install(workflowId);
+    const started = await service.call('POST', `/workflows/${workflowId}/run?userId=${service.userId}`);
+    const path = `/workflows/${workflowId}/runs/${started.text('runId')}`;
+    await service.ended(workflowId, started.text('runId'), ['waiting']);
+    expect((await service.call('POST', `${path}/cancel`)).at('status')).toBe('cancelled');
+    const again = await service.call('POST', `${path}/cancel`);
+    expect([again.status, again.text('code')]).toEqual([409, 'run_ended']);
+    const retried = await service.call('POST', `${path}/retry`);
+    expect([retried.status, retried.text('code')]).toEqual([409, 'run_not_failed']);
+  });
+
+  test('records the step that was under way when it was cancelled', async () => {
+    const workflowId = await service.define(
+      manual([
+        { stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 800 } },
+        message('never', 'x'),
+      ]),
+    );
+    await service.install(workflowId);
+    const started = await service.call('POST', `/workflows/${workflowId}/run?userId=${service.userId}`);
+    const runId = started.text('runId');
+    await service.ended(workflowId, runId, ['running']);
+    await service.call('POST', `/workflows/${workflowId}/runs/${runId}/cancel`);
+    await new Promise((next) => setTimeout(next, 1200));
+    const run = await service.ended(workflowId, runId);
+    expect(run.at('status')).toBe('cancelled');
+    expect(run.at('steps')).toMatchObject([{ stepId: 'slow', status: 'succeeded' }]);
+  });
+
+  test('ends with its workflow', async () => {
+    const workflowId = await service.define(
+      manual([
+        { stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 500 } },
+        message('never', 'after deletion'),
+      ]),
+    );
+    await service.install(workflowId);
+    const started = await service.call('POST', `/workflows/${workflowId}/run?userId=${service.userId}`);
+    await service.ended(workflowId, started.text('runId'), ['running']);
+    expect((await service.call('DELETE', `/workflows/${workflowId}`)).status).toBe(200);
+    await new Promise((next) => setTimeout(next, 900));
+    const messages = await service.act('list_messages', { limit: 5 });
+    expect(JSON.stringify(messages)).not.toContain('after deletion');
+    expect((await service.call('GET', '/health')).status).toBe(200);
+  });
+
+  test('is one of as many as the definition allows', async () => {
+    const workflowId = await service.define(
+      manual([{ stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 300 } }], {
+        concurrency: 2,
+      }),
+    );
+    await service.install(workflowId);
+    const runs = await Promise.all(
+      Array.from({ length: 6 }, () =>
+        service.call('POST', `/workflows/${workflowId}/run?userId=${service.userId}`),
+      ),
+    );
+    let most = 0;
+    for (;;) {
+      const listed = await service.call('GET', `/workflows/${workflowId}/runs?status=running`);
+      const now = listed.at('data');
+      most = Math.max(most, Array.isArray(now) ? now.length : 0);
+      const done = await service.call('GET', `/workflows/${workflowId}/runs?status=succeeded`);
+      if (Array.isArray(done.at('data')) && JSON.stringify(done.at('data')).split('"runId"').length === 7)
+        break;
+      await new Promise((next) => setTimeout(next, 20));
+    }
+    expect(runs).toHaveLength(6);
+    expect(most).toBe(2);
+  });
+});
+
+test('a failed run goes on from the step that failed, and repeats none that was finished', async () => {
+  const { userId, call } = service;
+  const workflowId = await service.define(
+    manual([
+      message('first', 'retry-once'),
+      {
+        stepId: 'gate',
+        connectorId: 'sandbox',
+        actionId: 'create_order',
+        input: { customerId: 'cus_1001', lines: [{ product_id: 'prd_nothing', quantity: 1 }] },
+      },
+    ]),
+  );
+  await service.install(workflowId);
+  const run = await service.run(workflowId);
+  expect(run.at('status')).toBe('failed');
+  const path = `/workflows/${workflowId}/runs/${run.text('runId')}`;
+  expect((await call('POST', `${path}/retry`)).status).toBe(202);
+  const again = await service.ended(workflowId, run.text('runId'));
+  expect(again.at('status')).toBe('failed');
+  expect(again.at('steps.0.attempts')).toBe(1);
+  const messages = JSON.stringify(await service.act('list_messages', { limit: 50 }));
+  expect(messages.split('retry-once')).toHaveLength(2);
+  await call('DELETE', `/workflows/${workflowId}/install?userId=${userId}`);
+  const gone = await call('POST', `${path}/retry`);
+  expect([gone.status, gone.text('code')]).toEqual([404, 'installation_not_found']);
+});
+
+test('a draft is tried without being installed', async () => {
+  const workflowId = await service.define(manual([message('a', 'x')]));
+  await service.call('POST', `/workflows/${workflowId}/versions`, {
+    body: {
+      definition: manual([{ stepId: 'm', map: 'config.n * 2' }], {
+        configurableFields: { properties: { n: { type: 'integer' } } },
+      }),
+      draft: true,
+    },
+  });
+  const started = await service.call(
+    'POST',
+    `/workflows/${workflowId}/versions/2/try?userId=${service.userId}`,
+    {
+      body: { config: { n: 21 } },
+    },
+  );
+  expect(started.status).toBe(202);
+  const run = await service.ended(workflowId, started.text('runId'));
+  expect(run.at('steps.0.output.data')).toBe(42);
+});
