@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import express, { type Express, type Request, type Response } from 'express';
+import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import helmet from 'helmet';
 import type { Context } from '../context.ts';
 import { clientAddress } from '../lib/client-address.ts';
-import { GatehouseError, publicError } from '../lib/errors.ts';
+import { GatehouseError, invalidRequest, publicError } from '../lib/errors.ts';
 import { foreignOrigin, isAllowedOrigin } from './origins.ts';
 import type { Reply, Route } from './route.ts';
 
@@ -57,6 +57,16 @@ export function mountNotFound(context: Context, app: Express): void {
     );
     sendError(context, res, refusal, requestIdOf(res), '(none)');
   });
+  // Express knows an error handler by its four parameters. What comes here is its own: paths that cannot be decoded.
+  app.use((error: unknown, _req: Request, res: Response, _next: NextFunction) => {
+    const refusal = error instanceof URIError ? invalidPath() : error;
+    sendError(context, res, refusal, requestIdOf(res), '(none)');
+  });
+}
+
+/** The path itself stays out of it: it may hold a token. */
+function invalidPath(): GatehouseError {
+  return invalidRequest([{ field: '(whole)', rule: 'must be percent-encoded UTF-8' }], 'The path');
 }
 
 async function answer(context: Context, route: Route, req: Request, res: Response): Promise<void> {
@@ -117,6 +127,8 @@ function send(res: ServerResponse, { status = 200, body, headers = {} }: Reply):
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   res.writeHead(status, {
     ...(typeof body === 'string' ? {} : { 'Content-Type': 'application/json; charset=utf-8' }),
+    // What nobody says may be kept is kept nowhere, refusals too: a 404 or 410 would be (RFC 9110 section 15.1).
+    'Cache-Control': 'no-store',
     ...(status === 304 ? {} : { 'Content-Length': Buffer.byteLength(text) }),
     ...headers,
   });

@@ -47,9 +47,14 @@ export function jsonFromBody(text: string): Json {
     const rule =
       error instanceof RangeError
         ? `nests deeper than ${MAX_JSON_DEPTH} levels`
-        : `is not JSON: ${error instanceof Error ? error.message : 'it does not parse'}`;
+        : `is not JSON: ${error instanceof Error ? withoutExcerpt(error.message) : 'it does not parse'}`;
     throw new GatehouseError('invalid_request', `The body ${rule}.`, { cause: error });
   }
+}
+
+/** The parser quotes what stands around the fault, which may be a key. */
+function withoutExcerpt(message: string): string {
+  return message.replace(/,? (\.\.\.)?".*$/s, '');
 }
 
 function tooLarge(maxBytes: number): GatehouseError {

@@ -1,8 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { Kysely, PostgresDialect } from 'kysely';
+import { Kysely } from 'kysely';
 import type { Config } from '../config.ts';
+import { postgresDialect } from './postgres.ts';
 import type { Db, Tables } from './schema.ts';
 import { BLOCKING_BUSY_TIMEOUT_MS, sqliteDialect } from './sqlite.ts';
 
@@ -75,7 +76,7 @@ async function openPostgres(url: string): Promise<Store> {
       cause: error,
     });
   }
-  return toStore('postgres', new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }));
+  return toStore('postgres', new Kysely<Tables>({ dialect: postgresDialect(pool) }));
 }
 
 function toStore(kind: Store['kind'], db: Db): Store {
@@ -85,6 +86,16 @@ function toStore(kind: Store['kind'], db: Db): Store {
 
 /** Whether `error` is a unique constraint that refused a row, on either database. */
 export function isUniqueViolation(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = codeOf(error);
   return code === '23505' || code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY';
+}
+
+/** Whether `error` is a row refused because what it belongs to is gone, on either database. */
+export function isOrphan(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === '23503' || code === 'SQLITE_CONSTRAINT_FOREIGNKEY';
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
 }

@@ -1,0 +1,43 @@
+import { PostgresDialect, type CompiledQuery, type DatabaseConnection, type Dialect } from 'kysely';
+import type { Pool } from 'pg';
+
+/** Kysely's PostgreSQL dialect for texts of any kind. */
+export function postgresDialect(pool: Pool): Dialect {
+  const dialect = new PostgresDialect({ pool });
+  const tolerant = new WeakSet<DatabaseConnection>();
+  return {
+    createAdapter: () => dialect.createAdapter(),
+    createIntrospector: (db) => dialect.createIntrospector(db),
+    createQueryCompiler: () => dialect.createQueryCompiler(),
+    createDriver() {
+      const driver = dialect.createDriver();
+      const acquire = driver.acquireConnection.bind(driver);
+      driver.acquireConnection = async (options) => {
+        const connection = await acquire(options);
+        if (!tolerant.has(connection)) {
+          const execute = connection.executeQuery.bind(connection);
+          connection.executeQuery = (query) => execute(storable(query));
+          tolerant.add(connection);
+        }
+        return connection;
+      };
+      return driver;
+    },
+  };
+}
+
+/**
+ * PostgreSQL refuses texts with U+0000, which SQLite takes: ids that clients make up, names that third parties give. The
+ * replacement character stands for it, as it does for lone surrogates.
+ */
+function storable<R>(query: CompiledQuery<R>): CompiledQuery<R> {
+  if (!query.parameters.some(hasNul)) return query;
+  const parameters = query.parameters.map((value) =>
+    typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value,
+  );
+  return { ...query, parameters };
+}
+
+function hasNul(value: unknown): boolean {
+  return typeof value === 'string' && value.includes('\0');
+}

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Route } from '../../src/http/route.ts';
+import { ROUTES } from '../../src/http/routes.ts';
+import { rpc } from '../support/mcp.ts';
+import { startService, type Service } from '../support/service.ts';
+import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
+
+/** Ids and texts that no store can hold are refused or not found, whichever database it is. */
+describe.each(STORE_KINDS)('with %s', (kind) => {
+  let service: Service;
+  let remove: () => Promise<void>;
+  let userId: string;
+  let jwt: string;
+
+  beforeAll(async () => {
+    const fresh = await freshDatabase(kind);
+    ({ remove } = fresh);
+    const { database } = fresh;
+    const url = database.kind === 'sqlite' ? `sqlite:${database.path}` : database.url;
+    service = await startService({ env: { DATABASE_URL: url } });
+    userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
+    jwt = (await service.call('GET', `/2023-12/user/${userId}/token`)).text('token');
+  });
+  afterAll(async () => {
+    await service.stop();
+    await remove();
+  });
+
+  const routes = ROUTES.filter(({ path }) => path.includes('{'));
+  test.each(routes.map((route): [string, Route] => [`${route.method} ${route.path}`, route]))(
+    '%s takes no U+0000 for an id',
+    async (_, { method, path, spec }) => {
+      const bearer = spec.auth.startsWith('jwt') ? jwt : service.developmentKey;
+      for (const id of ['%00', `${userId}%00`, 'a%00b']) {
+        const answer = await service.call(method, path.replaceAll(/\{\w+\}/g, id), {
+          bearer,
+          ...(method === 'GET' || method === 'DELETE' ? {} : { body: BODIES[spec.operationId] ?? {} }),
+          headers: spec.user === undefined ? {} : { 'x-svc-userid': userId },
+        });
+        // A consent that comes back is told of on a page, whatever it is.
+        const fine = spec.operationId === 'oauthCallback' ? [200] : [400, 403, 404];
+        expect(fine).toContain(answer.status);
+      }
+    },
+  );
+
+  test('U+0000 in a query, a body or an MCP address is no fault of ours', async () => {
+    for (const path of [
+      '/users?username=a%00b',
+      '/connectors?search=%00',
+      '/connectors?category=%00',
+      '/api/executions?userId=%00',
+      '/connectors/sandbox/icon.svg?x=%00',
+    ]) {
+      expect((await service.call('GET', path)).status).toBeLessThan(500);
+    }
+    const made = await service.call('POST', '/users', { body: { username: 'a\0b', metadata: { x: '\0' } } });
+    expect(made.status).toBeLessThan(500);
+    const link = await service.call('POST', `/users/${userId}/connect-sessions`, { body: { state: '\0' } });
+    expect(link.status).toBeLessThan(500);
+    for (const path of ['/mcp/%00', '/mcp/%00/%00', '/mcp/srv_a/gh_mcp_%00']) {
+      const asked = await rpc(service.url + path, 'tools/list', undefined, {
+        headers: { authorization: `Bearer ${service.developmentKey}`, 'x-svc-userid': userId },
+      });
+      expect(asked.status).toBeLessThan(500);
+    }
+  });
+
+  test('what a store cannot hold of a third party’s text does not keep the rest from being stored', async () => {
+    const { db } = service.context;
+    await db.updateTable('users').set({ metadata: '"a\0b"' }).where('user_id', '=', userId).execute();
+    const row = await db
+      .selectFrom('users')
+      .select('metadata')
+      .where('user_id', '=', userId)
+      .executeTakeFirst();
+    expect(row?.metadata).toBe(kind === 'sqlite' ? '"a\0b"' : '"a\ufffdb"');
+    await db.updateTable('users').set({ metadata: '{}' }).where('user_id', '=', userId).execute();
+  });
+});
+
+/** Where an empty body would be refused for itself. */
+const BODIES: Record<string, unknown> = {
+  createCredential: { connectorId: 'sandbox', data: { apiKey: 'sandbox_x' } },
+  executeAction: { input: {} },
+  submitConnectForm: { connectorId: 'sandbox', type: 'api_key', data: {} },
+  authorizeConnect: { connectorId: 'sandbox', type: 'oauth2' },
+  putOAuthApp: { clientId: 'x', clientSecret: 'x' },
+  putFieldMapping: { scope: 'commerce/orders', fields: {} },
+  recoverDeliveries: { since: '2026-01-01T00:00:00Z' },
+};
