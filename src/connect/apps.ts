@@ -1,7 +1,7 @@
 import type { Connector } from '../connectors/catalog.ts';
 import type { Authentication, CredentialField } from '../connectors/format.ts';
 import type { Context } from '../context.ts';
-import { checkFields, credentialFields } from '../credentials/fields.ts';
+import { appFields, checkFields, credentialFields } from '../credentials/fields.ts';
 import { authenticationMetadata, type AuthenticationMetadata } from '../credentials/metadata.ts';
 import { connectorsWithOAuthApp } from '../credentials/oauth-apps.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
@@ -44,7 +44,7 @@ export async function appsOf(
       color: connector.definition.color,
       authentication: authenticationMetadata(connector)
         .filter(({ type }) => type !== 'none' && (only === null || type === only))
-        .map((metadata) => without(metadata, given))
+        .map((metadata) => without(metadata, [...given, ...knownOf(connector, metadata.type)]))
         .map((metadata) =>
           metadata.type !== 'oauth2' || signable.has(connector.connectorId)
             ? { ...metadata, ready: true }
@@ -140,6 +140,13 @@ function requireConnector(
 
 function connectorNotFound(connectorId: string): GatehouseError {
   return new GatehouseError('connector_not_found', `There is no app "${connectorId.slice(0, 64)}" here.`);
+}
+
+/** What is not asked of a person, because it goes with the OAuth app. */
+function knownOf(connector: Connector, type: string): string[] {
+  return connector.definition.authentication
+    .filter((scheme) => scheme.type === type)
+    .flatMap((scheme) => [...appFields(connector, scheme).keys()]);
 }
 
 function without(metadata: AuthenticationMetadata, given: readonly string[]): AuthenticationMetadata {

@@ -22,25 +22,30 @@ export function callbackUrl({ publicUrl }: Pick<Context, 'publicUrl'>, connector
 /**
  * The address of the app's consent page. Its state is single-use, kept hashed, ten minutes, and bound to session,
  * connector and PKCE verifier; a newer one of the same session ends it.
- * @throws GatehouseError `connect_session_expired`, `connector_not_found`, `invalid_request` with every fault by
- * field, `oauth_app_missing`.
+ * @throws GatehouseError `connect_session_expired`, `connector_not_found`, `oauth_app_missing`, `invalid_request` with
+ * every fault by field.
  */
 export async function beginAuthorization(
   context: ConnectContext,
   session: ConnectSession,
   { connectorId, type, data }: Submission,
 ): Promise<string> {
-  assertLive(context, session);
+  await assertLive(context, session);
   const { connector, scheme } = chosenScheme(context, session, connectorId, type);
   if (scheme.type !== 'oauth2')
     throw invalidRequest([{ field: 'type', rule: 'is connected by keys, not by signing in' }]);
+  const client = await requireOAuthClient(context, session.environment, connector);
   const { values, faults } = checkFields(credentialFields(connector, scheme), {
+    ...client.fields,
     ...prefillOf(context, session),
     ...data,
   });
+  for (const [name, value] of Object.entries(client.fields)) {
+    const rule = `must be ${value}, where the OAuth app is registered`;
+    if (values[name] !== value) faults.push({ field: `data.${name}`, rule });
+  }
   if (faults.length > 0) throw invalidRequest(faults, 'The form');
 
-  const client = await requireOAuthClient(context, session.environment, connector);
   const state = newRandomToken();
   const verifier = newVerifier();
   const stateHash = hashToken(context.hashKey, state);

@@ -183,6 +183,15 @@ export const authentication = z.discriminatedUnion('type', [
     /** Where tokens are renewed, if not at `tokenUrl`. */
     refreshUrl: template.optional(),
     refreshParams: templates.default({}),
+    /** An HMAC under the client secret in the redirect back, over its other parameters, sorted by name and written as
+     *  a form. Whoever did not sign it gets no code in. */
+    callbackSignature: z
+      .strictObject({
+        param: z.string().min(1),
+        algorithm: z.enum(['sha1', 'sha256', 'sha512']).default('sha256'),
+        encoding: z.enum(['hex', 'base64', 'base64url']).default('hex'),
+      })
+      .optional(),
     /** Parameters of the redirect back that the request for tokens repeats as they came: `[scope, context]`. */
     callbackParams: z.array(z.string().min(1)).default([]),
     /** Days after which an unused refresh token dies; it is renewed well before. */

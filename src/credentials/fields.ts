@@ -23,6 +23,9 @@ export const FORMATS = {
   email: { pattern: '^[^\\s@]+@[^\\s@]+$', rule: 'must be an e-mail address' },
 } satisfies Record<CredentialField['format'], { pattern: string; rule: string } | undefined>;
 
+/** The name with which the host of an address template ends: `{siteUrl}/oauth`, `https://{host}:8443/oauth`. */
+const HOST_END = /^(?:https?:\/\/)?[^/?#]*\{(\w+)\}(?::\d+)?(?=[/?#]|$)/;
+
 // eslint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u001f\u007f]/;
 // eslint-disable-next-line no-control-regex
@@ -60,6 +63,21 @@ export function storedFields(connector: Connector, scheme: Authentication): Map<
     ...captured,
     ...asked,
   ]);
+}
+
+/**
+ * Fields by which anybody could name the host that is given the secret of the OAuth app: they end the host of an address
+ * that it is sent to, and neither enum nor pattern bounds them. Whoever registered the app says what they are.
+ */
+export function appFields(connector: Connector, scheme: Authentication): Map<string, CredentialField> {
+  if (scheme.type !== 'oauth2') return new Map();
+  const { authorizeUrl, tokenUrl, refreshUrl, revocation } = scheme;
+  const addresses = [authorizeUrl, tokenUrl, refreshUrl, revocation?.url];
+  const named = new Set(addresses.map((address) => HOST_END.exec(address ?? '')?.[1]));
+  const asked = [...credentialFields(connector, scheme)];
+  return new Map(
+    asked.filter(([name, field]) => named.has(name) && !field.enum && field.pattern === undefined),
+  );
 }
 
 /** Fields that a scheme has without naming them. */

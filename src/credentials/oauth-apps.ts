@@ -1,12 +1,14 @@
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import { SANDBOX_ID, type Connector } from '../connectors/catalog.ts';
+import type { CredentialField } from '../connectors/format.ts';
 import type { Context } from '../context.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { SANDBOX_CLIENT_ID } from '../lib/sandbox.ts';
 import { Secret } from '../lib/secret.ts';
 import type { Environment, Tables } from '../store/schema.ts';
 import { forgetChoices } from './choices.ts';
+import { appFields, checkFields } from './fields.ts';
 import type { OAuthClient } from './oauth.ts';
 
 /** What somebody registered at a third party, so that its users can be asked for their consent. */
@@ -17,12 +19,15 @@ export interface OAuthApp {
   clientSecret: Secret | undefined;
   /** What is asked for; null: the connector's own. */
   scopes: string[] | null;
+  /** Where it is registered, by field: see `appFields`. Those that are left out have the connector's default. */
+  fields: Record<string, string>;
   /** Epoch milliseconds. */
   createdAt: number;
   updatedAt: number;
 }
 
 const scopesText = z.array(z.string());
+const fieldsText = z.record(z.string(), z.string());
 
 /** The OAuth app of a connector in an environment; the sandbox's is always there. */
 export async function findOAuthApp(
@@ -43,6 +48,7 @@ export async function findOAuthApp(
     clientId: SANDBOX_CLIENT_ID,
     clientSecret: undefined,
     scopes: null,
+    fields: {},
     createdAt: 0,
     updatedAt: 0,
   };
@@ -65,10 +71,15 @@ export async function connectorsWithOAuthApp(
 export async function requireOAuthClient(
   context: Pick<Context, 'db' | 'keys' | 'catalog'>,
   environment: Environment,
-  { connectorId, name }: Pick<Connector, 'connectorId' | 'name'>,
+  connector: Connector,
 ): Promise<OAuthClient> {
+  const { connectorId, name } = connector;
   const app = await findOAuthApp(context, environment, connectorId);
-  if (app) return { clientId: app.clientId, clientSecret: app.clientSecret, scopes: app.scopes ?? undefined };
+  if (app) {
+    const { clientId, clientSecret, scopes } = app;
+    const fields = { ...defaultsOf(fieldsOfApp(connector)), ...app.fields };
+    return { clientId, clientSecret, scopes: scopes ?? undefined, fields };
+  }
   throw new GatehouseError(
     'oauth_app_missing',
     `There is no OAuth app for ${name} in ${environment}. Register one there and store its client id and secret with PUT /api/connectors/${connectorId}/oauth-app.`,
@@ -78,26 +89,38 @@ export async function requireOAuthClient(
 
 /**
  * Stores the OAuth app of a connector, in place of the one before.
- * @throws GatehouseError `connector_not_found`; `invalid_request` when the connector has no consent page, or needs a
- * secret and none is given.
+ * @throws GatehouseError `connector_not_found`; `invalid_request` when the connector has no consent page, needs a
+ * secret and none is given, or does not know where the app is registered.
  */
 export async function saveOAuthApp(
   context: Pick<Context, 'db' | 'keys' | 'catalog' | 'clock'>,
   environment: Environment,
   connectorId: string,
-  wish: { clientId: string; clientSecret?: string | undefined; scopes?: string[] | undefined },
+  wish: {
+    clientId: string;
+    clientSecret?: string | undefined;
+    scopes?: string[] | undefined;
+    fields?: Record<string, string> | undefined;
+  },
 ): Promise<OAuthApp> {
-  const { name, definition } = requireConnector(context, environment, connectorId);
+  const connector = requireConnector(context, environment, connectorId);
+  const { name, definition } = connector;
   const scheme = definition.authentication.find(({ type }) => type === 'oauth2');
   if (!scheme || scheme.type !== 'oauth2')
     throw invalidRequest([{ field: 'connectorId', rule: `${name} does not offer oauth2` }], 'The OAuth app');
   if (wish.clientSecret === undefined && scheme.clientAuthentication !== 'none')
     throw invalidRequest([{ field: 'clientSecret', rule: `is required for ${name}` }], 'The OAuth app');
+  const { values, faults } = checkFields(fieldsOfApp(connector), wish.fields ?? {});
+  if (faults.length > 0) {
+    const here = faults.map(({ field, rule }) => ({ field: field.replace(/^data\./, 'fields.'), rule }));
+    throw invalidRequest(here, 'The OAuth app');
+  }
   const now = context.clock.now();
   const set = {
     client_id: wish.clientId,
     sealed: context.keys.seal(wish.clientSecret ?? '', binding(environment, connectorId, wish.clientId)),
     scopes: wish.scopes ? JSON.stringify(wish.scopes) : null,
+    fields: JSON.stringify(values),
     updated_at: now,
   };
   const row = await context.db
@@ -149,9 +172,21 @@ function toOAuthApp({ keys }: Pick<Context, 'keys'>, row: Selectable<Tables['oau
     clientId: row.client_id,
     clientSecret: secret === '' ? undefined : new Secret(secret),
     scopes: row.scopes === null ? null : scopesText.parse(JSON.parse(row.scopes)),
+    fields: fieldsText.parse(JSON.parse(row.fields)),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
+}
+
+function fieldsOfApp(connector: Connector): Map<string, CredentialField> {
+  const scheme = connector.definition.authentication.find(({ type }) => type === 'oauth2');
+  return scheme ? appFields(connector, scheme) : new Map();
+}
+
+function defaultsOf(fields: ReadonlyMap<string, CredentialField>): Record<string, string> {
+  return Object.fromEntries(
+    [...fields].flatMap(([name, field]) => (field.default === undefined ? [] : [[name, field.default]])),
+  );
 }
 
 /** A secret opens for its own client id alone: one that was exchanged in the row would send it to a stranger. */

@@ -7,6 +7,7 @@ import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { OutboundAnswer } from '../lib/outbound.ts';
 import { addressFault } from '../upstream/request.ts';
+import { appFields } from './fields.ts';
 import type { OAuthClient } from './oauth.ts';
 
 /** What requests to an authorization server are made of. */
@@ -30,24 +31,36 @@ export function filler(grant: Grant, more: Record<string, string> = {}): (templa
 
 /**
  * An address of the authorization server, its parts checked again by their format: a stored value may be older than
- * the rule. `more` holds further parts, which are encoded.
- * @throws GatehouseError `credential_invalid` naming the value that does not fit.
+ * the rule. `more` holds further parts, which are encoded. Nowhere but where the OAuth app is registered is its secret
+ * sent.
+ * @throws GatehouseError `credential_invalid` naming the value that does not fit, `oauth_app_missing`.
  */
 export function filledAddress(grant: Grant, template: string, more: Record<string, string> = {}): URL {
-  const { connector, scheme } = grant;
+  const { connector, scheme, client } = grant;
+  const ofApp = appFields(connector, scheme);
   const filled = fillTemplate(template, (name) => {
-    const part = name === 'clientId' ? grant.client.clientId : more[name];
+    const part = name === 'clientId' ? client.clientId : more[name];
     if (part !== undefined) return encodeURIComponent(part);
     const text = valueOf(grant, name);
     const field = scheme.fields[name] ?? connector.definition.variables[name];
     const rule = text === '' ? 'is missing' : addressFault(text, field?.format ?? 'text');
     if (rule !== undefined) throw invalidAddress(connector, `its ${name} ${rule}`);
+    if (ofApp.has(name) && text !== client.fields[name]) throw otherApp(connector, name);
     return text.replace(/\/+$/, '');
   });
   const url = URL.canParse(filled) ? new URL(filled) : undefined;
   if (!url || url.username !== '' || url.password !== '')
     throw invalidAddress(connector, 'its address is none');
   return url;
+}
+
+function otherApp({ connectorId, name }: Connector, field: string): GatehouseError {
+  return new GatehouseError(
+    'oauth_app_missing',
+    `The OAuth app for ${name} is registered elsewhere than this account is: their ${field} differ. ` +
+      `An operator names it in fields.${field} of PUT /api/connectors/${connectorId}/oauth-app.`,
+    { details: { connectorId, field } },
+  );
 }
 
 function invalidAddress({ name }: Connector, what: string): GatehouseError {

@@ -11,6 +11,7 @@ import { Secret } from '../lib/secret.ts';
 import type { Account } from './credential.ts';
 import { accountOf, captureValues, type CaptureSource } from './oauth-capture.ts';
 import { lookUp } from './oauth-lookup.ts';
+import { isSigned } from './oauth-signature.ts';
 import {
   clientAuth,
   filledAddress,
@@ -34,6 +35,8 @@ export interface OAuthClient {
   clientSecret: Secret | undefined;
   /** Those of the OAuth app; undefined: the scheme's. */
   scopes: string[] | undefined;
+  /** Where it is registered, for connectors of many hosts: see `appFields`. */
+  fields: Record<string, string>;
 }
 
 /** What a grant gave. */
@@ -118,7 +121,7 @@ export async function authorizationUrl(grant: Authorization): Promise<string> {
 }
 
 /**
- * Trades the code of a redirect for tokens. State and `iss` (RFC 9207) are checked first.
+ * Trades the code of a redirect for tokens. State, `iss` (RFC 9207, of refusals too) and signature are checked first.
  * @throws OAuthRefusal when the app said no, in the redirect or at the token endpoint; GatehouseError
  * `invalid_request` when the redirect is not the answer to this authorization, upstream_* for no definite answer.
  */
@@ -141,7 +144,7 @@ export async function exchangeCode(
     throw strayCallback(connector);
   }
   const code = checked.get('code');
-  if (code === null || code === '') throw strayCallback(connector);
+  if (code === null || code === '' || !isSigned(scheme, client, callback)) throw strayCallback(connector);
   const repeated = scheme.callbackParams.flatMap((name) => {
     const value = checked.get(name);
     return value === null ? [] : [[name, value]];
@@ -200,6 +203,7 @@ export async function clientCredentialsTokens(
     clientId: values['clientId'] ?? '',
     clientSecret: new Secret(values['clientSecret'] ?? ''),
     scopes: undefined,
+    fields: {},
   };
   const oauth = await import('oauth4webapi');
   const server = serverAt(filledAddress({ ...grant, client }, scheme.tokenUrl));
@@ -363,6 +367,6 @@ function serverAt(address: URL): AuthorizationServer & { token_endpoint: string 
 function strayCallback({ name }: Connector): GatehouseError {
   return new GatehouseError(
     'invalid_request',
-    `The redirect back from ${name} does not belong to this authorization: its state, issuer or code is not right. Begin anew.`,
+    `The redirect back from ${name} does not belong to this authorization: its state, issuer, code or signature is not right. Begin anew.`,
   );
 }

@@ -26,6 +26,9 @@ const oauthApp = z.object({
     .array(z.string())
     .nullable()
     .meta({ description: 'What users are asked for; null: what the connector names.' }),
+  fields: z
+    .record(z.string(), z.string())
+    .meta({ description: 'Where it is registered; what is not here is the default of the connector.' }),
   redirectUri: z.string().meta({ description: 'Register this address at the third party.' }),
   createdAt: time,
   updatedAt: time,
@@ -53,6 +56,14 @@ export const putOAuthAppRoute = defineRoute({
       .max(200)
       .optional()
       .meta({ description: 'Default: what the connector names.' }),
+    fields: z
+      .record(z.string(), z.string())
+      .optional()
+      .meta({
+        description:
+          'Where the app is registered, for connectors of many hosts: `{"siteUrl": "https://gitlab.example.com"}`. ' +
+          'People who sign in are not asked for it, and the secret is sent nowhere else.',
+      }),
   }),
   success: { status: 200, description: 'The OAuth app, without its secret.', schema: oauthApp },
   errors: ['connector_not_found'],
@@ -111,6 +122,7 @@ function describe(app: OAuthApp, publicUrl: string) {
     clientId: app.clientId,
     hasSecret: app.clientSecret !== undefined,
     scopes: app.scopes,
+    fields: app.fields,
     redirectUri: `${publicUrl}/oauth/callback/${app.connectorId}`,
     createdAt: isoTime(app.createdAt),
     updatedAt: isoTime(app.updatedAt),

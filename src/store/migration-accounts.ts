@@ -89,3 +89,11 @@ export async function accounts(tx: Transaction<Tables>): Promise<void> {
   await index(tx, 'oauth_states', ['session_id']);
   await index(tx, 'oauth_states', ['expires_at']);
 }
+
+/** Where an OAuth app is registered, for connectors of many hosts. */
+export async function oauthAppFields({ schema }: Transaction<Tables>): Promise<void> {
+  await schema
+    .alterTable('oauth_apps')
+    .addColumn('fields', 'text', (c) => c.notNull().defaultTo('{}'))
+    .execute();
+}

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
 
-import { accounts } from './migration-accounts.ts';
+import { accounts, oauthAppFields } from './migration-accounts.ts';
 import { events } from './migration-events.ts';
 import { workflows } from './migration-workflows.ts';
 import { index, stamped } from './tables.ts';
@@ -17,6 +17,7 @@ export const MIGRATIONS: Migration[] = [
   { name: 'accounts', up: accounts },
   { name: 'events', up: events },
   { name: 'workflows', up: workflows },
+  { name: 'oauth app fields', up: oauthAppFields },
 ];
 
 async function foundation(tx: Transaction<Tables>): Promise<void> {

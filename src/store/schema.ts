@@ -101,6 +101,8 @@ export interface Tables extends WorkflowTables {
     client_id: string;
     sealed: string;
     scopes: string | null;
+    /** Where it is registered, as JSON by field. */
+    fields: Generated<string>;
     created_at: number;
     updated_at: number;
   };

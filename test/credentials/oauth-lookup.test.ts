@@ -47,11 +47,12 @@ function grant() {
   const { connector } = callOf({ head, authentication, action: 'request: GET /a' });
   const [scheme] = connector.definition.authentication;
   if (scheme?.type !== 'oauth2') throw new Error('the scheme of the test is oauth2');
+  const values = { origin: upstream.origin };
   return {
     connector,
     scheme,
-    client: { clientId: 'app', clientSecret: new Secret('s3cret'), scopes: undefined },
-    values: { origin: upstream.origin },
+    client: { clientId: 'app', clientSecret: new Secret('s3cret'), scopes: undefined, fields: values },
+    values,
     redirectUri: 'https://gatehouse.example.com/oauth/callback/app',
     state: 'state-1',
     verifier: 'v'.repeat(43),

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -85,7 +86,13 @@ function grantOf(id: string, values: Record<string, string> = {}) {
   return {
     connector,
     scheme,
-    client: { clientId: 'app-1', clientSecret: new Secret('s3cret'), scopes: ['one', 'two'] },
+    client: {
+      clientId: 'app-1',
+      clientSecret: new Secret('s3cret'),
+      scopes: ['one', 'two'],
+      // Registered where the account is.
+      fields: { siteUrl: 'https://gitlab.com', ...values },
+    },
     values,
     redirectUri: `https://gatehouse.example.com/oauth/callback/${id}`,
     state: 'state-1',
@@ -139,6 +146,13 @@ describe('the consent page', () => {
       {},
       'https://www.dropbox.com/oauth2/authorize',
       { scope: 'one two', token_access_type: 'offline' },
+      true,
+    ],
+    [
+      'salesforce',
+      { loginHost: 'acme.my.salesforce.com' },
+      'https://acme.my.salesforce.com/services/oauth2/authorize',
+      { scope: 'one two' },
       true,
     ],
     [
@@ -250,7 +264,10 @@ describe('the code is traded for tokens', () => {
       refresh_token: 'shprt_1',
       refresh_token_expires_in: 2_592_000,
     });
-    const tokens = await exchange('shopify', { shop: 'my-shop' });
+    const back = 'code=code-1&shop=my-shop.myshopify.com&state=state-1&timestamp=1337178173';
+    const hmac = createHmac('sha256', 's3cret').update(back).digest('hex');
+    const more = { shop: 'my-shop.myshopify.com', timestamp: '1337178173' };
+    const tokens = await exchange('shopify', { shop: 'my-shop' }, { ...more, hmac });
     expect(tokens).toMatchObject({
       accessToken: 'shpat_1',
       refreshToken: 'shprt_1',
@@ -264,6 +281,18 @@ describe('the code is traded for tokens', () => {
     expect(refreshByOf(scheme, { refreshToken: 'r' }, NOW)).toBeGreaterThan(NOW + 15 * DAY);
     expect(first().line).toBe('POST https://my-shop.myshopify.com/admin/oauth/access_token');
     expect(JSON.parse(first().body)).toMatchObject({ ...COMMON, expiring: '1' });
+
+    // What Shopify did not sign, or signed otherwise, is no answer of Shopify.
+    for (const stray of [
+      more,
+      { ...more, hmac: hmac.replace(/^./, 'x') },
+      { ...more, hmac, shop: 'other' },
+    ]) {
+      await expect(exchange('shopify', { shop: 'my-shop' }, stray)).rejects.toMatchObject({
+        code: 'invalid_request',
+      });
+    }
+    expect(sent).toHaveLength(1);
   });
 
   test('Stripe: the account that was connected, without an end', async () => {
@@ -365,7 +394,7 @@ describe('the code is traded for tokens', () => {
 
 describe('revocation', () => {
   const revoke = (id: string, values: Record<string, string>) =>
-    revokeTokens(context(), { ...grantOf(id), values });
+    revokeTokens(context(), { ...grantOf(id, values), values });
 
   test.each<[string, Record<string, string>, string, Record<string, unknown>, unknown]>([
     [

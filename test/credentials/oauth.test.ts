@@ -50,6 +50,7 @@ function grantOf(changes: Record<string, unknown> = {}, values: Record<string, s
     clientId: CLIENT.clientId,
     clientSecret: new Secret(CLIENT.clientSecret),
     scopes: undefined,
+    fields: {},
   };
   const redirectUri = 'https://gate.example.com/oauth/callback/oauthy';
   const verifier = 'verifier-canary-of-forty-three-characters-at-least';
@@ -233,6 +234,17 @@ describe('the exchange of a code', () => {
     ['no code', { code: '' }, {}],
   ])('asks nobody when the redirect has %s', async (_, params, changes) => {
     await expect(exchange(changes, back(params))).rejects.toMatchObject({ code: 'invalid_request' });
+    expect(party.asked).toEqual([]);
+  });
+
+  test('reads a refusal in the redirect, unless it is of another issuer', async () => {
+    const refused = (params: Record<string, string> = {}) =>
+      exchange({}, new URLSearchParams({ error: 'access_denied', state: 'st_1', ...params }));
+    await expect(refused()).rejects.toMatchObject({ name: 'OAuthRefusal', error: 'access_denied' });
+    await expect(refused({ iss: party.origin })).rejects.toMatchObject({ error: 'access_denied' });
+    await expect(refused({ iss: 'https://evil.example.com' })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
     expect(party.asked).toEqual([]);
   });
 

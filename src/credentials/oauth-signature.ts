@@ -1,0 +1,23 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { OAuth2, OAuthClient } from './oauth.ts';
+
+/**
+ * Whether a redirect back carries the HMAC that its scheme asks for (`callbackSignature`); always where it asks for
+ * none. A parameter that is there twice is part of what was signed, the signature itself may be there only once.
+ */
+export function isSigned(
+  { callbackSignature }: Pick<OAuth2, 'callbackSignature'>,
+  { clientSecret }: Pick<OAuthClient, 'clientSecret'>,
+  callback: URLSearchParams,
+): boolean {
+  if (!callbackSignature) return true;
+  const { param, algorithm, encoding } = callbackSignature;
+  const [given = '', ...others] = callback.getAll(param);
+  const signed = new URLSearchParams(callback);
+  signed.delete(param);
+  signed.sort();
+  const hmac = createHmac(algorithm, clientSecret?.open() ?? '');
+  const expected = hmac.update(signed.toString().replaceAll('+', '%20')).digest(encoding);
+  const [one, other] = [Buffer.from(given), Buffer.from(expected)];
+  return others.length === 0 && one.length === other.length && timingSafeEqual(one, other);
+}
