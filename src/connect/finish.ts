@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Connector } from '../connectors/catalog.ts';
 import type { OAuth } from '../connectors/format.ts';
 import { hashToken } from '../crypto/tokens.ts';
-import { requireCredential } from '../credentials/records.ts';
+import { assertSameAccount, requireCredential } from '../credentials/records.ts';
 import { forgetChoices } from '../credentials/choices.ts';
 import { requireOAuthClient } from '../credentials/oauth-apps.ts';
 import {
@@ -14,6 +14,7 @@ import {
 } from '../credentials/oauth.ts';
 import { probeTokens, valuesOf } from '../credentials/granted.ts';
 import { keepTokens } from '../credentials/tokens.ts';
+import { requireEnabled } from '../identity/users.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { callbackUrl, stateBinding } from './authorize.ts';
@@ -26,10 +27,10 @@ export interface Callback {
   query: URLSearchParams;
   /** The browser's cookie; absent when it has none. */
   browserId: string | undefined;
-  signal?: AbortSignal;
 }
 
 type OAuth2 = Extract<OAuth, { type: 'oauth2' }>;
+type Failed = Extract<Outcome, { success: false }>;
 
 /** A consent that came back, with everything it began with. */
 interface Consent {
@@ -91,26 +92,24 @@ async function takeState(
 
 async function outcomeOf(context: ConnectContext, consent: Consent, callback: Callback): Promise<Outcome> {
   const { connector, session } = consent;
-  const refused = callback.query.get('error');
-  if (refused !== null) return refusal(connector, refused);
-  const signal = callback.signal ? { signal: callback.signal } : {};
   try {
+    await requireEnabled(context.db, session.environment, session.userId);
     const client = await requireOAuthClient(context, session.environment, connector);
+    // A window that is closed now stops nothing: the person has consented, and the code works once.
     const tokens = await exchangeCode(context, {
       ...consent,
       client,
       redirectUri: callbackUrl(context, connector),
       state: callback.query.get('state') ?? '',
       callback: callback.query,
-      ...signal,
     });
     return await keep(context, consent, client, tokens);
   } catch (error) {
-    context.log.warn(
-      { connectorId: connector.connectorId, sessionId: session.sessionId, ...factsOf(error) },
-      'connecting an account failed',
-    );
-    return failure(connector, error);
+    const ended = failure(connector, error);
+    const { connectorId } = connector;
+    const facts = { connectorId, sessionId: session.sessionId, ...factsOf(error) };
+    context.log[levelOf(ended)](facts, 'connecting an account failed');
+    return ended;
   }
 }
 
@@ -126,7 +125,10 @@ async function keep(
   const key = { environment, userId, credentialId };
   const granted = { ...key, connector, scheme, values, tokens };
   const account = await probeTokens(context, granted);
-  if (old !== null) await assertSameAccount(context, key, account?.id, connector);
+  if (old !== null) {
+    const before = await requireCredential(context.db, key);
+    assertSameAccount(connector, before, { type: scheme.type, account });
+  }
   const ended: Outcome = {
     success: true,
     connectionId: credentialId,
@@ -151,23 +153,8 @@ async function keep(
   };
 }
 
-async function assertSameAccount(
-  context: ConnectContext,
-  key: { environment: ConnectSession['environment']; userId: string; credentialId: string },
-  accountId: string | undefined,
-  connector: Connector,
-): Promise<void> {
-  const { account } = await requireCredential(context.db, key);
-  if (!account || accountId === undefined || account.id === accountId) return;
-  throw new GatehouseError(
-    'credential_conflict',
-    `You signed in to another ${connector.name} account than the one that is connected here` +
-      `${account.name ? ` (${account.name})` : ''}. Sign in to that one, or connect the other as a new account.`,
-  );
-}
-
 /** OAuth's own errors (RFC 6749 section 4.1.2.1), in words for the person. The description is never shown. */
-function refusal(connector: Connector, error: string): Outcome {
+function refusal(connector: Connector, error: string): Failed {
   if (error === 'access_denied') {
     return {
       success: false,
@@ -183,11 +170,20 @@ function refusal(connector: Connector, error: string): Outcome {
   };
 }
 
-function failure(connector: Connector, error: unknown): Outcome {
+function failure(connector: Connector, error: unknown): Failed {
   if (error instanceof OAuthRefusal) return refusal(connector, error.error);
-  if (!(error instanceof GatehouseError)) throw error;
+  if (!(error instanceof GatehouseError)) {
+    return {
+      success: false,
+      error: 'internal',
+      message: 'Something went wrong on our side, and nothing was connected. Please try again.',
+    };
+  }
   const { name } = connector;
   switch (error.code) {
+    case 'forbidden':
+    case 'user_not_found':
+      return { success: false, error: error.code, message: error.message };
     case 'credential_conflict':
       return { success: false, error: 'account_mismatch', message: error.message };
     case 'oauth_app_missing':
@@ -207,6 +203,12 @@ function failure(connector: Connector, error: unknown): Outcome {
         message: `${name} answered in a way that could not be used. Try again in a moment.`,
       };
   }
+}
+
+/** Somebody who says no is nothing that an operator has to look at. */
+function levelOf({ error }: Failed): 'info' | 'warn' | 'error' {
+  if (error === 'access_denied') return 'info';
+  return error === 'internal' ? 'error' : 'warn';
 }
 
 /** What the log may know: codes, never an answer of the app. */

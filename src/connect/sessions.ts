@@ -5,10 +5,11 @@ import { hashToken, newRandomToken } from '../crypto/tokens.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
+import { forLiving, requireEnabled } from '../identity/users.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 
 const LIFETIME_MS = 15 * MINUTE;
-/** Links of one user that nobody has opened yet; older ones end. An agent may ask for one at every call. */
+/** Sessions of a kind and user that no browser was bound to; older ones end. An agent may ask for a link at every call. */
 const MAX_UNOPENED = 20;
 
 /** How a session ended: the account that was connected, or why it was not, in words for the person. */
@@ -73,8 +74,8 @@ export async function createSession(
   const token = newRandomToken();
   const sessionId = newId('con');
   const now = context.clock.now();
-  await endUnopened(context.db, wish.userId);
-  const row = await context.db
+  await endUnopened(context.db, wish);
+  const insert = context.db
     .insertInto('connect_sessions')
     .values({
       session_id: sessionId,
@@ -93,14 +94,14 @@ export async function createSession(
       created_at: now,
       updated_at: now,
     })
-    .returningAll()
-    .executeTakeFirstOrThrow();
+    .returningAll();
+  const row = await forLiving(wish.userId, insert.executeTakeFirstOrThrow());
   return { session: toSession(row), link: `${context.publicUrl}/connect/s/${token}` };
 }
 
 /**
  * The session of a link, bound to the browser that opens it first.
- * @throws GatehouseError `connect_session_not_found`, `connect_session_expired`, `connect_session_taken`.
+ * @throws GatehouseError `connect_session_not_found`, `connect_session_expired`, `connect_session_taken`, `forbidden`.
  */
 export async function openLink(
   context: SessionContext,
@@ -123,7 +124,7 @@ export async function openLink(
   const session = toSession(found);
   // Whoever finished here may look at the end again; everybody else is told that it is over.
   if (session.outcome && session.browserHash === browserHash) return session;
-  assertLive(context, session);
+  await assertLive(context, session);
   const bound = await context.db
     .updateTable('connect_sessions')
     .set({ browser_hash: browserHash, updated_at: context.clock.now() })
@@ -161,14 +162,21 @@ export async function requireSession(
   throw new GatehouseError('connect_session_not_found', 'There is no such connect session of yours.');
 }
 
-/** @throws GatehouseError `connect_session_expired` when it has ended or its time is over. */
-export function assertLive({ clock }: Pick<Context, 'clock'>, session: ConnectSession): void {
-  if (session.status !== 'succeeded' && session.status !== 'failed' && session.expiresAt > clock.now())
-    return;
-  throw new GatehouseError(
-    'connect_session_expired',
-    'This link was used already, or is older than 15 minutes. Ask for a new one.',
-  );
+/**
+ * @throws GatehouseError `connect_session_expired` when it has ended or its time is over, `user_not_found`, `forbidden`
+ * when its user was disabled meanwhile.
+ */
+export async function assertLive(
+  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  { status, expiresAt, environment, userId }: ConnectSession,
+): Promise<void> {
+  if (status === 'succeeded' || status === 'failed' || expiresAt <= clock.now()) {
+    throw new GatehouseError(
+      'connect_session_expired',
+      'This link was used already, or is older than 15 minutes. Ask for a new one.',
+    );
+  }
+  await requireEnabled(db, environment, userId);
 }
 
 /**
@@ -210,14 +218,14 @@ export function takenElsewhere(): GatehouseError {
   );
 }
 
-async function endUnopened(db: DbOrTx, userId: string): Promise<void> {
+async function endUnopened(db: DbOrTx, { userId, via }: NewSession): Promise<void> {
   const surplus = await db
     .selectFrom('connect_sessions')
     .select('session_id')
     .where('user_id', '=', userId)
     .where('status', '=', 'open')
     .where('browser_hash', 'is', null)
-    .where('via', '=', 'link')
+    .where('via', '=', via)
     .orderBy('created_at', 'desc')
     .limit(100)
     .offset(MAX_UNOPENED - 1)

@@ -39,7 +39,7 @@ export async function submitKeys(
   session: ConnectSession,
   { connectorId, type, data, signal }: Submission,
 ): Promise<Outcome> {
-  assertLive(context, session);
+  await assertLive(context, session);
   const { connector, scheme } = chosenScheme(context, session, connectorId, type);
   if (scheme.type === 'oauth2')
     throw invalidRequest([{ field: 'type', rule: 'is connected by signing in, not by keys' }]);
@@ -59,7 +59,7 @@ export async function submitKeys(
       : await updateCredential(
           context,
           { environment, userId, credentialId: old },
-          { type: scheme.type, data: whole, ...more },
+          { type: scheme.type, data: whole, sameAccount: true, ...more },
         );
   const { credentialId } = credential;
   const ended: Outcome = {

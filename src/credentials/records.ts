@@ -1,6 +1,7 @@
 import type { Connector } from '../connectors/catalog.ts';
 import type { Authentication } from '../connectors/format.ts';
 import type { Context } from '../context.ts';
+import { forLiving } from '../identity/users.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
@@ -68,7 +69,8 @@ export async function createCredential(context: PrepareContext, wish: NewCredent
     signal,
   });
   const made = { ...prepared, environment, userId, credentialId, connector, scheme, name };
-  const credential = await context.db.transaction().execute((tx) => insertCredential(tx, context, made));
+  const stored = context.db.transaction().execute((tx) => insertCredential(tx, context, made));
+  const credential = await forLiving(userId, stored);
   forgetChoices(context.db);
   return credential;
 }
@@ -212,6 +214,8 @@ export async function updateCredential(
     /** Another way to authenticate than before; `data` is then the whole. */
     type?: string | undefined;
     data?: JsonObject | undefined;
+    /** Refuses data of another account than the one that is known. */
+    sameAccount?: boolean;
     signal?: AbortSignal;
   },
 ): Promise<Credential> {
@@ -232,6 +236,7 @@ export async function updateCredential(
       signal: changes.signal,
     });
     const { values, account, scopes, expiresAt, refreshBy } = prepared;
+    if (changes.sameAccount) assertSameAccount(connector, credential, { type: scheme.type, account });
     await dropSpares(context.db, credential.credentialId);
     Object.assign(set, {
       type: scheme.type,
@@ -247,6 +252,25 @@ export async function updateCredential(
     });
   }
   return updateRow(context.db, key, set);
+}
+
+/**
+ * Whoever reconnects an account brings the same one: everything that uses the credential goes on with it. Another way to
+ * authenticate may know the same account by another id, so only the same way is compared.
+ * @throws GatehouseError `credential_conflict`, in words for the person.
+ */
+export function assertSameAccount(
+  { name }: Connector,
+  before: Pick<Credential, 'type' | 'account'>,
+  now: { type: string; account: Account | undefined },
+): void {
+  const { type, account } = before;
+  if (!account || !now.account || type !== now.type || account.id === now.account.id) return;
+  throw new GatehouseError(
+    'credential_conflict',
+    `That is another ${name} account than the one that is connected here` +
+      `${account.name ? ` (${account.name})` : ''}. Take that one, or connect the other as a new account.`,
+  );
 }
 
 /** What a change of some members leaves as it is. New tokens are of a new grant, which old facts say nothing of. */

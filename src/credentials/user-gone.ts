@@ -3,17 +3,20 @@ import { deleteUser } from '../identity/users.ts';
 import type { Environment } from '../store/schema.ts';
 import { forgetChoices } from './choices.ts';
 import { credentialFacts, toCredential } from './credential.ts';
+import { endTokens } from './revoke.ts';
 
 /**
- * Removes a user, and tells the operator of each credential that goes too.
+ * Removes a user, and tells the operator of each credential that goes too. Tokens are ended at the third parties as they
+ * are when a credential is deleted: side by side, in 5 s, and the user is gone whatever comes of it.
  * @throws GatehouseError `user_not_found`
  */
 export async function deleteUserWithCredentials(
-  { db, operator }: Pick<Context, 'db' | 'operator'>,
+  context: Pick<Context, 'db' | 'keys' | 'catalog' | 'outbound' | 'log' | 'operator'>,
   environment: Environment,
   userId: string,
 ): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  const { db, catalog, operator } = context;
+  const gone = await db.transaction().execute(async (tx) => {
     const rows = await tx
       .selectFrom('credentials')
       .selectAll()
@@ -21,8 +24,16 @@ export async function deleteUserWithCredentials(
       .where('environment', '=', environment)
       .execute();
     await deleteUser(tx, environment, userId);
-    for (const row of rows)
-      await operator.tell(tx, environment, 'credential.deleted', credentialFacts(toCredential(row)));
+    const credentials = rows.map(toCredential);
+    for (const credential of credentials)
+      await operator.tell(tx, environment, 'credential.deleted', credentialFacts(credential));
+    return credentials;
   });
   forgetChoices(db);
+  await Promise.all(
+    gone.map(async (credential) => {
+      const connector = catalog.connector(environment, credential.connectorId);
+      if (connector) await endTokens(context, connector, credential);
+    }),
+  );
 }

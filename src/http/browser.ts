@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { Context } from '../context.ts';
 import { newRandomToken } from '../crypto/tokens.ts';
 
@@ -7,11 +6,18 @@ const SECURE_NAME = '__Host-gatehouse';
 const PLAIN_NAME = 'gatehouse';
 const VALUE = /^[0-9A-Za-z]{43}$/;
 
-/** What makes this browser known to us: the value of our cookie, or undefined. */
-export function browserOf(req: Pick<IncomingMessage, 'headers'>): string | undefined {
-  for (const pair of (req.headers.cookie ?? '').split(';')) {
+/**
+ * What makes this browser known to us: the value of our cookie, or undefined. Where TLS is, the plain name counts for
+ * nothing: any host of the domain, and anybody on the way to one without TLS, could have set it.
+ */
+export function browserOf(
+  { publicUrl }: Pick<Context, 'publicUrl'>,
+  cookies: string | undefined,
+): string | undefined {
+  const ours = nameAt(publicUrl);
+  for (const pair of (cookies ?? '').split(';')) {
     const [name = '', value = ''] = pair.trim().split('=', 2);
-    if ((name === SECURE_NAME || name === PLAIN_NAME) && VALUE.test(value)) return value;
+    if (name === ours && VALUE.test(value)) return value;
   }
   return undefined;
 }
@@ -19,10 +25,17 @@ export function browserOf(req: Pick<IncomingMessage, 'headers'>): string | undef
 /** A new identity for a browser that has none, with the header that gives it. It ends with the browser. */
 export function newBrowser({ publicUrl }: Pick<Context, 'publicUrl'>): { browserId: string; cookie: string } {
   const browserId = newRandomToken();
-  const secure = publicUrl.startsWith('https:');
-  const name = secure ? SECURE_NAME : PLAIN_NAME;
+  const secure = isSecure(publicUrl) ? '; Secure' : '';
   return {
     browserId,
-    cookie: `${name}=${browserId}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`,
+    cookie: `${nameAt(publicUrl)}=${browserId}; Path=/; HttpOnly; SameSite=Lax${secure}`,
   };
+}
+
+function nameAt(publicUrl: string): string {
+  return isSecure(publicUrl) ? SECURE_NAME : PLAIN_NAME;
+}
+
+function isSecure(publicUrl: string): boolean {
+  return publicUrl.startsWith('https:');
 }

@@ -23,6 +23,7 @@ import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import { assertRedirectAllowed, readSettings, settingsSchema } from '../servers/settings.ts';
 import { ENVIRONMENTS } from '../store/schema.ts';
 import { browserOf, newBrowser } from './browser.ts';
+import { foreignOrigin } from './origins.ts';
 import { defineRoute } from './route.ts';
 import { time } from './shapes.ts';
 
@@ -98,8 +99,8 @@ export const openConnectLinkRoute = defineRoute({
   success: { status: 200, description: 'The session behind the link.', schema: session },
   errors: ['connect_session_not_found', 'connect_session_expired', 'connect_session_taken'],
   async handler({ context, params, header }) {
-    const cookie = header('cookie');
-    const known = browserOf({ headers: cookie === undefined ? {} : { cookie } });
+    assertOwnPage(context, header);
+    const known = browserOf(context, header('cookie'));
     const made = known === undefined ? newBrowser(context) : undefined;
     const opened = await openLink(context, params.link, known ?? made?.browserId ?? '');
     return {
@@ -172,7 +173,7 @@ export const getConnectSessionRoute = defineRoute({
   success: { status: 200, description: 'The session.', schema: session },
   errors: ['connect_session_not_found'],
   async handler({ context, caller, params, header }) {
-    const found = await requireSession(context, params.sessionId, askerOf(caller, header));
+    const found = await requireSession(context, params.sessionId, askerOf(context, caller, header));
     return { body: await describe(context, found), headers: PRIVATE };
   },
 });
@@ -206,7 +207,7 @@ export const submitConnectFormRoute = defineRoute({
     'upstream_timeout',
   ],
   async handler({ context, caller, params, body, header, requestId, signal }) {
-    const found = await requireSession(context, params.sessionId, askerOf(caller, header));
+    const found = await requireSession(context, params.sessionId, askerOf(context, caller, header));
     const ended = await submitKeys(context, found, { ...body, signal });
     await context.audit.record({
       environment: found.environment,
@@ -243,7 +244,7 @@ export const authorizeConnectRoute = defineRoute({
     'oauth_app_missing',
   ],
   async handler({ context, params, body, header, signal }) {
-    const found = await requireSession(context, params.sessionId, browserAsker(header));
+    const found = await requireSession(context, params.sessionId, browserAsker(context, header));
     const authorizationUrl = await beginAuthorization(context, found, { ...body, signal });
     return { body: { authorizationUrl }, headers: PRIVATE };
   },
@@ -267,7 +268,7 @@ export const cancelConnectRoute = defineRoute({
   },
   errors: ['connect_session_not_found'],
   async handler({ context, caller, params, header }) {
-    const asker = askerOf(caller, header);
+    const asker = askerOf(context, caller, header);
     const found = await requireSession(context, params.sessionId, asker);
     const closed = {
       success: false,
@@ -307,7 +308,7 @@ function endOf(found: ConnectSession & { outcome: Outcome }) {
 async function describe(context: Context, found: ConnectSession): Promise<z.input<typeof session>> {
   const { environment, userId } = found;
   const live = found.outcome === null;
-  if (live) assertLive(context, found);
+  if (live) await assertLive(context, found);
   const { username } = await requireUser(context.db, environment, userId);
   const { branding } = await readSettings(context.db, environment);
   const credential =
@@ -329,16 +330,25 @@ async function describe(context: Context, found: ConnectSession): Promise<z.inpu
   };
 }
 
-type Header = (name: string) => string | undefined;
-
-function askerOf(caller: Caller, header: Header): Asker {
-  const { kind, userId, environment } = caller;
-  return kind === 'jwt' && userId !== undefined ? { userId, environment } : browserAsker(header);
+/** A page of another origin binds nobody's browser: what it sends carries that page's origin. */
+function assertOwnPage(context: Context, header: Header): void {
+  const headers = { origin: header('origin'), host: header('host') };
+  if (foreignOrigin(context, { headers }) === undefined) return;
+  throw new GatehouseError(
+    'forbidden',
+    'Open the link itself: a page of another origin cannot do it for you.',
+  );
 }
 
-function browserAsker(header: Header): { browserId: string } {
-  const cookie = header('cookie');
-  const browserId = browserOf({ headers: cookie === undefined ? {} : { cookie } });
+type Header = (name: string) => string | undefined;
+
+function askerOf(context: Context, caller: Caller, header: Header): Asker {
+  const { kind, userId, environment } = caller;
+  return kind === 'jwt' && userId !== undefined ? { userId, environment } : browserAsker(context, header);
+}
+
+function browserAsker(context: Context, header: Header): { browserId: string } {
+  const browserId = browserOf(context, header('cookie'));
   if (browserId !== undefined) return { browserId };
   throw new GatehouseError('connect_session_not_found', 'This browser has opened no connect link.');
 }

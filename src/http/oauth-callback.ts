@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { finishAuthorization } from '../connect/finish.ts';
-import { GatehouseError } from '../lib/errors.ts';
+import { publicError } from '../lib/errors.ts';
 import { browserOf } from './browser.ts';
 import { returnAddress } from './connect.ts';
 import { defineRoute } from './route.ts';
@@ -26,14 +26,12 @@ export const oauthCallbackRoute = defineRoute({
     description: 'On to the application, or to the page that tells the end.',
     schema: z.string(),
   },
-  async handler({ context, params, query, header, requestId, signal }) {
-    const cookie = header('cookie');
+  async handler({ context, params, query, header, requestId }) {
     try {
       const { session, outcome } = await finishAuthorization(context, {
         connectorId: params.connectorId,
         query: searchParams(query),
-        browserId: browserOf({ headers: cookie === undefined ? {} : { cookie } }),
-        signal,
+        browserId: browserOf(context, header('cookie')),
       });
       await context.audit.record({
         environment: session.environment,
@@ -48,8 +46,10 @@ export const oauthCallbackRoute = defineRoute({
           `${context.publicUrl}/connect/ended?session=${session.sessionId}`,
       );
     } catch (error) {
-      if (!(error instanceof GatehouseError) || error.status >= 500) throw error;
-      return to(`${context.publicUrl}/connect/ended?error=${error.code}`);
+      const { code } = publicError(error);
+      if (code === 'internal')
+        context.log.error({ requestId, err: error }, 'a consent could not be finished');
+      return to(`${context.publicUrl}/connect/ended?error=${code}`);
     }
   },
 });

@@ -9,7 +9,7 @@ import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
 /** The Origin of a page that is not ours; undefined for our own pages and for what is no browser's page. */
 export function foreignOrigin(
   { config, publicUrl }: Pick<Context, 'config' | 'publicUrl'>,
-  req: IncomingMessage,
+  req: Pick<IncomingMessage, 'headers'>,
 ): string | undefined {
   const { origin } = req.headers;
   if (origin === undefined || origin === '' || origin === new URL(publicUrl).origin) return undefined;

@@ -170,7 +170,9 @@ const NOBODY: Caller = {
 
 async function authenticate(context: Context, auth: Auth, req: IncomingMessage): Promise<Caller> {
   if (auth === 'none') return NOBODY;
-  if (auth === 'jwt_or_browser' && req.headers.authorization === undefined && browserOf(req)) return NOBODY;
+  if (auth === 'jwt_or_browser' && req.headers.authorization === undefined) {
+    if (browserOf(context, req.headers.cookie) !== undefined) return NOBODY;
+  }
   const caller = await context.callers.fromBearer(bearerOf(req.headers.authorization));
   if (auth === 'api_key' && caller.kind === 'jwt') {
     throw new GatehouseError('forbidden', 'This operation takes an API key; a user JWT does not open it.');

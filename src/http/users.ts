@@ -120,7 +120,9 @@ export const deleteUserRoute = defineRoute({
   operationId: 'deleteUser',
   tag: 'Users',
   summary: 'Delete an end user',
-  description: 'Credentials, owned MCP servers and kept results go too. Executions keep the id only.',
+  description:
+    'Credentials, owned MCP servers and kept results go too; tokens are ended at the third parties that have a way. ' +
+    'Executions keep the id only.',
   auth: 'api_key',
   scope: 'users:write',
   apiVersion: true,

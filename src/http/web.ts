@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
+import { isLoopback } from '../lib/addresses.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { readSettings, type Settings } from '../servers/settings.ts';
 import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
@@ -76,7 +77,9 @@ export function webRoutes(folder: string): Route[] {
       description: 'Changes nothing: a preview of a link does not spend it.',
       path: '/connect/s/{link}',
       params: z.strictObject({ link: z.string() }),
-      handler: async ({ context }) => page(context, 'link'),
+      handler: async ({ context, params: { link }, header }) =>
+        toPublicAddress(context, header('host'), `/connect/s/${encodeURIComponent(link)}`) ??
+        (await page(context, 'link')),
     }),
     defineRoute({
       ...pageFacts('getConnectModal', 'The page inside the modal of the SDK'),
@@ -87,6 +90,22 @@ export function webRoutes(folder: string): Route[] {
       handler: async ({ context, params: { environment } }) => page(context, 'modal', environment),
     }),
   ];
+}
+
+/**
+ * On one machine `localhost` and `127.0.0.1` are the same page, but not the same cookies, and apps send people back to
+ * the public address: so a link is opened there.
+ */
+function toPublicAddress(
+  { publicUrl }: Pick<Context, 'publicUrl'>,
+  host: string | undefined,
+  path: string,
+): Reply | undefined {
+  const ours = new URL(publicUrl);
+  const asked = URL.canParse(`http://${host}`) ? new URL(`http://${host}`) : ours;
+  if (asked.host === ours.host || asked.port !== ours.port) return undefined;
+  if (!isLoopback(asked.hostname) || !isLoopback(ours.hostname)) return undefined;
+  return { status: 307, body: '', headers: { Location: publicUrl + path } };
 }
 
 type FileReply = (name: string, header: (name: string) => string | undefined, cache: string) => Reply;

@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { parseJson, type Json } from '../lib/json.ts';
-import { isUniqueViolation } from '../store/open.ts';
+import { isOrphan, isUniqueViolation } from '../store/open.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 
 type UserContext = Pick<Context, 'db' | 'clock'>;
@@ -147,6 +147,22 @@ export async function revokeTokens(
     .executeTakeFirst();
   if (numUpdatedRows === 0n) throw userNotFound(userId);
   return now;
+}
+
+/** A write of something that is theirs, for a user who may be deleted at this very moment. @throws `user_not_found` */
+export async function forLiving<T>(userId: string, write: Promise<T>): Promise<T> {
+  try {
+    return await write;
+  } catch (error) {
+    throw isOrphan(error) ? userNotFound(userId) : error;
+  }
+}
+
+/** @throws GatehouseError `user_not_found`, `forbidden` when an operator has disabled the user. */
+export async function requireEnabled(db: DbOrTx, environment: Environment, userId: string): Promise<User> {
+  const user = await requireUser(db, environment, userId);
+  if (user.enabled) return user;
+  throw new GatehouseError('forbidden', `The user "${user.username}" is disabled.`);
 }
 
 async function insertOrTaken<T>(write: Promise<T>, username: string): Promise<T> {

@@ -14,8 +14,8 @@ export const settingsSchema = z.strictObject({
   /** Browser origins that may show the connect page, and speak to the connect routes and the MCP endpoints. */
   origins: z
     .array(
-      z.string().refine((text) => URL.canParse(text) && new URL(text).origin === text, {
-        message: 'must be an origin without path: https://app.example.com',
+      z.string().refine((text) => URL.canParse(text) && new URL(text).origin === text && isPlainHost(text), {
+        message: 'must be an origin without path and wildcard: https://app.example.com',
       }),
     )
     .max(100)
@@ -36,6 +36,7 @@ export const settingsSchema = z.strictObject({
       /** An https address of an image, best square. */
       logoUrl: z
         .url({ protocol: /^https$/ })
+        .refine(isPlainHost, 'must be at a host of letters, digits, dots and hyphens')
         .max(500)
         .optional(),
       /** Colour of buttons and links, #rrggbb. */
@@ -46,6 +47,14 @@ export const settingsSchema = z.strictObject({
     })
     .default({}),
 });
+
+/** These stand in policies of pages, where `;` ends a directive and `*` means every host. */
+function isPlainHost(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return (
+    url !== undefined && /^https?:$/.test(url.protocol) && /^([\w.-]+|\[[\da-f:]+\])$/.test(url.hostname)
+  );
+}
 
 /** https, or http to loopback; nothing that a browser would run or that would leak (RFC 9700 section 4.1). */
 function isRedirectUri(text: string): boolean {

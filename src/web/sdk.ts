@@ -209,12 +209,22 @@ function claimsOf(token: unknown): Record<string, unknown> {
   }
 }
 
-/** Where this file came from; in a bundle, where the token's issuer is. */
+/**
+ * Where this file came from; in a bundle, where the token's issuer is. On one machine `localhost` and `127.0.0.1` are two
+ * origins with cookies of their own: there the issuer is right, to which apps send people back.
+ */
 function addressOf(issuer: unknown): string {
   const served = /^(https?:.+)\/sdk\.m?js(\?.*)?$/.exec(HERE)?.[1];
-  if (served !== undefined) return served;
-  if (typeof issuer === 'string' && URL.canParse(issuer)) return issuer;
+  const named = typeof issuer === 'string' && URL.canParse(issuer) ? issuer : undefined;
+  if (served !== undefined && (named === undefined || portHere(served) !== portHere(named))) return served;
+  if (named !== undefined) return named;
   throw new Error('Gatehouse.setToken: load the SDK from your Gatehouse, at /sdk.js or /sdk.mjs.');
+}
+
+/** The port of an address of this machine; of any other address itself. */
+function portHere(address: string): string {
+  const { hostname, port } = new URL(address);
+  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname) ? port : address;
 }
 
 function closed(): ConnectionResult {

@@ -95,6 +95,31 @@ describe('at the sandbox', () => {
     expect(await bench.credentials()).toEqual([]);
   });
 
+  test('a code that was used already opens nothing, and ends in a sentence', async () => {
+    const used = await bench.consented();
+    await bench.browser.open(used.callback, { stopAt: APP });
+    const other = await bench.consented();
+    const replayed = new URL(other.callback);
+    replayed.searchParams.set('code', new URL(used.callback).searchParams.get('code') ?? '');
+    const end = await bench.browser.open(replayed.href, { stopAt: APP });
+    expect(new URL(end.url).searchParams.get('error')).toBe('provider_refused');
+    expect(await bench.messageOf(other.sessionId)).toMatch(
+      /^Sandbox could not sign you in \(invalid_grant\)\. Try again/,
+    );
+    expect(await bench.credentials()).toHaveLength(1);
+  });
+
+  test('a no of another server is none of this one: iss counts for refusals too', async () => {
+    const { callback, sessionId } = await bench.consented();
+    const refused = new URL(callback);
+    refused.searchParams.delete('code');
+    refused.searchParams.set('error', 'access_denied');
+    refused.searchParams.set('iss', bench.oidc.issuer);
+    const end = await bench.browser.open(refused.href, { stopAt: APP });
+    expect(new URL(end.url).searchParams.get('error')).toBe('provider_failed');
+    expect(await bench.messageOf(sessionId)).toMatch(/^Sandbox answered in a way that could not be used/);
+  });
+
   test('a user who is deleted meanwhile gets no account', async () => {
     const { callback } = await bench.consented();
     await bench.call('DELETE', `/users/${bench.userId}`);

@@ -8,6 +8,8 @@ export interface Browser {
   submit(page: Page, values: Record<string, string | undefined>, options?: VisitOptions): Promise<Page>;
   /** What a script of a page does: a request with JSON, or a GET without. */
   request(url: string, json?: object): Promise<{ status: number; body: Json }>;
+  /** The cookies that it would send there. */
+  cookies(url: string): string;
 }
 
 export interface VisitOptions {
@@ -98,6 +100,7 @@ export function createBrowser(): Browser {
       keep(url, response.headers);
       return { status: response.status, body: parseJson(await response.text()) };
     },
+    cookies: (url) => sent(new URL(url)),
     open: (url, options = {}) => visit(url, {}, options),
     submit(page, values, options = {}) {
       const [, attributes = '', content = ''] = /<form\b([^>]*)>(.*?)<\/form>/s.exec(page.html) ?? [];

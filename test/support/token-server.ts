@@ -13,8 +13,11 @@ export interface SeenRequest {
   params: URLSearchParams;
 }
 
-/** How the token endpoint behaves. `crash`: the connection ends in the middle of the answer, nothing was granted. */
-export type Mode = 'ok' | '500' | '429' | 'html' | 'drop' | 'crash' | 'hang';
+/**
+ * How the token endpoint behaves. `crash`: the connection ends in the middle of the answer, nothing was granted. `lost`:
+ * a grant was made that nobody hears of; the refresh token still works, as apps do that know of networks.
+ */
+export type Mode = 'ok' | '500' | '429' | 'html' | 'drop' | 'crash' | 'lost' | 'hang';
 
 /**
  * An authorization server of the tests with an API behind it. Refresh tokens rotate; one that is used twice ends its
@@ -34,6 +37,10 @@ export interface TokenServer extends AsyncDisposable {
   delayMs: number;
   expiresIn: number | string | undefined;
   rotates: boolean;
+  /** What the API behind it says to everybody, instead of looking at their tokens. */
+  apiAnswer: object | undefined;
+  /** Milliseconds that the API takes. */
+  apiDelayMs: number;
   /** Instead of the usual answer of the token endpoint. */
   answer:
     | ((seen: SeenRequest) => {
@@ -71,6 +78,8 @@ export async function startTokenServer(): Promise<TokenServer> {
     delayMs: 0,
     expiresIn: 3600,
     rotates: true,
+    apiAnswer: undefined,
+    apiDelayMs: 0,
     answer: undefined,
     issue() {
       const family = randomBytes(6).toString('hex');
@@ -112,11 +121,11 @@ export async function startTokenServer(): Promise<TokenServer> {
       text,
       params,
     };
-    if (url.pathname === '/revoke') {
+    if (url.pathname.endsWith('/revoke')) {
       party.revoked.push(seen);
       return send(res, party.mode === 'ok' ? 200 : 500, '{}');
     }
-    if (url.pathname !== '/token') return api(req, res);
+    if (!url.pathname.endsWith('/token')) return api(req, res);
     party.asked.push(seen);
     if (party.mode === 'hang') return;
     if (party.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, party.delayMs));
@@ -129,6 +138,10 @@ export async function startTokenServer(): Promise<TokenServer> {
       res.writeHead(200, { 'content-type': 'application/json', 'content-length': '500' });
       res.write('{"access_token":"at_half');
       return void setTimeout(() => req.socket.destroy(), 20);
+    }
+    if (party.mode === 'lost') {
+      party.granted++;
+      return void req.socket.destroy();
     }
     if (party.answer) {
       const { status = 200, type = 'application/json', text: body, headers = {} } = party.answer(seen);
@@ -170,7 +183,9 @@ export async function startTokenServer(): Promise<TokenServer> {
     });
   }
 
-  function api(req: IncomingMessage, res: ServerResponse): void {
+  async function api(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    if (party.apiDelayMs > 0) await new Promise((resolve) => setTimeout(resolve, party.apiDelayMs));
+    if (party.apiAnswer) return send(res, 200, JSON.stringify(party.apiAnswer));
     const bearer = req.headers.authorization?.replace('Bearer ', '') ?? '';
     if (!access.has(bearer)) return send(res, 401, `{"message":"the token ${bearer} is not known"}`);
     return send(res, 200, '{"id":"acc_1","name":"Ada"}');

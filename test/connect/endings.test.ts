@@ -1,0 +1,217 @@
+import { createServer } from 'node:http';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { valueAt } from '../../src/lib/json.ts';
+import { createBrowser } from '../support/browser.ts';
+import { startConsents, type Consents } from '../support/consents.ts';
+import { oauthDefinition } from '../support/token-server.ts';
+
+/** What happens in the middle: users that go, windows that close, faults of our own. Each ends in a sentence, once. */
+let all: Consents;
+/** An app whose keys are account names. */
+const mirror = createServer((req, res) => {
+  const id = req.headers.authorization?.replace('Bearer ', '') ?? '';
+  res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id, name: `Shop ${id}` }));
+});
+beforeAll(async () => {
+  await new Promise<void>((resolve) => mirror.listen(0, '127.0.0.1', resolve));
+  const origin = `http://127.0.0.1:${Object(mirror.address()).port}`;
+  const file = {
+    ...oauthDefinition(origin),
+    id: 'mirror',
+    name: 'Mirror',
+    authentication: [{ type: 'bearer' }],
+  };
+  all = await startConsents({ files: { mirror: file } });
+});
+afterAll(async () => {
+  await all[Symbol.asyncDispose]();
+  mirror.closeAllConnections();
+  await new Promise((resolve) => mirror.close(resolve));
+});
+afterEach(() => {
+  all.party.delayMs = 0;
+  all.party.apiDelayMs = 0;
+  all.party.asked.length = 0;
+  all.party.revoked.length = 0;
+});
+
+/** Another user, with a browser that has opened a link of theirs. */
+async function somebody(connectors = ['oauthy']) {
+  const { service } = all;
+  const username = `user ${Math.random()}`;
+  const userId = (await service.call('POST', '/users', { body: { username } })).text('userId');
+  const made = await service.call('POST', `/users/${userId}/connect-sessions`, { body: { connectors } });
+  const browser = createBrowser();
+  const { sessionId } = await all.open(browser, made.text('url'));
+  const at = `${service.url}/connect/sessions/${sessionId}`;
+  return {
+    userId,
+    browser,
+    url: made.text('url'),
+    session: () => browser.request(at),
+    submit: (connectorId: string, token: string) =>
+      browser.request(`${at}/credentials`, { connectorId, type: 'bearer', data: { token } }),
+    async state() {
+      const wish = { connectorId: 'oauthy', type: 'oauth2', data: {} };
+      const asked = await browser.request(`${at}/authorize`, wish);
+      return new URL(String(valueAt(asked.body, 'authorizationUrl'))).searchParams.get('state') ?? '';
+    },
+    remove: () => service.call('DELETE', `/users/${userId}`),
+    credentials: () =>
+      service.context.db.selectFrom('credentials').selectAll().where('user_id', '=', userId).execute(),
+  };
+}
+
+describe('a user who is deleted', () => {
+  test('while the code is traded leaves no account, and no tokens at the app', async () => {
+    const ada = await somebody();
+    const state = await ada.state();
+    all.party.delayMs = 400;
+    const back = all.back(ada.browser, { code: 'c1', state });
+    await expect.poll(() => all.party.asked.length).toBe(1);
+    expect((await ada.remove()).status).toBe(200);
+    expect((await back).pathname).toBe('/connect/ended');
+    expect(await ada.credentials()).toEqual([]);
+    expect(all.party.revoked).toHaveLength(1);
+  });
+
+  test('while a key is tried is told so, and leaves none', async () => {
+    const ada = await somebody(['keyed']);
+    all.party.apiDelayMs = 400;
+    const { accessToken } = all.party.issue();
+    const submitted = ada.submit('keyed', accessToken);
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    await ada.remove();
+    const answer = await submitted;
+    expect([answer.status, valueAt(answer.body, 'code')]).toEqual([404, 'user_not_found']);
+    expect(await ada.credentials()).toEqual([]);
+  });
+
+  test('has the tokens of every account ended at the apps', async () => {
+    const ada = await somebody();
+    await all.back(ada.browser, { code: 'c2', state: await ada.state() });
+    expect(await ada.credentials()).toHaveLength(1);
+    await ada.remove();
+    expect(all.party.revoked.map(({ params }) => params.get('token'))).toEqual([
+      expect.stringMatching(/^rt_/),
+    ]);
+  });
+});
+
+describe('a user who is disabled', () => {
+  test('goes on nowhere: link, form, consent, callback', async () => {
+    const ada = await somebody();
+    const state = await ada.state();
+    const disable = (enabled: boolean) =>
+      all.service.call('PUT', `/users/${ada.userId}`, { body: { enabled } });
+    await disable(false);
+    for (const answer of [
+      await ada.browser.request(`${ada.url}/open`, {}),
+      await ada.session(),
+      await ada.submit('keyed', 'x'),
+    ]) {
+      expect([answer.status, valueAt(answer.body, 'code')]).toEqual([403, 'forbidden']);
+      expect(valueAt(answer.body, 'error')).toMatch(/^The user ".*" is disabled\.$/);
+    }
+    await all.back(ada.browser, { code: 'c3', state });
+    expect(all.party.asked).toEqual([]);
+    await disable(true);
+    expect(valueAt((await ada.session()).body, 'result')).toMatchObject({
+      success: false,
+      error: 'forbidden',
+    });
+  });
+});
+
+describe('a consent', () => {
+  test('whose window is closed while the code is traded connects the account all the same', async () => {
+    const ada = await somebody();
+    const state = await ada.state();
+    all.party.delayMs = 400;
+    const cookie = ada.browser.cookies(all.service.url);
+    const closing = new AbortController();
+    const address = `${all.service.url}/oauth/callback/oauthy?${new URLSearchParams({ code: 'c4', state })}`;
+    const gone = fetch(address, { headers: { cookie }, signal: closing.signal, redirect: 'manual' });
+    await expect.poll(() => all.party.asked.length).toBe(1);
+    closing.abort();
+    await expect(gone).rejects.toThrow('aborted');
+    await expect
+      .poll(async () => valueAt((await ada.session()).body, 'result.success'), { timeout: 5000 })
+      .toBe(true);
+  });
+
+  test('that meets a fault of our own ends in a sentence, and in the log', async () => {
+    const { context } = all.service;
+    const ada = await somebody();
+    const state = await ada.state();
+    const { sealed } = await context.db
+      .selectFrom('oauth_apps')
+      .select('sealed')
+      .where('connector_id', '=', 'oauthy')
+      .executeTakeFirstOrThrow();
+    const seal = (text: string) => context.db.updateTable('oauth_apps').set({ sealed: text }).execute();
+    await seal('no box of ours');
+    const end = await all.back(ada.browser, { code: 'c5', state });
+    await seal(sealed);
+    expect(end.pathname).toBe('/connect/ended');
+    expect(valueAt((await ada.session()).body, 'result')).toEqual({
+      success: false,
+      error: 'internal',
+      message: 'Something went wrong on our side, and nothing was connected. Please try again.',
+    });
+    expect(all.service.logged.filter((line) => line.includes('"level":50'))).toHaveLength(1);
+  });
+
+  test('that comes back in two tabs at once makes one account, and each tab ends on a page', async () => {
+    const ada = await somebody();
+    const state = await ada.state();
+    const ends = await Promise.all([1, 2].map(() => all.back(ada.browser, { code: 'c6', state })));
+    expect(ends.map(({ search }) => search.split('=')[0]).sort()).toEqual(['?error', '?session']);
+    expect(await ada.credentials()).toHaveLength(1);
+    expect(all.party.asked).toHaveLength(1);
+  });
+
+  test('that was left meanwhile stores nothing, and gives its tokens back', async () => {
+    const ada = await somebody();
+    const state = await ada.state();
+    all.party.delayMs = 300;
+    const back = all.back(ada.browser, { code: 'c7', state });
+    await expect.poll(() => all.party.asked.length).toBe(1);
+    const { body } = await ada.session();
+    await ada.browser.request(
+      `${all.service.url}/connect/sessions/${String(valueAt(body, 'sessionId'))}/cancel`,
+      {},
+    );
+    await back;
+    expect(await ada.credentials()).toEqual([]);
+    expect(all.party.revoked).toHaveLength(1);
+    expect(valueAt((await ada.session()).body, 'result.error')).toBe('closed');
+  });
+});
+
+test('a key of another account does not take the place of one that is reconnected', async () => {
+  const { userId, service } = all;
+  const made = await all.call('POST', `/users/${userId}/credentials`, {
+    connectorId: 'mirror',
+    data: { token: 'leeds' },
+  });
+  const path = `/users/${userId}/credentials/${made.text('credentialId')}`;
+  const link = (await all.call('POST', `${path}/reconnect`, {})).text('authorizationUrl');
+  const browser = createBrowser();
+  const { sessionId } = await all.open(browser, link);
+  const submit = (token: string) =>
+    browser.request(`${service.url}/connect/sessions/${sessionId}/credentials`, {
+      connectorId: 'mirror',
+      type: 'bearer',
+      data: { token },
+    });
+  const other = await submit('york');
+  expect([other.status, valueAt(other.body, 'code')]).toEqual([409, 'credential_conflict']);
+  expect(valueAt(other.body, 'error')).toBe(
+    'That is another Mirror account than the one that is connected here (Shop leeds). ' +
+      'Take that one, or connect the other as a new account.',
+  );
+  expect((await submit('leeds')).status).toBe(200);
+  // An operator who replaces a key knows what it is.
+  expect((await all.call('PUT', path, { data: { token: 'york' } })).at('account.id')).toBe('york');
+});

@@ -1,0 +1,267 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { valueAt } from '../../src/lib/json.ts';
+import { createBrowser } from '../support/browser.ts';
+import { startConsents, type Consents } from '../support/consents.ts';
+import { startService } from '../support/service.ts';
+
+/** What somebody tries who wants another person's account, session, or the secrets of the application. */
+let all: Consents;
+beforeAll(async () => {
+  all = await startConsents({ connectors: ['gitlab'] });
+});
+afterAll(() => all[Symbol.asyncDispose]());
+afterEach(() => {
+  all.party.mode = 'ok';
+  all.party.delayMs = 0;
+  all.party.answer = undefined;
+  all.party.asked.length = 0;
+});
+
+describe('a link of an attacker', () => {
+  test('is not bound to a browser by a page of another origin', async () => {
+    const link = await all.link();
+    const path = `${new URL(link).pathname}/open`;
+    const planted = await all.service.call('POST', path, {
+      bearer: null,
+      headers: { origin: 'https://evil.example' },
+      body: {},
+    });
+    expect([planted.status, planted.at('code')]).toEqual([403, 'forbidden']);
+    expect(planted.headers.get('set-cookie')).toBeNull();
+    // Nothing was bound: the person whom it is for can still open it.
+    expect((await createBrowser().request(`${link}/open`, {})).status).toBe(200);
+  });
+
+  test('is not carried on by a cookie that another host of the domain, or a network, could set', async () => {
+    await using secure = await startService({ env: { GATEHOUSE_PUBLIC_URL: 'https://gate.example.com' } });
+    const userId = (await secure.call('POST', '/users', { body: { username: 'eve' } })).text('userId');
+    const made = await secure.call('POST', `/users/${userId}/connect-sessions`, { body: {} });
+    const opened = await secure.call('POST', `${new URL(made.text('url')).pathname}/open`, {
+      bearer: null,
+      body: {},
+    });
+    const [pair = '', ...attributes] = (opened.headers.get('set-cookie') ?? '').split('; ');
+    expect(pair).toMatch(/^__Host-gatehouse=/);
+    expect(attributes).toEqual(['Path=/', 'HttpOnly', 'SameSite=Lax', 'Secure']);
+    const read = (cookie: string) =>
+      secure.call('GET', `/connect/sessions/${opened.text('sessionId')}`, {
+        bearer: null,
+        headers: { cookie },
+      });
+    expect((await read(pair)).status).toBe(200);
+    expect((await read(pair.replace('__Host-', ''))).status).toBe(401);
+    // The planted one before the real one, as browsers send those of longer paths.
+    expect((await read(`gatehouse=${'x'.repeat(43)}; ${pair}`)).status).toBe(200);
+  });
+
+  test('whose consent page was opened elsewhere connects nobody: the answer belongs to the browser that began', async () => {
+    const { state } = await all.begin();
+    const victim = createBrowser();
+    const end = await all.back(victim, { code: 'code_of_the_victim', state });
+    expect(end.search).toBe('?error=connect_session_taken');
+    // A browser that is known to us by another link is still another browser.
+    await all.open(victim, await all.link());
+    expect((await all.back(victim, { code: 'code_of_the_victim', state })).search).toBe(
+      '?error=connect_session_taken',
+    );
+    expect(all.party.asked).toEqual([]);
+  });
+});
+
+describe('the JWT of one user', () => {
+  test('touches nothing of another: session, form, consent, end, credential', async () => {
+    const { service, userId } = all;
+    const eve = (await service.call('POST', '/users', { body: { username: 'eve' } })).text('userId');
+    const token = async (user: string) =>
+      (await service.call('GET', `/2023-12/user/${user}/token`)).text('token');
+    const [hers, theirs] = [await token(eve), await token(userId)];
+    const made = await service.call('POST', '/connect/sessions', { bearer: theirs, body: { app: 'keyed' } });
+    const path = `/connect/sessions/${made.text('sessionId')}`;
+    const form = { connectorId: 'keyed', type: 'bearer', data: { token: all.party.issue().accessToken } };
+    for (const [method, to, body] of [
+      ['GET', path, undefined],
+      ['POST', `${path}/credentials`, form],
+      ['POST', `${path}/authorize`, { connectorId: 'oauthy', type: 'oauth2' }],
+      ['POST', `${path}/cancel`, {}],
+    ] as const) {
+      const asked = await service.call(method, to, { bearer: hers, ...(body ? { body } : {}) });
+      expect([method, to, asked.status, asked.at('code')]).toEqual([
+        method,
+        to,
+        404,
+        'connect_session_not_found',
+      ]);
+    }
+    const done = await service.call('POST', `${path}/credentials`, { bearer: theirs, body: form });
+    const credential = `/users/${userId}/credentials/${done.text('result.credentialId')}`;
+    for (const method of ['GET', 'PUT', 'DELETE']) {
+      for (const bearer of [hers, theirs]) {
+        const asked = await service.call(method, credential, {
+          bearer,
+          ...(method === 'PUT' ? { body: {} } : {}),
+        });
+        expect([asked.status, asked.at('code')]).toEqual([403, 'forbidden']);
+      }
+    }
+    expect((await all.call('GET', credential)).at('state')).toBe('active');
+  });
+
+  test('begins no consent by itself: only the browser that opened the link does', async () => {
+    const { service, userId } = all;
+    const bearer = (await service.call('GET', `/2023-12/user/${userId}/token`)).text('token');
+    const made = await service.call('POST', '/connect/sessions', { bearer, body: { app: 'oauthy' } });
+    const asked = await service.call('POST', `/connect/sessions/${made.text('sessionId')}/authorize`, {
+      bearer,
+      body: { connectorId: 'oauthy', type: 'oauth2' },
+    });
+    expect([asked.status, asked.at('code')]).toEqual([404, 'connect_session_not_found']);
+  });
+});
+
+describe('the secret of an OAuth app', () => {
+  const evil = () => `${all.party.origin}/evil`;
+  const app = (more: object = {}) =>
+    all.service.call('PUT', '/api/connectors/gitlab/oauth-app', {
+      body: { clientId: 'app_1', clientSecret: 'gl_secret_of_the_operator', ...more },
+    });
+
+  test('goes to no host that a person names', async () => {
+    expect((await app()).at('fields')).toEqual({});
+    const browser = createBrowser();
+    const opened = await browser.request(`${await all.link({ connectors: ['gitlab'] })}/open`, {});
+    expect(valueAt(opened.body, 'connectors.0.authentication.0.type')).toBe('oauth2');
+    expect(valueAt(opened.body, 'connectors.0.authentication.0.inputSchema.properties')).toEqual({});
+    expect(
+      valueAt(opened.body, 'connectors.0.authentication.1.inputSchema.properties.siteUrl'),
+    ).toBeDefined();
+    const path = `${all.service.url}/connect/sessions/${String(valueAt(opened.body, 'sessionId'))}/authorize`;
+    const wish = { connectorId: 'gitlab', type: 'oauth2' };
+    const asked = await browser.request(path, { ...wish, data: { siteUrl: evil() } });
+    expect([asked.status, valueAt(asked.body, 'details.faults')]).toEqual([
+      400,
+      [{ field: 'data.siteUrl', rule: 'must be https://gitlab.com, where the OAuth app is registered' }],
+    ]);
+    const right = await browser.request(path, { ...wish, data: {} });
+    expect(String(valueAt(right.body, 'authorizationUrl'))).toMatch(
+      /^https:\/\/gitlab\.com\/oauth\/authorize\?/,
+    );
+  });
+
+  test('goes to no host of a credential from elsewhere, when that is renewed or deleted', async () => {
+    await app();
+    const data = {
+      ...all.party.issue(),
+      siteUrl: evil(),
+      expiresAt: new Date(Date.now() + 61_000).toISOString(),
+    };
+    const { context } = all.service;
+    // GitLab's probe is asked of the other host: it gets that host's own token, and nothing else.
+    all.party.apiAnswer = { id: 7, username: 'ada' };
+    const made = await all.call('POST', `/users/${all.userId}/credentials`, {
+      connectorId: 'gitlab',
+      type: 'oauth2',
+      data,
+    });
+    all.party.apiAnswer = undefined;
+    expect(made.status).toBe(201);
+    await context.db
+      .updateTable('credentials')
+      .set({ expires_at: 1, renew_at: 1 })
+      .where('credential_id', '=', made.text('credentialId'))
+      .execute();
+    const ran = await all.call('POST', '/connectors/gitlab/actions/get_current_user/execute', {
+      credentialId: made.text('credentialId'),
+      input: {},
+    });
+    expect([ran.status, ran.at('code')]).toEqual([409, 'oauth_app_missing']);
+    expect(ran.text('error')).toContain('fields.siteUrl of PUT /api/connectors/gitlab/oauth-app');
+    await all.call('DELETE', `/users/${all.userId}/credentials/${made.text('credentialId')}`);
+    expect(JSON.stringify([all.party.asked, all.party.revoked])).not.toContain('gl_secret_of_the_operator');
+  });
+
+  test('goes where the operator registered it, and people are not asked for that', async () => {
+    const put = await app({ fields: { siteUrl: 'https://git.example.com/' } });
+    expect(put.at('fields')).toEqual({ siteUrl: 'https://git.example.com' });
+    const browser = createBrowser();
+    const { sessionId } = await all.open(browser, await all.link({ connectors: ['gitlab'] }));
+    const asked = await browser.request(`${all.service.url}/connect/sessions/${sessionId}/authorize`, {
+      connectorId: 'gitlab',
+      type: 'oauth2',
+      data: {},
+    });
+    expect(String(valueAt(asked.body, 'authorizationUrl'))).toMatch(
+      /^https:\/\/git\.example\.com\/oauth\/authorize\?/,
+    );
+    for (const fields of [{ siteUrl: 'nonsense' }, { other: 'x' }]) {
+      const refused = await app({ fields });
+      expect(refused.text('details.faults.0.field')).toBe(`fields.${Object.keys(fields)[0]}`);
+    }
+  });
+});
+
+describe('where people are sent', () => {
+  test.each([
+    ['https://*.example.com', 400],
+    ['https://a.example.com;script-src', 400],
+    ['ftp://app.example.com', 400],
+    ['null', 400],
+    ['https://app.example.com/', 400],
+    ['https://xn--bcher-kva.example', 200],
+    ['http://[::1]:8080', 200],
+  ])('an origin %s in the settings is %i', async (origin, status) => {
+    const answer = await all.service.call('PUT', '/api/settings', { body: { origins: [origin] } });
+    expect(answer.status).toBe(status);
+  });
+
+  test('a logo cannot write into the policy of the page', async () => {
+    const branding = { logoUrl: 'https://cdn.example.com;script-src/x.png' };
+    expect((await all.service.call('PUT', '/api/settings', { body: { branding } })).status).toBe(400);
+  });
+
+  test('nothing in the callback’s own query leads anywhere', async () => {
+    const { browser, state } = await all.begin();
+    const end = await all.back(browser, {
+      code: 'c1',
+      state,
+      redirect_uri: 'https://evil.example/',
+      redirectUri: 'https://evil.example/',
+      returnTo: '//evil.example',
+    });
+    expect(end.origin).toBe(all.service.url);
+    expect(end.pathname).toBe('/connect/ended');
+  });
+});
+
+test('nothing of the way to an account is kept by a cache', async () => {
+  const { service } = all;
+  const link = await all.link();
+  const { browser, sessionId, state } = await all.begin();
+  const address = `/oauth/callback/oauthy?${new URLSearchParams({ code: 'c2', state })}`;
+  const kept = async (path: string, method = 'GET') => {
+    const answer = await fetch(new URL(path, service.url), { method, redirect: 'manual' });
+    return [path, answer.headers.get('cache-control')];
+  };
+  for (const path of [
+    link,
+    '/connect/development',
+    '/connect/ended?error=closed',
+    `/connect/sessions/${sessionId}`,
+    '/connect/sessions/unknown',
+    '/connect/s/unknown',
+    address,
+  ]) {
+    expect(await kept(path)).toEqual([path, 'no-store']);
+  }
+  expect(await kept('/connect/s/unknown/open', 'POST')).toEqual(['/connect/s/unknown/open', 'no-store']);
+  const done = await browser.open(service.url + address, { stay: true });
+  expect(done.headers.get('cache-control')).toBe('no-store');
+  expect(done.headers.get('referrer-policy')).toBe('no-referrer');
+});
+
+test('a path that is no UTF-8 is refused as JSON, and repeated nowhere', async () => {
+  for (const path of ['/oauth/callback/%E0%A4%A', '/connect/s/secret%FF/open', '/users/%ff']) {
+    const answer = await all.service.call('GET', path);
+    expect([answer.status, answer.at('code')]).toEqual([400, 'invalid_request']);
+    expect(JSON.stringify(answer.body)).not.toMatch(/secret|node_modules/);
+  }
+});
