@@ -7,7 +7,7 @@ import type { Credential } from '../credentials/credential.ts';
 import { markRefused } from '../credentials/health.ts';
 import { openCredential } from '../credentials/open.ts';
 import { holdsTokens, withFreshTokens } from '../credentials/refresh.ts';
-import { GatehouseError, invalidRequest, publicError } from '../lib/errors.ts';
+import { GatehouseError, invalidRequest, publicError, type ErrorCode } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { Decision } from '../servers/restrictions.ts';
 import type { Environment } from '../store/schema.ts';
@@ -23,7 +23,7 @@ export interface ExecuteRequest extends Notices {
   requestId: string;
   userId: string | undefined;
   /** The MCP server that it came through, with its restrictions; absent for REST. */
-  server?: { serverId: string; decision: Decision };
+  server?: { serverId: string; decision: Decision; confirm: Confirm };
   connectorId: string;
   actionId: string;
   input: JsonObject;
@@ -38,6 +38,17 @@ export interface ExecuteRequest extends Notices {
   /** What a client answered to the questions of an earlier answer: see UpstreamCall. */
   answers?: JsonObject | undefined;
 }
+
+/** A call that the restrictions let run once its user has agreed. */
+export interface Question {
+  connector: Connector;
+  action: Action;
+  input: JsonObject;
+  credential: Credential | undefined;
+}
+
+/** Returns once the user has agreed. @throws GatehouseError `confirmation_required`, `confirmation_declined` */
+export type Confirm = (question: Question) => Promise<void>;
 
 /** `data` is the value, or the page of a list action, which has `pagination` too (service.md section 2). */
 export interface ExecuteResult {
@@ -61,10 +72,10 @@ interface Trace {
 
 /**
  * Runs an action: the only way from REST and MCP to a third party. Restrictions → connector and action → input →
- * credential → Idempotency-Key → third party → result. Every run leaves a row, committed before the answer when the
- * action changes something.
+ * credential → agreement → Idempotency-Key → third party → result. Every run leaves a row, committed before the answer
+ * when the action changes something.
  * @throws GatehouseError `restricted` (`details.rule`), `connector_not_found`, `action_not_found`,
- * `invalid_request` (`details.faults`), those of chooseCredential and runOnce, `credential_invalid`, upstream_*.
+ * `invalid_request` (`details.faults`), those of chooseCredential, of Confirm and runOnce, `credential_invalid`, upstream_*.
  */
 export async function executeAction(
   context: ExecuteContext,
@@ -83,8 +94,7 @@ export async function executeAction(
 }
 
 async function run(context: ExecuteContext, request: ExecuteRequest, trace: Trace): Promise<ExecuteResult> {
-  assertAllowed(request);
-  const { connector, action } = find(context, request);
+  const { connector, action } = findAllowed(context, request);
   trace.action = action;
   const faults = checkInput(action, request.input);
   if (faults.length > 0)
@@ -98,6 +108,8 @@ async function run(context: ExecuteContext, request: ExecuteRequest, trace: Trac
     argument: request.credentialId,
   });
   trace.credential = credential;
+  if (request.server?.decision.confirms(action.effect))
+    await request.server.confirm({ connector, action, credential, input: request.input });
   const call: UpstreamCall = {
     connector,
     action,
@@ -194,10 +206,23 @@ function accountKey(credential: Credential | undefined): string {
     : credential.sealed;
 }
 
-/** @throws GatehouseError `restricted`, for what exists and what does not alike. */
-function assertAllowed({ server, connectorId, actionId, userId }: ExecuteRequest): void {
-  const rule = server?.decision.action(connectorId, actionId) ?? server?.decision.user(userId);
-  if (rule === undefined) return;
+/**
+ * The connector and the action, if they are there and the server's restrictions allow them to this user. What is not
+ * there is judged by its names alone.
+ * @throws GatehouseError `restricted` (`details.rule`), `connector_not_found`, `action_not_found`
+ */
+export function findAllowed(
+  context: Pick<Context, 'catalog'>,
+  request: Pick<ExecuteRequest, 'environment' | 'connectorId' | 'actionId' | 'userId'> & {
+    server?: { decision: Decision } | undefined;
+  },
+): { connector: Connector; action: Action } {
+  const { connectorId, actionId, userId } = request;
+  const decision = request.server?.decision;
+  const known = decision && context.catalog.action(request.environment, connectorId, actionId);
+  const rule =
+    (known ? decision.action(known) : decision?.named(connectorId, actionId)) ?? decision?.user(userId);
+  if (rule === undefined) return find(context, request);
   const what = rule.startsWith('users.') ? 'this user' : `${connectorId}.${actionId}`.slice(0, 100);
   throw new GatehouseError('restricted', `This MCP server does not allow ${what} (${rule}).`, {
     details: { rule },
@@ -206,7 +231,7 @@ function assertAllowed({ server, connectorId, actionId, userId }: ExecuteRequest
 
 function find(
   { catalog }: Pick<Context, 'catalog'>,
-  { environment, connectorId, actionId }: ExecuteRequest,
+  { environment, connectorId, actionId }: Pick<ExecuteRequest, 'environment' | 'connectorId' | 'actionId'>,
 ): { connector: Connector; action: Action } {
   const connector = catalog.connector(environment, connectorId);
   if (!connector) {
@@ -229,7 +254,7 @@ async function record(
   durationMs: number,
   error: GatehouseError | undefined,
 ): Promise<void> {
-  const rule = error?.code === 'restricted' ? error.details?.['rule'] : undefined;
+  const rule = isDenial(error) ? error.details?.['rule'] : undefined;
   const execution = {
     environment: request.environment,
     requestId: request.requestId,
@@ -251,5 +276,12 @@ async function record(
 
 function outcomeOf(error: GatehouseError | undefined): 'succeeded' | 'failed' | 'denied' {
   if (!error) return 'succeeded';
-  return error.code === 'restricted' ? 'denied' : 'failed';
+  return isDenial(error) ? 'denied' : 'failed';
 }
+
+/** Refused by a rule of the operator's, which `details.rule` names. */
+function isDenial(error: GatehouseError | undefined): error is GatehouseError {
+  return error !== undefined && DENIALS.has(error.code);
+}
+
+const DENIALS = new Set<ErrorCode>(['restricted', 'confirmation_required', 'confirmation_declined']);

@@ -1,4 +1,4 @@
-import { DAY } from '../lib/clock.ts';
+import { DAY, HOUR } from '../lib/clock.ts';
 import type { DbOrTx } from '../store/schema.ts';
 
 /** How long the record of executions is kept. */
@@ -7,8 +7,11 @@ const EXECUTIONS_KEPT_MS = 90 * DAY;
 /** How long the outcome of a connect session can still be asked for. */
 const SESSIONS_KEPT_MS = DAY;
 
+/** Whoever listens looks every second. */
+const CHANGES_KEPT_MS = HOUR;
+
 /** Deletes what has had its time: executions, answers kept for idempotency keys, positions in lists, large results,
- *  connect sessions, and consents that never came back. */
+ *  confirmation tokens, notes of changes, connect sessions, and consents that never came back. */
 export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {
   await db
     .deleteFrom('executions')
@@ -17,6 +20,11 @@ export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {
   await db.deleteFrom('idempotency').where('expires_at', '<=', now).execute();
   await db.deleteFrom('page_positions').where('expires_at', '<=', now).execute();
   await db.deleteFrom('results').where('expires_at', '<=', now).execute();
+  await db
+    .deleteFrom('changes')
+    .where('at', '<', now - CHANGES_KEPT_MS)
+    .execute();
+  await db.deleteFrom('spent_tokens').where('expires_at', '<=', now).execute();
   await db.deleteFrom('oauth_states').where('expires_at', '<=', now).execute();
   await db
     .deleteFrom('connect_sessions')

@@ -96,7 +96,8 @@ function usable(connector: Connector, credential: Credential): Credential {
     'credential_invalid',
     `The credential "${credential.credentialId}" for ${connector.name} cannot be used: ${reason} ` +
       'Replace its key (PUT), or check it again once the cause is gone (POST …/check).',
-    { details: { reason, state: credential.state, credentialId: credential.credentialId } },
+    // The reason may be in the app's own words, which surfaces keep apart by this member.
+    { details: { reason, message: reason, state: credential.state, credentialId: credential.credentialId } },
   );
 }
 

@@ -35,6 +35,9 @@ const tokenExpiresInDays = z
   .min(1, 'must be a whole number from 1 to 365')
   .max(365, 'must be a whole number from 1 to 365');
 const toolMode = z.enum(['auto', 'direct', 'discovery']);
+const pinTools = z.boolean().meta({
+  description: 'Holds back tools whose definitions differ from those approved with POST /api/tools/approve.',
+});
 const params = z.strictObject({ serverId: z.string() });
 
 const server = z.object({
@@ -51,6 +54,7 @@ const server = z.object({
   ownerUserId: z.string().nullable(),
   toolMode,
   enabled: z.boolean(),
+  pinTools,
   tokenExpiresAt: time.nullable(),
   createdAt: time,
   updatedAt: time,
@@ -76,6 +80,7 @@ export const createServerRoute = defineRoute({
     restrictions: restrictionsSchema.optional(),
     toolMode: toolMode.optional(),
     enabled: z.boolean().optional(),
+    pinTools: pinTools.optional(),
   }),
   success: { status: 201, description: 'The server with its access token.', schema: createdServer },
   errors: ['server_exists', 'user_not_found'],
@@ -171,6 +176,7 @@ export const updateServerRoute = defineRoute({
     restrictions: restrictionsSchema.optional(),
     toolMode: toolMode.optional(),
     enabled: z.boolean().optional(),
+    pinTools: pinTools.optional(),
   }),
   success: { status: 200, description: 'The server as it is now.', schema: server },
   errors: ['server_not_found', 'server_exists'],
@@ -202,7 +208,7 @@ export const deleteServerRoute = defineRoute({
   audited: true,
   async handler({ context, caller, params: { serverId }, userId }) {
     const found = await requireServer(context, caller, serverId, userId);
-    await deleteServer(context.db, found);
+    await deleteServer(context, found);
     context.servers.forget();
     return { body: { message: `The MCP server "${found.name}" was deleted.`, serverId } };
   },
@@ -233,7 +239,7 @@ export const rotateServerTokenRoute = defineRoute({
 });
 
 /** The server, if it is the caller's to see: the same 404 for absent, foreign, and made by somebody else. */
-async function requireServer(
+export async function requireServer(
   context: Context,
   caller: Caller,
   serverId: string,
@@ -271,6 +277,7 @@ function view(context: Context, caller: Caller, record: McpServer): z.input<type
     ownerUserId: record.ownerUserId,
     toolMode: record.toolMode,
     enabled: record.enabled,
+    pinTools: record.pinTools,
     tokenExpiresAt: isoTime(record.tokenExpiresAt),
     createdAt: isoTime(record.createdAt),
     updatedAt: isoTime(record.updatedAt),

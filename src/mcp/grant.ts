@@ -2,6 +2,7 @@ import type { Context } from '../context.ts';
 import type { Caller } from '../identity/caller.ts';
 import { findUser } from '../identity/users.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import { assertOn, assertServes } from '../servers/admission.ts';
 import type { LiveServer } from '../servers/live.ts';
 import type { Environment } from '../store/schema.ts';
 
@@ -28,7 +29,7 @@ export interface UserWish {
 
 /**
  * The user of a request and whether the server takes it (contract.md sections 2 and 5): the JWT's subject, else
- * x-svc-userid, else, with an access token, the server's owner. Every 403 of an MCP endpoint is born here.
+ * x-svc-userid, else, with an access token, the server's owner.
  * @throws GatehouseError `user_id_missing`, `user_not_found` (400 here), `forbidden`, `restricted`.
  */
 export async function grantFor(
@@ -38,20 +39,11 @@ export async function grantFor(
   wish: UserWish,
   headers: { credential?: string | undefined; redirectUri?: string | undefined } = {},
 ): Promise<Grant> {
-  const { server, decision } = live;
-  if (!server.enabled) throw new GatehouseError('forbidden', 'This MCP server is switched off.');
+  assertOn(live);
   const userId = await userOf(context, live, caller, wish);
-  if (server.bound && userId !== server.ownerUserId) {
-    throw new GatehouseError('forbidden', 'This MCP server belongs to one user, and serves no other.');
-  }
-  const rule = decision.user(userId);
-  if (rule) {
-    throw new GatehouseError('restricted', 'The restrictions of this MCP server do not allow this user.', {
-      details: { rule },
-    });
-  }
+  assertServes(live, userId);
   return {
-    environment: server.environment,
+    environment: live.server.environment,
     live,
     caller: caller.label,
     userId,

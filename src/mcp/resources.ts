@@ -120,7 +120,7 @@ async function textOf(scope: ToolScope, uri: string): Promise<string | undefined
   if (actionId !== undefined) {
     const action = context.catalog.action(grant.environment, connectorId, actionId);
     if (!action) return undefined;
-    const rule = decision.action(connectorId, actionId);
+    const rule = decision.action(action);
     if (rule) throw restricted(uri, rule);
     const { name, description, effect, list, inputSchema, outputSchema } = action;
     return JSON.stringify({

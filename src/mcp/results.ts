@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts';
 import { HOUR } from '../lib/clock.ts';
 import type { GatehouseError } from '../lib/errors.ts';
+import { withoutHidden } from '../lib/hidden.ts';
 import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { isContent } from './content.ts';
@@ -9,13 +10,17 @@ import type { Grant } from './grant.ts';
 /** The result of tools/call, as the SDK sends it. */
 export interface ToolResult {
   content: (
-    | { type: 'text'; text: string }
+    | { type: 'text'; text: string; _meta?: typeof THIRD_PARTY }
     | { type: 'resource_link'; uri: string; name: string; mimeType: string; size: number }
   )[];
   structuredContent?: { [key: string]: unknown };
   isError?: true;
   [key: string]: unknown;
 }
+
+/** Marks what an app said: data, whatever it says. */
+const THIRD_PARTY = { 'gatehouse/source': 'third_party' } as const;
+const MARK = `,"_meta":${JSON.stringify(THIRD_PARTY)}`;
 
 /** What is inlined, in bytes; larger results are kept and read as a resource. */
 export const INLINE_BYTES = 64 * 1024;
@@ -31,12 +36,14 @@ export async function toResultText(
   context: Pick<Context, 'db' | 'clock'>,
   grant: Grant,
   structuredContent: JsonObject,
+  { thirdParty = false } = {},
 ): Promise<string> {
   if (isContent(structuredContent)) return JSON.stringify(structuredContent);
   const text = JSON.stringify(structuredContent);
   // A character is at most three bytes of UTF-8.
   if (text.length * 3 <= INLINE_BYTES || Buffer.byteLength(text) <= INLINE_BYTES) {
-    return `{"content":[{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${text}}`;
+    const mark = thirdParty ? MARK : '';
+    return `{"content":[{"type":"text","text":${JSON.stringify(text)}${mark}}],"structuredContent":${text}}`;
   }
   return JSON.stringify(await keepLarge(context, grant, text));
 }
@@ -98,14 +105,26 @@ export async function readResult(
 
 /** What a tool run met, as a result that says what to do next (contract.md section 3). */
 export function toErrorResult(error: GatehouseError, requestId: string): ToolResult {
-  const { code, message, details } = error;
+  const { code, details } = error;
+  // The app's own words stand alone: mixed into ours they could tell the model what to do.
+  const said = details?.['message'];
+  const message = typeof said === 'string' ? error.message.replace(`: ${said}`, '') : error.message;
+  const quoted =
+    typeof said === 'string'
+      ? [{ type: 'text' as const, text: withoutHidden(JSON.stringify({ said })), _meta: THIRD_PARTY }]
+      : [];
   const next = NEXT_STEPS[code];
   const link = details?.['connectUrl'] ?? details?.['reconnectUrl'];
   const open = typeof link === 'string' ? ` The link, good for fifteen minutes: ${link}` : '';
+  const token = details?.['confirmationToken'];
+  const agreed = typeof token === 'string' ? ` confirmationToken: ${token}` : '';
   const faults =
     details?.['inputSchema'] === undefined ? '' : `\nInput schema: ${JSON.stringify(details['inputSchema'])}`;
   return {
-    content: [{ type: 'text', text: `${message}${next ? ` ${next}` : ''}${open}${faults}` }],
+    content: [
+      { type: 'text', text: `${message}${next ? ` ${next}` : ''}${open}${agreed}${faults}` },
+      ...quoted,
+    ],
     structuredContent: { error: { code, message, requestId, ...(details ? { details } : {}) } },
     isError: true,
   };
@@ -120,6 +139,10 @@ const NEXT_STEPS: { [code: string]: string } = {
   credential_not_found: 'list_credentials_svc names those of this user.',
   credential_invalid: 'Ask the user to connect this account anew, then call again.',
   user_id_missing: 'Tell the operator that this server was called without a user.',
+  confirmation_required:
+    'Tell the user what it will do and ask whether they agree. If they do, call execute_action_svc with the same ' +
+    'connectorId, actionId and parameters and this token.',
+  confirmation_declined: 'Do not try again unless the user asks for it.',
   restricted: 'Do not try again; tell the user that the operator does not allow it.',
   upstream_rejected: 'Change the parameters by what the app says before calling again.',
   upstream_rate_limited: 'Wait as long as it says before calling again.',

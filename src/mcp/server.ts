@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import { GatehouseError, publicError } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import type { Changed, LogMessage, Progress, TraceHeaders } from '../upstream/call.ts';
+import { directArguments } from './confirm.ts';
 import type { Grant } from './grant.ts';
 import { InputRequired, type Inputs } from './input.ts';
 import { cancelled, type Answer, type RpcFault } from './message.ts';
@@ -185,11 +186,16 @@ async function callTool(
   const builtIn = BUILT_IN_BY_NAME.get(name);
   const action = builtIn ? undefined : directAction(scope, name);
   try {
-    if (builtIn) return good(await toResultText(scope.context, scope.grant, await builtIn.run(scope, args)));
+    if (builtIn)
+      return good(await toResultText(scope.context, scope.grant, await builtIn.run(scope, args), builtIn));
     if (action && isJsonObject(args)) {
       const { connectorId, actionId } = action;
-      const structured = await runAction(scope, { connectorId, actionId, input: args });
-      return good(await toResultText(scope.context, scope.grant, structured));
+      const structured = await runAction(scope, {
+        connectorId,
+        actionId,
+        ...directArguments(action, args),
+      });
+      return good(await toResultText(scope.context, scope.grant, structured, { thirdParty: true }));
     }
     throw new GatehouseError('invalid_request', 'The arguments of a tool are an object.');
   } catch (thrown) {
@@ -216,7 +222,7 @@ function directAction({ visible, visibility, grant }: ToolScope, name: string) {
   const action = visible.direct.get(name);
   if (action) return action;
   const hidden = visibility.actionOf(grant.environment, name);
-  const rule = hidden && grant.live.decision.action(hidden.connectorId, hidden.actionId);
+  const rule = hidden && grant.live.decision.action(hidden);
   if (rule) throw restricted(`the tool ${name}`, rule);
   const hint = hidden ? 'This server lists no tool per action: use execute_action_svc.' : 'See tools/list.';
   throw new GatehouseError('invalid_request', `There is no tool "${name.slice(0, 100)}". ${hint}`);

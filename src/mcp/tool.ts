@@ -47,6 +47,8 @@ export interface ToolScope {
 /** A built-in tool: one value, name, schema and code together. */
 export interface BuiltInTool {
   definition: ToolDefinition;
+  /** Its answer holds what an app said. */
+  thirdParty: boolean;
   /** The structured answer. @throws GatehouseError for what the run meets; it becomes a tool error. */
   run(scope: ToolScope, args: unknown): Promise<JsonObject>;
 }

@@ -9,6 +9,7 @@ import { listCredentials } from '../credentials/records.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
+import { confirmCall } from './confirm.ts';
 import { pageAt } from './cursor.ts';
 import { refusalWithLink, offerLink } from './connect.ts';
 import { runContent } from './content.ts';
@@ -143,10 +144,15 @@ const executeActionTool = tool({
       .optional()
       .describe('The input of the action; see get_action_svc.'),
     credentialId: z.string().optional().describe('Which account, where the user has connected several.'),
+    confirmationToken: z
+      .string()
+      .optional()
+      .describe('Only once the user has agreed to what the answer confirmation_required asked for.'),
   }),
   hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-  async run(scope, { connectorId, actionId, parameters = {}, credentialId }) {
-    return runAction(scope, { connectorId, actionId, input: parameters, credentialId });
+  thirdParty: true,
+  async run(scope, { connectorId, actionId, parameters = {}, credentialId, confirmationToken }) {
+    return runAction(scope, { connectorId, actionId, input: parameters, credentialId, confirmationToken });
   },
 });
 
@@ -156,6 +162,7 @@ const listCredentialsTool = tool({
   description: 'The accounts that the user has connected, and whether each still works.',
   input: z.strictObject({ connectorId: z.string().optional().describe('Only accounts of this app.') }),
   hints: READ,
+  thirdParty: true,
   async run(scope, { connectorId }) {
     if (connectorId !== undefined) visibleConnector(scope, connectorId);
     const visible = new Set(scope.visible.connectors.map(({ connector }) => connector.connectorId));
@@ -215,7 +222,13 @@ export const BUILT_IN_BY_NAME: ReadonlyMap<string, BuiltInTool> = new Map(
 /** Runs an action for a grant. @throws GatehouseError as executeAction; `invalid_request` brings the input schema. */
 export async function runAction(
   scope: ToolScope,
-  wish: { connectorId: string; actionId: string; input: JsonObject; credentialId?: string | undefined },
+  wish: {
+    connectorId: string;
+    actionId: string;
+    input: JsonObject;
+    credentialId?: string | undefined;
+    confirmationToken?: string | undefined;
+  },
 ): Promise<JsonObject> {
   const { context, grant } = scope;
   const { credentialId } = wish;
@@ -234,7 +247,11 @@ export async function runAction(
         caller: grant.caller,
         requestId: scope.requestId,
         userId: grant.userId,
-        server: { serverId: grant.live.server.serverId, decision: grant.live.decision },
+        server: {
+          serverId: grant.live.server.serverId,
+          decision: grant.live.decision,
+          confirm: (question) => confirmCall(scope, question, wish.confirmationToken),
+        },
         connectorId: wish.connectorId,
         actionId: wish.actionId,
         input: wish.input,
@@ -294,9 +311,9 @@ function visibleConnector(scope: ToolScope, connectorId: string) {
 }
 
 function visibleAction(scope: ToolScope, connectorId: string, actionId: string): Action {
-  const rule = scope.grant.live.decision.action(connectorId, actionId);
   const action = scope.context.catalog.action(scope.grant.environment, connectorId, actionId);
-  if (action && rule) throw restricted(`${connectorId}.${actionId}`, rule);
+  const rule = action && scope.grant.live.decision.action(action);
+  if (rule) throw restricted(`${connectorId}.${actionId}`, rule);
   if (action) return action;
   visibleConnector(scope, connectorId);
   throw new GatehouseError(
@@ -364,6 +381,7 @@ function tool<S extends z.ZodType>(spec: {
   description: string;
   input: S;
   hints: { readOnlyHint: boolean; destructiveHint: boolean; idempotentHint: boolean; openWorldHint: boolean };
+  thirdParty?: boolean;
   run(scope: ToolScope, args: z.output<S>): Promise<JsonObject>;
 }): BuiltInTool {
   const { $schema: _, ...inputSchema } = z.toJSONSchema(spec.input, { io: 'input', target: 'draft-2020-12' });
@@ -375,6 +393,7 @@ function tool<S extends z.ZodType>(spec: {
       inputSchema: { ...inputSchema, type: 'object' },
       annotations: { title: spec.title, ...spec.hints },
     },
+    thirdParty: spec.thirdParty === true,
     async run(scope, args) {
       const parsed = spec.input.safeParse(args);
       if (parsed.success) return spec.run(scope, parsed.data);

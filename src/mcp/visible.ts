@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Action, Connector } from '../connectors/catalog.ts';
+import { hashOf } from '../connectors/definition.ts';
 import type { Context } from '../context.ts';
+import { isJsonObject, parseJson } from '../lib/json.ts';
 import type { LiveServer } from '../servers/live.ts';
 import type { Decision } from '../servers/restrictions.ts';
 import type { Environment } from '../store/schema.ts';
 import { BUILT_IN_TOOLS } from './tools.ts';
-import type { ToolDefinition } from './tool.ts';
+import type { BuiltInTool, ToolDefinition } from './tool.ts';
 
 /** What a server shows: derived from its restrictions and the catalogue, and kept until either changes. */
 export interface Visible {
@@ -91,7 +93,7 @@ function see(
     const candidates = asTools();
     if (Buffer.byteLength(JSON.stringify(candidates)) <= MAX_DIRECT_BYTES) directTools = candidates;
   }
-  const tools = [...BUILT_IN_TOOLS.map(({ definition }) => definition), ...directTools];
+  const tools = [...BUILT_IN_TOOLS.map(hashed), ...directTools];
   return {
     connectors,
     direct: directTools.length > 0 ? namedActions(actions) : new Map(),
@@ -103,9 +105,7 @@ function see(
 
 function allowedActions(connector: Connector, decision: Decision): Action[] {
   if (decision.connector(connector.connectorId)) return [];
-  return [...connector.actions.values()].filter(
-    ({ connectorId, actionId }) => !decision.action(connectorId, actionId),
-  );
+  return [...connector.actions.values()].filter((action) => !decision.action(action));
 }
 
 /** `<connectorId>_<actionId>`; where that is too long or taken, its first 55 characters and a hash (contract section 5). */
@@ -121,6 +121,11 @@ function namedActions(actions: Action[]): Map<string, Action> {
 }
 
 const BUILT_IN_NAMES = new Set(BUILT_IN_TOOLS.map(({ definition }) => definition.name));
+
+function hashed({ definition }: BuiltInTool): ToolDefinition {
+  const text = parseJson(JSON.stringify(definition));
+  return { ...definition, _meta: { 'gatehouse/hash': isJsonObject(text) ? hashOf(text) : '' } };
+}
 
 function toolOf(name: string, action: Action, publicUrl: string): ToolDefinition {
   return {
@@ -145,7 +150,11 @@ function toolOf(name: string, action: Action, publicUrl: string): ToolDefinition
         sizes: ['any'],
       },
     ],
-    _meta: { 'gatehouse/connectorId': action.connectorId, 'gatehouse/actionId': action.actionId },
+    _meta: {
+      'gatehouse/connectorId': action.connectorId,
+      'gatehouse/actionId': action.actionId,
+      'gatehouse/hash': action.hash,
+    },
   };
 }
 

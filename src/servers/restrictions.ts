@@ -1,14 +1,27 @@
 import { z } from 'zod';
+import type { Action, Effect } from '../connectors/catalog.ts';
 import { invalidRequest, type Fault } from '../lib/errors.ts';
 
 const mode = z.enum(['allowlist', 'blocklist']).optional();
 const ids = z.array(z.string().min(1).max(200)).max(1000).optional();
+const EFFECTS = ['read', 'write', 'destructive'] as const satisfies readonly Effect[];
+const effects = z.array(z.enum(EFFECTS)).max(EFFECTS.length).optional();
 
-/** ServerRestrictions (service.md section 2). */
+/** ServerRestrictions (service.md section 2), and what actions may do and ask for. */
 export const restrictionsSchema = z.strictObject({
   connectors: z.strictObject({ mode, allowedIds: ids, blockedIds: ids }).optional(),
   actions: z.strictObject({ mode, allowedActions: ids, blockedActions: ids }).optional(),
   users: z.strictObject({ mode, allowedIds: ids, blockedIds: ids }).optional(),
+  effects: z
+    .strictObject({
+      allowed: effects.meta({
+        description: 'Actions of other effects are hidden and refused. Empty: all are.',
+      }),
+    })
+    .optional(),
+  confirm: effects.meta({
+    description: 'Calls of actions of these effects run once the user has agreed to them.',
+  }),
 });
 export type Restrictions = z.infer<typeof restrictionsSchema>;
 
@@ -20,8 +33,12 @@ export interface Decision {
   /** Whether some rule can deny something. */
   readonly active: boolean;
   connector(connectorId: string): string | undefined;
-  /** Includes the connector's own rule. */
-  action(connectorId: string, actionId: string): string | undefined;
+  /** By its names alone, for what may not exist. Includes the connector's own rule. */
+  named(connectorId: string, actionId: string): string | undefined;
+  /** By names and effect. */
+  action(action: Action): string | undefined;
+  /** The rule by which a call of this effect waits for the user's agreement. */
+  confirms(effect: Effect): string | undefined;
   /** Undefined: no user is known. */
   user(userId: string | undefined): string | undefined;
 }
@@ -33,7 +50,8 @@ interface Rule {
 
 /** Compiles restrictions for repeated questions. Several sets mean all of them: the first that denies is named. */
 export function decide(...sets: Restrictions[]): Decision {
-  const rules = sets.map(({ connectors = {}, actions = {}, users = {} }) => ({
+  const rules = sets.map(({ connectors = {}, actions = {}, users = {}, effects: { allowed } = {} }) => ({
+    effects: effectRule(allowed),
     connectors: rule(
       'connectors',
       connectors.mode,
@@ -57,13 +75,18 @@ export function decide(...sets: Restrictions[]): Decision {
   };
   const connector = (connectorId: string): string | undefined =>
     first((set) => set.connectors.check((id) => id === connectorId));
+  const named = (connectorId: string, actionId: string): string | undefined =>
+    connector(connectorId) ??
+    first((set) => set.actions.check((pattern) => matchesAction(pattern, connectorId, actionId)));
+  const confirmed = new Set(sets.flatMap(({ confirm = [] }) => confirm));
 
   return {
-    active: rules.some((set) => set.connectors.denies || set.actions.denies || set.users.denies),
+    active: confirmed.size > 0 || rules.some((set) => Object.values(set).some(({ denies }) => denies)),
     connector,
-    action: (connectorId, actionId) =>
-      connector(connectorId) ??
-      first((set) => set.actions.check((pattern) => matchesAction(pattern, connectorId, actionId))),
+    named,
+    action: ({ connectorId, actionId, effect }) =>
+      named(connectorId, actionId) ?? first((set) => set.effects.check((one) => one === effect)),
+    confirms: (effect) => (confirmed.has(effect) ? 'confirm' : undefined),
     user: (userId) => first((set) => set.users.check((id) => id === userId)),
   };
 }
@@ -139,6 +162,12 @@ function rule(
   const list = blocked ?? [];
   const name = `${dimension}.${blockedName}`;
   return { denies: list.length > 0, check: (matches) => (list.some(matches) ? name : undefined) };
+}
+
+/** All three effects allowed is no rule. */
+function effectRule(allowed: Effect[] | undefined): Rule {
+  const given = allowed && EFFECTS.every((one) => allowed.includes(one)) ? undefined : allowed;
+  return rule('effects', given && 'allowlist', ['allowed', given], ['blocked', undefined]);
 }
 
 /** `actionId`, or `connectorId.actionId`; `*` matches within one part. */

@@ -4,6 +4,7 @@ import type { Tables } from './schema.ts';
 import { accounts, oauthAppFields } from './migration-accounts.ts';
 import { events } from './migration-events.ts';
 import { workflows } from './migration-workflows.ts';
+import { policy } from './migration-policy.ts';
 import { index, stamped } from './tables.ts';
 
 interface Migration {
@@ -18,6 +19,7 @@ export const MIGRATIONS: Migration[] = [
   { name: 'events', up: events },
   { name: 'workflows', up: workflows },
   { name: 'oauth app fields', up: oauthAppFields },
+  { name: 'policy', up: policy },
 ];
 
 async function foundation(tx: Transaction<Tables>): Promise<void> {

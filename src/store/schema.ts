@@ -53,6 +53,8 @@ export interface Tables extends WorkflowTables {
     token_sealed: string;
     token_expires_at: number | null;
     enabled: number;
+    /** 1: shows only definitions that are approved. */
+    pin_tools: Generated<number>;
     created_at: number;
     updated_at: number;
   };
@@ -132,6 +134,28 @@ export interface Tables extends WorkflowTables {
     expires_at: number;
     created_at: number;
     updated_at: number;
+  };
+  /** What may be used once and was, until it would have ended anyway. */
+  spent_tokens: { token_id: string; expires_at: number };
+  /** What an operator approved of a connector: name → hash, and name → definition, both as JSON. */
+  approved_definitions: {
+    environment: Environment;
+    connector_id: string;
+    /** Of the whole connector, when nothing of it waits for approval. */
+    fingerprint: string;
+    hashes: string;
+    definitions: string;
+    /** Rises with each approval. */
+    version: number;
+    updated_at: number;
+  };
+  /** See changes.ts. */
+  changes: {
+    change_id: string;
+    environment: Environment;
+    kind: 'server' | 'user' | 'environment';
+    subject: string;
+    at: number;
   };
   /** What was sent to an app's consent page, until it comes back once. */
   oauth_states: {

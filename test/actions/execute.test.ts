@@ -180,6 +180,7 @@ describe.each(STORE_KINDS)('running an action on %s', (kind) => {
     const server = {
       serverId: 'srv_1',
       decision: decide({ actions: { mode: 'allowlist', allowedActions: ['shop.list_*'] } }),
+      confirm: async () => {},
     };
     for (const actionId of ['get_thing', 'never_heard_of']) {
       await expect(execute({ server, actionId, requestId: 'req_last' })).rejects.toMatchObject({
@@ -200,6 +201,7 @@ describe.each(STORE_KINDS)('running an action on %s', (kind) => {
     const users = {
       serverId: 'srv_1',
       decision: decide({ users: { mode: 'blocklist', blockedIds: [bench.userId] } }),
+      confirm: async () => {},
     };
     await expect(execute({ server: users })).rejects.toMatchObject({ details: { rule: 'users.blockedIds' } });
   });

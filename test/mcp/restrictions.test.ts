@@ -143,6 +143,18 @@ describe.each([
     { actions: { blockedActions: ['sandbox.*'] } },
     { ...CONNECTOR_DENIED, rule: 'actions.blockedActions' },
   ],
+  ['effects with that of the action', { effects: { allowed: ['read'] } }, ALLOWED],
+  [
+    'effects without that of the action',
+    { effects: { allowed: ['write', 'destructive'] } },
+    { ...ACTION_DENIED, rule: 'effects.allowed' },
+  ],
+  ['no effects at all', { effects: { allowed: [] } }, { ...CONNECTOR_DENIED, rule: 'effects.allowed' }],
+  [
+    'effects and actions together',
+    { actions: { blockedActions: ['create_*'] }, effects: { allowed: ['read'] } },
+    ALLOWED,
+  ],
 ] satisfies [string, Restrictions, object][])('%s', (_, restrictions, expected) => {
   test('holds in every list, every read and every call', async () => {
     await restrict(restrictions);

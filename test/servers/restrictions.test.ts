@@ -1,37 +1,39 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { GatehouseError } from '../../src/lib/errors.ts';
+import type { Action, Effect } from '../../src/connectors/catalog.ts';
+import { buildCatalog } from '../../src/connectors/build.ts';
 import { assertCoherent, decide, type Restrictions } from '../../src/servers/restrictions.ts';
 
 describe('an action', () => {
   const actions = (restrictions: Restrictions['actions']) => decide({ actions: restrictions });
 
   test('is allowed where nothing is said', () => {
-    expect(decide({}).action('shop', 'list_orders')).toBeUndefined();
-    expect(decide({ actions: {} }).action('shop', 'list_orders')).toBeUndefined();
+    expect(decide({}).named('shop', 'list_orders')).toBeUndefined();
+    expect(decide({ actions: {} }).named('shop', 'list_orders')).toBeUndefined();
   });
 
   test('is denied by an allowlist that does not name it, and by an empty or absent one', () => {
     const rule = 'actions.allowedActions';
-    expect(actions({ mode: 'allowlist', allowedActions: ['get_order'] }).action('shop', 'list_orders')).toBe(
+    expect(actions({ mode: 'allowlist', allowedActions: ['get_order'] }).named('shop', 'list_orders')).toBe(
       rule,
     );
-    expect(actions({ mode: 'allowlist', allowedActions: [] }).action('shop', 'list_orders')).toBe(rule);
-    expect(actions({ mode: 'allowlist' }).action('shop', 'list_orders')).toBe(rule);
-    expect(actions({ allowedActions: [] }).action('shop', 'list_orders')).toBe(rule);
+    expect(actions({ mode: 'allowlist', allowedActions: [] }).named('shop', 'list_orders')).toBe(rule);
+    expect(actions({ mode: 'allowlist' }).named('shop', 'list_orders')).toBe(rule);
+    expect(actions({ allowedActions: [] }).named('shop', 'list_orders')).toBe(rule);
   });
 
   test('is denied by a blocklist that names it, and by no other', () => {
     const blocked = actions({ mode: 'blocklist', blockedActions: ['list_orders'] });
-    expect(blocked.action('shop', 'list_orders')).toBe('actions.blockedActions');
-    expect(blocked.action('shop', 'get_order')).toBeUndefined();
-    expect(actions({ mode: 'blocklist' }).action('shop', 'list_orders')).toBeUndefined();
+    expect(blocked.named('shop', 'list_orders')).toBe('actions.blockedActions');
+    expect(blocked.named('shop', 'get_order')).toBeUndefined();
+    expect(actions({ mode: 'blocklist' }).named('shop', 'list_orders')).toBeUndefined();
   });
 
   test('a list without a mode is of that mode', () => {
-    expect(actions({ allowedActions: ['get_order'] }).action('shop', 'list_orders')).toBeDefined();
-    expect(actions({ blockedActions: ['list_orders'] }).action('shop', 'list_orders')).toBeDefined();
-    expect(actions({ blockedActions: ['list_orders'] }).action('shop', 'get_order')).toBeUndefined();
+    expect(actions({ allowedActions: ['get_order'] }).named('shop', 'list_orders')).toBeDefined();
+    expect(actions({ blockedActions: ['list_orders'] }).named('shop', 'list_orders')).toBeDefined();
+    expect(actions({ blockedActions: ['list_orders'] }).named('shop', 'get_order')).toBeUndefined();
   });
 
   test.each([
@@ -52,13 +54,37 @@ describe('an action', () => {
     ['shop.list.orders', 'shop', 'list_orders', false],
   ])('pattern %s names %s.%s: %s', (pattern, connectorId, actionId, named) => {
     const decision = actions({ allowedActions: [pattern] });
-    expect(decision.action(connectorId, actionId) === undefined).toBe(named);
+    expect(decision.named(connectorId, actionId) === undefined).toBe(named);
   });
 
   test('is denied when its connector is', () => {
     const decision = decide({ connectors: { blockedIds: ['shop'] } });
-    expect(decision.action('shop', 'list_orders')).toBe('connectors.blockedIds');
-    expect(decision.action('mail', 'send')).toBeUndefined();
+    expect(decision.named('shop', 'list_orders')).toBe('connectors.blockedIds');
+    expect(decision.named('mail', 'send')).toBeUndefined();
+  });
+});
+
+describe('effects', () => {
+  const read = shopAction('GET');
+  const write = shopAction('POST');
+  const destructive = shopAction('DELETE');
+
+  test('that are not listed are denied, all by an empty list, none by one that is absent or whole', () => {
+    const only = (...allowed: Effect[]) => decide({ effects: { allowed } });
+    expect(only('read').action(read)).toBeUndefined();
+    expect(only('read').action(write)).toBe('effects.allowed');
+    expect(only('read', 'write').action(destructive)).toBe('effects.allowed');
+    expect(only().action(read)).toBe('effects.allowed');
+    expect(decide({ effects: {} }).action(destructive)).toBeUndefined();
+    const whole = only('read', 'write', 'destructive');
+    expect([whole.action(destructive), whole.active]).toEqual([undefined, false]);
+    expect(only('read').active).toBe(true);
+  });
+
+  test('that are confirmed in one of several sets are confirmed', () => {
+    const decision = decide({ confirm: ['destructive'] }, { confirm: ['write'] });
+    expect([decision.confirms('read'), decision.confirms('write')]).toEqual([undefined, 'confirm']);
+    expect([decision.confirms('destructive'), decision.active]).toEqual(['confirm', true]);
   });
 });
 
@@ -106,11 +132,32 @@ test('property: a blocklist denies exactly what the same list as an allowlist al
   fc.assert(
     fc.property(fc.array(pattern, { minLength: 1 }), id, id, (list, connectorId, actionId) => {
       const allowed =
-        decide({ actions: { allowedActions: list } }).action(connectorId, actionId) === undefined;
+        decide({ actions: { allowedActions: list } }).named(connectorId, actionId) === undefined;
       const blocked =
-        decide({ actions: { blockedActions: list } }).action(connectorId, actionId) === undefined;
+        decide({ actions: { blockedActions: list } }).named(connectorId, actionId) === undefined;
       expect(allowed).toBe(!blocked);
     }),
     { numRuns: 1000 },
   );
 });
+
+function shopAction(method: string): Action {
+  const text = `id: shop
+name: Shop
+description: A shop.
+categories: [commerce]
+website: https://shop.example.com
+sources: [{title: The tests themselves, read: 2026-03-01}]
+baseUrl: https://api.example.com
+authentication: [{type: none}]
+actions:
+  touch_order: {description: Touches an order., request: ${method} /orders}
+`;
+  const action = buildCatalog([{ path: 'connector.yaml', text }]).action(
+    'development',
+    'shop',
+    'touch_order',
+  );
+  if (!action) throw new Error('no action');
+  return action;
+}

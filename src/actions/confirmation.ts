@@ -1,0 +1,90 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Context } from '../context.ts';
+import { loadSecret } from '../identity/secrets.ts';
+import { MINUTE } from '../lib/clock.ts';
+import { canonicalJson, type JsonObject } from '../lib/json.ts';
+import { perDatabase } from '../store/kept.ts';
+
+const LIFETIME_MS = 10 * MINUTE;
+const ID_BYTES = 16;
+const TIME_BYTES = 6;
+const TOKEN = /^gh_confirm_([\w-]{30})\.([\w-]{43})$/;
+
+type ConfirmationContext = Pick<Context, 'db' | 'keys' | 'clock'>;
+
+/** All that an agreement is about: with any other value it is none. */
+export interface ConfirmedCall {
+  environment: string;
+  serverId: string;
+  userId: string | null;
+  caller: string;
+  connectorId: string;
+  actionId: string;
+  credentialId: string | null;
+  input: JsonObject;
+  [member: string]: string | null | JsonObject;
+}
+
+/** Why a token opens nothing. */
+export type TokenFault = 'altered' | 'expired' | 'spent';
+
+/**
+ * A token that lets this very call run once, within ten minutes. Nothing is stored: it holds its own id and end, and a
+ * keyed hash of them and of the call.
+ */
+export async function issueConfirmation(
+  context: ConfirmationContext,
+  call: ConfirmedCall,
+): Promise<{ token: string; expiresAt: number }> {
+  const expiresAt = context.clock.now() + LIFETIME_MS;
+  const bytes = Buffer.concat([randomBytes(ID_BYTES), Buffer.alloc(TIME_BYTES)]);
+  bytes.writeUIntBE(expiresAt, ID_BYTES, TIME_BYTES);
+  const payload = bytes.toString('base64url');
+  const hash = hashOf(await keyOf(context), payload, call);
+  return { token: `gh_confirm_${payload}.${hash.toString('base64url')}`, expiresAt };
+}
+
+/** Takes a token for this call; of two that take the same one, in whatever process, one is told `spent`. */
+export async function takeConfirmation(
+  context: ConfirmationContext,
+  call: ConfirmedCall,
+  token: string,
+): Promise<TokenFault | undefined> {
+  const [, payload = '', hash = ''] = TOKEN.exec(token) ?? [];
+  const given = Buffer.from(hash, 'base64url');
+  const right = hashOf(await keyOf(context), payload, call);
+  // The last character of Base64 has spellings that mean the same bytes: only our own counts.
+  const ours = given.length === right.length && given.toString('base64url') === hash;
+  if (!ours || !timingSafeEqual(given, right)) return 'altered';
+  const expiresAt = Buffer.from(payload, 'base64url').readUIntBE(ID_BYTES, TIME_BYTES);
+  if (expiresAt <= context.clock.now()) return 'expired';
+  return (await spend(context, payload, expiresAt)) ? undefined : 'spent';
+}
+
+/** True once for each id, among all processes; the id is remembered until `expiresAt`. */
+export async function spend({ db }: Pick<Context, 'db'>, id: string, expiresAt: number): Promise<boolean> {
+  const spent = await db
+    .insertInto('spent_tokens')
+    .values({ token_id: id, expires_at: expiresAt })
+    .onConflict((c) => c.column('token_id').doNothing())
+    .returning('token_id')
+    .executeTakeFirst();
+  return spent !== undefined;
+}
+
+function hashOf(key: Buffer, payload: string, call: ConfirmedCall): Buffer {
+  return createHmac('sha256', key)
+    .update(`${payload}\n${canonicalJson(call)}`)
+    .digest();
+}
+
+const kept = perDatabase((): { key?: Promise<Buffer> } => ({}));
+
+function keyOf(context: ConfirmationContext): Promise<Buffer> {
+  const one = kept(context.db);
+  if (!one.key) {
+    one.key = loadSecret(context, 'confirmation-key');
+    one.key.catch(() => delete one.key);
+  }
+  return one.key;
+}

@@ -1,0 +1,115 @@
+import { checkInput } from '../connectors/validate.ts';
+import type { Effect } from '../connectors/catalog.ts';
+import type { Context } from '../context.ts';
+import { chooseCredential } from '../credentials/choose.ts';
+import { requireUser } from '../identity/users.ts';
+import { GatehouseError, invalidRequest, type ErrorCode } from '../lib/errors.ts';
+import type { JsonObject } from '../lib/json.ts';
+import { assertOn, assertServes } from '../servers/admission.ts';
+import type { LiveServer } from '../servers/live.ts';
+import { findAllowed } from './execute.ts';
+
+/** The call that is asked about. */
+export interface Supposed {
+  /** Undefined: nobody, where the server has no owner. */
+  userId: string | undefined;
+  connectorId: string;
+  actionId: string;
+  /** Checked where it is given. */
+  input?: JsonObject | undefined;
+}
+
+/** What is looked at, in the order in which a call meets it. */
+export const CHECKS = ['server', 'user', 'action', 'input', 'credential', 'confirmation'] as const;
+
+/** What would happen, and why: each check up to the first that fails. */
+export interface Simulation {
+  /** `runs`; `asks`: runs once its user agrees; `denied` by a rule; `fails` for want of something else. */
+  outcome: 'runs' | 'asks' | 'denied' | 'fails';
+  /** The restriction that denies or asks. */
+  rule?: string;
+  /** The code that the caller would get. */
+  code?: ErrorCode;
+  reason: string;
+  effect?: Effect;
+  /** The account that it would act with. */
+  credentialId?: string;
+  checks: { check: (typeof CHECKS)[number]; passed: boolean; detail: string }[];
+}
+
+/** Goes through the checks of a call, those of the real one, without calling anybody. */
+export async function simulate(
+  context: Pick<Context, 'db' | 'catalog'>,
+  live: LiveServer,
+  supposed: Supposed,
+): Promise<Simulation> {
+  const { userId, connectorId, actionId, input } = supposed;
+  const { environment, serverId } = live.server;
+  const checks: Simulation['checks'] = [];
+  let at: (typeof CHECKS)[number] = 'server';
+  const passed = (detail: string, next: (typeof CHECKS)[number] = at) => {
+    checks.push({ check: at, passed: true, detail });
+    at = next;
+  };
+  let effect: Effect | undefined;
+  try {
+    assertOn(live);
+    passed('It is switched on.', 'user');
+    assertServes(live, userId);
+    await assertUser(context, live, userId);
+    passed(
+      userId === undefined ? 'It is nobody, and the server takes nobody.' : 'The server serves them.',
+      'action',
+    );
+    const { connector, action } = findAllowed(context, {
+      environment,
+      userId,
+      connectorId,
+      actionId,
+      server: live,
+    });
+    ({ effect } = action);
+    passed(`No restriction denies ${connectorId}.${actionId}, whose effect is ${effect}.`, 'input');
+    if (input) {
+      const faults = checkInput(action, input);
+      if (faults.length > 0) throw invalidRequest(faults, `The input of ${connectorId}.${actionId}`);
+      passed('It is as the schema wants it.');
+    }
+    at = 'credential';
+    const credential = await chooseCredential(context.db, { environment, userId, connector });
+    passed(credential ? `It acts with ${credential.credentialId}.` : 'It needs none.', 'confirmation');
+    const rule = live.decision.confirms(effect);
+    const facts = { effect, ...(credential ? { credentialId: credential.credentialId } : {}) };
+    if (rule === undefined) {
+      passed('It runs without asking.');
+      return { outcome: 'runs', reason: `${serverId} would run it.`, ...facts, checks };
+    }
+    const reason = `Its user is asked first: the server confirms calls whose effect is ${effect} (${rule}).`;
+    passed(reason);
+    return { outcome: 'asks', rule, reason, ...facts, checks };
+  } catch (error) {
+    if (!(error instanceof GatehouseError)) throw error;
+    const { code, message: reason, details } = error;
+    checks.push({ check: at, passed: false, detail: reason });
+    const rule = details?.['rule'];
+    return {
+      outcome: code === 'restricted' || code === 'forbidden' ? 'denied' : 'fails',
+      ...(typeof rule === 'string' ? { rule } : {}),
+      code,
+      reason,
+      ...(effect ? { effect } : {}),
+      checks,
+    };
+  }
+}
+
+/** @throws GatehouseError `user_not_found`, `forbidden` (disabled) */
+async function assertUser(
+  { db }: Pick<Context, 'db'>,
+  { server }: LiveServer,
+  userId: string | undefined,
+): Promise<void> {
+  if (userId === undefined) return;
+  const { enabled } = await requireUser(db, server.environment, userId);
+  if (!enabled) throw new GatehouseError('forbidden', 'This user is disabled.');
+}

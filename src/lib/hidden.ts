@@ -1,0 +1,21 @@
+/**
+ * Characters that nobody sees and a model reads all the same: zero-width and bidirectional ones, variation selectors,
+ * the tags block, controls but tab and line feed, halves of surrogate pairs.
+ */
+const HIDDEN = /(?![\t\n])[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cs}\p{Zl}\p{Zp}\ufff9-\ufffb]/u;
+const ALL_HIDDEN = new RegExp(HIDDEN, 'gu');
+
+/** The first hidden character of a text as `U+200B`. */
+export function hiddenIn(text: string): string | undefined {
+  const found = HIDDEN.exec(text)?.[0];
+  return found === undefined ? undefined : `U+${codeOf(found)}`;
+}
+
+/** The text with each hidden character written out: `\u{200B}`. */
+export function withoutHidden(text: string): string {
+  return text.replaceAll(ALL_HIDDEN, (found) => `\\u{${codeOf(found)}}`);
+}
+
+function codeOf(character: string): string {
+  return (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+}

@@ -1,0 +1,19 @@
+import { GatehouseError } from '../lib/errors.ts';
+import type { LiveServer } from './live.ts';
+
+/** @throws GatehouseError `forbidden` while the server is switched off. */
+export function assertOn({ server }: LiveServer): void {
+  if (!server.enabled) throw new GatehouseError('forbidden', 'This MCP server is switched off.');
+}
+
+/** Whether a server takes a user. @throws GatehouseError `forbidden` (bound to another), `restricted` (`details.rule`) */
+export function assertServes({ server, decision }: LiveServer, userId: string | undefined): void {
+  if (server.bound && userId !== server.ownerUserId) {
+    throw new GatehouseError('forbidden', 'This MCP server belongs to one user, and serves no other.');
+  }
+  const rule = decision.user(userId);
+  if (rule === undefined) return;
+  throw new GatehouseError('restricted', 'The restrictions of this MCP server do not allow this user.', {
+    details: { rule },
+  });
+}

@@ -1,0 +1,216 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { HOUR, MINUTE } from '../../src/lib/clock.ts';
+import type { Json } from '../../src/lib/json.ts';
+import { manualClock } from '../support/clock.ts';
+import { connectClient, rpc, shop } from '../support/mcp.ts';
+import { startService, type Service } from '../support/service.ts';
+import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
+
+/* A server whose destructive calls wait for the agreement of their user, who cannot be asked by these clients. */
+describe.each(STORE_KINDS)('without a client that asks its user, over %s', (kind) => {
+  const clock = manualClock();
+  let database: Awaited<ReturnType<typeof freshDatabase>>;
+  let services: Service[];
+  let one: Awaited<ReturnType<typeof shop>>;
+  beforeAll(async () => {
+    database = await freshDatabase(kind);
+    const { database: made } = database;
+    const url = made.kind === 'postgres' ? made.url : `sqlite:${made.path}`;
+    const key = Buffer.alloc(32, 7).toString('base64');
+    const env = { DATABASE_URL: url, GATEHOUSE_MASTER_KEY: key };
+    services = [await startService({ env, clock }), await startService({ env, clock })];
+    one = await shop(first(), { toolMode: 'direct', restrictions: { confirm: ['destructive'] } });
+  });
+  afterAll(async () => {
+    for (const service of services) await service.stop();
+    await database.remove();
+  });
+  const first = () => at(0);
+  const at = (index: number): Service => {
+    const service = services[index];
+    if (!service) throw new Error('no such service');
+    return service;
+  };
+
+  const execute = (args: object, service = first(), url = one.accessUrl) =>
+    rpc(url.replace(first().url, service.url), 'tools/call', { name: 'execute_action_svc', arguments: args });
+  const wish = (customerId: string) => ({
+    connectorId: 'sandbox',
+    actionId: 'delete_customer',
+    parameters: { customerId },
+  });
+  const tokenFor = async (customerId: string) => {
+    const asked = await execute(wish(customerId));
+    expect(asked.at('result.structuredContent.error.code')).toBe('confirmation_required');
+    return String(asked.at('result.structuredContent.error.details.confirmationToken'));
+  };
+  const outcome = (answer: { at(path: string): Json | undefined }) =>
+    answer.at('result.structuredContent.error.details.reason') ??
+    answer.at('result.structuredContent.error.code') ??
+    'ran';
+  const isThere = async (customerId: string) => {
+    const read = await execute({ ...wish(customerId), actionId: 'get_customer' });
+    return read.at('result.isError') !== true;
+  };
+
+  test('a call is refused with a token, and runs with it, once', async () => {
+    const asked = await execute(wish('cus_1001'));
+    expect(asked.at('result.isError')).toBe(true);
+    const error = asked.at('result.structuredContent.error.details');
+    expect(error).toMatchObject({ rule: 'confirm', effect: 'destructive', actionId: 'delete_customer' });
+    const token = String(asked.at('result.structuredContent.error.details.confirmationToken'));
+    expect(asked.at('result.content.0.text')).toContain(token);
+    expect(await isThere('cus_1001')).toBe(true);
+
+    expect(outcome(await execute({ ...wish('cus_1001'), confirmationToken: token }))).toBe('ran');
+    expect(await isThere('cus_1001')).toBe(false);
+    expect(outcome(await execute({ ...wish('cus_1001'), confirmationToken: token }))).toBe('spent');
+  });
+
+  test('a token is good for one process of several', async () => {
+    const token = await tokenFor('cus_1002');
+    const answers = await Promise.all(
+      [0, 1, 0, 1].map((index) => execute({ ...wish('cus_1002'), confirmationToken: token }, at(index))),
+    );
+    expect(answers.map(outcome).sort()).toEqual(['ran', 'spent', 'spent', 'spent']);
+  });
+
+  test('a tool of one action takes it beside its own arguments', async () => {
+    const tool = (args: object) =>
+      rpc(one.accessUrl, 'tools/call', { name: 'sandbox_delete_customer', arguments: args });
+    const asked = await tool({ customerId: 'cus_1003' });
+    const confirmationToken = asked.at('result.structuredContent.error.details.confirmationToken');
+    expect(outcome(await tool({ customerId: 'cus_1003', confirmationToken }))).toBe('ran');
+  });
+
+  test('a token of other arguments, another action, server or account opens nothing', async () => {
+    const token = await tokenFor('cus_1004');
+    const other = await shop(first(), { restrictions: { confirm: ['destructive', 'write'] } });
+    const answers = [
+      await execute({ ...wish('cus_1005'), confirmationToken: token }),
+      await execute({ ...wish('cus_1004'), confirmationToken: token }, first(), other.accessUrl),
+      await execute(
+        {
+          connectorId: 'sandbox',
+          actionId: 'send_message',
+          parameters: { to: 'cus_1001', text: 'a' },
+          confirmationToken: token,
+        },
+        first(),
+        other.accessUrl,
+      ),
+    ];
+    expect(answers.map(outcome).slice(0, 2)).toEqual(['altered', 'altered']);
+    expect(answers[2]?.at('result.isError')).toBe(true);
+    const second = (
+      await first().call('POST', `/users/${one.userId}/credentials`, {
+        headers: { 'x-svc-userid': one.userId },
+        body: { connectorId: 'sandbox', data: { apiKey: 'sandbox_second' } },
+      })
+    ).text('credentialId');
+    const { credentialId } = one;
+    expect(outcome(await execute({ ...wish('cus_1004'), credentialId, confirmationToken: token }))).toBe(
+      'ran',
+    );
+    const moved = await execute({ ...wish('cus_1006'), credentialId });
+    const confirmationToken = moved.at('result.structuredContent.error.details.confirmationToken');
+    expect(outcome(await execute({ ...wish('cus_1006'), credentialId: second, confirmationToken }))).toBe(
+      'altered',
+    );
+    await first().call('DELETE', `/users/${one.userId}/credentials/${second}`, {
+      headers: { 'x-svc-userid': one.userId },
+    });
+  });
+
+  test('a token with any one character changed opens nothing', async () => {
+    const token = await tokenFor('cus_1007');
+    const changed = [...token].map((character, index) => {
+      const other = character === 'A' ? 'B' : 'A';
+      return token.slice(0, index) + other + token.slice(index + 1);
+    });
+    const tried = [...changed, '', 'gh_confirm_', `${token}A`, token.slice(0, -1)];
+    const outcomes = new Set<unknown>();
+    for (const one of tried)
+      outcomes.add(outcome(await execute({ ...wish('cus_1007'), confirmationToken: one })));
+    expect([...outcomes]).toEqual(['altered']);
+    expect(await isThere('cus_1007')).toBe(true);
+  });
+
+  test('a token is too old after ten minutes', async () => {
+    const token = await tokenFor('cus_1008');
+    clock.advance(10 * MINUTE);
+    expect(outcome(await execute({ ...wish('cus_1008'), confirmationToken: token }))).toBe('expired');
+    clock.advance(HOUR);
+  });
+
+  test('what cannot run asks nobody: wrong input is told first', async () => {
+    const wrong = await execute({ ...wish(''), parameters: {} });
+    expect(outcome(wrong)).toBe('invalid_request');
+  });
+
+  test('what is asked and what runs are rows of the record', async () => {
+    clock.advance(MINUTE);
+    const token = await tokenFor('cus_1009');
+    clock.advance(MINUTE);
+    await execute({ ...wish('cus_1009'), confirmationToken: token });
+    await first().context.executions.flush();
+    const rows = await first().call('GET', `/api/executions?serverId=${one.serverId}&limit=2`);
+    expect(rows.body).toMatchObject({
+      data: [
+        { outcome: 'succeeded' },
+        { outcome: 'denied', rule: 'confirm', errorCode: 'confirmation_required' },
+      ],
+    });
+  });
+});
+
+describe('a restriction on effects', () => {
+  let service: Service;
+  let one: Awaited<ReturnType<typeof shop>>;
+  beforeAll(async () => {
+    service = await startService();
+    one = await shop(service, { toolMode: 'direct' });
+  });
+  afterAll(() => service.stop());
+  afterEach(() => restrict({}));
+  const restrict = async (restrictions: object) => {
+    const answer = await service.call('PUT', `/api/servers/${one.serverId}`, { body: { restrictions } });
+    expect(answer.status).toBe(200);
+    return answer;
+  };
+
+  test('leaves the official client nothing but reads', async () => {
+    const changed = await restrict({ effects: { allowed: ['read'] } });
+    expect(changed.at('hasRestrictions')).toBe(true);
+    const client = await connectClient(one.accessUrl);
+    const { tools } = await client.listTools();
+    const direct = tools.filter(({ name }) => !name.endsWith('_svc'));
+    expect(direct.length).toBeGreaterThan(5);
+    expect(direct.every(({ annotations }) => annotations?.readOnlyHint)).toBe(true);
+    const refused = await client.callTool({
+      name: 'execute_action_svc',
+      arguments: {
+        connectorId: 'sandbox',
+        actionId: 'delete_customer',
+        parameters: { customerId: 'cus_1001' },
+      },
+    });
+    expect(refused.structuredContent).toMatchObject({
+      error: { code: 'restricted', details: { rule: 'effects.allowed' } },
+    });
+    await expect(
+      client.callTool({ name: 'sandbox_delete_customer', arguments: { customerId: 'cus_1001' } }),
+    ).rejects.toThrow('effects.allowed');
+    await client.close();
+  });
+
+  test.each([
+    [{ effects: { allowed: ['delete'] } }, 'restrictions.effects.allowed.0'],
+    [{ effects: { blocked: ['read'] } }, 'restrictions.effects.blocked'],
+    [{ confirm: true }, 'restrictions.confirm'],
+  ])('that is written as %j is 400', async (restrictions, field) => {
+    const answer = await service.call('PUT', `/api/servers/${one.serverId}`, { body: { restrictions } });
+    expect(answer.status).toBe(400);
+    expect(answer.text('error')).toContain(field);
+  });
+});
