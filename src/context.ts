@@ -133,7 +133,7 @@ export async function openContext(
       executions,
       limits,
       audit: createAudit({ db, clock }),
-      servers: createLiveServers({ db, clock, hashKey }),
+      servers: createLiveServers({ db, clock, hashKey, catalog }),
       issuers: createIssuers(config.jwtIssuers, { outbound, clock }),
       publicUrl: config.publicUrl ?? `http://${config.host}:${config.port}`,
       stopping: false,

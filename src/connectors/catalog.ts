@@ -24,6 +24,8 @@ export interface Action {
   /** JSON Schema 2020-12 of the answer: `{data}` or `{data: [...], pagination}`. */
   readonly outputSchema: JsonSchema;
   readonly definition: ActionDefinition;
+  /** SHA-256 of what it says of itself and where it goes; see definition.ts. */
+  readonly hash: string;
 }
 
 /** A connector of the catalogue. */
@@ -39,6 +41,8 @@ export interface Connector {
   readonly environments: readonly Environment[];
   /** Whether this process itself is the third party, at the address of lib/sandbox.ts. */
   readonly served: boolean;
+  /** SHA-256 of its definition: equal for equal files. */
+  readonly fingerprint: string;
 }
 
 /** What is installed. Reads are synchronous: the catalogue is in memory. `version` rises when anything changes. */

@@ -1,5 +1,6 @@
 import type { Action, Connector, Effect, Home } from './catalog.ts';
 import type { ActionDefinition, ConnectorFile, JsonSchema } from './format.ts';
+import { definitionOf, fingerprintOf, hashOf } from './definition.ts';
 import { inputSchemaOf, outputSchemaOf, pagingOf } from './schemas.ts';
 
 /** The runtime form of a checked connector file. Schemas are built when they are first asked for. */
@@ -10,6 +11,7 @@ export function compileConnector(definition: ConnectorFile, home: Home): Connect
   ]);
   const actions = compiled.filter(([, action]) => !action.definition.internal);
   const internal = compiled.filter(([, action]) => action.definition.internal);
+  let fingerprint: string | undefined;
   return {
     connectorId: definition.id,
     name: definition.name,
@@ -19,6 +21,9 @@ export function compileConnector(definition: ConnectorFile, home: Home): Connect
     actions: new Map(actions),
     internal: new Map(internal),
     ...home,
+    get fingerprint() {
+      return (fingerprint ??= fingerprintOf(JSON.stringify(definition)));
+    },
   };
 }
 
@@ -29,10 +34,11 @@ export type ConnectorHead = Pick<ConnectorFile, 'id' | 'name' | 'description' | 
 export function unopenedConnector(
   { id, name, description, categories }: ConnectorHead,
   home: Home,
-  open: () => ConnectorFile,
+  text: () => string,
 ): Connector {
   let opened: Connector | undefined;
-  const whole = () => (opened ??= compileConnector(open(), home));
+  const whole = () => (opened ??= compileConnector(JSON.parse(text()), home));
+  let fingerprint: string | undefined;
   return {
     connectorId: id,
     name,
@@ -48,6 +54,9 @@ export function unopenedConnector(
     get internal() {
       return whole().internal;
     },
+    get fingerprint() {
+      return (fingerprint ??= fingerprintOf(text()));
+    },
   };
 }
 
@@ -56,6 +65,7 @@ function compileAction(file: ConnectorFile, actionId: string, definition: Action
   const paging = pagingOf(file, definition);
   let input: JsonSchema | undefined;
   let output: JsonSchema | undefined;
+  let hash: string | undefined;
   return {
     connectorId: file.id,
     actionId,
@@ -72,6 +82,9 @@ function compileAction(file: ConnectorFile, actionId: string, definition: Action
     },
     get outputSchema() {
       return (output ??= outputSchemaOf(file, definition, paging));
+    },
+    get hash() {
+      return (hash ??= hashOf(definitionOf(file, this)));
     },
     definition,
   };

@@ -27,10 +27,10 @@ export function keptName(paths: string[]): string {
   return `catalog-${hash.digest('hex').slice(0, 32)}.jsonl`;
 }
 
-/** A kept definition: its head, and the whole when it is wanted. */
+/** A kept definition: its head, and the whole as JSON text. */
 export interface Kept {
   head: ConnectorHead;
-  open(): ConnectorFile;
+  text(): string;
 }
 
 /**
@@ -43,7 +43,7 @@ export function readKept(path: string): Kept[] | undefined {
     const heads: ConnectorHead[] = JSON.parse(first);
     // The file ends with a line break, behind which there is nothing.
     if (lines.length !== heads.length + 1 || lines.at(-1) !== '') return undefined;
-    return heads.map((head, index) => ({ head, open: () => JSON.parse(lines[index] ?? '') }));
+    return heads.map((head, index) => ({ head, text: () => lines[index] ?? '' }));
   } catch {
     return undefined;
   }

@@ -34,7 +34,7 @@ export async function loadCatalog({
   const kept = keptAs && readKept(keptAs);
   if (kept)
     return catalogOf(
-      kept.map(({ head, open }) => unopenedConnector(head, homeOf(head, tests.has(head.id)), open)),
+      kept.map(({ head, text }) => unopenedConnector(head, homeOf(head, tests.has(head.id)), text)),
     );
   const { buildCatalog } = await import('./build.ts');
   const texts = files.map((file) => ({ ...file, text: readFileSync(file.path, 'utf8') }));

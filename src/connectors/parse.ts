@@ -1,6 +1,7 @@
 import { isMap, LineCounter, parseDocument } from 'yaml';
 import { checkMeaning } from './meaning.ts';
 import { connectorFile, type ConnectorFile } from './format.ts';
+import { hiddenIn } from '../lib/hidden.ts';
 
 /** What is wrong, where: `path` is dotted (`actions.list_orders.query.status`), empty for the whole file. */
 export interface FileFault {
@@ -23,6 +24,8 @@ export type Parsed =
 export function parseConnector(text: string, file: string, id?: string): Parsed {
   const value = parseYaml(text, file);
   if ('faults' in value) return value;
+  const [hidden, ...others] = hiddenFaults(value.value, file, '');
+  if (hidden) return { definition: undefined, faults: [hidden, ...others] };
   const parsed = connectorFile.safeParse(value.value, { reportInput: true });
   if (!parsed.success) {
     return faulty(
@@ -45,6 +48,23 @@ export function parseConnector(text: string, file: string, id?: string): Parsed 
     faults.push({ file, path: 'id', rule: `must equal the name of its folder, "${id}"` });
   }
   return faults.length > 0 ? faulty(faults) : { definition: parsed.data, faults: [] };
+}
+
+/**
+ * Texts anywhere in a file, names of members too, in which a person does not see what a model reads: hidden characters,
+ * and comments of HTML.
+ */
+function hiddenFaults(value: unknown, file: string, path: string): FileFault[] {
+  if (typeof value === 'string') {
+    const found = hiddenIn(value) ?? (value.includes('<!--') ? '<!--' : undefined);
+    const rule = `must not hold hidden characters or HTML comments (${found})`;
+    return found === undefined ? [] : [{ file, path, rule }];
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, member]) => [
+    ...hiddenFaults(key, file, path),
+    ...hiddenFaults(member, file, path === '' ? key : `${path}.${key}`),
+  ]);
 }
 
 /** The value of a YAML text without duplicate keys or tags, or its faults with line and column. */

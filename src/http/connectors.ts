@@ -43,6 +43,7 @@ const action = actionLine.extend({
   inputSchema: jsonSchema,
   outputSchema: jsonSchema,
   pagination: z.object({ style: z.string() }).nullable(),
+  hash: z.string().meta({ description: 'SHA-256 of the definition, as tools/list has it in `_meta`.' }),
 });
 
 export const listConnectorsRoute = defineRoute({
@@ -315,5 +316,6 @@ function actionView(one: Action): z.input<typeof action> {
     inputSchema: one.inputSchema,
     outputSchema: one.outputSchema,
     pagination: one.paging ? { style: one.paging.style } : null,
+    hash: one.hash,
   };
 }

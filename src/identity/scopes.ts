@@ -3,6 +3,8 @@ export const SCOPES = {
   'servers:read': 'Read MCP servers',
   'servers:write': 'Create, change and delete MCP servers',
   'servers:token': 'See and rotate the access tokens of MCP servers',
+  'tools:read': 'See how tool definitions differ from those that were approved',
+  'tools:approve': 'Approve tool definitions',
   'mcp:use': 'Speak MCP to a server',
   'users:read': 'Read end users',
   'users:write': 'Create, change and delete end users',

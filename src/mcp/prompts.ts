@@ -1,8 +1,10 @@
+import type { Connector } from '../connectors/catalog.ts';
 import { mcpName } from '../connectors/compile.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { pageAt } from './cursor.ts';
+import type { Grant } from './grant.ts';
 import { restricted, runAction } from './tools.ts';
 import type { ToolScope } from './tool.ts';
 import type { VisibleConnector } from './visible.ts';
@@ -60,7 +62,7 @@ function promptsOf(scope: ToolScope): Prompt[] {
 /** What a connector brings. A prompt that an action gives is there while the action is allowed. */
 function broughtBy(scope: ToolScope, { connector, actions }: VisibleConnector): Prompt[] {
   const { connectorId, definition } = connector;
-  return Object.entries(definition.prompts).flatMap(([name, prompt]) => {
+  return promptsIn(connector, scope.grant).flatMap(([name, prompt]) => {
     const { action: actionId, text = '' } = prompt;
     if (actionId !== undefined && !actions.some((action) => action.actionId === actionId)) return [];
     const described = Object.entries(prompt.arguments);
@@ -86,6 +88,12 @@ function broughtBy(scope: ToolScope, { connector, actions }: VisibleConnector): 
 
 function said(text: string): JsonObject {
   return { messages: [{ role: 'user', content: { type: 'text', text } }] };
+}
+
+/** Those of a connector that are not held back. */
+function promptsIn(connector: Connector, { live: { pins } }: Grant) {
+  const all = Object.entries(connector.definition.prompts);
+  return pins ? all.filter(([name]) => pins.prompt(connector, name)) : all;
 }
 
 export function listPrompts(scope: ToolScope, cursor: string | undefined) {
@@ -136,7 +144,9 @@ function ruleAgainst({ context, grant }: ToolScope, name: string): string | unde
     .find(({ definition }) =>
       Object.keys(definition.prompts).some((prompt) => mcpName(definition, prompt) === name),
     );
-  return owner && (grant.live.decision.connector(owner.connectorId) ?? 'actions');
+  return (
+    owner && (grant.live.decision.connector(owner.connectorId) ?? (grant.live.pins ? 'pinTools' : 'actions'))
+  );
 }
 
 /**

@@ -4,6 +4,7 @@ import { createTtlCache } from '../lib/ttl-cache.ts';
 
 import { STALE_MS } from '../identity/caller.ts';
 import type { Environment } from '../store/schema.ts';
+import { createLivePins, type Pins } from './pins.ts';
 import { findServer, findServerByToken, type McpServer } from './records.ts';
 import { decide, type Decision } from './restrictions.ts';
 import { readSettings } from './settings.ts';
@@ -14,6 +15,8 @@ const MAX_KEPT = 10_000;
 export interface LiveServer {
   server: McpServer;
   decision: Decision;
+  /** Set where tools are pinned; what they hold back, `decision` denies too. */
+  pins?: Pins;
   /** Equal for equal restrictions, tool mode and instructions: what is derived from them is kept under this. */
   shape: string;
 }
@@ -26,7 +29,10 @@ export interface LiveServers {
   forget(): void;
 }
 
-export function createLiveServers(context: Pick<Context, 'db' | 'clock' | 'hashKey'>): LiveServers {
+export function createLiveServers(
+  context: Pick<Context, 'db' | 'clock' | 'hashKey' | 'catalog'>,
+): LiveServers {
+  const livePins = createLivePins(context);
   const kept = createTtlCache<LiveServer | undefined>({
     ttlMs: STALE_MS,
     max: MAX_KEPT,
@@ -37,11 +43,21 @@ export function createLiveServers(context: Pick<Context, 'db' | 'clock' | 'hashK
     const sets = [server.restrictions];
     if (server.bound) sets.push((await readSettings(context.db, server.environment)).userServerRestrictions);
     const { environment, toolMode, customInstructions } = server;
-    const shape = sha256(JSON.stringify([environment, toolMode, customInstructions, ...sets]));
-    return { server, decision: decide(...sets), shape };
+    const decision = decide(...sets);
+    const pins = server.pinTools ? await livePins.of(environment) : undefined;
+    const shape = sha256(
+      JSON.stringify([environment, toolMode, customInstructions, pins?.version ?? null, ...sets]),
+    );
+    if (!pins) return { server, decision, shape };
+    const action: Decision['action'] = (one) =>
+      decision.action(one) ?? (pins.action(one) ? undefined : 'pinTools');
+    return { server, decision: { ...decision, action }, pins, shape };
   };
   return {
-    forget: () => kept.clear(),
+    forget() {
+      kept.clear();
+      livePins.forget();
+    },
     byId: (environment, serverId) =>
       kept.get(`${environment} ${serverId}`, async () =>
         complete(await findServer(context.db, environment, serverId)),

@@ -1,8 +1,10 @@
+import type { Selectable } from 'kysely';
 import type { Context } from '../context.ts';
 import { hashToken, isAccessToken, newAccessToken } from '../crypto/tokens.ts';
 import { DAY } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
+import { noteChange } from '../store/changes.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { assertCoherent, restrictionsSchema, type Restrictions } from './restrictions.ts';
@@ -23,6 +25,8 @@ export interface McpServer {
   /** Made with a JWT: no other user may ever speak through it. */
   bound: boolean;
   enabled: boolean;
+  /** Shows only definitions that the operator has approved. */
+  pinTools: boolean;
   /** null: its token does not expire. */
   tokenExpiresAt: number | null;
   /** The access token, sealed; see openAccessToken. */
@@ -38,6 +42,7 @@ export interface ServerFields {
   restrictions?: Restrictions | undefined;
   toolMode?: ToolMode | undefined;
   enabled?: boolean | undefined;
+  pinTools?: boolean | undefined;
 }
 
 /**
@@ -58,7 +63,7 @@ export async function createServer(
   const now = context.clock.now();
   const serverId = newId('srv');
   const token = tokenColumns(context, { environment, serverId, days: fields.tokenExpiresInDays });
-  const row: Tables['servers'] = {
+  const row = {
     server_id: serverId,
     environment,
     name: fields.name,
@@ -71,6 +76,7 @@ export async function createServer(
     bound: fields.bound ? 1 : 0,
     ...token.columns,
     enabled: fields.enabled === false ? 0 : 1,
+    pin_tools: fields.pinTools ? 1 : 0,
     created_at: now,
     updated_at: now,
   };
@@ -162,6 +168,7 @@ export async function updateServer(
         ...(changes.restrictions !== undefined ? { restrictions: JSON.stringify(changes.restrictions) } : {}),
         ...(changes.toolMode !== undefined ? { tool_mode: changes.toolMode } : {}),
         ...(changes.enabled !== undefined ? { enabled: changes.enabled ? 1 : 0 } : {}),
+        ...(changes.pinTools !== undefined ? { pin_tools: changes.pinTools ? 1 : 0 } : {}),
         updated_at: clock.now(),
       })
       .where('server_id', '=', server.serverId)
@@ -170,6 +177,7 @@ export async function updateServer(
     changes.name ?? '',
   );
   if (!row) throw serverNotFound(server.serverId);
+  await noteServer({ db, clock }, server);
   return toServer(row);
 }
 
@@ -188,16 +196,23 @@ export async function rotateAccessToken(
     .returningAll()
     .executeTakeFirst();
   if (!row) throw serverNotFound(serverId);
+  await noteServer(context, server);
   return { server: toServer(row), accessToken: token.accessToken };
 }
 
 /** Removes a server for good; results kept for it go with it. */
-export async function deleteServer(db: DbOrTx, server: McpServer): Promise<void> {
-  const { numDeletedRows } = await db
+export async function deleteServer(context: Pick<Context, 'db' | 'clock'>, server: McpServer): Promise<void> {
+  const { numDeletedRows } = await context.db
     .deleteFrom('servers')
     .where('server_id', '=', server.serverId)
     .executeTakeFirst();
   if (numDeletedRows === 0n) throw serverNotFound(server.serverId);
+  await noteServer(context, server);
+}
+
+function noteServer({ db, clock }: Pick<Context, 'db' | 'clock'>, server: McpServer): Promise<void> {
+  const { environment, serverId } = server;
+  return noteChange(db, clock.now(), { environment, kind: 'server', subject: serverId });
 }
 
 /** The access token, for those who may see it. */
@@ -243,7 +258,7 @@ async function orNameTaken<T>(write: Promise<T>, name: string): Promise<T> {
   }
 }
 
-function toServer(row: Tables['servers']): McpServer {
+function toServer(row: Selectable<Tables['servers']>): McpServer {
   return {
     serverId: row.server_id,
     environment: row.environment,
@@ -255,6 +270,7 @@ function toServer(row: Tables['servers']): McpServer {
     ownerUserId: row.owner_user_id,
     bound: row.bound === 1,
     enabled: row.enabled === 1,
+    pinTools: row.pin_tools === 1,
     tokenExpiresAt: row.token_expires_at,
     tokenSealed: row.token_sealed,
     createdAt: row.created_at,

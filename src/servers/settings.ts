@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import { isLoopback } from '../lib/addresses.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { restrictionsSchema } from './restrictions.ts';
+import { noteChange } from '../store/changes.ts';
 import type { DbOrTx, Environment } from '../store/schema.ts';
 
 /** What an operator sets per environment (contract.md sections 2 and 5). */
@@ -102,6 +103,7 @@ export async function changeSettings(
       .values({ environment, ...row })
       .onConflict((c) => c.column('environment').doUpdateSet(row))
       .execute();
+    await noteChange(tx, clock.now(), { environment, kind: 'environment', subject: 'settings' });
     return settings;
   });
 }

@@ -152,6 +152,11 @@ describe('a fault is told with file, path and rule', () => {
       'description: must not hold hidden characters or HTML comments',
     ],
     [
+      'status: {',
+      '"a\\u202Eb": {type: string}\n      status: {',
+      'actions.list_orders.query: must not hold hidden characters or HTML comments (U+202E)',
+    ],
+    [
       'https://{host}/api',
       'https://{domain}/api',
       'baseUrl: {domain} is neither a variable nor a field that is not secret',

@@ -62,6 +62,7 @@ export async function shop(
   server: {
     restrictions?: object;
     toolMode?: string;
+    pinTools?: boolean;
     tokenExpiresInDays?: number;
     customInstructions?: string;
   } = {},

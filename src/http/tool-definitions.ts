@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { approveDefinitions, definitionChanges, type DefinitionName } from '../servers/approvals.ts';
+import { invalidRequest } from '../lib/errors.ts';
+import { defineRoute } from './route.ts';
+import { pageOf, pageQuery, toPage } from './shapes.ts';
+
+const MAX_AT_ONCE = 1000;
+
+const hash = z.string().nullable().meta({ description: 'SHA-256 in base64url; null: there is none.' });
+const name = {
+  connectorId: z.string(),
+  actionId: z.string().optional(),
+  promptId: z.string().optional(),
+};
+const definition = z.record(z.string(), z.unknown()).nullable();
+
+export const listDefinitionChangesRoute = defineRoute({
+  method: 'GET',
+  path: '/api/tools/changes',
+  operationId: 'listDefinitionChanges',
+  tag: 'Tool definitions',
+  summary: 'List definitions that are not as they were approved',
+  description:
+    'Actions and prompts that connectors bring: what they say, take and answer, and where their calls go. The first look ' +
+    'at an environment approves what is installed; from then on every difference is here until it is approved.',
+  auth: 'api_key',
+  scope: 'tools:read',
+  query: z.strictObject({ ...pageQuery, connectorId: z.string().max(32).optional() }),
+  success: {
+    status: 200,
+    description: 'A page of changes, by connector and name.',
+    schema: pageOf(
+      z.object({
+        ...name,
+        change: z.enum(['added', 'changed', 'removed']),
+        hash,
+        approvedHash: hash,
+        before: definition,
+        after: definition,
+      }),
+    ),
+  },
+  async handler({ context, caller, query: { limit, offset, connectorId } }) {
+    const all = await definitionChanges(context, caller.environment);
+    const changes = all.filter((one) => connectorId === undefined || one.connectorId === connectorId);
+    return {
+      body: toPage(changes.slice(offset, offset + limit), changes.length > offset + limit, offset),
+    };
+  },
+});
+
+export const approveDefinitionsRoute = defineRoute({
+  method: 'POST',
+  path: '/api/tools/approve',
+  operationId: 'approveDefinitions',
+  tag: 'Tool definitions',
+  summary: 'Approve definitions',
+  description:
+    'Servers with `pinTools` show them from then on. Each names the hash that was looked at, so that nothing is approved ' +
+    'that changed meanwhile. All or none.',
+  auth: 'api_key',
+  scope: 'tools:approve',
+  body: z.strictObject({
+    tools: z
+      .array(z.strictObject({ ...name, hash }))
+      .min(1)
+      .max(MAX_AT_ONCE),
+  }),
+  success: {
+    status: 200,
+    description: 'They are approved.',
+    schema: z.object({ approved: z.int() }),
+  },
+  errors: ['definition_changed'],
+  audited: true,
+  async handler({ context, caller, body: { tools } }) {
+    await approveDefinitions(context, caller.environment, tools.map(toName));
+    context.servers.forget();
+    return { body: { approved: tools.length } };
+  },
+});
+
+function toName(
+  {
+    connectorId,
+    actionId,
+    promptId,
+    hash,
+  }: { [K in keyof typeof name]?: string | undefined } & { hash: string | null },
+  position: number,
+): DefinitionName & { hash: string | null } {
+  if (connectorId !== undefined && actionId !== undefined && promptId === undefined)
+    return { connectorId, actionId, hash };
+  if (connectorId !== undefined && promptId !== undefined && actionId === undefined)
+    return { connectorId, promptId, hash };
+  throw invalidRequest(
+    [{ field: `tools.${position}`, rule: 'names an actionId or a promptId, one of them' }],
+    'The body',
+  );
+}

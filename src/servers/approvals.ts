@@ -1,0 +1,272 @@
+import type { Catalog, Connector } from '../connectors/catalog.ts';
+import { definitionOf, hashOf } from '../connectors/definition.ts';
+import type { Context } from '../context.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { isJsonObject, parseJson, type JsonObject } from '../lib/json.ts';
+import { noteChange } from '../store/changes.ts';
+import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+
+type ApprovalContext = Pick<Context, 'db' | 'clock' | 'catalog'>;
+
+/** Two approvals of one connector at once are made one after the other. */
+const MAX_TRIES = 5;
+
+/** A definition that a connector brings: an action, or a prompt. */
+export type DefinitionName = { connectorId: string } & (
+  | { actionId: string; promptId?: undefined }
+  | { promptId: string; actionId?: undefined }
+);
+
+/** How a definition differs from the one that the operator approved last. */
+export type DefinitionChange = DefinitionName & {
+  change: 'added' | 'changed' | 'removed';
+  /** null: there is none now, or was none. */
+  hash: string | null;
+  approvedHash: string | null;
+  before: JsonObject | null;
+  after: JsonObject | null;
+};
+
+interface Definition {
+  hash: string;
+  definition: JsonObject;
+}
+
+/**
+ * What an operator has approved begins as what is installed when it is first asked for. From then on whatever differs
+ * is a change, a connector that is new included.
+ */
+export async function ensureBaseline(context: ApprovalContext, environment: Environment): Promise<void> {
+  const { db, catalog, clock } = context;
+  const any = await db
+    .selectFrom('approved_definitions')
+    .select('connector_id')
+    .where('environment', '=', environment)
+    .limit(1)
+    .executeTakeFirst();
+  if (any) return;
+  // In one transaction: half a baseline would make changes of the other half.
+  await db.transaction().execute(async (tx) => {
+    for (const connector of catalog.connectors(environment)) {
+      await tx
+        .insertInto('approved_definitions')
+        .values(
+          rowOf(
+            environment,
+            connector.connectorId,
+            definitionsOf(connector),
+            connector.fingerprint,
+            clock.now(),
+          ),
+        )
+        .onConflict((c) => c.columns(['environment', 'connector_id']).doNothing())
+        .execute();
+    }
+  });
+}
+
+/** Every difference between what is installed and what is approved, by connector and name. */
+export async function definitionChanges(
+  context: ApprovalContext,
+  environment: Environment,
+): Promise<DefinitionChange[]> {
+  await ensureBaseline(context, environment);
+  const rows = await context.db
+    .selectFrom('approved_definitions')
+    .select(['connector_id', 'fingerprint'])
+    .where('environment', '=', environment)
+    .execute();
+  const known = new Map(rows.map((row) => [row.connector_id, row.fingerprint]));
+  const installed = context.catalog.connectors(environment).map(({ connectorId }) => connectorId);
+  const changes: DefinitionChange[] = [];
+  for (const connectorId of [...new Set([...installed, ...known.keys()])].sort()) {
+    const connector = context.catalog.connector(environment, connectorId);
+    if (connector && connector.fingerprint === known.get(connectorId)) continue;
+    const row = await findRow(context.db, environment, connectorId);
+    changes.push(
+      ...changesOf(connectorId, approvedIn(row), connector ? definitionsOf(connector) : new Map()),
+    );
+  }
+  return changes;
+}
+
+/**
+ * Approves definitions as they are now. Each names the hash that was looked at, null for one that is gone.
+ * @throws GatehouseError `definition_changed` when one is another by now; then nothing is approved.
+ */
+export async function approveDefinitions(
+  context: ApprovalContext,
+  environment: Environment,
+  wanted: (DefinitionName & { hash: string | null })[],
+): Promise<void> {
+  const { db, clock } = context;
+  await ensureBaseline(context, environment);
+  for (const one of wanted) assertCurrent(context.catalog, environment, one);
+  for (const connectorId of new Set(wanted.map((one) => one.connectorId))) {
+    const own = wanted.filter((one) => one.connectorId === connectorId);
+    for (let tries = 1; !(await approveIn(context, environment, connectorId, own)); tries++) {
+      if (tries === MAX_TRIES)
+        throw new GatehouseError('unavailable', 'Others approve definitions of this connector. Try again.');
+    }
+  }
+  await noteChange(db, clock.now(), { environment, kind: 'environment', subject: 'approvals' });
+}
+
+/** False when somebody else approved something of this connector meanwhile. */
+async function approveIn(
+  { db, clock, catalog }: ApprovalContext,
+  environment: Environment,
+  connectorId: string,
+  wanted: (DefinitionName & { hash: string | null })[],
+): Promise<boolean> {
+  const connector = catalog.connector(environment, connectorId);
+  const current = connector ? definitionsOf(connector) : new Map<string, Definition>();
+  const row = await findRow(db, environment, connectorId);
+  const approved = approvedIn(row);
+  for (const one of wanted) {
+    const name = keyOf(one);
+    const now = current.get(name);
+    if (now) approved.set(name, now);
+    else approved.delete(name);
+  }
+  const whole = connector && changesOf(connectorId, approved, current).length === 0;
+  const next = rowOf(environment, connectorId, approved, whole ? connector.fingerprint : '', clock.now());
+  if (!row) {
+    const made = await db
+      .insertInto('approved_definitions')
+      .values(next)
+      .onConflict((c) => c.columns(['environment', 'connector_id']).doNothing())
+      .returning('version')
+      .executeTakeFirst();
+    return made !== undefined;
+  }
+  const changed = await db
+    .updateTable('approved_definitions')
+    .set({ ...next, version: row.version + 1 })
+    .where('environment', '=', environment)
+    .where('connector_id', '=', connectorId)
+    .where('version', '=', row.version)
+    .returning('version')
+    .executeTakeFirst();
+  return changed !== undefined;
+}
+
+/** Actions by their id, prompts as `prompt:<id>`. */
+export function keyOf({ actionId, promptId }: DefinitionName): string {
+  return actionId ?? promptKey(promptId ?? '');
+}
+
+function promptKey(promptId: string): string {
+  return `prompt:${promptId}`;
+}
+
+function nameOf(connectorId: string, key: string): DefinitionName {
+  const [, promptId] = /^prompt:(.*)$/.exec(key) ?? [];
+  return promptId === undefined ? { connectorId, actionId: key } : { connectorId, promptId };
+}
+
+function definitionsOf(connector: Connector): Map<string, Definition> {
+  const actions = [...connector.actions].map(([actionId, action]): [string, Definition] => [
+    actionId,
+    { hash: action.hash, definition: definitionOf(connector.definition, action) },
+  ]);
+  const prompts = Object.entries(connector.definition.prompts).map(
+    ([promptId, prompt]): [string, Definition] => {
+      const read = parseJson(JSON.stringify(prompt));
+      const definition = isJsonObject(read) ? read : {};
+      return [promptKey(promptId), { hash: hashOf(definition), definition }];
+    },
+  );
+  return new Map([...actions, ...prompts]);
+}
+
+function assertCurrent(
+  catalog: Catalog,
+  environment: Environment,
+  wanted: DefinitionName & { hash: string | null },
+): void {
+  const connector = catalog.connector(environment, wanted.connectorId);
+  const now = connector && definitionsOf(connector).get(keyOf(wanted));
+  if ((now?.hash ?? null) === wanted.hash) return;
+  throw new GatehouseError(
+    'definition_changed',
+    `The definition of ${wanted.connectorId}.${keyOf(wanted)} is not the one with this hash. Look at the changes again.`,
+    { details: { ...wanted, hash: now?.hash ?? null } },
+  );
+}
+
+function changesOf(
+  connectorId: string,
+  approved: Map<string, Definition>,
+  current: Map<string, Definition>,
+): DefinitionChange[] {
+  return [...new Set([...approved.keys(), ...current.keys()])].sort().flatMap((key): DefinitionChange[] => {
+    const before = approved.get(key);
+    const after = current.get(key);
+    if (before?.hash === after?.hash) return [];
+    const change = !before ? 'added' : after ? 'changed' : 'removed';
+    return [
+      {
+        ...nameOf(connectorId, key),
+        change,
+        hash: after?.hash ?? null,
+        approvedHash: before?.hash ?? null,
+        before: before?.definition ?? null,
+        after: after?.definition ?? null,
+      },
+    ];
+  });
+}
+
+type Row = Tables['approved_definitions'];
+
+function findRow(db: DbOrTx, environment: Environment, connectorId: string) {
+  return db
+    .selectFrom('approved_definitions')
+    .selectAll()
+    .where('environment', '=', environment)
+    .where('connector_id', '=', connectorId)
+    .executeTakeFirst();
+}
+
+function rowOf(
+  environment: Environment,
+  connectorId: string,
+  definitions: Map<string, Definition>,
+  fingerprint: string,
+  now: number,
+): Row {
+  const entries = [...definitions];
+  return {
+    environment,
+    connector_id: connectorId,
+    fingerprint,
+    hashes: JSON.stringify(Object.fromEntries(entries.map(([key, { hash }]) => [key, hash]))),
+    definitions: JSON.stringify(
+      Object.fromEntries(entries.map(([key, { definition }]) => [key, definition])),
+    ),
+    version: 1,
+    updated_at: now,
+  };
+}
+
+function approvedIn(row: Pick<Row, 'hashes' | 'definitions'> | undefined): Map<string, Definition> {
+  const hashes = hashesIn(row?.hashes);
+  const definitions: unknown = JSON.parse(row?.definitions ?? '{}');
+  return new Map(
+    [...hashes].map(([key, hash]) => {
+      const found: unknown = isJsonObject(definitions) ? definitions[key] : undefined;
+      return [key, { hash, definition: isJsonObject(found) ? found : {} }];
+    }),
+  );
+}
+
+/** Name → hash of what is approved of a connector. */
+export function hashesIn(text: string | undefined): Map<string, string> {
+  const read: unknown = JSON.parse(text ?? '{}');
+  return new Map(
+    Object.entries(isJsonObject(read) ? read : {}).flatMap(([key, hash]) =>
+      typeof hash === 'string' ? [[key, hash] as const] : [],
+    ),
+  );
+}

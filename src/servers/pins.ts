@@ -1,0 +1,74 @@
+import { sha256 } from '../crypto/key-ring.ts';
+import type { Action, Connector } from '../connectors/catalog.ts';
+import { hashOf } from '../connectors/definition.ts';
+import type { Context } from '../context.ts';
+import { STALE_MS } from '../identity/caller.ts';
+import { isJsonObject, parseJson } from '../lib/json.ts';
+import { createTtlCache } from '../lib/ttl-cache.ts';
+import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
+import { ensureBaseline, hashesIn, keyOf } from './approvals.ts';
+
+/** What servers with `pinTools` show: definitions that are as the operator approved them. */
+export interface Pins {
+  action(action: Action): boolean;
+  prompt(connector: Connector, promptId: string): boolean;
+  /** Changes with every approval. */
+  version: string;
+}
+
+/** The approved definitions of each environment, at most STALE_MS old. */
+export interface LivePins {
+  of(environment: Environment): Promise<Pins>;
+  forget(): void;
+}
+
+export function createLivePins(context: Pick<Context, 'db' | 'clock' | 'catalog'>): LivePins {
+  const kept = createTtlCache<Pins>({ ttlMs: STALE_MS, max: ENVIRONMENTS.length, clock: context.clock });
+  return {
+    of: (environment) => kept.get(environment, () => load(context, environment)),
+    forget: () => kept.clear(),
+  };
+}
+
+async function load(
+  context: Pick<Context, 'db' | 'clock' | 'catalog'>,
+  environment: Environment,
+): Promise<Pins> {
+  await ensureBaseline(context, environment);
+  const rows = await context.db
+    .selectFrom('approved_definitions')
+    .select(['connector_id', 'fingerprint', 'version'])
+    .where('environment', '=', environment)
+    .orderBy('connector_id')
+    .execute();
+  const whole = new Set(
+    rows
+      .filter(
+        (row) => context.catalog.connector(environment, row.connector_id)?.fingerprint === row.fingerprint,
+      )
+      .map((row) => row.connector_id),
+  );
+  // Most connectors are as they were approved: of the others alone the hashes are read.
+  const others = rows.map((row) => row.connector_id).filter((connectorId) => !whole.has(connectorId));
+  const partly = new Map<string, Map<string, string>>();
+  if (others.length > 0) {
+    const found = await context.db
+      .selectFrom('approved_definitions')
+      .select(['connector_id', 'hashes'])
+      .where('environment', '=', environment)
+      .where('connector_id', 'in', others)
+      .execute();
+    for (const row of found) partly.set(row.connector_id, hashesIn(row.hashes));
+  }
+  return {
+    version: sha256(JSON.stringify(rows.map((row) => [row.connector_id, row.fingerprint, row.version]))),
+    action: (action) =>
+      whole.has(action.connectorId) || partly.get(action.connectorId)?.get(keyOf(action)) === action.hash,
+    prompt({ connectorId, definition }, promptId) {
+      if (whole.has(connectorId)) return true;
+      const prompt = parseJson(JSON.stringify(definition.prompts[promptId] ?? {}));
+      const approved = partly.get(connectorId)?.get(keyOf({ connectorId, promptId }));
+      return isJsonObject(prompt) && approved === hashOf(prompt);
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import type { Context } from '../context.ts';
+import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
+
+const SERVER_ID = /^srv_[0-9A-Za-z]{22}$/;
+const WELL_KNOWN = '/.well-known/oauth-protected-resource';
+
+/** An MCP server as OAuth knows it (RFC 9728): whose tokens it takes. */
+export interface ProtectedResource {
+  environment: Environment;
+  name: string;
+  /** Its API-key URL, which tokens may name as their audience (RFC 8707). */
+  resource: string;
+  /** The issuers that the operator trusts in its environment; never none. */
+  issuers: string[];
+  /** Where this is told. */
+  metadataUrl: string;
+}
+
+/** Undefined for what is no server, and where no issuer is trusted. */
+export async function protectedResourceOf(
+  { config, servers, publicUrl }: Pick<Context, 'config' | 'servers' | 'publicUrl'>,
+  serverId: string,
+): Promise<ProtectedResource | undefined> {
+  if (config.jwtIssuers.length === 0 || !SERVER_ID.test(serverId)) return undefined;
+  for (const environment of ENVIRONMENTS) {
+    const own = config.jwtIssuers.filter((one) => one.environment === environment);
+    const live = own.length > 0 ? await servers.byId(environment, serverId) : undefined;
+    if (!live) continue;
+    const resource = `${publicUrl}/mcp/${serverId}`;
+    const { origin, pathname } = new URL(resource);
+    return {
+      environment,
+      name: live.server.name,
+      resource,
+      issuers: [...new Set(own.map(({ issuer }) => issuer))],
+      metadataUrl: `${origin}${WELL_KNOWN}${pathname}`,
+    };
+  }
+  return undefined;
+}
