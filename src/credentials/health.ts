@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts';
+import { noteChange } from '../store/changes.ts';
 import { forgetChoices } from './choices.ts';
 import { credentialFacts, type Credential, type CredentialState } from './credential.ts';
 
@@ -45,6 +46,7 @@ export async function endCredential(
   });
   forgetChoices(db);
   if (!ended) return;
+  await noteChange(db, clock.now(), { environment, kind: 'user', subject: userId });
   log.warn(
     { credentialId, connectorId, userId, environment, state, cause },
     'credential needs to be connected anew',

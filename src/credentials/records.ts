@@ -6,6 +6,7 @@ import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { sql, type RawBuilder, type Transaction, type Updateable } from 'kysely';
+import { noteChange } from '../store/changes.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import {
   credentialFacts,
@@ -116,6 +117,7 @@ export async function insertCredential(
     .executeTakeFirstOrThrow();
   const credential = toCredential(row);
   await context.operator.tell(tx, made.environment, 'credential.created', credentialFacts(credential));
+  await noteAccounts({ db: tx, clock: context.clock }, made);
   return credential;
 }
 
@@ -251,7 +253,7 @@ export async function updateCredential(
       ...activeAgain(scheme, account),
     });
   }
-  return updateRow(context.db, key, set);
+  return updateRow(context, key, set);
 }
 
 /**
@@ -310,7 +312,7 @@ export async function checkCredential(
     if (!checked) return { credential: latest, checked };
     const scheme = schemeOf(connector, latest.type);
     const set = { ...activeAgain(scheme, account), updated_at: context.clock.now() };
-    return { credential: await updateRow(context.db, key, set), checked };
+    return { credential: await updateRow(context, key, set), checked };
   } catch (error) {
     if (!(error instanceof GatehouseError) || error.code !== 'credential_invalid') throw error;
     if (error.details?.['reason'] !== 'revoked') await markRefused(context, latest, error.message);
@@ -324,7 +326,7 @@ export async function checkCredential(
  * @throws GatehouseError `credential_not_found`
  */
 export async function deleteCredential(
-  context: Pick<Context, 'db' | 'keys' | 'catalog' | 'outbound' | 'log' | 'operator'>,
+  context: Pick<Context, 'db' | 'clock' | 'keys' | 'catalog' | 'outbound' | 'log' | 'operator'>,
   key: CredentialKey,
 ): Promise<void> {
   const { db, catalog, operator } = context;
@@ -341,6 +343,7 @@ export async function deleteCredential(
     return toCredential(row);
   });
   forgetChoices(db);
+  await noteAccounts(context, key);
   const connector = catalog.connector(key.environment, credential.connectorId);
   if (connector) await endTokens(context, connector, credential);
 }
@@ -399,8 +402,12 @@ export type CredentialChanges = Omit<Updateable<Tables['credentials']>, 'version
 };
 
 /** Changes the row of a credential. @throws GatehouseError `credential_not_found` */
-export async function updateRow(db: DbOrTx, key: CredentialKey, set: CredentialChanges): Promise<Credential> {
-  const row = await db
+export async function updateRow(
+  context: Pick<Context, 'clock'> & { db: DbOrTx },
+  key: CredentialKey,
+  set: CredentialChanges,
+): Promise<Credential> {
+  const row = await context.db
     .updateTable('credentials')
     .set(set)
     .where('credential_id', '=', key.credentialId)
@@ -409,6 +416,15 @@ export async function updateRow(db: DbOrTx, key: CredentialKey, set: CredentialC
     .returningAll()
     .executeTakeFirst();
   if (!row) throw credentialNotFound(key.credentialId);
-  forgetChoices(db);
+  forgetChoices(context.db);
+  await noteAccounts(context, key);
   return toCredential(row);
+}
+
+/** The accounts of a user are others: those who listen are told. */
+function noteAccounts(
+  { db, clock }: Pick<Context, 'clock'> & { db: DbOrTx },
+  { environment, userId }: Pick<CredentialKey, 'environment' | 'userId'>,
+): Promise<void> {
+  return noteChange(db, clock.now(), { environment, kind: 'user', subject: userId });
 }

@@ -22,7 +22,7 @@ export async function keepTokens(
     return insertCredential(tx, context, { ...granted, values, scopes, expiresAt, refreshBy });
   }
   await dropSpares(tx, granted.credentialId);
-  return updateRow(tx, granted, {
+  return updateRow({ db: tx, clock: context.clock }, granted, {
     type: scheme.type,
     state: 'active',
     reason: null,

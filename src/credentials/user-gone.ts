@@ -11,11 +11,11 @@ import { endTokens } from './revoke.ts';
  * @throws GatehouseError `user_not_found`
  */
 export async function deleteUserWithCredentials(
-  context: Pick<Context, 'db' | 'keys' | 'catalog' | 'outbound' | 'log' | 'operator'>,
+  context: Pick<Context, 'db' | 'clock' | 'keys' | 'catalog' | 'outbound' | 'log' | 'operator'>,
   environment: Environment,
   userId: string,
 ): Promise<void> {
-  const { db, catalog, operator } = context;
+  const { db, clock, catalog, operator } = context;
   const gone = await db.transaction().execute(async (tx) => {
     const rows = await tx
       .selectFrom('credentials')
@@ -23,7 +23,7 @@ export async function deleteUserWithCredentials(
       .where('user_id', '=', userId)
       .where('environment', '=', environment)
       .execute();
-    await deleteUser(tx, environment, userId);
+    await deleteUser({ db: tx, clock }, environment, userId);
     const credentials = rows.map(toCredential);
     for (const credential of credentials)
       await operator.tell(tx, environment, 'credential.deleted', credentialFacts(credential));

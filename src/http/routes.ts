@@ -8,7 +8,10 @@ import * as health from './health.ts';
 import * as oauthApps from './oauth-apps.ts';
 import type { Route } from './route.ts';
 import { oauthCallbackRoute } from './oauth-callback.ts';
+import { protectedResourceRoute } from './protected-resource.ts';
 import * as servers from './servers.ts';
+import { simulateRoute } from './simulate.ts';
+import * as toolDefinitions from './tool-definitions.ts';
 import * as unified from './unified.ts';
 import * as users from './users.ts';
 import * as hooks from './hooks.ts';
@@ -27,6 +30,9 @@ export const ROUTES: Route[] = [
   servers.updateServerRoute,
   servers.deleteServerRoute,
   servers.rotateServerTokenRoute,
+  simulateRoute,
+  toolDefinitions.listDefinitionChangesRoute,
+  toolDefinitions.approveDefinitionsRoute,
   users.createUserRoute,
   users.createUnifiedUserRoute,
   users.listUsersRoute,
@@ -114,4 +120,5 @@ export const ROUTES: Route[] = [
   health.healthRoute,
   health.readyRoute,
   admin.jwksRoute,
+  protectedResourceRoute,
 ];

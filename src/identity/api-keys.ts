@@ -2,6 +2,7 @@ import type { Context } from '../context.ts';
 import { apiKeyEnvironment, hashToken, newApiKey } from '../crypto/tokens.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
+import { noteChange } from '../store/changes.ts';
 import { ENVIRONMENTS, type DbOrTx, type Environment } from '../store/schema.ts';
 import { isScope, type Scope } from './scopes.ts';
 
@@ -79,6 +80,7 @@ export async function rotateApiKey(context: KeyContext, environment: Environment
       .where('revoked_at', 'is', null)
       .execute();
     await insertKey(tx, context, { keyId: newId('key'), environment, key });
+    await noteChange(tx, context.clock.now(), { environment, kind: 'environment', subject: 'keys' });
   });
   return key;
 }

@@ -4,7 +4,7 @@ import { isJsonObject, parseJson } from '../lib/json.ts';
 import { createTtlCache } from '../lib/ttl-cache.ts';
 import type { Environment } from '../store/schema.ts';
 import { findApiKey } from './api-keys.ts';
-import type { Issuers } from './issuers.ts';
+import type { Issuers, OwnAudience } from './issuers.ts';
 import { USER_SCOPES, type Scope } from './scopes.ts';
 import { createUser, findUser, findUserByName, type User } from './users.ts';
 import { verifyUserToken } from './user-tokens.ts';
@@ -28,8 +28,8 @@ type CallerContext = Pick<Context, 'db' | 'clock' | 'hashKey' | 'keys' | 'public
 
 /** Turns bearer texts into callers, remembering answers for STALE_MS. */
 export interface Callers {
-  /** An API key or a JWT. @throws GatehouseError `unauthorized`, `token_expired` */
-  fromBearer(bearer: string): Promise<Caller>;
+  /** An API key or a JWT, of `own` as its audience too. @throws GatehouseError `unauthorized`, `token_expired` */
+  fromBearer(bearer: string, own?: OwnAudience): Promise<Caller>;
   /** A JWT alone, as in x-svc-user-token. @throws GatehouseError `unauthorized`, `token_expired` */
   fromJwt(jwt: string): Promise<Caller>;
   /** Forgets what it remembers: what was just ended here ends at once in this process. */
@@ -38,12 +38,13 @@ export interface Callers {
 
 export function createCallers(context: CallerContext & { issuers: Issuers }): Callers {
   const kept = createTtlCache<Caller>({ ttlMs: STALE_MS, max: MAX_KEPT, clock: context.clock });
-  const fromJwt = (jwt: string): Promise<Caller> => kept.get(jwt, () => jwtCaller(context, jwt));
+  const fromJwt = (jwt: string, own?: OwnAudience): Promise<Caller> =>
+    kept.get(own ? `${jwt} ${own.resource}` : jwt, () => jwtCaller(context, jwt, own));
   return {
-    fromJwt,
+    fromJwt: (jwt) => fromJwt(jwt),
     forget: () => kept.clear(),
-    fromBearer: (bearer) =>
-      looksLikeJwt(bearer) ? fromJwt(bearer) : kept.get(bearer, () => keyCaller(context, bearer)),
+    fromBearer: (bearer, own) =>
+      looksLikeJwt(bearer) ? fromJwt(bearer, own) : kept.get(bearer, () => keyCaller(context, bearer)),
   };
 }
 
@@ -70,7 +71,7 @@ export function assertScope(caller: Caller, scope: Scope): void {
   );
 }
 
-function looksLikeJwt(text: string): boolean {
+export function looksLikeJwt(text: string): boolean {
   return text.startsWith('ey') && text.split('.').length === 3;
 }
 
@@ -93,9 +94,13 @@ async function keyCaller(context: CallerContext, text: string): Promise<Caller> 
   };
 }
 
-async function jwtCaller(context: CallerContext & { issuers: Issuers }, jwt: string): Promise<Caller> {
+async function jwtCaller(
+  context: CallerContext & { issuers: Issuers },
+  jwt: string,
+  own: OwnAudience | undefined,
+): Promise<Caller> {
   try {
-    const { environment, userId } = await userOfJwt(context, jwt);
+    const { environment, userId } = await userOfJwt(context, jwt, own);
     return { kind: 'jwt', environment, label: `jwt:${userId}`, userId, scopes: USER_SCOPES };
   } catch (error) {
     if (!(error instanceof GatehouseError) || error.status !== 401) throw error;
@@ -104,10 +109,14 @@ async function jwtCaller(context: CallerContext & { issuers: Issuers }, jwt: str
   }
 }
 
-async function userOfJwt(context: CallerContext & { issuers: Issuers }, jwt: string): Promise<User> {
+async function userOfJwt(
+  context: CallerContext & { issuers: Issuers },
+  jwt: string,
+  own: OwnAudience | undefined,
+): Promise<User> {
   const issuer = issuerOf(jwt);
   if (context.issuers.trusts(issuer)) {
-    const issued = await context.issuers.verify(issuer, jwt);
+    const issued = await context.issuers.verify(issuer, jwt, own);
     const { environment, createUsers } = issued.issuer;
     const user =
       (await findUserByName(context.db, environment, issued.username)) ??

@@ -3,6 +3,7 @@ import type { JwtIssuer } from '../config.ts';
 import type { Context } from '../context.ts';
 import { DAY, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import type { Environment } from '../store/schema.ts';
 import { CLOCK_TOLERANCE_SECONDS, jwtRefusal } from './user-tokens.ts';
 
 /** Asymmetric only: a shared secret would let anybody who can verify also sign. */
@@ -30,11 +31,17 @@ export interface IssuedName {
   issuedAt: number;
 }
 
+/** An audience that counts beside the configured ones, for issuers of one environment: an MCP server's address (RFC 8707). */
+export interface OwnAudience {
+  resource: string;
+  environment: Environment;
+}
+
 /** Verifies JWTs of GATEHOUSE_JWT_ISSUERS (contract.md section 2). Keeps each issuer's key set. */
 export interface Issuers {
   trusts(issuer: string): boolean;
   /** @throws GatehouseError `token_expired`, `unauthorized`, or `unavailable` when the keys cannot be had. */
-  verify(issuer: string, token: string): Promise<IssuedName>;
+  verify(issuer: string, token: string, own?: OwnAudience): Promise<IssuedName>;
 }
 
 export function createIssuers(trusted: JwtIssuer[], context: Pick<Context, 'outbound' | 'clock'>): Issuers {
@@ -53,12 +60,17 @@ export function createIssuers(trusted: JwtIssuer[], context: Pick<Context, 'outb
 
   return {
     trusts: (name) => trusted.some((issuer) => issuer.issuer === name),
-    async verify(issuer, token) {
+    async verify(issuer, token, own) {
       let refusal: unknown;
       // One issuer may serve both environments under different audiences.
       for (const candidate of trusted.filter((one) => one.issuer === issuer)) {
         try {
-          return await verifyWith(candidate, await keySetOf(candidate), token, context.clock.now());
+          const audience =
+            own?.environment === candidate.environment
+              ? [candidate.audience, own.resource]
+              : candidate.audience;
+          const keySet = await keySetOf(candidate);
+          return await verifyWith(candidate, keySet, { token, audience, now: context.clock.now() });
         } catch (error) {
           refusal ??= error;
         }
@@ -71,14 +83,13 @@ export function createIssuers(trusted: JwtIssuer[], context: Pick<Context, 'outb
 async function verifyWith(
   issuer: JwtIssuer,
   keySet: JWTVerifyGetKey,
-  token: string,
-  now: number,
+  { token, audience, now }: { token: string; audience: string | string[]; now: number },
 ): Promise<IssuedName> {
   const { jwtVerify } = await import('jose');
   const { payload } = await jwtVerify(token, keySet, {
     algorithms: ALGORITHMS,
     issuer: issuer.issuer,
-    audience: issuer.audience,
+    audience,
     clockTolerance: CLOCK_TOLERANCE_SECONDS,
     currentDate: new Date(now),
     requiredClaims: ['exp'],

@@ -2,6 +2,7 @@ import type { Context } from '../context.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { parseJson, type Json } from '../lib/json.ts';
+import { noteChange } from '../store/changes.ts';
 import { isOrphan, isUniqueViolation } from '../store/open.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 
@@ -119,17 +120,23 @@ export async function updateUser(
     changes.username ?? '',
   );
   if (!row) throw userNotFound(userId);
+  await noteChange(db, clock.now(), { environment, kind: 'user', subject: userId });
   return toUser(row);
 }
 
 /** Removes a user with credentials, owned servers and results (foreign keys). @throws `user_not_found` */
-export async function deleteUser(db: DbOrTx, environment: Environment, userId: string): Promise<void> {
+export async function deleteUser(
+  { db, clock }: UserContext,
+  environment: Environment,
+  userId: string,
+): Promise<void> {
   const { numDeletedRows } = await db
     .deleteFrom('users')
     .where('user_id', '=', userId)
     .where('environment', '=', environment)
     .executeTakeFirst();
   if (numDeletedRows === 0n) throw userNotFound(userId);
+  await noteChange(db, clock.now(), { environment, kind: 'user', subject: userId });
 }
 
 /** Ends every JWT issued to this user until now. @throws GatehouseError `user_not_found` */
@@ -146,6 +153,7 @@ export async function revokeTokens(
     .where('environment', '=', environment)
     .executeTakeFirst();
   if (numUpdatedRows === 0n) throw userNotFound(userId);
+  await noteChange(db, now, { environment, kind: 'user', subject: userId });
   return now;
 }
 

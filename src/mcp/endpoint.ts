@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context } from '../context.ts';
 import { isAccessToken } from '../crypto/tokens.ts';
-import { assertScope, bearerOf, type Caller } from '../identity/caller.ts';
+import { assertScope, bearerOf, looksLikeJwt, type Caller } from '../identity/caller.ts';
 import { isLoopback } from '../lib/addresses.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import { protectedResourceOf } from '../servers/protected-resource.ts';
 import { readSettings } from '../servers/settings.ts';
 import { serverNotFound } from '../servers/records.ts';
 import type { LiveServer } from '../servers/live.ts';
@@ -38,13 +39,39 @@ export interface Knock {
  */
 export async function knock(context: Context, req: IncomingMessage, path: McpPath): Promise<Knock> {
   if (path.accessToken !== undefined) return byToken(context, path.serverId, path.accessToken);
+  try {
+    return await byBearer(context, req, path);
+  } catch (error) {
+    throw await withMetadata(context, path.serverId, error);
+  }
+}
+
+async function byBearer(context: Context, req: IncomingMessage, path: McpPath): Promise<Knock> {
   const bearer = bearerOf(req.headers.authorization);
   if (isAccessToken(bearer)) return byToken(context, path.serverId, bearer, { 'WWW-Authenticate': 'Bearer' });
-  const caller = await context.callers.fromBearer(bearer);
+  const own = looksLikeJwt(bearer) ? await protectedResourceOf(context, path.serverId) : undefined;
+  const caller = await context.callers.fromBearer(bearer, own);
   assertScope(caller, 'mcp:use');
   const live = await context.servers.byId(caller.environment, path.serverId);
   if (!live) throw serverNotFound(path.serverId);
   return { live, caller };
+}
+
+/** A 401 that says where its client learns whose tokens are taken (RFC 9728 section 5.1). */
+async function withMetadata(context: Context, serverId: string, error: unknown): Promise<unknown> {
+  if (!(error instanceof GatehouseError) || error.status !== 401) return error;
+  const found = await protectedResourceOf(context, serverId);
+  if (!found) return error;
+  const challenge = error.headers['WWW-Authenticate'] ?? 'Bearer';
+  const next = `resource_metadata="${found.metadataUrl}"`;
+  return new GatehouseError(error.code, error.message, {
+    headers: {
+      ...error.headers,
+      'WWW-Authenticate': `${challenge}${challenge.includes(' ') ? ',' : ''} ${next}`,
+    },
+    ...(error.details ? { details: error.details } : {}),
+    cause: error,
+  });
 }
 
 async function byToken(

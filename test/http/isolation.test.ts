@@ -24,6 +24,8 @@ const BODIES: Record<string, unknown> = {
   createServer: { name: 'isolation' },
   updateServer: { description: 'changed' },
   rotateServerToken: {},
+  simulateCall: { connectorId: 'sandbox', actionId: 'list_customers' },
+  approveDefinitions: { tools: [{ connectorId: 'sandbox', actionId: 'absent', hash: null }] },
   createUser: { username: 'somebody' },
   createUnifiedUser: { username: 'somebody else' },
   updateUser: { metadata: {} },
@@ -161,6 +163,7 @@ test('a server of another owner is 404 for x-svc-userid and for a JWT', async ()
     ...named('updateServer'),
     ...named('deleteServer'),
     ...named('rotateServerToken'),
+    ...named('simulateCall'),
   ]) {
     const absent = await request(route, { id: 'absent' });
     expect(neutral(await request(route, { user: other }))).toEqual(neutral(absent));

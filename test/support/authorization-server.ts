@@ -1,0 +1,91 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+
+/** An OAuth server that registers every client and signs in the same person, with JWTs for the resource that is asked for. */
+export interface AuthorizationServer extends AsyncDisposable {
+  issuer: string;
+  /** A token for an audience, without the way through a browser. */
+  token(audience: string, subject?: string): Promise<string>;
+}
+
+export async function startAuthorizationServer(username: string): Promise<AuthorizationServer> {
+  const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
+  const jwk = { ...(await exportJWK(publicKey)), kid: 'k1', alg: 'ES256' };
+  const codes = new Map<string, { challenge: string; resource: string }>();
+  let issuer = '';
+  const token = (audience: string, subject = username) =>
+    new SignJWT({})
+      .setProtectedHeader({ alg: 'ES256', kid: 'k1' })
+      .setIssuer(issuer)
+      .setAudience(audience)
+      .setSubject(subject)
+      .setIssuedAt()
+      .setExpirationTime('5m')
+      .sign(privateKey);
+
+  const server = createServer(async (req, res) => {
+    const url = new URL(req.url ?? '/', issuer);
+    let body = '';
+    for await (const chunk of req) body += String(chunk);
+    const form = new URLSearchParams(body);
+    const json = (status: number, value: object) => {
+      res.writeHead(status, { 'content-type': 'application/json' });
+      res.end(JSON.stringify(value));
+    };
+    switch (`${req.method} ${url.pathname}`) {
+      case 'GET /.well-known/oauth-authorization-server':
+        return json(200, {
+          issuer,
+          authorization_endpoint: `${issuer}/authorize`,
+          token_endpoint: `${issuer}/token`,
+          registration_endpoint: `${issuer}/register`,
+          response_types_supported: ['code'],
+          code_challenge_methods_supported: ['S256'],
+          token_endpoint_auth_methods_supported: ['none'],
+        });
+      case 'GET /jwks':
+        return json(200, { keys: [jwk] });
+      case 'POST /register':
+        return json(201, { ...JSON.parse(body), client_id: 'client' });
+      case 'GET /authorize': {
+        const code = randomUUID();
+        const { searchParams: asked } = url;
+        codes.set(code, {
+          challenge: asked.get('code_challenge') ?? '',
+          resource: asked.get('resource') ?? '',
+        });
+        const back = new URL(asked.get('redirect_uri') ?? '');
+        back.searchParams.set('code', code);
+        res.writeHead(302, { location: back.href });
+        return res.end();
+      }
+      case 'POST /token': {
+        const known = codes.get(form.get('code') ?? '');
+        const proof = createHash('sha256')
+          .update(form.get('code_verifier') ?? '')
+          .digest('base64url');
+        if (!known || known.challenge !== proof) return json(400, { error: 'invalid_grant' });
+        return json(200, {
+          access_token: await token(known.resource),
+          token_type: 'Bearer',
+          expires_in: 300,
+        });
+      }
+      default:
+        return json(404, { error: 'not_found' });
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  issuer = `http://127.0.0.1:${address.port}`;
+  return {
+    issuer,
+    token,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
