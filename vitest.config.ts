@@ -11,7 +11,7 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/real/**', 'test/web/**', 'node_modules/**'],
+          exclude: ['test/clients/**', 'test/real/**', 'test/web/**', 'node_modules/**'],
           globalSetup: ['test/support/global-setup.ts'],
         },
       },

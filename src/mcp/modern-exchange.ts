@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts';
+import { isJsonObject } from '../lib/json.ts';
 import { newestOf } from './events.ts';
 import { log, logOutcome, progressOf, streamOf, type Flow, type Stream } from './flow.ts';
 import type { Grant } from './grant.ts';
@@ -13,6 +14,7 @@ import {
   readModern,
   type ModernRequest,
 } from './modern.ts';
+import { checkParamHeaders } from './param-headers.ts';
 import { sendResult } from './reply.ts';
 import { requestStates } from './request-state.ts';
 import type { McpCore } from './server.ts';
@@ -55,6 +57,11 @@ export function createModernExchange(
       const whole = method === 'tools/list' && params?.['cursor'] === undefined && framing.json;
       const list = whole ? core.toolList(grant) : undefined;
       if (list) return sendResult(res, id, { result: list, opening: openingOf(method) }, headers);
+      if (method === 'tools/call' && typeof params?.['name'] === 'string') {
+        const { name, arguments: args } = params;
+        const action = core.visible(grant).direct.get(name);
+        if (action && isJsonObject(args)) checkParamHeaders(flow.req, action, args);
+      }
 
       const stream = streamOf(flow);
       const gone = new AbortController();

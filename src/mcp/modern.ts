@@ -60,17 +60,16 @@ export interface ModernRequest {
   responses: JsonObject | undefined;
 }
 
-/** Whether a message is in the modern form, by what only that form has. */
+/** Whether a message is in the modern form, by what only that form has; Mcp-Method comes with others too (SDK v2). */
 export function isModern(
   headers: IncomingMessage['headers'] | undefined,
   { method, params }: { method: string; params?: JsonObject | undefined },
 ): boolean {
-  const version = headers?.['mcp-protocol-version'];
-  if (version !== undefined && version >= FIRST_MODERN) return true;
-  if (headers?.['mcp-method'] !== undefined) return true;
-  if (method === 'server/discover' || method === 'subscriptions/listen') return true;
   const meta = params?.['_meta'];
-  return isJsonObject(meta) && meta[`${META}protocolVersion`] !== undefined;
+  if (isJsonObject(meta) && meta[`${META}protocolVersion`] !== undefined) return true;
+  const version = headers?.['mcp-protocol-version'];
+  if (version !== undefined) return version >= FIRST_MODERN;
+  return method === 'server/discover' || method === 'subscriptions/listen';
 }
 
 /**
