@@ -101,7 +101,8 @@ function titleOf(actionId: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-function effectOf(method: string): Effect {
+/** What a method does, where nothing else is said. */
+export function effectOf(method: string): Effect {
   if (method === 'GET' || method === 'HEAD') return 'read';
   return method === 'DELETE' ? 'destructive' : 'write';
 }

@@ -35,6 +35,8 @@ export interface Decision {
   connector(connectorId: string): string | undefined;
   /** By its names alone, for what may not exist. Includes the connector's own rule. */
   named(connectorId: string, actionId: string): string | undefined;
+  /** By its effect alone, for calls that are no action of a connector. */
+  effect(effect: Effect): string | undefined;
   /** By names and effect. */
   action(action: Action): string | undefined;
   /** The rule by which a call of this effect waits for the user's agreement. */
@@ -78,14 +80,15 @@ export function decide(...sets: Restrictions[]): Decision {
   const named = (connectorId: string, actionId: string): string | undefined =>
     connector(connectorId) ??
     first((set) => set.actions.check((pattern) => matchesAction(pattern, connectorId, actionId)));
+  const effect = (of: Effect): string | undefined => first((set) => set.effects.check((one) => one === of));
   const confirmed = new Set(sets.flatMap(({ confirm = [] }) => confirm));
 
   return {
     active: confirmed.size > 0 || rules.some((set) => Object.values(set).some(({ denies }) => denies)),
     connector,
     named,
-    action: ({ connectorId, actionId, effect }) =>
-      named(connectorId, actionId) ?? first((set) => set.effects.check((one) => one === effect)),
+    effect,
+    action: (one) => named(one.connectorId, one.actionId) ?? effect(one.effect),
     confirms: (effect) => (confirmed.has(effect) ? 'confirm' : undefined),
     user: (userId) => first((set) => set.users.check((id) => id === userId)),
   };

@@ -1,4 +1,6 @@
 import { executeAction, type ExecuteContext } from '../actions/execute.ts';
+import type { Effect } from '../connectors/catalog.ts';
+import { effectOf } from '../connectors/compile.ts';
 import type { Context } from '../context.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
@@ -55,7 +57,15 @@ async function runAction(
     caller: `run:${run.run_id}`,
     requestId: run.request_id,
     userId: run.user_id,
-    ...(live ? { server: { serverId: live.server.serverId, decision: live.decision } } : {}),
+    ...(live
+      ? {
+          server: {
+            serverId: live.server.serverId,
+            decision: live.decision,
+            confirm: async ({ action }) => assertUnconfirmed(live, action.effect),
+          },
+        }
+      : {}),
     connectorId,
     actionId,
     input,
@@ -90,6 +100,18 @@ async function serverOf({ servers }: Pick<Context, 'servers'>, run: RunRow): Pro
   });
 }
 
+/** Nobody is there to be asked while a run is under way. */
+function assertUnconfirmed({ decision }: LiveServer, effect: Effect): void {
+  const rule = decision.confirms(effect);
+  if (rule === undefined) return;
+  throw new GatehouseError(
+    'confirmation_required',
+    `The MCP server that started this run lets a step that is ${effect} run only with the agreement of its user (${rule}), ` +
+      'who cannot be asked during a run. Call the action by itself, or start the run by REST.',
+    { details: { rule } },
+  );
+}
+
 const BODILESS = new Set(['GET', 'HEAD']);
 
 async function request(
@@ -98,12 +120,15 @@ async function request(
   live: LiveServer | undefined,
   { input, upstreamKey }: { input: JsonObject; upstreamKey: string },
 ): Promise<JsonObject> {
-  const rule = live?.decision.action(HTTP_ACTION.connectorId, HTTP_ACTION.actionId);
+  const effect = effectOf(String(input['method']));
+  const rule =
+    live?.decision.named(HTTP_ACTION.connectorId, HTTP_ACTION.actionId) ?? live?.decision.effect(effect);
   if (rule !== undefined) {
     throw new GatehouseError('restricted', `This MCP server does not allow http steps (${rule}).`, {
       details: { rule },
     });
   }
+  if (live) assertUnconfirmed(live, effect);
   const { url, method, headers, body } = input;
   const target = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined;
   if (!target || !allowedHosts.includes(target.host)) {
