@@ -1,8 +1,15 @@
-import type { Action } from '../connectors/catalog.ts';
+import type { Action, Connector } from '../connectors/catalog.ts';
 import { parametersOf } from '../connectors/schemas.ts';
 import type { Context } from '../context.ts';
-import { createSearchIndex, type SearchIndex } from '../store/search.ts';
+import { isNearly } from '../lib/words.ts';
+import {
+  createSearchIndex,
+  type SearchDocument,
+  type SearchIndex,
+  type SearchTerm,
+} from '../store/search.ts';
 import type { Environment } from '../store/schema.ts';
+import { conceptTerm, meaningOf } from './vocabulary.ts';
 
 /** The best actions for a query among those allowed, best first. */
 export type SearchActions = (
@@ -10,54 +17,145 @@ export type SearchActions = (
   query: string,
   allowed: readonly Action[],
   limit: number,
-) => Action[];
+) => Promise<Action[]>;
+
+interface Built {
+  version: number;
+  index: SearchIndex;
+  ids: ReadonlyMap<Action, number>;
+  actions: readonly Action[];
+  /** Every term of the index, and how many actions have it. */
+  counts: ReadonlyMap<string, number>;
+  /** The words of each app's name, and its actions. */
+  apps: readonly { words: readonly string[]; ids: readonly number[] }[];
+}
+
+/** Words of one query that are looked at. */
+const MAX_WORDS = 50;
+/** What a word counts for that stands for the same thing, beside the word itself. */
+const CONCEPT_WEIGHT = 0.8;
+/** What the words of a phrase count for beside the phrase. */
+const PART_WEIGHT = 0.5;
+/** What a query without a verb counts for reading. */
+const READ_WEIGHT = 0.5;
+/** What the actions of an app that is named score more, at most. */
+const APP_FACTOR = 1;
 
 /** Searches the catalogue. The index is built at the first search and again when the catalogue has changed. */
 export function createActionSearch({ catalog }: Pick<Context, 'catalog'>): SearchActions {
-  const built = new Map<
-    Environment,
-    { version: number; index: SearchIndex; ids: Map<Action, number>; actions: Action[] }
-  >();
+  const kept = new Map<Environment, Built>();
 
-  const indexOf = (environment: Environment) => {
-    const known = built.get(environment);
+  const builtFor = (environment: Environment): Built => {
+    const known = kept.get(environment);
     if (known?.version === catalog.version) return known;
     known?.index.close();
-    const actions = catalog.connectors(environment).flatMap((connector) => [...connector.actions.values()]);
-    const documents = actions.map((action, id) => ({
-      id,
-      title: `${action.name} ${action.actionId} ${action.connectorId}`,
-      synonyms: [...action.definition.synonyms, EFFECT_WORDS[action.method] ?? ''].join(' '),
-      description: `${action.description} ${catalog.connector(environment, action.connectorId)?.name ?? ''}`,
-      details: parametersOf(action.definition)
-        .map(({ name, parameter }) => `${name} ${parameter.description ?? ''}`)
-        .join(' '),
-    }));
-    const fresh = {
-      version: catalog.version,
-      index: createSearchIndex(documents),
-      ids: new Map(actions.map((action, id) => [action, id])),
-      actions,
-    };
-    built.set(environment, fresh);
+    const fresh = build(catalog.connectors(environment), catalog.version);
+    kept.set(environment, fresh);
     return fresh;
   };
 
-  return (environment, query, allowed, limit) => {
-    const { index, ids, actions } = indexOf(environment);
-    const among = allowed.map((action) => ids.get(action)).filter((id) => id !== undefined);
-    return index
-      .search(query, among, limit)
-      .map((id) => actions[id])
-      .filter((action) => action !== undefined);
+  return async (environment, query, allowed, limit) => {
+    const built = builtFor(environment);
+    const { terms, stems } = termsOf(query, built);
+    if (terms.length === 0) return [];
+    const found = await built.index.search({
+      terms,
+      among: allowed.map((action) => built.ids.get(action)).filter((id) => id !== undefined),
+      favoured: namedApps(stems, built),
+      limit,
+    });
+    return found.map((id) => built.actions[id]).filter((action) => action !== undefined);
   };
 }
 
-/** Words that people use for what a method does. */
-const EFFECT_WORDS: Record<string, string> = {
-  GET: 'read show find look up fetch',
-  POST: 'create add make new send',
-  PUT: 'update change set edit',
-  PATCH: 'update change set edit',
-  DELETE: 'delete remove cancel',
-};
+function build(connectors: readonly Connector[], version: number): Built {
+  const actions = connectors.flatMap((connector) => [...connector.actions.values()]);
+  const documents = connectors
+    .flatMap((connector) => [...connector.actions.values()].map((action) => fieldsOf(connector, action)))
+    .map((fields, id) => ({ id, fields }));
+  const counts = new Map<string, number>();
+  for (const { fields } of documents) {
+    for (const term of new Set(fields.flat())) counts.set(term, (counts.get(term) ?? 0) + 1);
+  }
+  const ids = new Map(actions.map((action, id) => [action, id]));
+  const apps = connectors.map((connector) => ({
+    words: unique(meaningOf(connector.name).stems),
+    ids: [...connector.actions.values()].map((action) => ids.get(action) ?? -1),
+  }));
+  return { version, index: createSearchIndex(documents), ids, actions, counts, apps };
+}
+
+/** What an action is found by: its name and app; other words for it; its description; its parameters. */
+function fieldsOf(connector: Connector, action: Action): SearchDocument['fields'] {
+  const title = meaningOf(`${action.name}. ${action.actionId}`);
+  const app = meaningOf(`${connector.name}. ${connector.connectorId}`);
+  const synonyms = meaningOf(action.definition.synonyms.join('. '));
+  const description = meaningOf(action.description);
+  const parameters = meaningOf(
+    parametersOf(action.definition)
+      .map(({ name }) => name)
+      .join('. '),
+  );
+  const kinds = kindsOf(action).map(conceptTerm);
+  return [
+    unique([...title.stems, ...app.stems]),
+    unique([...synonyms.stems, ...title.concepts, ...synonyms.concepts, ...kinds]),
+    unique([...description.stems, ...description.concepts]),
+    unique(parameters.stems),
+  ];
+}
+
+/** Kinds of work by what the action does, whatever it is called. */
+function kindsOf({ effect, list, method }: Action): string[] {
+  if (effect === 'read') return list ? ['read', 'list'] : ['read'];
+  if (effect === 'destructive') return ['delete'];
+  return method === 'PUT' || method === 'PATCH' ? ['update'] : [];
+}
+
+/** The terms of a query that the index has, rare ones counting more; and all its stems, corrected where it has them nearly. */
+function termsOf(query: string, { counts, actions }: Built): { terms: SearchTerm[]; stems: string[] } {
+  const terms: SearchTerm[] = [];
+  const stems: string[] = [];
+  let group = 0;
+  const add = (term: string, weight: number) => {
+    const count = counts.get(term);
+    if (count !== undefined)
+      terms.push({ term, group, weight: weight * Math.log(1 + actions.length / count) });
+  };
+  const { parts, worked } = meaningOf(query);
+  for (const { words, concepts, empty } of parts.slice(0, MAX_WORDS)) {
+    for (const word of words) {
+      const known = counts.has(word) || concepts.length > 0 ? [word] : nearest(word, counts);
+      stems.push(...known);
+      if (empty) continue;
+      for (const one of known) add(one, words.length > 1 ? PART_WEIGHT : 1);
+      if (words.length > 1) group += 1;
+    }
+    for (const concept of concepts) add(concept, words.length > 1 ? 1 : CONCEPT_WEIGHT);
+    group += 1;
+  }
+  if (!worked && terms.length > 0) add(conceptTerm('read'), READ_WEIGHT);
+  return { terms, stems };
+}
+
+/** The actions of apps that the query names, and by how much they are preferred: a name may be named in part. */
+function namedApps(stems: readonly string[], { apps }: Built): Map<number, number> {
+  const shares = apps.map(({ words }) => words.filter((word) => stems.includes(word)).length / words.length);
+  const best = Math.max(...shares, 0);
+  if (best === 0) return new Map();
+  const named = apps.filter((_, at) => shares[at] === best);
+  return new Map(named.flatMap(({ ids }) => ids.map((id) => [id, 1 + APP_FACTOR])));
+}
+
+function nearest(stem: string, counts: ReadonlyMap<string, number>): string[] {
+  if (stem.length < 4) return [];
+  return [...counts.keys()]
+    .filter(
+      (term) => !term.includes('_') && (term.startsWith(stem) || (term.length > 3 && isNearly(stem, term))),
+    )
+    .slice(0, 5);
+}
+
+function unique(terms: readonly string[]): string[] {
+  return [...new Set(terms)];
+}

@@ -1,73 +1,71 @@
 import Sqlite from 'better-sqlite3';
 
-/** What is searched: texts in falling weight. */
+/** A document as its terms, in fields of falling weight. Terms are letters, digits and `_`; none stands twice in a field. */
 export interface SearchDocument {
   id: number;
-  /** Name and identifier. */
-  title: string;
-  /** Other words for it. */
-  synonyms: string;
-  description: string;
-  /** Parameters and the like. */
-  details: string;
+  fields: readonly (readonly string[])[];
+}
+
+/** A term that is looked for. Of terms with the same `group`, words for one thing, the best that a document has counts. */
+export interface SearchTerm {
+  term: string;
+  group: number;
+  weight: number;
+}
+
+export interface SearchQuery {
+  terms: readonly SearchTerm[];
+  /** Ids of documents that may be found at all. */
+  among: readonly number[];
+  /** What the score of a document is multiplied by; 1 for those not named. */
+  favoured: ReadonlyMap<number, number>;
+  limit: number;
 }
 
 export interface SearchIndex {
-  /** Ids of the best documents among `among`, best first. */
-  search(query: string, among: readonly number[], limit: number): number[];
+  /** Ids of the best documents, best first. */
+  search(query: SearchQuery): Promise<number[]>;
   close(): void;
 }
 
-/**
- * A full-text index in memory (SQLite FTS5, BM25, English stems). What is searched is in memory too and equal in every
- * process, so it serves either database, and nothing has to be kept in step.
- */
+/** What a term counts for in each field. */
+export const FIELD_WEIGHTS = [1, 0.8, 0.4, 0.15] as const;
+const FIELDS = FIELD_WEIGHTS.map((_, at) => `f${at}`);
+
+/** A full-text index in memory (SQLite FTS5). A document scores the sum of its groups; ids tell equal scores apart. */
 export function createSearchIndex(documents: Iterable<SearchDocument>): SearchIndex {
   const sqlite = new Sqlite(':memory:');
   sqlite.exec(
-    `create virtual table documents using fts5(title, synonyms, description, details, tokenize = 'porter unicode61')`,
+    `create virtual table documents using fts5(${FIELDS.join(', ')}, tokenize = "unicode61 tokenchars '_'", detail = column);
+     create virtual table postings using fts5vocab(documents, instance)`,
   );
   const insert = sqlite.prepare(
-    'insert into documents (rowid, title, synonyms, description, details) values (?, ?, ?, ?, ?)',
+    `insert into documents (rowid, ${FIELDS.join(', ')}) values (?${', ?'.repeat(FIELDS.length)})`,
   );
   sqlite.transaction(() => {
-    for (const { id, title, synonyms, description, details } of documents) {
-      insert.run(id, words(title), words(synonyms), words(description), words(details));
-    }
+    for (const { id, fields } of documents) insert.run(id, ...fields.map((terms) => terms.join(' ')));
   })();
-  const select = sqlite.prepare<[string, string, number], { rowid: number }>(
-    `select rowid from documents
-     where documents match ? and rowid in (select value from json_each(?))
-     order by bm25(documents, 8, 6, 3, 1), rowid limit ?`,
+  const weights = FIELD_WEIGHTS.map((weight, at) => `when 'f${at}' then ${weight}`).join(' ');
+  const select = sqlite.prepare<[string, string, string, number], { id: number }>(
+    `with hits as (
+       select p.doc as id, max((t.value ->> 2) * case p.col ${weights} end) as score
+       from json_each(?) t join postings p on p.term = t.value ->> 0
+       where p.doc in (select value from json_each(?))
+       group by p.doc, t.value ->> 1
+     ), favoured as materialized (select value ->> 0 as id, value ->> 1 as factor from json_each(?))
+     select hits.id from hits left join favoured on favoured.id = hits.id
+     group by hits.id order by sum(score) * coalesce(factor, 1) desc, hits.id limit ?`,
   );
   return {
-    search(query, among, limit) {
-      const terms = words(query)
-        .split(' ')
-        .filter((word) => word !== '' && !STOP_WORDS.has(word));
-      if (terms.length === 0) return [];
-      const match = terms
-        .slice(0, 32)
-        .map((term) => `"${term}" OR "${term}"*`)
-        .join(' OR ');
-      return select.all(match, JSON.stringify(among), limit).map((row) => row.rowid);
+    async search({ terms, among, favoured, limit }) {
+      const rows = select.all(
+        JSON.stringify(terms.map(({ term, group, weight }) => [term, group, weight])),
+        JSON.stringify(among),
+        JSON.stringify([...favoured]),
+        limit,
+      );
+      return rows.map(({ id }) => id);
     },
     close: () => void sqlite.close(),
   };
-}
-
-/** Words that say nothing about what is wanted. */
-const STOP_WORDS = new Set(
-  'a all an and any are as at be by can do for from have how i in into is it its me my of on or our please that the their them there this to us want was we what when which who with you your'.split(
-    ' ',
-  ),
-);
-
-/** Lower-case words; identifiers are split at `_`, `-`, `.` and inside camelCase. */
-function words(text: string): string {
-  return text
-    .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
-    .trim();
 }

@@ -1,0 +1,69 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Action, Catalog } from '../../src/connectors/catalog.ts';
+import { loadCatalog } from '../../src/connectors/load.ts';
+import { CATALOG_FOLDER } from '../../src/context.ts';
+import { createActionSearch, type SearchActions } from '../../src/mcp/search.ts';
+import { evaluate, readIntents, unknownActions } from '../eval/evaluate.ts';
+
+let catalog: Catalog;
+let all: Action[];
+let search: SearchActions;
+beforeAll(async () => {
+  catalog = await loadCatalog({ folder: CATALOG_FOLDER, sandbox: true });
+  all = catalog.connectors('development').flatMap((connector) => [...connector.actions.values()]);
+  search = createActionSearch({ catalog });
+});
+
+const found = async (query: string, allowed = all, limit = 5) =>
+  (await search('development', query, allowed, limit)).map(
+    ({ connectorId, actionId }) => `${connectorId}.${actionId}`,
+  );
+
+test('the right action is among the first five for nine of ten things that people ask for', async () => {
+  const { tuned, heldOut } = readIntents();
+  expect(unknownActions(catalog, [...tuned, ...heldOut])).toEqual([]);
+  expect(tuned.length + heldOut.length).toBeGreaterThanOrEqual(150);
+  expect((await evaluate(catalog, tuned)).firstFive).toBeGreaterThanOrEqual(0.9);
+  expect((await evaluate(catalog, heldOut)).firstFive).toBeGreaterThanOrEqual(0.9);
+});
+
+describe('a query', () => {
+  test.each([
+    ['github.create_pull_request', 'github.create_pull_request'],
+    ['createPullRequest github', 'github.create_pull_request'],
+    ['hubspot_search_contacts', 'hubspot.search_contacts'],
+    ['GITHUB: merging pull-requests', 'github.merge_pull_request'],
+    ['slack mesage', 'slack.send_message'],
+    ['gitlab pipelnie', 'gitlab.list_pipelines'],
+    ['Zoom-Sitzung: meeting löschen delete', 'zoom.delete_meeting'],
+  ])('%j finds %s', async (query, action) => {
+    expect(await found(query)).toContain(action);
+  });
+
+  test.each(['', ' ', '?!', '"', 'the of and', 'f0 : x', 'xqzzy', '\0', '🦉'])(
+    '%j is about nothing, and finds nothing',
+    async (query) => {
+      expect(await found(query)).toEqual([]);
+    },
+  );
+
+  test.each(['() OR NEAR(', 'customer*', '"customer" AND', 'c_customer', 'f0: customer'])(
+    '%j is words, and no language',
+    async (query) => {
+      expect((await found(query)).length).toBeGreaterThan(0);
+    },
+  );
+
+  test('of 500 words is answered', async () => {
+    const words = Array.from({ length: 500 }, (_, at) => `order${at} orders`).join(' ');
+    expect(await found(words)).toHaveLength(5);
+  });
+
+  test('sees what is allowed alone, however well another action fits', async () => {
+    const few = all.filter(({ connectorId }) => connectorId === 'gmail');
+    expect((await found('send a message in slack', few)).every((name) => name.startsWith('gmail.'))).toBe(
+      true,
+    );
+    expect(await found('send a message in slack', [])).toEqual([]);
+  });
+});
