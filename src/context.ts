@@ -18,7 +18,8 @@ import { systemClock, type Clock } from './lib/clock.ts';
 import { createOutbound, type Outbound } from './lib/outbound.ts';
 import type { Logger } from './log.ts';
 import { PACKAGE_FOLDER } from './package.ts';
-import { createLiveServers, type LiveServers } from './servers/live.ts';
+import { createLiveServers, type LiveServer, type LiveServers } from './servers/live.ts';
+import type { ToolListing } from './servers/tool-listing.ts';
 import { migrate } from './store/migrate.ts';
 import { openStore, type Store } from './store/open.ts';
 import type { Db } from './store/schema.ts';
@@ -54,6 +55,8 @@ export interface Context {
   readonly expressions: BoundedExpressions;
   /** Begins runs of workflows and carries them on, in serving processes. */
   readonly runs: Runs;
+  /** What a server lists to its clients. */
+  toolsOf(live: LiveServer): Promise<ToolListing>;
   /** Where clients reach us, without trailing slash. */
   readonly publicUrl: string;
   /** True once a stop was asked for: /ready says so, so that a load balancer looks elsewhere. */
@@ -142,6 +145,10 @@ export async function openContext(
       sources: createSources(),
       expressions: createBoundedExpressions(),
       runs: createRuns(),
+      async toolsOf(live: LiveServer) {
+        const { listingOf } = await import('./mcp/listing.ts');
+        return listingOf(base, live);
+      },
       async close() {
         await base.sources.close();
         await base.runs.close();

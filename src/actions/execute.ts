@@ -13,6 +13,7 @@ import type { Decision } from '../servers/restrictions.ts';
 import type { Environment } from '../store/schema.ts';
 import { isRepeatable, type Notices, type TraceHeaders, type UpstreamCall } from '../upstream/call.ts';
 import { runOnce } from './idempotency.ts';
+import { projectFields } from './projection.ts';
 import { readList, readValue, splitWindow } from './results.ts';
 
 /** One wish to run an action, from REST or MCP. */
@@ -27,6 +28,8 @@ export interface ExecuteRequest extends Notices {
   connectorId: string;
   actionId: string;
   input: JsonObject;
+  /** The members of the result that are wanted; see projection.ts. */
+  fields?: readonly string[] | undefined;
   /** Chosen by the caller: the header x-credential-id (ignored for other connectors) and the argument. */
   credentialHeader?: string | undefined;
   credentialId?: string | undefined;
@@ -54,6 +57,8 @@ export type Confirm = (question: Question) => Promise<void>;
 export interface ExecuteResult {
   data: Json;
   pagination?: { hasMore: boolean; nextOffset?: number };
+  /** Those of the wanted fields that the result has nowhere: misspelt, perhaps. */
+  unmatchedFields?: string[];
   /** The first answer of an Idempotency-Key, given again. */
   replayed?: true;
 }
@@ -86,16 +91,27 @@ export async function executeAction(
   try {
     const result = await run(context, request, trace);
     await record(context, request, trace, performance.now() - started, undefined);
-    return result;
+    return request.fields ? selected(result, request.fields) : result;
   } catch (thrown) {
     await record(context, request, trace, performance.now() - started, publicError(thrown));
     throw thrown;
   }
 }
 
+/** What is kept for an Idempotency-Key is whole: asked again, other fields may be wanted. */
+function selected(result: ExecuteResult, fields: readonly string[]): ExecuteResult {
+  const { value, unmatched } = projectFields(result.data, fields);
+  return { ...result, data: value, ...(unmatched.length > 0 ? { unmatchedFields: unmatched } : {}) };
+}
+
 async function run(context: ExecuteContext, request: ExecuteRequest, trace: Trace): Promise<ExecuteResult> {
   const { connector, action } = findAllowed(context, request);
   trace.action = action;
+  if (request.fields && action.definition.response.body === 'content') {
+    throw invalidRequest([
+      { field: 'fields', rule: 'cannot be chosen from an answer in the content of MCP' },
+    ]);
+  }
   const faults = checkInput(action, request.input);
   if (faults.length > 0)
     throw invalidRequest(faults, `The input of ${connector.connectorId}.${action.actionId}`);

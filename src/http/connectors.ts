@@ -10,6 +10,7 @@ import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import type { Environment } from '../store/schema.ts';
 import { iconOf } from './icon.ts';
 import { defineRoute } from './route.ts';
+import { EXECUTION_ERRORS, executed, fields } from './executed.ts';
 import { pageOf, pageQuery, toPage } from './shapes.ts';
 
 /** Actions that the single read of a connector names. */
@@ -231,32 +232,15 @@ export const executeActionRoute = defineRoute({
       type: 'object',
       description: "Checked against the action's inputSchema before anything is sent.",
     }),
+    fields: fields.optional(),
   }),
   success: {
     status: 200,
     description:
       'The value, or a page of records. `Idempotency-Replayed: true` when it is a first answer again.',
-    schema: z.object({
-      data: z.unknown(),
-      pagination: z.object({ hasMore: z.boolean(), nextOffset: z.int().optional() }).optional(),
-    }),
+    schema: executed,
   },
-  errors: [
-    'connector_not_found',
-    'action_not_found',
-    'credential_not_found',
-    'credential_required',
-    'credential_ambiguous',
-    'credential_conflict',
-    'credential_invalid',
-    'idempotency_conflict',
-    'idempotency_in_progress',
-    'upstream_rejected',
-    'upstream_rate_limited',
-    'upstream_failed',
-    'upstream_too_large',
-    'upstream_timeout',
-  ],
+  errors: EXECUTION_ERRORS,
   async handler({ context, caller, requestId, params, body, userId, header, signal }) {
     if (body.actionId !== undefined && body.actionId !== params.actionId) {
       throw invalidRequest([{ field: 'actionId', rule: `must be that of the path, ${params.actionId}` }]);
@@ -273,6 +257,7 @@ export const executeActionRoute = defineRoute({
       connectorId,
       actionId: params.actionId,
       input: body.input,
+      fields: body.fields,
       credentialHeader: header('x-credential-id'),
       credentialId: body.credentialId,
       idempotencyKey,

@@ -1,4 +1,5 @@
 import * as admin from './admin.ts';
+import { executeBatchRoute } from './batch.ts';
 import * as connect from './connect.ts';
 import * as connectLinks from './connect-links.ts';
 import * as connectors from './connectors.ts';
@@ -9,6 +10,7 @@ import * as oauthApps from './oauth-apps.ts';
 import type { Route } from './route.ts';
 import { oauthCallbackRoute } from './oauth-callback.ts';
 import { protectedResourceRoute } from './protected-resource.ts';
+import { listServerToolsRoute } from './server-tools.ts';
 import * as servers from './servers.ts';
 import { simulateRoute } from './simulate.ts';
 import * as toolDefinitions from './tool-definitions.ts';
@@ -33,6 +35,7 @@ export const ROUTES: Route[] = [
   simulateRoute,
   toolDefinitions.listDefinitionChangesRoute,
   toolDefinitions.approveDefinitionsRoute,
+  listServerToolsRoute,
   users.createUserRoute,
   users.createUnifiedUserRoute,
   users.listUsersRoute,
@@ -48,6 +51,7 @@ export const ROUTES: Route[] = [
   connectors.listActionsRoute,
   connectors.getActionRoute,
   connectors.executeActionRoute,
+  executeBatchRoute,
   credentials.createCredentialRoute,
   credentials.listCredentialsRoute,
   credentials.getCredentialRoute,

@@ -3,7 +3,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import { appResources, readAppResource } from './app-resources.ts';
 import { pageAt } from './cursor.ts';
 import { eventResources, eventScopeOf, recentEvents } from './events.ts';
-import { readResult } from './results.ts';
+import { readResultPage } from './kept-results.ts';
 import { restricted } from './tools.ts';
 import type { ToolScope } from './tool.ts';
 import type { VisibleConnector } from './visible.ts';
@@ -92,6 +92,8 @@ export async function readResource(scope: ToolScope, uri: string) {
     if (found) return { contents: [found] };
     throw resourceNotFound(uri);
   }
+  const result = /^svc:\/\/results\/(res_[0-9A-Za-z]{22})(?:\?page=(\d{1,6}))?$/.exec(uri);
+  if (result?.[1]) return readResult(scope, uri, result[1], Number(result[2] ?? 1));
   const text = await textOf(scope, uri);
   if (text === undefined) throw resourceNotFound(uri);
   return { contents: [{ uri, mimeType: JSON_TYPE, text }] };
@@ -103,15 +105,28 @@ function resourceNotFound(uri: string): GatehouseError {
   });
 }
 
+/** A page of a kept result. What may not be run any more may not be read on either. */
+async function readResult({ context, grant }: ToolScope, uri: string, resultId: string, page: number) {
+  const found = await readResultPage(context, grant, resultId, page);
+  if (!found) throw resourceNotFound(uri);
+  const { text, pages, source } = found;
+  if (source) {
+    const action = context.catalog.action(grant.environment, source.connectorId, source.actionId);
+    if (!action) throw resourceNotFound(uri);
+    const rule = grant.live.decision.action(action);
+    if (rule) throw restricted(uri, rule);
+  }
+  const place = { 'gatehouse/page': page, 'gatehouse/pages': pages };
+  const origin = source ? { 'gatehouse/source': 'third_party' } : {};
+  return { contents: [{ uri, mimeType: JSON_TYPE, text, _meta: { ...place, ...origin } }] };
+}
+
 async function textOf(scope: ToolScope, uri: string): Promise<string | undefined> {
   if (uri === 'svc://connectors') {
     return JSON.stringify({ connectors: scope.visible.connectors.map(summaryOf) });
   }
   const events = eventScopeOf(uri);
   if (events) return recentEvents(scope, events);
-  const result = /^svc:\/\/results\/(res_[0-9A-Za-z]{22})(?:\?page=(\d{1,6}))?$/.exec(uri);
-  if (result?.[1]) return readResult(scope.context, scope.grant, result[1], Number(result[2] ?? 1));
-
   const path = /^svc:\/\/connectors\/([a-z0-9-]{1,32})(?:\/actions\/([a-z0-9_]{1,64}))?$/.exec(uri);
   if (!path?.[1]) return undefined;
   const [, connectorId, actionId] = path;

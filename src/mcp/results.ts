@@ -1,11 +1,10 @@
 import type { Context } from '../context.ts';
-import { HOUR } from '../lib/clock.ts';
 import type { GatehouseError } from '../lib/errors.ts';
 import { withoutHidden } from '../lib/hidden.ts';
-import { newId } from '../lib/ids.ts';
-import type { JsonObject } from '../lib/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { isContent } from './content.ts';
 import type { Grant } from './grant.ts';
+import { keepResult, type ResultSource } from './kept-results.ts';
 
 /** The result of tools/call, as the SDK sends it. */
 export interface ToolResult {
@@ -24,91 +23,133 @@ const MARK = `,"_meta":${JSON.stringify(THIRD_PARTY)}`;
 
 /** What is inlined, in bytes; larger results are kept and read as a resource. */
 export const INLINE_BYTES = 64 * 1024;
-const PREVIEW_CHARS = 4096;
-const KEPT_MS = HOUR;
+/** The least that a caller may ask for. */
+export const LEAST_BYTES = 1024;
+/** What `result` may take, with its note. */
+const FRAME_BYTES = 500;
+const MAX_PREVIEW_CHARS = 4096;
+
+/** How much of a result is inlined, and what it is of. */
+export interface Sizing {
+  maxBytes: number;
+  /** Where the page of a list begins, so that the next call goes on behind what is shown. */
+  offset: number;
+  source: ResultSource;
+}
+
+/** What a call of an action says of its answer. */
+export function sizingOf(call: {
+  connectorId: string;
+  actionId: string;
+  parameters?: JsonObject | undefined;
+  maxBytes?: number | undefined;
+}): Sizing {
+  const { connectorId, actionId, parameters = {}, maxBytes = INLINE_BYTES } = call;
+  const { offset } = parameters;
+  return { maxBytes, offset: typeof offset === 'number' ? offset : 0, source: { connectorId, actionId } };
+}
+
+type ResultContext = Pick<Context, 'db' | 'clock' | 'keys'>;
 
 /**
  * A good answer as JSON text: structured, and the same as text for clients that know no structure. The structure is
  * written out once and used twice: for a page of 50 records that is a third of the cost of the whole call. One that
- * is too large is kept for an hour, and given as its beginning and a link.
+ * is too large is kept for an hour: see fit().
  */
 export async function toResultText(
-  context: Pick<Context, 'db' | 'clock'>,
+  context: ResultContext,
   grant: Grant,
   structuredContent: JsonObject,
-  { thirdParty = false } = {},
+  { thirdParty = false, sizing }: { thirdParty?: boolean; sizing?: Sizing | undefined } = {},
 ): Promise<string> {
   if (isContent(structuredContent)) return JSON.stringify(structuredContent);
   const text = JSON.stringify(structuredContent);
+  const fitting = fits(text, sizing?.maxBytes ?? INLINE_BYTES)
+    ? structuredContent
+    : await fit(context, grant, { value: structuredContent, text, sizing });
+  const shown = fitting === structuredContent ? text : JSON.stringify(fitting);
+  const links = linksIn(fitting).map((link) => `,${JSON.stringify(link)}`);
+  const mark = thirdParty ? MARK : '';
+  return `{"content":[{"type":"text","text":${JSON.stringify(shown)}${mark}}${links.join('')}],"structuredContent":${shown}}`;
+}
+
+/** The same value where it is small enough, else what of it is inlined. */
+export async function fitted(
+  context: ResultContext,
+  grant: Grant,
+  value: JsonObject,
+  sizing: Sizing,
+): Promise<JsonObject> {
+  const text = JSON.stringify(value);
+  return fits(text, sizing.maxBytes) ? value : fit(context, grant, { value, text, sizing });
+}
+
+function fits(text: string, maxBytes: number): boolean {
   // A character is at most three bytes of UTF-8.
-  if (text.length * 3 <= INLINE_BYTES || Buffer.byteLength(text) <= INLINE_BYTES) {
-    const mark = thirdParty ? MARK : '';
-    return `{"content":[{"type":"text","text":${JSON.stringify(text)}${mark}}],"structuredContent":${text}}`;
+  return text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes;
+}
+
+/**
+ * Of a list, as many whole records as fit, with the offset behind them; of anything else its beginning as text. Both with
+ * `result`, which tells where the whole is read, page by page.
+ */
+async function fit(
+  context: ResultContext,
+  grant: Grant,
+  { value, text, sizing }: { value: JsonObject; text: string; sizing: Sizing | undefined },
+): Promise<JsonObject> {
+  const kept = await keepResult(context, grant, text, sizing?.source);
+  const maxBytes = sizing?.maxBytes ?? INLINE_BYTES;
+  const where = `all ${kept.bytes} bytes are at ${kept.uri}?page=1 to ${kept.pages}, within an hour`;
+  const { data, pagination } = value;
+  if (sizing && Array.isArray(data) && isJsonObject(pagination)) {
+    const rest = Buffer.byteLength(JSON.stringify({ ...value, data: [] }));
+    const shown = shownRecords(data, maxBytes - FRAME_BYTES - rest);
+    if (shown > 0) {
+      const nextOffset = sizing.offset + shown;
+      const note = `${shown} of the ${data.length} records of this page are shown: go on with offset ${nextOffset}, or ${where}.`;
+      return {
+        ...value,
+        data: data.slice(0, shown),
+        pagination: { hasMore: true, nextOffset },
+        result: { ...kept, note },
+      };
+    }
   }
-  return JSON.stringify(await keepLarge(context, grant, text));
+  const note = `Too large to inline: ask for less, by fields where the tool has them, or ${where}.`;
+  const begins = text.slice(0, Math.min(MAX_PREVIEW_CHARS, Math.floor((maxBytes - FRAME_BYTES) / 3)));
+  return { result: { ...kept, note, begins } };
 }
 
-async function keepLarge(
-  context: Pick<Context, 'db' | 'clock'>,
-  grant: Grant,
-  text: string,
-): Promise<ToolResult> {
-  const size = Buffer.byteLength(text);
-
-  const resultId = newId('res');
-  const now = context.clock.now();
-  await context.db
-    .insertInto('results')
-    .values({
-      result_id: resultId,
-      environment: grant.environment,
-      user_id: grant.userId ?? null,
-      server_id: grant.live.server.serverId,
-      content: text,
-      expires_at: now + KEPT_MS,
-      created_at: now,
-    })
-    .execute();
-  const uri = `svc://results/${resultId}`;
-  const pages = Math.ceil(text.length / INLINE_BYTES);
-  const note =
-    `The result has ${size} bytes, too many to inline. Read it in ${pages} pages from ${uri}?page=1 on, within an hour; ` +
-    `or ask for less of it. It begins:\n${text.slice(0, PREVIEW_CHARS)}`;
-  return {
-    content: [
-      { type: 'text', text: note },
-      { type: 'resource_link', uri, name: 'The whole result', mimeType: 'application/json', size },
-    ],
-    structuredContent: { result: { resultId, uri, bytes: size, pages } },
-  };
+/** How many of the records, from the first on, take no more than this: never all, or the whole would have fitted. */
+function shownRecords(data: Json[], room: number): number {
+  let left = room;
+  const over = data.findIndex((record) => {
+    left -= Buffer.byteLength(JSON.stringify(record)) + 1;
+    return left < 0;
+  });
+  return Math.max(0, over);
 }
 
-/** A page of a kept result, for the user and server that it was made for; undefined for everybody else. */
-export async function readResult(
-  { db, clock }: Pick<Context, 'db' | 'clock'>,
-  grant: Grant,
-  resultId: string,
-  page: number,
-): Promise<string | undefined> {
-  const row = await db
-    .selectFrom('results')
-    .select(['content', 'user_id'])
-    .where('result_id', '=', resultId)
-    .where('environment', '=', grant.environment)
-    .where('server_id', '=', grant.live.server.serverId)
-    .where('expires_at', '>', clock.now())
-    .executeTakeFirst();
-  if (!row || row.user_id !== (grant.userId ?? null)) return undefined;
-  const text = row.content.slice((page - 1) * INLINE_BYTES, page * INLINE_BYTES);
-  return text === '' ? undefined : text;
+/** Links to kept results, of a single answer and of a batch. */
+function linksIn({ result, results }: JsonObject): ToolResult['content'] {
+  const all = Array.isArray(results)
+    ? results.map((one) => (isJsonObject(one) ? one['result'] : null))
+    : [result];
+  return all.flatMap((one) => {
+    if (!isJsonObject(one) || typeof one['uri'] !== 'string' || typeof one['bytes'] !== 'number') return [];
+    const { uri, bytes: size } = one;
+    return [
+      { type: 'resource_link' as const, uri, name: 'The whole result', mimeType: 'application/json', size },
+    ];
+  });
 }
 
 /** What a tool run met, as a result that says what to do next (contract.md section 3). */
 export function toErrorResult(error: GatehouseError, requestId: string): ToolResult {
   const { code, details } = error;
-  // The app's own words stand alone: mixed into ours they could tell the model what to do.
+  const view = errorView(error, requestId);
   const said = details?.['message'];
-  const message = typeof said === 'string' ? error.message.replace(`: ${said}`, '') : error.message;
   const quoted =
     typeof said === 'string'
       ? [{ type: 'text' as const, text: withoutHidden(JSON.stringify({ said })), _meta: THIRD_PARTY }]
@@ -122,12 +163,27 @@ export function toErrorResult(error: GatehouseError, requestId: string): ToolRes
     details?.['inputSchema'] === undefined ? '' : `\nInput schema: ${JSON.stringify(details['inputSchema'])}`;
   return {
     content: [
-      { type: 'text', text: `${message}${next ? ` ${next}` : ''}${open}${agreed}${faults}` },
+      { type: 'text', text: `${view.message}${next ? ` ${next}` : ''}${open}${agreed}${faults}` },
       ...quoted,
     ],
-    structuredContent: { error: { code, message, requestId, ...(details ? { details } : {}) } },
+    structuredContent: { error: view },
     isError: true,
   };
+}
+
+type ErrorView = JsonObject & { message: string };
+
+/** An error as it stands in `structuredContent`, with what to do next. */
+export function errorView(error: GatehouseError, requestId: string): ErrorView {
+  const { code, details } = error;
+  // The app's own words stand alone: mixed into ours they could tell the model what to do.
+  const said = details?.['message'];
+  const message = typeof said === 'string' ? error.message.replace(`: ${said}`, '') : error.message;
+  const view: ErrorView = { code, message, requestId };
+  const next = NEXT_STEPS[code];
+  if (next !== undefined) view['next'] = next;
+  if (details) view['details'] = JSON.parse(JSON.stringify(details));
+  return view;
 }
 
 const NEXT_STEPS: { [code: string]: string } = {

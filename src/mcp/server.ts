@@ -8,7 +8,7 @@ import type { Grant } from './grant.ts';
 import { InputRequired, type Inputs } from './input.ts';
 import { cancelled, type Answer, type RpcFault } from './message.ts';
 import type { SdkServer } from './sdk.ts';
-import { toErrorResult, toResultText } from './results.ts';
+import { sizingOf, toErrorResult, toResultText } from './results.ts';
 import { createActionSearch } from './search.ts';
 import { BUILT_IN_BY_NAME, restricted, runAction } from './tools.ts';
 import { TOOLS_A_PAGE, type ToolScope } from './tool.ts';
@@ -186,16 +186,17 @@ async function callTool(
   const builtIn = BUILT_IN_BY_NAME.get(name);
   const action = builtIn ? undefined : directAction(scope, name);
   try {
-    if (builtIn)
-      return good(await toResultText(scope.context, scope.grant, await builtIn.run(scope, args), builtIn));
+    if (builtIn) {
+      const { value, sizing } = await builtIn.run(scope, args);
+      const { thirdParty } = builtIn;
+      return good(await toResultText(scope.context, scope.grant, value, { thirdParty, sizing }));
+    }
     if (action && isJsonObject(args)) {
       const { connectorId, actionId } = action;
-      const structured = await runAction(scope, {
-        connectorId,
-        actionId,
-        ...directArguments(action, args),
-      });
-      return good(await toResultText(scope.context, scope.grant, structured, { thirdParty: true }));
+      const direct = directArguments(action, args);
+      const structured = await runAction(scope, { connectorId, actionId, ...direct });
+      const sizing = sizingOf({ connectorId, actionId, parameters: direct.input });
+      return good(await toResultText(scope.context, scope.grant, structured, { thirdParty: true, sizing }));
     }
     throw new GatehouseError('invalid_request', 'The arguments of a tool are an object.');
   } catch (thrown) {

@@ -3,6 +3,7 @@ import type { JsonObject } from '../lib/json.ts';
 import type { Changed, LogMessage, Progress, TraceHeaders } from '../upstream/call.ts';
 import type { Grant } from './grant.ts';
 import type { Inputs } from './input.ts';
+import type { Sizing } from './results.ts';
 import type { SearchActions } from './search.ts';
 import type { Visibility, Visible } from './visible.ts';
 
@@ -49,6 +50,6 @@ export interface BuiltInTool {
   definition: ToolDefinition;
   /** Its answer holds what an app said. */
   thirdParty: boolean;
-  /** The structured answer. @throws GatehouseError for what the run meets; it becomes a tool error. */
-  run(scope: ToolScope, args: unknown): Promise<JsonObject>;
+  /** The structured answer, and how much of it is inlined. @throws GatehouseError for what the run meets; it becomes a tool error. */
+  run(scope: ToolScope, args: unknown): Promise<{ value: JsonObject; sizing: Sizing | undefined }>;
 }

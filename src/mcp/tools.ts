@@ -1,19 +1,23 @@
 import { z } from 'zod';
 import { checkInput } from '../connectors/validate.ts';
 import type { Action, Connector } from '../connectors/catalog.ts';
+import { MAX_CALLS, runBatch } from '../actions/batch.ts';
 import { executeAction, type ExecuteResult } from '../actions/execute.ts';
+import { fieldsSchema } from '../actions/projection.ts';
 import { authenticationMetadata } from '../credentials/metadata.ts';
 import { describeCredential } from '../credentials/credential.ts';
 import { connectedConnectors } from '../credentials/choices.ts';
 import { listCredentials } from '../credentials/records.ts';
 import { isoTime } from '../lib/clock.ts';
-import { GatehouseError, invalidRequest } from '../lib/errors.ts';
+import { GatehouseError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import { confirmCall } from './confirm.ts';
 import { pageAt } from './cursor.ts';
 import { refusalWithLink, offerLink } from './connect.ts';
 import { runContent } from './content.ts';
 import { exampleOf } from './example.ts';
+import { tool } from './define-tool.ts';
+import { errorView, fitted, INLINE_BYTES, LEAST_BYTES, sizingOf } from './results.ts';
 import type { BuiltInTool, ToolScope } from './tool.ts';
 
 const CONNECTORS_A_PAGE = 50;
@@ -86,7 +90,7 @@ const searchActions = tool({
       .filter(({ connector }) => connectorId === undefined || connector.connectorId === connectorId)
       .flatMap(({ actions }) => actions)
       .filter((action) => effect === undefined || action.effect === effect);
-    const found = scope.searchActions(scope.grant.environment, query, allowed, limit);
+    const found = await scope.searchActions(scope.grant.environment, query, allowed, limit);
     const connected = await connectedTo(scope);
     return {
       actions: found.map((action) => ({
@@ -130,29 +134,80 @@ const getAction = tool({
   },
 });
 
+const action = z.strictObject({
+  connectorId: z.string(),
+  actionId: z.string(),
+  parameters: z
+    .record(z.string(), z.json())
+    .optional()
+    .describe('The input of the action; see get_action_svc.'),
+  credentialId: z.string().optional().describe('Which account, where the user has connected several.'),
+  fields: fieldsSchema
+    .optional()
+    .describe(
+      'Only these members of each record, to keep answers short: ["id", "customer.email", "lines.sku"].',
+    ),
+  maxBytes: z
+    .int()
+    .min(LEAST_BYTES)
+    .max(INLINE_BYTES)
+    .optional()
+    .describe('The most to answer with; what is left out is told.'),
+  confirmationToken: z
+    .string()
+    .optional()
+    .describe('Only once the user has agreed to what the answer confirmation_required asked for.'),
+});
+const RUNS = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
+
 const executeActionTool = tool({
   name: 'execute_action_svc',
   title: 'Run an action',
   description:
     'Runs an action of an app for the user. Lists answer with data and pagination: repeat with parameters.offset = ' +
     'pagination.nextOffset while pagination.hasMore. Wrong parameters are told by field, with the schema to repair them.',
-  input: z.strictObject({
-    connectorId: z.string(),
-    actionId: z.string(),
-    parameters: z
-      .record(z.string(), z.json())
-      .optional()
-      .describe('The input of the action; see get_action_svc.'),
-    credentialId: z.string().optional().describe('Which account, where the user has connected several.'),
-    confirmationToken: z
-      .string()
-      .optional()
-      .describe('Only once the user has agreed to what the answer confirmation_required asked for.'),
-  }),
-  hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  input: action,
+  hints: RUNS,
   thirdParty: true,
-  async run(scope, { connectorId, actionId, parameters = {}, credentialId, confirmationToken }) {
-    return runAction(scope, { connectorId, actionId, input: parameters, credentialId, confirmationToken });
+  async run(scope, { parameters = {}, ...wish }) {
+    return runAction(scope, { ...wish, input: parameters });
+  },
+  sizing: sizingOf,
+});
+
+const executeBatch = tool({
+  name: 'execute_batch_svc',
+  title: 'Run several actions',
+  description:
+    `Runs up to ${MAX_CALLS} actions at the same time, each as execute_action_svc would; every one has its own result or ` +
+    'error. For calls of which none needs the result of another.',
+  input: z.strictObject({ calls: z.array(action).min(1).max(MAX_CALLS) }),
+  hints: RUNS,
+  thirdParty: true,
+  async run(scope, { calls }) {
+    // What several calls would ask the person at once, or say of their progress, nobody could tell apart.
+    const alone = { ...scope, inputs: undefined, onProgress: undefined };
+    const share = Math.floor(INLINE_BYTES / calls.length);
+    const outcomes = await runBatch(
+      calls,
+      async ({ parameters = {}, maxBytes, ...wish }) => {
+        const value = await runAction(alone, { ...wish, input: parameters });
+        const sizing = sizingOf({ ...wish, parameters, maxBytes: Math.min(maxBytes ?? share, share) });
+        return fitted(scope.context, scope.grant, value, sizing);
+      },
+      {
+        settled: (done) => scope.onProgress?.({ progress: done, total: calls.length }),
+        onFault: (err) => scope.context.log.error({ requestId: scope.requestId, err }, 'MCP request failed'),
+      },
+    );
+    return {
+      results: outcomes.map((outcome, at) => {
+        const { connectorId = '', actionId = '' } = calls[at] ?? {};
+        const came =
+          'error' in outcome ? { error: errorView(outcome.error, scope.requestId) } : outcome.value;
+        return { connectorId, actionId, ...came };
+      }),
+    };
   },
 });
 
@@ -212,6 +267,7 @@ export const BUILT_IN_TOOLS: readonly BuiltInTool[] = [
   searchActions,
   getAction,
   executeActionTool,
+  executeBatch,
   listCredentialsTool,
   createCredentialTool,
 ];
@@ -228,6 +284,7 @@ export async function runAction(
     input: JsonObject;
     credentialId?: string | undefined;
     confirmationToken?: string | undefined;
+    fields?: readonly string[] | undefined;
   },
 ): Promise<JsonObject> {
   const { context, grant } = scope;
@@ -255,6 +312,7 @@ export async function runAction(
         connectorId: wish.connectorId,
         actionId: wish.actionId,
         input: wish.input,
+        fields: wish.fields,
         credentialHeader: grant.credentialHeader,
         credentialId,
         signal: scope.signal,
@@ -293,8 +351,11 @@ async function assertOtherConnector(scope: ToolScope, connectorId: string): Prom
   );
 }
 
-function toStructured({ data, pagination }: ExecuteResult): JsonObject {
-  return pagination === undefined ? { data } : { data, pagination: { ...pagination } };
+function toStructured({ data, pagination, unmatchedFields }: ExecuteResult): JsonObject {
+  const structured: JsonObject =
+    pagination === undefined ? { data } : { data, pagination: { ...pagination } };
+  if (unmatchedFields) structured['unmatchedFields'] = unmatchedFields;
+  return structured;
 }
 
 function visibleConnector(scope: ToolScope, connectorId: string) {
@@ -373,36 +434,4 @@ function requiredArguments({ inputSchema }: Action): string[] {
 
 function asJson(value: unknown): Json {
   return JSON.parse(JSON.stringify(value));
-}
-
-function tool<S extends z.ZodType>(spec: {
-  name: string;
-  title: string;
-  description: string;
-  input: S;
-  hints: { readOnlyHint: boolean; destructiveHint: boolean; idempotentHint: boolean; openWorldHint: boolean };
-  thirdParty?: boolean;
-  run(scope: ToolScope, args: z.output<S>): Promise<JsonObject>;
-}): BuiltInTool {
-  const { $schema: _, ...inputSchema } = z.toJSONSchema(spec.input, { io: 'input', target: 'draft-2020-12' });
-  return {
-    definition: {
-      name: spec.name,
-      title: spec.title,
-      description: spec.description,
-      inputSchema: { ...inputSchema, type: 'object' },
-      annotations: { title: spec.title, ...spec.hints },
-    },
-    thirdParty: spec.thirdParty === true,
-    async run(scope, args) {
-      const parsed = spec.input.safeParse(args);
-      if (parsed.success) return spec.run(scope, parsed.data);
-      const faults = parsed.error.issues.map((issue) => ({
-        field:
-          issue.path.join('.') || (issue.code === 'unrecognized_keys' ? issue.keys.join(', ') : '(whole)'),
-        rule: issue.code === 'unrecognized_keys' ? 'is not a known argument' : issue.message,
-      }));
-      throw invalidRequest(faults, `The arguments of ${spec.name}`);
-    },
-  };
 }

@@ -76,7 +76,8 @@ export function createVisibility(context: Pick<Context, 'catalog' | 'publicUrl'>
   };
 }
 
-function see(
+/** What a server shows, worked out anew. */
+export function see(
   { catalog, publicUrl }: Pick<Context, 'catalog' | 'publicUrl'>,
   { server, decision }: LiveServer,
 ): Visible {

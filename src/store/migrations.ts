@@ -5,6 +5,7 @@ import { accounts, oauthAppFields } from './migration-accounts.ts';
 import { events } from './migration-events.ts';
 import { workflows } from './migration-workflows.ts';
 import { policy } from './migration-policy.ts';
+import { largeResults } from './migration-results.ts';
 import { index, stamped } from './tables.ts';
 
 interface Migration {
@@ -20,6 +21,7 @@ export const MIGRATIONS: Migration[] = [
   { name: 'workflows', up: workflows },
   { name: 'oauth app fields', up: oauthAppFields },
   { name: 'policy', up: policy },
+  { name: 'large results', up: largeResults },
 ];
 
 async function foundation(tx: Transaction<Tables>): Promise<void> {

@@ -363,14 +363,25 @@ export interface Tables extends WorkflowTables {
     position: string;
     expires_at: number;
   };
+  /** Results too large to inline, for whom they were made and of which action. */
   results: {
     result_id: string;
     environment: Environment;
-    user_id: string | null;
     server_id: string;
-    content: string;
+    user_id: string | null;
+    caller: string;
+    connector_id: string | null;
+    action_id: string | null;
+    bytes: number;
+    pages: number;
     expires_at: number;
     created_at: number;
+  };
+  result_pages: {
+    result_id: string;
+    /** From 1 on. */
+    page: number;
+    sealed: string;
   };
   schema_versions: { version: Generated<number>; name: string; applied_at: number };
 }

@@ -1,0 +1,32 @@
+import { publicError, type GatehouseError } from '../lib/errors.ts';
+
+/** Calls of one batch, at most. */
+export const MAX_CALLS = 10;
+
+/** What came of one call of a batch. */
+export type Outcome<T> = { value: T } | { error: GatehouseError };
+
+/**
+ * Runs the calls of a batch at the same time; each has its own result or error, in the order of the calls. `settled` hears
+ * how many are done. An error that is no refusal is given to `onFault`.
+ */
+export async function runBatch<C, T>(
+  calls: readonly C[],
+  run: (call: C) => Promise<T>,
+  { settled, onFault }: { settled?: (done: number) => void; onFault: (error: unknown) => void },
+): Promise<Outcome<T>[]> {
+  let done = 0;
+  const one = async (call: C): Promise<Outcome<T>> => {
+    try {
+      return { value: await run(call) };
+    } catch (thrown) {
+      const error = publicError(thrown);
+      if (error.code === 'internal') onFault(thrown);
+      return { error };
+    } finally {
+      done += 1;
+      settled?.(done);
+    }
+  };
+  return Promise.all(calls.map(one));
+}

@@ -1,0 +1,35 @@
+import type { Transaction } from 'kysely';
+import type { Tables } from './schema.ts';
+import { index } from './tables.ts';
+
+/** Large results in pages, so that reading one opens no more than it shows. What was kept lived for an hour. */
+export async function largeResults(tx: Transaction<Tables>): Promise<void> {
+  const { schema } = tx;
+  await schema.dropTable('results').execute();
+  await schema
+    .createTable('results')
+    .addColumn('result_id', 'text', (c) => c.primaryKey())
+    .addColumn('environment', 'text', (c) => c.notNull())
+    .addColumn('server_id', 'text', (c) => c.notNull().references('servers.server_id').onDelete('cascade'))
+    .addColumn('user_id', 'text', (c) => c.references('users.user_id').onDelete('cascade'))
+    .addColumn('caller', 'text', (c) => c.notNull())
+    .addColumn('connector_id', 'text')
+    .addColumn('action_id', 'text')
+    .addColumn('bytes', 'integer', (c) => c.notNull())
+    .addColumn('pages', 'integer', (c) => c.notNull())
+    .addColumn('expires_at', 'bigint', (c) => c.notNull())
+    .addColumn('created_at', 'bigint', (c) => c.notNull())
+    .execute();
+  await index(tx, 'results', ['expires_at']);
+  await index(tx, 'results', ['server_id', 'user_id']);
+  await index(tx, 'results', ['user_id']);
+  await index(tx, 'results', ['created_at']);
+
+  await schema
+    .createTable('result_pages')
+    .addColumn('result_id', 'text', (c) => c.notNull().references('results.result_id').onDelete('cascade'))
+    .addColumn('page', 'integer', (c) => c.notNull())
+    .addColumn('sealed', 'text', (c) => c.notNull())
+    .addPrimaryKeyConstraint('result_pages_key', ['result_id', 'page'])
+    .execute();
+}

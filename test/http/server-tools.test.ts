@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { estimateTokens } from '../../src/lib/tokens.ts';
+import { rpc, shop } from '../support/mcp.ts';
+import { startService, type Service } from '../support/service.ts';
+
+let service: Service;
+let one: Awaited<ReturnType<typeof shop>>;
+beforeAll(async () => {
+  service = await startService();
+  one = await shop(service, { restrictions: { connectors: { allowedIds: ['sandbox'] } } });
+});
+afterAll(() => service.stop());
+
+const tools = (query = '', serverId = one.serverId) =>
+  service.call('GET', `/api/servers/${serverId}/tools${query}`);
+const named = z.array(z.looseObject({ name: z.string() }));
+
+test('lists what clients are listed, in pages', async () => {
+  const listed = named.parse((await rpc(one.accessUrl, 'tools/list')).at('result.tools'));
+  const first = await tools('?limit=10');
+  expect(first.body).toMatchObject({
+    serverId: one.serverId,
+    mode: 'direct',
+    actions: 15,
+    pagination: { hasMore: true, nextOffset: 10 },
+  });
+  const second = await tools('?limit=50&offset=10');
+  const both = [...named.parse(first.at('data')), ...named.parse(second.at('data'))];
+  expect(both.map(({ name }) => name)).toEqual(listed.map(({ name }) => name));
+  expect(both[0]).toMatchObject({ inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } });
+  expect(both[0]).not.toHaveProperty('tokens');
+});
+
+test('format=tokens tells what each tool costs a model, and what the other mode would', async () => {
+  const cost = z.object({ tools: z.int(), bytes: z.int(), tokens: z.int() });
+  const report = z
+    .object({
+      tokens: z.int(),
+      instructionTokens: z.int(),
+      modes: z.object({ direct: cost, discovery: cost }),
+      data: z.array(z.strictObject({ name: z.string(), bytes: z.int(), tokens: z.int() })),
+    })
+    .parse((await tools('?format=tokens')).body);
+  const sum = report.data.reduce((total, { tokens }) => total + tokens, 0);
+  expect(report.tokens).toBe(sum);
+  expect(report.modes.direct.tokens).toBe(sum);
+  expect(report.modes.direct.tools).toBe(report.data.length);
+  expect(report.modes.discovery.tokens).toBeLessThan(sum);
+  expect(report.data.map(({ tokens }) => tokens)).toEqual(
+    report.data.map(({ tokens }) => tokens).sort((a, b) => b - a),
+  );
+  const listed = z
+    .array(z.looseObject({ name: z.string(), description: z.string(), inputSchema: z.unknown() }))
+    .parse((await rpc(one.accessUrl, 'tools/list')).at('result.tools'));
+  for (const tool of listed) {
+    const { name, description, inputSchema } = tool;
+    expect(report.data.find((weighed) => weighed.name === name)).toEqual({
+      name,
+      bytes: Buffer.byteLength(JSON.stringify(tool)),
+      tokens: estimateTokens(JSON.stringify({ name, description, inputSchema })),
+    });
+  }
+});
+
+test('follows the mode and the restrictions of the server', async () => {
+  const wide = await shop(service);
+  expect((await tools('?format=tokens', wide.serverId)).body).toMatchObject({ mode: 'discovery' });
+  await service.call('PUT', `/api/servers/${wide.serverId}`, {
+    body: { toolMode: 'direct', restrictions: { actions: { allowedActions: ['sandbox.get_*'] } } },
+  });
+  expect((await tools('', wide.serverId)).body).toMatchObject({ mode: 'direct', actions: 3 });
+});
+
+test('refuses other formats, and knows no other servers', async () => {
+  expect((await tools('?format=openai')).at('details.faults.0')).toEqual({
+    field: 'format',
+    rule: 'must be definitions or tokens',
+  });
+  expect((await tools('', 'srv_0')).status).toBe(404);
+});

@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { HOUR } from '../../src/lib/clock.ts';
+import { valueAt, type Json } from '../../src/lib/json.ts';
+import { keepResult, readResultPage } from '../../src/mcp/kept-results.ts';
+import { connectClient, rpc, shop } from '../support/mcp.ts';
+import { startService, type Service } from '../support/service.ts';
+import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
+
+describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
+  let ahead = 0;
+  const clock = { now: () => Date.now() + ahead };
+  let fresh: Awaited<ReturnType<typeof freshDatabase>>;
+  let service: Service;
+  let one: Awaited<ReturnType<typeof shop>>;
+  beforeAll(async () => {
+    fresh = await freshDatabase(kind);
+    const { database } = fresh;
+    const url = database.kind === 'sqlite' ? `sqlite:${database.path}` : database.url;
+    service = await startService({ clock, env: { DATABASE_URL: url } });
+    one = await shop(service);
+  });
+  afterAll(async () => {
+    await service.stop();
+    await fresh.remove();
+  });
+
+  const grantOf = async ({ serverId, userId }: { serverId: string; userId: string }) => {
+    const live = await service.context.servers.byId('development', serverId);
+    if (!live) throw new Error('no server');
+    const common = { credentialHeader: undefined, redirectUri: undefined };
+    return { environment: 'development' as const, live, caller: 'test', userId, ...common };
+  };
+  const execute = (args: object, url = one.accessUrl) =>
+    rpc(url, 'tools/call', { name: 'execute_action_svc', arguments: { connectorId: 'sandbox', ...args } });
+  const read = (uri: string, url = one.accessUrl, headers: Record<string, string> = {}) =>
+    rpc(url, 'resources/read', { uri }, { headers });
+  const orders = (args: object) => execute({ actionId: 'list_orders', ...args });
+
+  test('of a list shows whole records and the offset behind them, so that the rest is a call away', async () => {
+    const seen: Json[] = [];
+    let offset = 0;
+    for (let call = 0; call < 100; call += 1) {
+      const page = await orders({ parameters: { limit: 50, offset }, maxBytes: 4096 });
+      const text = page.at('result.content.0.text');
+      expect(Buffer.byteLength(String(text))).toBeLessThanOrEqual(4096);
+      expect(JSON.parse(String(text))).toEqual(page.at('result.structuredContent'));
+      const data = page.at('result.structuredContent.data');
+      if (Array.isArray(data)) seen.push(...data.map((order) => valueAt(order, 'id') ?? null));
+      if (page.at('result.structuredContent.pagination.hasMore') !== true) break;
+      offset = Number(page.at('result.structuredContent.pagination.nextOffset'));
+    }
+    expect(new Set(seen).size).toBe(240);
+    expect(seen).toHaveLength(240);
+  });
+
+  test('of a list is whole in pages of a resource, to which the answer links', async () => {
+    const whole = await orders({ parameters: { limit: 50 } });
+    const short = await orders({ parameters: { limit: 50 }, maxBytes: 2000 });
+    const uri = String(short.at('result.structuredContent.result.uri'));
+    expect(short.at('result.content.1')).toMatchObject({ type: 'resource_link', uri });
+    const page = await read(`${uri}?page=1`);
+    expect(page.at('result.contents.0._meta')).toEqual({
+      'gatehouse/page': 1,
+      'gatehouse/pages': 1,
+      'gatehouse/source': 'third_party',
+    });
+    expect(JSON.parse(String(page.at('result.contents.0.text')))).toEqual(
+      whole.at('result.structuredContent'),
+    );
+  });
+
+  test('of one record shows its beginning, and is whole in the resource', async () => {
+    const lines = Array.from({ length: 30 }, (_, at) => ({ product_id: `prd_${101 + at}`, quantity: 1 }));
+    const parameters = { customerId: 'cus_1001', lines };
+    const made = await execute({ actionId: 'create_order', parameters, maxBytes: 1024 });
+    expect(Buffer.byteLength(String(made.at('result.content.0.text')))).toBeLessThanOrEqual(1024);
+    const uri = String(made.at('result.structuredContent.result.uri'));
+    const begins = String(made.at('result.structuredContent.result.begins'));
+    const client = await connectClient(one.accessUrl);
+    const { contents } = await client.readResource({ uri });
+    await client.close();
+    const [content] = contents;
+    const text = content && 'text' in content ? content.text : '';
+    expect(text.startsWith(begins)).toBe(true);
+    expect(valueAt(JSON.parse(text), 'data.lines.29.productId')).toBe('prd_130');
+    expect((await read(`${uri}?page=2`)).at('error.code')).toBe(-32002);
+  });
+
+  test('is read by the same caller, user and server alone, and for an hour', async () => {
+    const uri = String((await orders({ maxBytes: 1024 })).at('result.structuredContent.result.uri'));
+    const other = await shop(service);
+    const withKey = { authorization: `Bearer ${service.developmentKey}`, 'x-svc-userid': one.userId };
+    expect((await read(uri)).at('result.contents.0.uri')).toBe(uri);
+    expect((await read(uri, other.accessUrl)).at('error.code')).toBe(-32002);
+    // The same user and server, by another token.
+    expect((await read(uri, one.url, withKey)).at('error.code')).toBe(-32002);
+    await service.call('PUT', `/api/servers/${one.serverId}`, {
+      body: { restrictions: { actions: { blockedActions: ['list_orders'] } } },
+    });
+    expect((await read(uri)).at('error.code')).toBe(-32003);
+    await service.call('PUT', `/api/servers/${one.serverId}`, { body: { restrictions: {} } });
+    ahead += HOUR;
+    expect((await read(uri)).at('error.code')).toBe(-32002);
+  });
+
+  test('is sealed in the store, and goes with its user', async () => {
+    const other = await shop(service);
+    const answer = await execute({ actionId: 'list_customers', maxBytes: 1024 }, other.accessUrl);
+    const resultId = String(answer.at('result.structuredContent.result.resultId'));
+    const pages = () =>
+      service.context.db.selectFrom('result_pages').selectAll().where('result_id', '=', resultId).execute();
+    expect(JSON.stringify(await pages())).not.toContain('cus_1');
+    expect(await pages()).toHaveLength(1);
+    await service.call('DELETE', `/users/${other.userId}`);
+    expect(await pages()).toHaveLength(0);
+  });
+
+  test('has pages that tear no character', async () => {
+    const grant = await grantOf(one);
+    for (const text of ['🦉'.repeat(50_000), `x${'🦉'.repeat(50_000)}`]) {
+      const { resultId, pages } = await keepResult(service.context, grant, text, undefined);
+      const read = await Promise.all(
+        Array.from({ length: pages }, (_, at) => readResultPage(service.context, grant, resultId, at + 1)),
+      );
+      expect(read.map((page) => page?.text).join('') === text).toBe(true);
+      expect(read.every((page) => page?.text.isWellFormed())).toBe(true);
+    }
+  });
+
+  test('makes room: the oldest go, of the same user first', async () => {
+    const { context } = service;
+    const mine = await grantOf(await shop(service));
+    const theirs = await grantOf(await shop(service));
+    await context.db.deleteFrom('results').execute();
+    const limits = { perUser: 100, all: 150 };
+    const keep = async (grant: typeof mine, size: number) => {
+      ahead += 1;
+      return { grant, id: (await keepResult(context, grant, 'x'.repeat(size), undefined, limits)).resultId };
+    };
+    const isThere = async ({ grant, id }: { grant: typeof mine; id: string }) =>
+      (await readResultPage(context, grant, id, 1)) !== undefined;
+
+    const first = await keep(mine, 60);
+    const foreign = await keep(theirs, 50);
+    const second = await keep(mine, 60);
+    expect(await Promise.all([first, foreign, second].map(isThere))).toEqual([false, true, true]);
+    const third = await keep(theirs, 50);
+    expect(await Promise.all([foreign, second, third].map(isThere))).toEqual([false, true, true]);
+  });
+});
