@@ -1,0 +1,38 @@
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { openWorld, skews, stepsOf, styles } from '../events/world.ts';
+import { claim, type Proof } from './proof.ts';
+
+/**
+ * Shops that do what shops do to those who poll them: late records, equal times, pages that drift, deletions, clocks up to
+ * ten minutes off, refusals and broken connections, and processes that die under a lease.
+ */
+export const adversary: Proof = {
+  name: 'adversary',
+  sizes: { PROOF_SHOPS: { full: 2000, short: 25 } },
+  async run(size) {
+    await using world = await openWorld();
+    let orders = 0;
+    const shops = size('PROOF_SHOPS');
+    await fc.assert(
+      fc.asyncProperty(styles, skews, stepsOf, async (style, skew, steps) => {
+        const { told, expected } = await world.play(style, skew, steps);
+        orders += expected.length;
+        claim(
+          isDeepStrictEqual(told, expected),
+          `told ${told.join(' ') || 'none'}, should be ${expected.join(' ') || 'none'}`,
+        );
+      }),
+      { numRuns: shops },
+    );
+    const naive = await fc.check(
+      fc.asyncProperty(styles, stepsOf, async (style, steps) => {
+        const { told, expected } = await world.playWatermark(style, steps);
+        return isDeepStrictEqual(told, expected);
+      }),
+      { numRuns: 100 },
+    );
+    claim(naive.failed, 'a poller that keeps the largest time it saw fails in the same shops');
+    return `${shops} shops, ${orders} orders, 0 missed, 0 doubled; a watermark fails after ${naive.numRuns}`;
+  },
+};
