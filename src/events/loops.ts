@@ -5,7 +5,7 @@ import type { Round } from './round.ts';
 
 const LOOK_EVERY_MS = SECOND;
 /** Under way at once in one process: most of a poll or a job is waiting for an app. */
-const MAX_POLLS = 32;
+const MAX_POLLS = 128;
 const MAX_JOBS = 8;
 
 /** The loops that bring events in: webhooks that arrived, polls, jobs. */
@@ -63,18 +63,22 @@ function createLoop(signal: AbortSignal, load: () => Promise<Round>, most: numbe
   let context: Context | undefined;
   let looking: Promise<void> | undefined;
   let again = false;
+  /** Whether the last look found as much as there was room for. */
+  let isFull = false;
 
   async function look(served: Context): Promise<void> {
     const round = await load();
     const room = most - running.size;
+    if (room === 0) return;
     const begun = await round(served, { signal, room });
+    isFull = begun.length === room;
     for (const work of begun) {
       const one: Promise<unknown> = work
         .catch((error: unknown) => served.log.error({ err: error }, 'an event loop failed'))
         .finally(() => {
           running.delete(one);
-          // More may have been due than there was room for.
-          if (begun.length === room) wake();
+          // More may be due than there was room for. Taking is a write of its own, so many are taken at once.
+          if (isFull && running.size <= most / 2) wake();
         });
       running.add(one);
     }

@@ -1,3 +1,4 @@
+import type { Transaction } from 'kysely';
 import type { Context } from '../context.ts';
 import { openCredential } from '../credentials/open.ts';
 import { findConnection } from '../credentials/records.ts';
@@ -5,6 +6,8 @@ import { markRefused } from '../credentials/health.ts';
 import { withFreshTokens } from '../credentials/refresh.ts';
 import { DAY, MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import { createGroupCommit, type GroupCommit } from '../store/group-commit.ts';
+import type { Db, Tables } from '../store/schema.ts';
 import { customFieldsOf } from '../unified/field-mappings.ts';
 import { modelOf, toUnified, type Unified } from '../unified/map.ts';
 import { tell } from './operator.ts';
@@ -129,7 +132,7 @@ async function commit(
 ): Promise<number> {
   const now = context.clock.now();
   const incomplete = pass.continuation !== undefined || pass.unstable;
-  const deliveries = await context.db.transaction().execute(async (tx) => {
+  const deliveries = await together(context.db).add(async (tx) => {
     const baselineAt = source.baselineAt ?? until;
     const intervalMs = nextInterval(context, source, unified.length > 0 && !baseline);
     const waitMs = pass.continuation
@@ -178,6 +181,22 @@ async function commit(
     });
   }
   return deliveries;
+}
+
+/** What polls of one database write, with few commits: most found nothing and only move their cursor. */
+const groups = new WeakMap<Db, GroupCommit<Write, number | undefined>>();
+type Write = (tx: Transaction<Tables>) => Promise<number | undefined>;
+
+function together(db: Db): GroupCommit<Write, number | undefined> {
+  const known = groups.get(db);
+  if (known) return known;
+  const made = createGroupCommit(db, async (tx, writes: Write[]) => {
+    const results: (number | undefined)[] = [];
+    for (const write of writes) results.push(await write(tx));
+    return results;
+  });
+  groups.set(db, made);
+  return made;
 }
 
 /** A busy source is polled at the shortest interval, an idle one less and less often. */
