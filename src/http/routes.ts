@@ -82,6 +82,8 @@ export const ROUTES: Route[] = [
   webhooks.deleteSubscriptionRoute,
   webhooks.rotateSecretRoute,
   webhooks.enableSubscriptionRoute,
+  // Before the address of apps, which would take it for one.
+  runs.callWorkflowRoute,
   hooks.receiveHookRoute,
   hooks.checkHookRoute,
   deliveries.listDeliveriesRoute,
@@ -112,7 +114,6 @@ export const ROUTES: Route[] = [
   runs.getRunRoute,
   runs.cancelRunRoute,
   runs.retryRunRoute,
-  runs.callWorkflowRoute,
   starters.listStartersRoute,
   starters.getStarterRoute,
   starters.createFromStarterRoute,

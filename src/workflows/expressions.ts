@@ -112,11 +112,17 @@ function rootPaths(tree: ExprNode): string[][] {
       visit(rest, false);
       return;
     }
-    if (type === 'apply' || type === 'bind') {
-      visit(Object.values(node), atRoot);
-      return;
-    }
-    visit(Object.values(node), atRoot);
+    // A transformation speaks of what it is applied to.
+    if (type === 'transform') return visit(Object.values(node), false);
+    // What is grouped or filtered is the context of the names there.
+    const {
+      group,
+      predicate,
+      stages,
+      ...others
+    }: { group?: unknown; predicate?: unknown; stages?: unknown } = node;
+    visit([group, predicate, stages], false);
+    visit(Object.values(others), atRoot);
   };
   const visitBelow = (node: unknown): void => {
     if (typeof node !== 'object' || node === null || seen.has(node)) return;

@@ -1,0 +1,16 @@
+import { listen } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { openContext } from '../../src/context.ts';
+import { createLog } from '../../src/log.ts';
+
+/* One serving process of several over the same database, to be killed. Says where it listens. */
+
+export interface Serving {
+  url: string;
+}
+
+const [settings = '{}'] = process.argv.slice(2);
+const { env, catalogFolder }: { env: Record<string, string>; catalogFolder: string } = JSON.parse(settings);
+const context = await openContext(readConfig(env), { log: createLog('silent'), catalogFolder });
+const app = await listen(context);
+process.send?.({ url: `http://127.0.0.1:${app.port}` } satisfies Serving);

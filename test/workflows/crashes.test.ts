@@ -1,0 +1,258 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { newApiKey } from '../../src/crypto/tokens.ts';
+import { ensureKeys } from '../../src/identity/api-keys.ts';
+import { openContext } from '../../src/context.ts';
+import { readConfig } from '../../src/config.ts';
+import { createLog } from '../../src/log.ts';
+import { openStore } from '../../src/store/open.ts';
+import { isJsonObject, parseJson, valueAt, type Json } from '../../src/lib/json.ts';
+import { startLedger, type Ledger } from '../support/ledger.ts';
+import { freshDatabase, type StoreKind } from '../support/stores.ts';
+import type { Serving } from '../support/workflow-process.ts';
+
+/*
+ * Processes are killed (SIGKILL) in the middle of runs of ten steps. `npm run proof:workflows` does it 300 times.
+ */
+const FULL = process.env['PROOF'] === 'full';
+const STEPS = 10;
+const children: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+});
+
+interface World {
+  ledger: Ledger;
+  /** A serving process that is up. */
+  serve(): Promise<{ child: ChildProcess; call: Call }>;
+  db: Awaited<ReturnType<typeof openStore>>['db'];
+  close(): Promise<void>;
+}
+type Call = (method: string, path: string, body?: unknown) => Promise<Json>;
+
+async function openWorld(kind: StoreKind): Promise<World> {
+  const ledger = await startLedger();
+  const { database, remove } = await freshDatabase(kind);
+  const home = mkdtempSync(join(tmpdir(), 'gatehouse-crashes-'));
+  const key = newApiKey('development');
+  const env = {
+    GATEHOUSE_HOME: home,
+    PORT: '0',
+    GATEHOUSE_ALLOW_PRIVATE_NETWORK: '1',
+    DATABASE_URL: database.kind === 'sqlite' ? `sqlite:${database.path}` : database.url,
+  };
+  const { catalogFolder } = ledger;
+  const context = await openContext(readConfig(env), { log: createLog('silent'), catalogFolder });
+  await ensureKeys(context, { development: key, production: newApiKey('production') });
+  await context.close();
+  const store = await openStore(database);
+  return {
+    ledger,
+    db: store.db,
+    async serve() {
+      const program = join(import.meta.dirname, '../support/workflow-process.ts');
+      const child = fork(program, [JSON.stringify({ env, catalogFolder })], { execArgv: [] });
+      children.push(child);
+      const [message]: Serving[] = await once(child, 'message');
+      return { child, call: caller(message?.url ?? '', key) };
+    },
+    async close() {
+      await store.close();
+      await remove();
+      await ledger[Symbol.asyncDispose]();
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+function caller(url: string, key: string): Call {
+  return async (method, path, body) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        'x-api-version': '2025-09',
+        'content-type': 'application/json',
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const answer = parseJson(await response.text());
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${JSON.stringify(answer)}`);
+    return answer;
+  };
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const gone = once(child, 'exit');
+  child.kill('SIGKILL');
+  await gone;
+  children.splice(children.indexOf(child), 1);
+}
+
+const text = (value: Json, path: string): string => String(valueAt(value, path));
+
+test.each<[StoreKind, number]>([
+  ['sqlite', FULL ? 300 : 4],
+  ['postgres', FULL ? 60 : 2],
+])(
+  'on %s, %i kills in the middle of runs: each ends, and no finished step runs twice',
+  { timeout: 3_600_000 },
+  async (kind, kills) => {
+    const world = await openWorld(kind);
+    const { ledger, db } = world;
+    try {
+      const first = await world.serve();
+      const userId = text(await first.call('POST', '/users', { username: 'ada' }), 'userId');
+      const steps = Array.from({ length: STEPS }, (_, step) => ({
+        stepId: `s${step}`,
+        connectorId: 'ledger',
+        actionId: 'post_entry',
+        input: { n: '=trigger.input.n', step },
+      }));
+      const definition = { trigger: { type: 'manual' }, steps, concurrency: 20 };
+      const made = await first.call('POST', '/workflows', { name: 'ten', definition });
+      const workflowId = text(made, 'workflowId');
+      await first.call('POST', `/workflows/${workflowId}/install?userId=${userId}`, {});
+      await kill(first.child);
+
+      /** Calls that may have been sent and not yet recorded when a process was killed, with how often. */
+      const inFlight = new Map<string, number>();
+      let started = 0;
+      let killed = 0;
+      while (killed < kills) {
+        const { child, call } = await world.serve();
+        const deadline = new Promise<void>((resolve) => {
+          const after = ledger.count + 1 + Math.floor(Math.random() * 60);
+          const late = Math.random() < 0.4;
+          ledger.onCall = async () => {
+            await new Promise((next) => setTimeout(next, Math.random() * 15));
+            if (!late && ledger.count >= after) resolve();
+          };
+          ledger.onAnswered = () => {
+            if (late && ledger.count >= after) resolve();
+          };
+        });
+        const waiting = await db
+          .selectFrom('workflow_runs')
+          .select((e) => e.fn.countAll<number>().as('count'))
+          .where('status', '=', 'queued')
+          .executeTakeFirstOrThrow();
+        const more = Math.max(0, 20 - Number(waiting.count));
+        const starts = Array.from({ length: more }, (_, n) =>
+          call('POST', `/workflows/${workflowId}/run?userId=${userId}`, { input: { n: started + n } }).then(
+            () => started++,
+            // Killed while it answered: whether the run was made, the table tells.
+            () => {},
+          ),
+        );
+        await deadline;
+        await kill(child);
+        await Promise.all(starts);
+        killed += 1;
+        const open = await db
+          .selectFrom('workflow_steps')
+          .select(['run_id', 'position'])
+          .where('status', '=', 'running')
+          .execute();
+        for (const { run_id: runId, position } of open) {
+          const key = `${runId}.${position}`;
+          inFlight.set(key, (inFlight.get(key) ?? 0) + 1);
+        }
+      }
+      ledger.onCall = async () => {};
+      ledger.onAnswered = () => {};
+
+      const last = await world.serve();
+      for (;;) {
+        const live = await db
+          .selectFrom('workflow_runs')
+          .select('run_id')
+          .where('status', 'in', ['queued', 'running', 'waiting'])
+          .execute();
+        if (live.length === 0) break;
+        await new Promise((next) => setTimeout(next, 100));
+      }
+      await kill(last.child);
+
+      const runs = await db.selectFrom('workflow_runs').select(['run_id', 'status', 'error']).execute();
+      const stranded = runs.filter(({ status }) => status !== 'succeeded');
+      expect(stranded).toEqual([]);
+      const wrong: string[] = [];
+      let repeated = 0;
+      for (const { run_id: runId } of runs) {
+        for (let position = 0; position < STEPS; position++) {
+          const key = `${runId}.${position}`;
+          const times = ledger.calls.get(key) ?? 0;
+          if (times > 1) repeated += 1;
+          if (times < 1 || times > 1 + (inFlight.get(key) ?? 0)) wrong.push(`${key}: ${times} times`);
+        }
+      }
+      expect(wrong).toEqual([]);
+      // Each call carried the key of its step and no other.
+      expect(ledger.calls.size).toBe(runs.length * STEPS);
+      process.stdout.write(
+        `${kind}: ${killed} kills, ${runs.length} runs of ${STEPS} steps, ${repeated} calls in flight sent again\n`,
+      );
+    } finally {
+      for (const child of children.splice(0)) child.kill('SIGKILL');
+      await world.close();
+    }
+  },
+);
+
+test(
+  'a call of an app that knows no keys is not repeated when its process died',
+  { timeout: 60_000 },
+  async () => {
+    const world = await openWorld('sqlite');
+    const { ledger, db } = world;
+    try {
+      const first = await world.serve();
+      const userId = text(await first.call('POST', '/users', { username: 'ada' }), 'userId');
+      const plain = { stepId: 'plain', connectorId: 'ledger', actionId: 'post_plain', input: { n: 1 } };
+      const made = await first.call('POST', '/workflows', {
+        name: 'plain',
+        definition: { trigger: { type: 'manual' }, steps: [plain] },
+      });
+      const workflowId = text(made, 'workflowId');
+      await first.call('POST', `/workflows/${workflowId}/install?userId=${userId}`, {});
+      const arrived = new Promise<void>((resolve) => {
+        ledger.onCall = async () => {
+          resolve();
+          await new Promise((next) => setTimeout(next, 1000));
+        };
+      });
+      const run = await first.call('POST', `/workflows/${workflowId}/run?userId=${userId}`, {});
+      await arrived;
+      await kill(first.child);
+      const second = await world.serve();
+      const path = `/workflows/${workflowId}/runs/${text(run, 'runId')}`;
+      let ended: Json = null;
+      for (;;) {
+        ended = await second.call('GET', path);
+        if (isJsonObject(ended) && ended['status'] === 'failed') break;
+        await new Promise((next) => setTimeout(next, 100));
+      }
+      expect(ledger.count).toBe(1);
+      expect(valueAt(ended, 'error.details.outcome')).toBe('unknown');
+      // Whoever has looked it up may have it sent again.
+      ledger.onCall = async () => {};
+      await second.call('POST', `${path}/retry`);
+      for (;;) {
+        ended = await second.call('GET', path);
+        if (isJsonObject(ended) && ended['status'] === 'succeeded') break;
+        await new Promise((next) => setTimeout(next, 100));
+      }
+      expect(ledger.count).toBe(2);
+      await kill(second.child);
+      expect(await db.selectFrom('workflow_steps').select('attempts').execute()).toEqual([{ attempts: 1 }]);
+    } finally {
+      for (const child of children.splice(0)) child.kill('SIGKILL');
+      await world.close();
+    }
+  },
+);

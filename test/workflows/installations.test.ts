@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { manual, message, startWorkflows, type WorkflowService } from '../support/workflows.ts';
+
+let service: WorkflowService;
+let other: { userId: string; credentialId: string };
+beforeAll(async () => {
+  service = await startWorkflows();
+  other = await service.newUser('mallory');
+});
+afterAll(() => service.stop());
+
+const fields = {
+  properties: {
+    to: { type: 'string', format: 'email' },
+    key: { type: 'string', writeOnly: true },
+    tone: { enum: ['warm', 'cool'], default: 'warm' },
+  },
+  required: ['to'],
+};
+const definition = manual([message('a', '=config.tone')], { configurableFields: fields });
+const install = (workflowId: string, body: object, userId = service.userId) =>
+  service.call('POST', `/workflows/${workflowId}/install?userId=${userId}`, { body });
+
+describe('an installation', () => {
+  test('has defaults filled in, its account chosen, and secrets masked', async () => {
+    const workflowId = await service.define(definition);
+    const made = await install(workflowId, { config: { to: 'a@example.com', key: 'canary-7731' } });
+    expect(made.status).toBe(201);
+    expect(made.body).toMatchObject({
+      version: 1,
+      enabled: true,
+      config: { to: 'a@example.com', key: '[secret]', tone: 'warm' },
+      credentials: { sandbox: service.credentialId },
+      trigger: { type: 'manual' },
+    });
+    const row = await service.context.db
+      .selectFrom('workflow_installations')
+      .selectAll()
+      .where('workflow_id', '=', workflowId)
+      .executeTakeFirstOrThrow();
+    expect(JSON.stringify(row)).not.toContain('canary');
+    const changed = await service.call('PUT', `/workflows/${workflowId}/install?userId=${service.userId}`, {
+      body: { config: { to: 'b@example.com', key: '[secret]', tone: 'cool' } },
+    });
+    expect(changed.at('config')).toEqual({ to: 'b@example.com', key: '[secret]', tone: 'cool' });
+    const { openConfig } = await import('../../src/workflows/begin.ts');
+    const after = await service.context.db
+      .selectFrom('workflow_installations')
+      .selectAll()
+      .where('workflow_id', '=', workflowId)
+      .executeTakeFirstOrThrow();
+    expect(openConfig(service.context, after)).toMatchObject({ key: 'canary-7731' });
+  });
+
+  test.each<[string, object, string]>([
+    ['a field is missing', {}, 'config.to'],
+    ['a field has the wrong format', { to: 'nobody' }, 'config.to'],
+    ['a field is not among the choices', { to: 'a@example.com', tone: 'loud' }, 'config.tone'],
+    ['a field is not known', { to: 'a@example.com', size: 3 }, 'config.size'],
+  ])('is refused when %s', async (_, config, field) => {
+    const workflowId = await service.define(definition);
+    const answer = await install(workflowId, { config });
+    expect([answer.status, answer.at('details.faults.0.field')]).toEqual([400, field]);
+  });
+
+  test('is refused the credential of another user, and one of no use', async () => {
+    const workflowId = await service.define(manual([message('a', 'x')]));
+    const foreign = await install(workflowId, { credentials: { sandbox: other.credentialId } });
+    expect([foreign.status, foreign.at('code')]).toEqual([404, 'credential_not_found']);
+    const useless = await install(workflowId, { credentials: { slack: service.credentialId } });
+    expect([useless.status, useless.at('details.faults.0.field')]).toEqual([400, 'credentials.slack']);
+  });
+
+  test('needs the accounts of its apps: a link to connect comes with the refusal', async () => {
+    const workflowId = await service.define(manual([message('a', 'x')]));
+    const userId = (await service.call('POST', '/users', { body: { username: 'empty' } })).text('userId');
+    const answer = await install(workflowId, {}, userId);
+    expect([answer.status, answer.at('code')]).toEqual([409, 'credential_required']);
+    expect(answer.text('details.connectUrl')).toContain('/connect/s/');
+  });
+
+  test('of a draft alone is not there yet; twice is 409; of an unknown user 404', async () => {
+    const draft = await service.call('POST', '/workflows', {
+      body: { name: 'a draft', definition: manual([message('a', 'x')]), draft: true },
+    });
+    const early = await install(draft.text('workflowId'), {});
+    expect([early.status, early.at('code')]).toEqual([404, 'workflow_version_not_found']);
+    const workflowId = await service.define(manual([message('a', 'x')]));
+    expect((await install(workflowId, {})).status).toBe(201);
+    const twice = await install(workflowId, {});
+    expect([twice.status, twice.at('code')]).toEqual([409, 'installation_exists']);
+    const nobody = await install(workflowId, {}, 'usr_0000000000000000000000');
+    expect([nobody.status, nobody.at('code')]).toEqual([404, 'user_not_found']);
+  });
+
+  test('that is disabled begins nothing, and can be enabled again', async () => {
+    const workflowId = await service.define(manual([message('a', 'x')]));
+    await install(workflowId, {});
+    const path = `/workflows/${workflowId}/install?userId=${service.userId}`;
+    expect((await service.call('PUT', path, { body: { enabled: false } })).at('enabled')).toBe(false);
+    const run = await service.call('POST', `/workflows/${workflowId}/run?userId=${service.userId}`);
+    expect([run.status, run.at('code')]).toEqual([409, 'installation_disabled']);
+    await service.call('PUT', path, { body: { enabled: true } });
+    expect((await service.run(workflowId)).at('status')).toBe('succeeded');
+  });
+
+  test('that is removed takes its runs under way with it, and leaves their log', async () => {
+    const workflowId = await service.define(manual([{ stepId: 'long', wait: 'P1D' }]));
+    await install(workflowId, {});
+    const started = await service.call('POST', `/workflows/${workflowId}/run?userId=${service.userId}`);
+    await service.ended(workflowId, started.text('runId'), ['waiting']);
+    const gone = await service.call('DELETE', `/workflows/${workflowId}/install?userId=${service.userId}`);
+    expect(gone.status).toBe(200);
+    const run = await service.ended(workflowId, started.text('runId'));
+    expect([run.at('status'), run.at('installationId')]).toEqual(['cancelled', null]);
+    expect((await install(workflowId, {})).status).toBe(201);
+  });
+
+  test('is the user’s own through a JWT, and nobody else’s', async () => {
+    const workflowId = await service.define(manual([message('a', 'x')]));
+    const bearer = (await service.call('GET', `/2023-12/user/${service.userId}/token`)).text('token');
+    const form = await service.call('GET', `/workflows/${workflowId}/install`, { bearer });
+    expect(form.at('connectors')).toMatchObject([
+      { connectorId: 'sandbox', credentials: [{ credentialId: service.credentialId }] },
+    ]);
+    const own = await service.call('POST', `/workflows/${workflowId}/install`, { bearer, body: {} });
+    expect(own.at('userId')).toBe(service.userId);
+    const foreign = await service.call('POST', `/workflows/${workflowId}/install?userId=${other.userId}`, {
+      bearer,
+      body: {},
+    });
+    expect(foreign.status).toBe(403);
+    await install(workflowId, {}, other.userId);
+    const run = await service.run(workflowId, undefined, other.userId);
+    const peek = await service.call('GET', `/workflows/${workflowId}/runs/${run.text('runId')}`, { bearer });
+    expect([peek.status, peek.at('code')]).toEqual([404, 'run_not_found']);
+  });
+});
+
+describe('a call trigger', () => {
+  const onCall = {
+    trigger: { type: 'call' },
+    steps: [{ stepId: 'echo', map: 'trigger.body.n & " " & trigger.query.from' }],
+  };
+  const post = (url: string, body: string, headers: Record<string, string> = {}) =>
+    fetch(url, { method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } });
+
+  test('starts a run with what it is sent, once for each key', async () => {
+    const workflowId = await service.define(onCall);
+    const url = (await install(workflowId, {})).text('hookUrl');
+    const key = { 'idempotency-key': 'one' };
+    const first = await post(`${url}?from=shop`, '{"n": 7}', key);
+    expect(first.status).toBe(202);
+    expect(await (await post(`${url}?from=shop`, '{"n": 7}', key)).json()).toEqual({ runId: null });
+    const { runId } = JSON.parse(await first.text());
+    expect((await service.ended(workflowId, runId)).at('steps.0.output.data')).toBe('7 shop');
+    const runs = await service.call('GET', `/workflows/${workflowId}/runs`);
+    expect(runs.at('data')).toHaveLength(1);
+  });
+
+  test('has an address that can be changed', async () => {
+    const workflowId = await service.define(onCall);
+    const old = (await install(workflowId, {})).text('hookUrl');
+    const rotated = await service.call(
+      'POST',
+      `/workflows/${workflowId}/install/rotate-token?userId=${service.userId}`,
+    );
+    expect((await post(old, '{}')).status).toBe(404);
+    expect((await post(rotated.text('hookUrl'), '{}')).status).toBe(202);
+    const unknown = await post(`${service.url}/hooks/workflows/${'0'.repeat(43)}`, '{}');
+    expect([unknown.status, await unknown.json()]).toMatchObject([404, { code: 'not_found' }]);
+  });
+});
