@@ -15,7 +15,7 @@ import { beginEvents, framingOf, sendEmpty, sendRefusal } from './reply.ts';
 import { headerText } from './headers.ts';
 import { createListeners } from './listeners.ts';
 import { createMcpCore } from './server.ts';
-import { createSessions, openStream, type Session } from './sessions.ts';
+import { createSessions, openStream, placeOf, type Session } from './sessions.ts';
 import { watchChanges } from './watch.ts';
 
 const METHODS = 'POST, GET, DELETE, OPTIONS';
@@ -179,22 +179,49 @@ async function listen(
     );
   }
   const session = exchange.session(await grant(context, visit, knocked), sessionId);
-  beginEvents(res, { ...headers, 'Mcp-Session-Id': session.sessionId });
+  const lastEventId = headerText(req, 'last-event-id');
+  const place = lastEventId === undefined ? undefined : placeOf(session, lastEventId);
+  if (lastEventId !== undefined && !place)
+    throw new GatehouseError(
+      'invalid_request',
+      'Last-Event-ID names no event of this session. Leave it out.',
+    );
   session.rights = () => rightsOf(context, req, path);
-  if (!openStream(session, res, headerText(req, 'last-event-id'))) res.end();
+  beginEvents(res, { ...headers, 'Mcp-Session-Id': session.sessionId });
+  openStream(session, res, place);
 }
 
-async function preflight(context: Context, { res }: Visit, origin: string | undefined): Promise<void> {
+async function preflight(context: Context, { req, res }: Visit, origin: string | undefined): Promise<void> {
   if (origin === undefined) throw notAllowed('OPTIONS');
   await assertOrigin(context, origin, undefined);
   sendEmpty(res, 204, {
     'Access-Control-Allow-Origin': origin,
     'Access-Control-Allow-Methods': METHODS,
-    'Access-Control-Allow-Headers':
-      'Authorization, Content-Type, Accept, Mcp-Session-Id, MCP-Protocol-Version, Last-Event-ID, x-svc-userid, x-svc-user-token, x-credential-id, x-redirect-uri',
+    'Access-Control-Allow-Headers': [...HEADERS, ...paramHeadersIn(req)].join(', '),
     'Access-Control-Max-Age': '600',
     Vary: 'Origin',
   });
+}
+
+const HEADERS = [
+  'Authorization',
+  'Content-Type',
+  'Accept',
+  'Mcp-Session-Id',
+  'MCP-Protocol-Version',
+  'Mcp-Method',
+  'Mcp-Name',
+  'Last-Event-ID',
+  'x-svc-userid',
+  'x-svc-user-token',
+  'x-credential-id',
+  'x-redirect-uri',
+];
+
+/** Headers of tools' own parameters have names that only the tool knows. */
+function paramHeadersIn(req: IncomingMessage): string[] {
+  const asked = headerText(req, 'access-control-request-headers')?.split(',') ?? [];
+  return asked.map((name) => name.trim()).filter((name) => /^mcp-param-[\w-]{1,64}$/i.test(name));
 }
 
 /** Counts 401s by address, and stops to listen to one that was refused too often. */

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { SECOND } from '../lib/clock.ts';
 import type { GatehouseError } from '../lib/errors.ts';
 
 /** On every answer of an MCP endpoint: its address may hold a token. */
@@ -7,6 +8,8 @@ const ALWAYS = {
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
 };
+
+const STALLED_MS = 60 * SECOND;
 
 /** How an answer may be framed, by the Accept header: none and wildcards take both (service.md section 4.2). */
 export interface Framing {
@@ -46,6 +49,7 @@ export function sendJson(
   });
   // As many bytes as characters is ASCII, which goes out as it is: encoding it would reserve three bytes for each.
   res.end(text, bytes === text.length ? 'latin1' : 'utf8');
+  hurry(res);
 }
 
 /**
@@ -73,6 +77,12 @@ export function sendResult(
   res.write(members);
   res.end('}');
   res.uncork();
+  hurry(res);
+}
+
+/** A client that stops reading an answer does not keep it in memory for ever. */
+function hurry(res: ServerResponse): void {
+  if (res.writableLength > 0) res.setTimeout(STALLED_MS);
 }
 
 export function sendEmpty(res: ServerResponse, status: number, headers: Record<string, string> = {}): void {

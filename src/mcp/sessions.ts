@@ -167,23 +167,30 @@ export function newStream(session: Session, res: ServerResponse): string {
   return stream;
 }
 
-/** Opens the standing stream, or takes up a stream where `lastEventId` left it. Undefined: no such stream. */
-export function openStream(session: Session, res: ServerResponse, lastEventId: string | undefined): boolean {
-  if (lastEventId === undefined) {
-    session.open.get(STANDING)?.end();
-    attach(session, STANDING, res);
-    return true;
-  }
-  const match = /^([gp]\d*)_(\d+)$/.exec(lastEventId);
-  if (!match?.[1]) return false;
-  const [, stream, last] = match;
+/** The last event that a client has of a stream. */
+export interface Place {
+  stream: string;
+  number: number;
+}
+
+/** The place that a Last-Event-ID names; undefined when this session gave no such id. */
+export function placeOf(session: Session, lastEventId: string): Place | undefined {
+  const [, stream, ofPost, number] = /^(g|p(\d{1,15}))_(\d{1,15})$/.exec(lastEventId) ?? [];
+  if (stream === undefined || Number(number) >= session.nextEvent) return undefined;
+  if (ofPost !== undefined && Number(ofPost) >= session.nextStream) return undefined;
+  return { stream, number: Number(number) };
+}
+
+/** Opens the standing stream, or takes up a stream behind the event that its client has. */
+export function openStream(session: Session, res: ServerResponse, last: Place | undefined): void {
+  const stream = last?.stream ?? STANDING;
   session.open.get(stream)?.end();
   attach(session, stream, res);
+  if (!last) return;
   for (const event of session.events) {
-    if (event.stream === stream && event.number > Number(last)) res.write(event.text);
+    if (event.stream === stream && event.number > last.number) writeEvent(res, event.text);
   }
   if (session.ended.has(stream)) finish(session, stream);
-  return true;
 }
 
 /** Sends a message on a stream and keeps it, so that a client that lost the line can ask for it again. */
