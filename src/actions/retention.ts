@@ -10,6 +10,9 @@ const SESSIONS_KEPT_MS = DAY;
 /** Whoever listens looks every second. */
 const CHANGES_KEPT_MS = HOUR;
 
+/** How long what actions are found by is kept while no process searches it. */
+const SEARCH_KEPT_MS = 7 * DAY;
+
 /** Deletes what has had its time: executions, answers kept for idempotency keys, positions in lists, large results,
  *  confirmation tokens, notes of changes, connect sessions, and consents that never came back. */
 export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {
@@ -19,6 +22,10 @@ export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {
     .execute();
   await db.deleteFrom('idempotency').where('expires_at', '<=', now).execute();
   await db.deleteFrom('page_positions').where('expires_at', '<=', now).execute();
+  await db
+    .deleteFrom('search_documents')
+    .where('used_at', '<', now - SEARCH_KEPT_MS)
+    .execute();
   await db.deleteFrom('results').where('expires_at', '<=', now).execute();
   await db
     .deleteFrom('changes')

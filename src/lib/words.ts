@@ -1,3 +1,6 @@
+/** What is longer is no word of any language: data, or noise. */
+const MAX_WORD = 60;
+
 /** Lower-case words of a text without accents; identifiers are split at `_`, `-`, `.` and inside camelCase. */
 export function wordsOf(text: string): string[] {
   return text
@@ -8,7 +11,7 @@ export function wordsOf(text: string): string[] {
     .toLowerCase()
     .replaceAll(/['’](?=\p{L})/gu, '')
     .split(/[^\p{L}\p{N}]+/u)
-    .filter((word) => word !== '');
+    .filter((word) => word !== '' && word.length <= MAX_WORD);
 }
 
 /**

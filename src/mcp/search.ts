@@ -2,6 +2,7 @@ import type { Action, Connector } from '../connectors/catalog.ts';
 import { parametersOf } from '../connectors/schemas.ts';
 import type { Context } from '../context.ts';
 import { isNearly } from '../lib/words.ts';
+import { createPostgresIndex } from '../store/search-postgres.ts';
 import {
   createSearchIndex,
   type SearchDocument,
@@ -41,15 +42,27 @@ const READ_WEIGHT = 0.5;
 /** What the actions of an app that is named score more, at most. */
 const APP_FACTOR = 1;
 
+type MakeIndex = (documents: SearchDocument[]) => SearchIndex;
+
+/** The index of this deployment's database. */
+export function indexMaker({ store, db, clock }: Pick<Context, 'store' | 'db' | 'clock'>): MakeIndex {
+  return store.kind === 'sqlite'
+    ? createSearchIndex
+    : (documents) => createPostgresIndex({ db, clock }, documents);
+}
+
 /** Searches the catalogue. The index is built at the first search and again when the catalogue has changed. */
-export function createActionSearch({ catalog }: Pick<Context, 'catalog'>): SearchActions {
+export function createActionSearch(
+  { catalog }: Pick<Context, 'catalog'>,
+  makeIndex: MakeIndex = createSearchIndex,
+): SearchActions {
   const kept = new Map<Environment, Built>();
 
   const builtFor = (environment: Environment): Built => {
     const known = kept.get(environment);
     if (known?.version === catalog.version) return known;
     known?.index.close();
-    const fresh = build(catalog.connectors(environment), catalog.version);
+    const fresh = build(catalog.connectors(environment), catalog.version, makeIndex);
     kept.set(environment, fresh);
     return fresh;
   };
@@ -68,11 +81,15 @@ export function createActionSearch({ catalog }: Pick<Context, 'catalog'>): Searc
   };
 }
 
-function build(connectors: readonly Connector[], version: number): Built {
+function build(connectors: readonly Connector[], version: number, makeIndex: MakeIndex): Built {
   const actions = connectors.flatMap((connector) => [...connector.actions.values()]);
   const documents = connectors
-    .flatMap((connector) => [...connector.actions.values()].map((action) => fieldsOf(connector, action)))
-    .map((fields, id) => ({ id, fields }));
+    .flatMap((connector) => [...connector.actions.values()].map((action) => ({ connector, action })))
+    .map(({ connector, action }, id) => ({
+      id,
+      name: `${action.connectorId}.${action.actionId}`,
+      fields: fieldsOf(connector, action),
+    }));
   const counts = new Map<string, number>();
   for (const { fields } of documents) {
     for (const term of new Set(fields.flat())) counts.set(term, (counts.get(term) ?? 0) + 1);
@@ -82,11 +99,16 @@ function build(connectors: readonly Connector[], version: number): Built {
     words: unique(meaningOf(connector.name).stems),
     ids: [...connector.actions.values()].map((action) => ids.get(action) ?? -1),
   }));
-  return { version, index: createSearchIndex(documents), ids, actions, counts, apps };
+  return { version, index: makeIndex(documents), ids, actions, counts, apps };
 }
+
+/** Most of what building takes, and the same as long as the connector is. */
+const knownFields = new WeakMap<Action, SearchDocument['fields']>();
 
 /** What an action is found by: its name and app; other words for it; its description; its parameters. */
 function fieldsOf(connector: Connector, action: Action): SearchDocument['fields'] {
+  const known = knownFields.get(action);
+  if (known) return known;
   const title = meaningOf(`${action.name}. ${action.actionId}`);
   const app = meaningOf(`${connector.name}. ${connector.connectorId}`);
   const synonyms = meaningOf(action.definition.synonyms.join('. '));
@@ -97,12 +119,14 @@ function fieldsOf(connector: Connector, action: Action): SearchDocument['fields'
       .join('. '),
   );
   const kinds = kindsOf(action).map(conceptTerm);
-  return [
+  const fields: SearchDocument['fields'] = [
     unique([...title.stems, ...app.stems]),
     unique([...synonyms.stems, ...title.concepts, ...synonyms.concepts, ...kinds]),
     unique([...description.stems, ...description.concepts]),
     unique(parameters.stems),
   ];
+  knownFields.set(action, fields);
+  return fields;
 }
 
 /** Kinds of work by what the action does, whatever it is called. */

@@ -9,7 +9,7 @@ import { InputRequired, type Inputs } from './input.ts';
 import { cancelled, type Answer, type RpcFault } from './message.ts';
 import type { SdkServer } from './sdk.ts';
 import { sizingOf, toErrorResult, toResultText } from './results.ts';
-import { createActionSearch } from './search.ts';
+import { createActionSearch, indexMaker } from './search.ts';
 import { BUILT_IN_BY_NAME, restricted, runAction } from './tools.ts';
 import { TOOLS_A_PAGE, type ToolScope } from './tool.ts';
 import { TRACE_MEMBERS } from './trace.ts';
@@ -60,7 +60,7 @@ class RpcError extends Error {
 
 export function createMcpCore(context: Context): McpCore {
   const visibility = createVisibility(context);
-  const searchActions = createActionSearch(context);
+  const searchActions = createActionSearch(context, indexMaker(context));
   const calls = new Map<string | number, McpCall>();
 
   const scopeOf = (call: McpCall): ToolScope => ({

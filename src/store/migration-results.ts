@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
 import { index } from './tables.ts';
 
@@ -32,4 +32,15 @@ export async function largeResults(tx: Transaction<Tables>): Promise<void> {
     .addColumn('sealed', 'text', (c) => c.notNull())
     .addPrimaryKeyConstraint('result_pages_key', ['result_id', 'page'])
     .execute();
+}
+
+/** What actions are found by, where the database is PostgreSQL; SQLite's index is in memory, and leaves this empty. */
+export async function searchDocuments(tx: Transaction<Tables>): Promise<void> {
+  await tx.schema
+    .createTable('search_documents')
+    .addColumn('document', 'text', (c) => c.primaryKey())
+    .addColumn('terms', sql`tsvector`, (c) => c.notNull())
+    .addColumn('used_at', 'bigint', (c) => c.notNull())
+    .execute();
+  await index(tx, 'search_documents', ['used_at']);
 }

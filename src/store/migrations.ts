@@ -5,7 +5,7 @@ import { accounts, oauthAppFields } from './migration-accounts.ts';
 import { events } from './migration-events.ts';
 import { workflows } from './migration-workflows.ts';
 import { policy } from './migration-policy.ts';
-import { largeResults } from './migration-results.ts';
+import { largeResults, searchDocuments } from './migration-results.ts';
 import { index, stamped } from './tables.ts';
 
 interface Migration {
@@ -22,6 +22,7 @@ export const MIGRATIONS: Migration[] = [
   { name: 'oauth app fields', up: oauthAppFields },
   { name: 'policy', up: policy },
   { name: 'large results', up: largeResults },
+  { name: 'search documents', up: searchDocuments },
 ];
 
 async function foundation(tx: Transaction<Tables>): Promise<void> {

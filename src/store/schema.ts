@@ -383,6 +383,12 @@ export interface Tables extends WorkflowTables {
     page: number;
     sealed: string;
   };
+  search_documents: {
+    /** Hash of what it says. */
+    document: string;
+    terms: string;
+    used_at: number;
+  };
   schema_versions: { version: Generated<number>; name: string; applied_at: number };
 }
 

@@ -3,6 +3,8 @@ import Sqlite from 'better-sqlite3';
 /** A document as its terms, in fields of falling weight. Terms are letters, digits and `_`; none stands twice in a field. */
 export interface SearchDocument {
   id: number;
+  /** Tells documents apart that say the same. */
+  name: string;
   fields: readonly (readonly string[])[];
 }
 
@@ -54,7 +56,7 @@ export function createSearchIndex(documents: Iterable<SearchDocument>): SearchIn
        group by p.doc, t.value ->> 1
      ), favoured as materialized (select value ->> 0 as id, value ->> 1 as factor from json_each(?))
      select hits.id from hits left join favoured on favoured.id = hits.id
-     group by hits.id order by sum(score) * coalesce(factor, 1) desc, hits.id limit ?`,
+     group by hits.id order by round(sum(score) * coalesce(factor, 1), 4) desc, hits.id limit ?`,
   );
   return {
     async search({ terms, among, favoured, limit }) {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import type { Action, Catalog } from '../../src/connectors/catalog.ts';
-import { createActionSearch } from '../../src/mcp/search.ts';
+import { createActionSearch, type SearchActions } from '../../src/mcp/search.ts';
 
 /** What somebody asks for, and the actions that would do it: `connectorId.actionId`, `*` for any connector. */
 export interface Intent {
@@ -34,8 +34,11 @@ export function readIntents(): { tuned: Intent[]; heldOut: Intent[] } {
 }
 
 /** Searches for every intent among all actions of the catalogue. */
-export async function evaluate(catalog: Catalog, intents: Intent[]): Promise<Figure> {
-  const search = createActionSearch({ catalog });
+export async function evaluate(
+  catalog: Catalog,
+  intents: Intent[],
+  search: SearchActions = createActionSearch({ catalog }),
+): Promise<Figure> {
   const all = catalog.connectors('development').flatMap((connector) => [...connector.actions.values()]);
   const fared = await Promise.all(
     intents.map(async (intent) => {

@@ -2,7 +2,13 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Action, Catalog } from '../../src/connectors/catalog.ts';
 import { loadCatalog } from '../../src/connectors/load.ts';
 import { CATALOG_FOLDER } from '../../src/context.ts';
-import { createActionSearch, type SearchActions } from '../../src/mcp/search.ts';
+import { deleteOldRows } from '../../src/actions/retention.ts';
+import { DAY } from '../../src/lib/clock.ts';
+import { createActionSearch, indexMaker, type SearchActions } from '../../src/mcp/search.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { openStore } from '../../src/store/open.ts';
+import { manualClock } from '../support/clock.ts';
+import { freshDatabase } from '../support/stores.ts';
 import { evaluate, readIntents, unknownActions } from '../eval/evaluate.ts';
 
 let catalog: Catalog;
@@ -66,4 +72,36 @@ describe('a query', () => {
     );
     expect(await found('send a message in slack', [])).toEqual([]);
   });
+});
+
+test('PostgreSQL finds the same in the same order', async () => {
+  const { database, remove } = await freshDatabase('postgres');
+  const store = await openStore(database);
+  try {
+    const clock = manualClock();
+    await migrate(store, clock.now());
+    const { db } = store;
+    const inPostgres = createActionSearch({ catalog }, indexMaker({ store, db, clock }));
+    const { tuned, heldOut } = readIntents();
+    const some = all.filter(({ effect }) => effect !== 'destructive');
+    for (const [at, { say }] of [...tuned, ...heldOut].entries()) {
+      const allowed = at % 2 === 0 ? all : some;
+      const names = (await inPostgres('development', say, allowed, 5)).map(
+        ({ connectorId, actionId }) => `${connectorId}.${actionId}`,
+      );
+      expect(names, say).toEqual(await found(say, allowed));
+    }
+
+    // Whatever another process has deleted comes back.
+    const kept = () => db.selectFrom('search_documents').selectAll().execute();
+    expect(await kept()).toHaveLength(all.length);
+    clock.advance(8 * DAY);
+    await deleteOldRows(db, clock.now());
+    expect(await kept()).toHaveLength(0);
+    expect(await inPostgres('development', 'merge a pull request', all, 1)).toHaveLength(1);
+    expect(await inPostgres('development', 'merge a pull request', [], 1)).toHaveLength(0);
+  } finally {
+    await store.close();
+    await remove();
+  }
 });
