@@ -64,11 +64,12 @@ function textAt(value: Json, path: string): string | undefined {
 
 function asRefusal(connector: Connector, error: unknown): unknown {
   if (!(error instanceof GatehouseError) || error.code !== 'upstream_rejected') return error;
-  const status = error.details?.['status'];
+  const { status, message } = error.details ?? {};
   if (status !== 401 && status !== 403) return error;
   return new GatehouseError(
     'credential_invalid',
-    `${connector.name} refused the credential (HTTP ${status}). Check that it is complete, live, and may read the account.`,
-    { details: { reason: 'refused', status }, cause: error },
+    `${connector.name} refused the credential (HTTP ${status}${typeof message === 'string' ? `: ${message}` : ''}). ` +
+      'Check that it is complete, live, and may read the account.',
+    { details: { reason: 'refused', status, ...(message === undefined ? {} : { message }) }, cause: error },
   );
 }

@@ -2,7 +2,7 @@ import type { AppView, Choice, Problem, Session, Way } from './api.ts';
 import { h, icon, newId } from './dom.ts';
 import { drawForm, type Form } from './form.ts';
 import { pairOf } from './screens.ts';
-import { failureText, texts } from './texts.ts';
+import { refusalText, texts } from './texts.ts';
 
 interface Account {
   session: Session;
@@ -21,10 +21,8 @@ export function drawAccount(account: Account): HTMLElement {
   const { session, app, asking, cancel } = account;
   const brand = session.branding.name;
   const place = h('div', { class: 'way' });
-  const start =
-    app.authentication.find(({ type, ready }) => ready && type === account.type) ??
-    app.authentication.find(({ ready }) => ready) ??
-    app.authentication[0];
+  const ways = app.authentication.toSorted((one, other) => Number(other.ready) - Number(one.ready));
+  const start = ways.find(({ type, ready }) => ready && type === account.type) ?? ways[0];
   const show = (way: Way): void => place.replaceChildren(drawWay(account, way));
   if (start) show(start);
 
@@ -41,12 +39,19 @@ export function drawAccount(account: Account): HTMLElement {
         : texts.connectLead(brand, app.name),
     ),
     asking
-      ? h('p', { class: 'who' }, texts.connectAs, h('strong', {}, session.user.username), '. ', texts.notYou)
+      ? h('p', { class: 'who' }, texts.connectAs, drawUser(session.user.username), texts.notYou)
       : undefined,
-    app.authentication.length > 1 && start ? drawWays(app.authentication, start, show) : undefined,
+    ways.length > 1 && start ? drawWays(ways, start, show) : undefined,
     place,
     cancel && h('button', { type: 'button', class: 'secondary', onclick: () => cancel() }, texts.cancel),
   );
+}
+
+/** Names are often addresses, which a narrow window breaks after their @ sooner than anywhere else. */
+function drawUser(username: string): HTMLElement {
+  const parts = username.split(/(?<=@)/);
+  const broken = parts.flatMap((part, at) => (at === 0 ? [part] : [h('wbr'), part]));
+  return h('strong', {}, ...broken);
 }
 
 function titleOf({ branding, reconnect }: Session, { name }: AppView, asking: boolean): string {
@@ -86,7 +91,7 @@ function drawWay({ app, session, submit }: Account, way: Way): HTMLElement {
   const alert = h('div', { role: 'alert' });
   const refuse = (problem: Problem): void => {
     if (form.showFaults(problem.faults)) return;
-    const sentence = failureText(problem, session.branding.name, app.name);
+    const sentence = refusalText(problem, session.branding.name, app.name);
     alert.replaceChildren(h('p', { class: 'alert' }, icon('warning'), h('span', {}, sentence)));
     form.element.querySelector<HTMLElement>('input, textarea, select')?.focus();
   };

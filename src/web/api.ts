@@ -80,6 +80,8 @@ export interface Problem {
   code: string;
   message: string;
   faults: { field: string; rule: string }[];
+  /** The app's own sentence, where it refused something. */
+  said?: string | undefined;
 }
 
 export type Answer<T> = { ok: true; value: T } | { ok: false; problem: Problem };
@@ -113,7 +115,12 @@ export function caller(token?: string): Call {
       if (response.ok) return { ok: true, value: answer };
       return {
         ok: false,
-        problem: { code: answer.code, message: answer.error, faults: answer.details?.faults ?? [] },
+        problem: {
+          code: answer.code,
+          message: answer.error,
+          faults: answer.details?.faults ?? [],
+          said: answer.details?.message,
+        },
       };
     } catch {
       return { ok: false, problem: { code: 'unreachable', message: '', faults: [] } };

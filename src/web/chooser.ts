@@ -4,6 +4,8 @@ import { texts } from './texts.ts';
 
 /** From so many apps on, their categories are offered to narrow them down. */
 const MANY = 8;
+/** A category of one app narrows nothing down that the search would not. */
+const LEAST = 2;
 
 /** The list of apps with its search. `choose` is called with the one that was clicked. */
 export function drawChooser(all: AppView[], choose: (app: AppView) => void): HTMLElement {
@@ -91,7 +93,7 @@ function drawRow(app: AppView, choose: (app: AppView) => void): HTMLLIElement {
 }
 
 function drawChips(apps: AppView[], choose: (category: string | undefined) => void) {
-  const categories = [...new Set(apps.flatMap((app) => app.categories))].sort();
+  const categories = categoriesOf(apps);
   if (categories.length < 2) return undefined;
   const chips = [undefined, ...categories].map((category) => ({
     category,
@@ -115,7 +117,25 @@ function drawChips(apps: AppView[], choose: (category: string | undefined) => vo
     { class: 'chips', role: 'group', 'aria-label': texts.categories },
     ...chips.map(({ button }) => button),
   );
+  // A mouse has one wheel, and no way to move a row sideways.
+  element.addEventListener('wheel', (event) => {
+    const before = element.scrollLeft;
+    if (event.deltaX === 0) element.scrollLeft += event.deltaY;
+    if (element.scrollLeft !== before) event.preventDefault();
+  });
   return { element, select };
+}
+
+/** Those of several apps, and the largest first, since not all of them are in sight. */
+function categoriesOf(apps: AppView[]): string[] {
+  const counts = new Map<string, number>();
+  for (const category of apps.flatMap((app) => app.categories)) {
+    counts.set(category, (counts.get(category) ?? 0) + 1);
+  }
+  return [...counts]
+    .filter(([, count]) => count >= LEAST)
+    .sort(([one, many], [other, more]) => more - many || one.localeCompare(other))
+    .map(([category]) => category);
 }
 
 function searchText({ connectorId, name, description, categories }: AppView): string {

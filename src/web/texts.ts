@@ -35,7 +35,7 @@ export const texts = {
   reconnectLead: (brand: string, account: string) =>
     `${brand} lost its access to ${account}. Sign in to the same account again; everything that uses it goes on.`,
   connectAs: 'You connect as ',
-  notYou: 'Is that not you? Then close this page.',
+  notYou: 'Not you? Then close this page.',
   ways: 'How do you want to connect?',
   scopes: 'What will be asked for',
   whereToFind: 'Where do I find this?',
@@ -87,6 +87,22 @@ export const texts = {
   tookTooLong: 'This took too long, and nothing was connected. Please begin again.',
   failedGeneric: 'Something went wrong. Please try again.',
   notEmbedded: 'This page opens inside an application. There is nothing to do here by itself.',
+  /** What became of values that were tried at the app, by the code of the error; `said` are its own words. */
+  refusals: {
+    credential_invalid: (app: string, said: string | undefined) =>
+      said === undefined
+        ? `${app} did not accept this. Check that it is complete, still valid, and may read the account.`
+        : `${app} did not accept this. It says: “${said}”`,
+    upstream_rejected: (app: string, said: string | undefined) =>
+      said === undefined
+        ? `${app} refused this. Check what you entered.`
+        : `${app} refused this. It says: “${said}”`,
+    upstream_failed: (app: string) =>
+      `${app} does not work as it should just now. Please try again in a moment.`,
+    upstream_timeout: (app: string) => `${app} did not answer in time. Please try again in a moment.`,
+    upstream_rate_limited: (app: string) =>
+      `${app} is asked too often just now. Please try again in a minute.`,
+  },
   /** By the code of the error. What is missing here has the sentence that the service gives. */
   failures: {
     access_denied: (brand: string, app: string) =>
@@ -113,4 +129,14 @@ export const texts = {
 export function failureText(problem: { code: string; message: string }, brand: string, app = ''): string {
   const known = Object.entries(texts.failures).find(([code]) => code === problem.code)?.[1];
   return known?.(brand, app) ?? (problem.message || texts.failedGeneric);
+}
+
+/** The sentence for values that were not taken. */
+export function refusalText(
+  problem: { code: string; message: string; said?: string | undefined },
+  brand: string,
+  app: string,
+): string {
+  const known = Object.entries(texts.refusals).find(([code]) => code === problem.code)?.[1];
+  return known?.(app, problem.said) ?? failureText(problem, brand, app);
 }

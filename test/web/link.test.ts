@@ -53,6 +53,19 @@ describe.skipIf(!HAS_BROWSER)('the page behind a link', () => {
     });
   });
 
+  test('opened by another name of this machine goes where its cookies are', async () => {
+    const url = await web.link({ connectors: ['sandbox'] });
+    const page = await open(url.replace('127.0.0.1', 'localhost'));
+    await page.getByRole('radio', { name: 'Sign in' }).check();
+    expect(page.url()).toBe(url);
+    await page.getByRole('button', { name: 'Continue to Sandbox' }).click();
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await page.getByRole('heading', { name: 'Sandbox is connected' }).waitFor();
+    // A name that is not ours is no reason to lead anybody anywhere.
+    const answer = await fetch(url, { redirect: 'manual', headers: { host: 'evil.example' } });
+    expect(answer.status).toBe(200);
+  });
+
   test('left returns too', async () => {
     const page = await open(await web.link({ connectors: ['sandbox'], redirectUri: `${web.host}/blank` }));
     await page.getByRole('button', { name: 'Cancel' }).click();

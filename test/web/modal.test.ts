@@ -127,7 +127,15 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
   });
 
   test('narrows all apps down by category', async () => {
-    const { modal } = await open({});
+    const { page, modal } = await open({});
+    const chips = modal.getByRole('group', { name: 'Categories' });
+    // The largest first, and none of a single app.
+    expect(await chips.getByRole('button').allTextContents()).toEqual(['All', 'Commerce', 'CRM']);
+    // So many that they do not fit.
+    await chips.evaluate((element) => element.style.setProperty('width', '120px'));
+    await chips.hover();
+    await page.mouse.wheel(0, 200);
+    await expect.poll(() => chips.evaluate((element) => element.scrollLeft)).toBeGreaterThan(0);
     await modal.getByRole('button', { name: 'CRM', exact: true }).click();
     const shown = await modal.getByRole('listitem').filter({ visible: true }).allTextContents();
     expect(shown.join()).toContain('HubSpot');

@@ -83,6 +83,23 @@ describe.skipIf(!HAS_BROWSER)('the SDK', () => {
     await other.frameLocator('iframe').getByRole('heading', { name: 'Connect an app' }).waitFor();
   });
 
+  test('loaded by another name of this machine, goes where the cookies are', async () => {
+    const page = await web.visit();
+    const elsewhere = web.service.url.replace('127.0.0.1', 'localhost');
+    await page.evaluate(
+      `import('${elsewhere}/sdk.mjs').then(({ setToken, authenticate }) => { setToken('${web.token}'); authenticate({ app: 'sandbox', callback: (result) => called.push(result) }).then((result) => promised.push(result)); })`,
+    );
+    const modal = page.frameLocator('iframe');
+    await modal.getByRole('radio', { name: 'Sign in' }).check();
+    const [popup] = await Promise.all([
+      page.context().waitForEvent('page'),
+      modal.getByRole('button', { name: 'Continue to Sandbox' }).click(),
+    ]);
+    await popup.getByRole('button', { name: 'Allow' }).click();
+    await modal.getByRole('button', { name: 'Done' }).click();
+    expect((await resultsOf(page)).called).toMatchObject([{ success: true }]);
+  });
+
   test('tells when the page’s origin may not show the modal, and refuses a token of the other environment', async () => {
     const { service } = web;
     const made = await service.call('POST', '/users', {
