@@ -56,10 +56,12 @@ export async function replayExample(
 
 function credentialOf(connector: Connector, example: Example): OpenCredential | undefined | Fault[] {
   const schemes = connector.definition.authentication;
-  const scheme =
-    example.authentication === undefined
-      ? schemes[0]
-      : schemes.find(({ type }) => type === example.authentication);
+  const given = Object.keys(example.credential);
+  const scheme = schemes.find((one) => {
+    if (example.authentication !== undefined) return one.type === example.authentication;
+    const fields = storedFields(connector, one);
+    return given.every((name) => fields.has(name));
+  });
   if (!scheme)
     return [
       { field: 'authentication', rule: `must be one of: ${schemes.map(({ type }) => type).join(', ')}` },

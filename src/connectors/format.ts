@@ -356,7 +356,7 @@ export const examplesFile = z.strictObject({
   examples: z.array(
     z.strictObject({
       action: z.string(),
-      /** The scheme whose credential is used; the file's first when left out. */
+      /** The scheme whose credential is used; when left out, the file's first that knows every field of it. */
       authentication: z.string().optional(),
       credential: z.record(z.string(), z.string()).default({}),
       input: z.record(z.string(), z.unknown()).default({}),
