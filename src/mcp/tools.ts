@@ -99,6 +99,7 @@ const searchActions = tool({
         required: requiredArguments(action),
         connected: isConnected(connectorOf(scope, action), connected),
       })),
+      ...(found.length === 0 ? { next: 'Say it in other words, or see list_connectors_svc.' } : {}),
     };
   },
 });

@@ -7,7 +7,7 @@ import { FIELD_WEIGHTS, type SearchDocument, type SearchIndex } from './search.t
 /** Weight labels of a tsvector, for the fields in their order. */
 const LABELS = ['A', 'B', 'C', 'D'];
 /** As ts_rank() takes them: from D to A. */
-const WEIGHTS = [...FIELD_WEIGHTS].reverse();
+const WEIGHTS = FIELD_WEIGHTS.toReversed();
 const DOCUMENTS_A_STATEMENT = 500;
 /** How often documents are marked as used; those that nobody marked for a week are deleted. */
 const TOUCH_MS = DAY;

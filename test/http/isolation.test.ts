@@ -39,6 +39,7 @@ const BODIES: Record<string, unknown> = {
   updateCredential: { name: 'changed' },
   putOAuthApp: { clientId: 'isolation' },
   executeAction: { input: {} },
+  executeBatch: { calls: [{ connectorId: 'sandbox', actionId: 'list_products' }] },
   createSubscription: { address: 'http://127.0.0.1:9/hook', scope: 'commerce/orders' },
   updateSubscription: { ordered: true },
   createWorkflow: { name: 'isolation', definition: WORKFLOW },
