@@ -54,7 +54,7 @@ export function createExchange(
       if (rights) return modern.post(flow, request, rights);
       if (request.method === 'initialize') return initialize(flow, request);
       const listed = request.method === 'tools/list' && request.params?.['cursor'] === undefined;
-      const result = listed && flow.framing.json ? core.toolList(flow.grant) : undefined;
+      const result = listed && flow.framing.json ? await core.toolList(flow.grant) : undefined;
       if (result) return sendResult(res, request.id, { result }, headers);
       const stream = streamOf(flow);
       const answer = await answerOf(flow, request, stream);

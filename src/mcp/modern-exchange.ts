@@ -55,7 +55,7 @@ export function createModernExchange(
       const read = readModern(asked, flow.req);
       const { method, id, params } = read.request;
       const whole = method === 'tools/list' && params?.['cursor'] === undefined && framing.json;
-      const list = whole ? core.toolList(grant) : undefined;
+      const list = whole ? await core.toolList(grant) : undefined;
       if (list) return sendResult(res, id, { result: list, opening: openingOf(method) }, headers);
       if (method === 'tools/call' && typeof params?.['name'] === 'string') {
         const { name, arguments: args } = params;

@@ -24,6 +24,7 @@ import { listResources, listResourceTemplates, readResource } from './resources.
 import { cancelled } from './message.ts';
 import type { McpCall } from './server.ts';
 import { TOOLS_A_PAGE, type ToolScope } from './tool.ts';
+import { listed } from './workflow-tools.ts';
 
 export type RpcResponse = JSONRPCResultResponse | JSONRPCErrorResponse;
 
@@ -55,8 +56,9 @@ const NOTHING_TO_COPY = { content: [] };
 export async function createSdkServer(handled: Handled, callTool: CallTool): Promise<SdkServer> {
   const server = new Server(SERVER_INFO, { capabilities: CAPABILITIES });
   server.setRequestHandler(ListToolsRequestSchema, ({ params }, { requestId }) =>
-    handled(requestId, ({ visible }) => {
-      const { page, nextCursor } = pageAt(visible.tools, params?.cursor, TOOLS_A_PAGE);
+    handled(requestId, async ({ visible, workflowTools, grant }) => {
+      const tools = [...visible.tools, ...listed(await workflowTools.of(grant), grant)];
+      const { page, nextCursor } = pageAt(tools, params?.cursor, TOOLS_A_PAGE);
       return { tools: [...page], ...(nextCursor === undefined ? {} : { nextCursor }) };
     }),
   );

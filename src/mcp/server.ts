@@ -11,9 +11,10 @@ import type { SdkServer } from './sdk.ts';
 import { sizingOf, toErrorResult, toResultText } from './results.ts';
 import { createActionSearch, indexMaker } from './search.ts';
 import { BUILT_IN_BY_NAME, restricted, runAction } from './tools.ts';
-import { TOOLS_A_PAGE, type ToolScope } from './tool.ts';
+import { TOOLS_A_PAGE, type ToolDefinition, type ToolScope } from './tool.ts';
 import { TRACE_MEMBERS } from './trace.ts';
 import { createVisibility, type Visible } from './visible.ts';
+import { createWorkflowTools, listed, runWorkflow, type WorkflowTool } from './workflow-tools.ts';
 
 /** One request of a client, with what it may do and where its notifications go. */
 export interface McpCall {
@@ -41,7 +42,7 @@ export interface McpCore {
   /** What a request comes to. Rejects only when the call's signal aborts. */
   answer(request: JSONRPCRequest, call: McpCall): Promise<Answer>;
   /** The result of tools/list as JSON bytes, where the whole list is one page. */
-  toolList(grant: Grant): Buffer | undefined;
+  toolList(grant: Grant): Promise<Buffer | undefined>;
   visible(grant: Grant): Visible;
   close(): Promise<void>;
 }
@@ -61,6 +62,7 @@ class RpcError extends Error {
 export function createMcpCore(context: Context): McpCore {
   const visibility = createVisibility(context);
   const searchActions = createActionSearch(context, indexMaker(context));
+  const workflowTools = createWorkflowTools(context);
   const calls = new Map<string | number, McpCall>();
 
   const scopeOf = (call: McpCall): ToolScope => ({
@@ -69,6 +71,7 @@ export function createMcpCore(context: Context): McpCore {
     visible: visibility.of(call.grant.live),
     visibility,
     searchActions,
+    workflowTools,
     requestId: call.requestId,
     signal: call.signal,
     onProgress: call.onProgress,
@@ -118,9 +121,11 @@ export function createMcpCore(context: Context): McpCore {
 
   return {
     visible: (grant) => visibility.of(grant.live),
-    toolList(grant) {
+    async toolList(grant) {
       const { listBytes, tools } = visibility.of(grant.live);
-      return tools.length <= TOOLS_A_PAGE ? listBytes : undefined;
+      const more = listed(await workflowTools.of(grant), grant);
+      if (tools.length + more.length > TOOLS_A_PAGE) return undefined;
+      return more.length === 0 ? listBytes : withMore(listBytes, more);
     },
     async answer(request, call) {
       const fault = paramsFault(request);
@@ -184,12 +189,17 @@ async function callTool(
   args: unknown,
 ): Promise<{ result: string; failed: boolean }> {
   const builtIn = BUILT_IN_BY_NAME.get(name);
-  const action = builtIn ? undefined : directAction(scope, name);
+  const workflow = builtIn || scope.visible.direct.has(name) ? undefined : await workflowTool(scope, name);
+  const action = builtIn || workflow ? undefined : directAction(scope, name);
   try {
     if (builtIn) {
       const { value, sizing } = await builtIn.run(scope, args);
       const { thirdParty } = builtIn;
       return good(await toResultText(scope.context, scope.grant, value, { thirdParty, sizing }));
+    }
+    if (workflow && isJsonObject(args)) {
+      const value = await runWorkflow(scope, workflow, args);
+      return good(await toResultText(scope.context, scope.grant, value, { thirdParty: true }));
     }
     if (action && isJsonObject(args)) {
       const { connectorId, actionId } = action;
@@ -208,6 +218,12 @@ async function callTool(
   }
 }
 
+/** `{"tools":[…]}` with more tools at its end; there are always the built-in ones before them. */
+function withMore(list: Buffer, more: readonly ToolDefinition[]): Buffer {
+  const text = more.map((one) => JSON.stringify(one)).join(',');
+  return Buffer.concat([list.subarray(0, -2), Buffer.from(`,${text}]}`)]);
+}
+
 function good(result: string) {
   return { result, failed: false };
 }
@@ -217,6 +233,17 @@ function belongsToProtocol({ code }: GatehouseError, { inputs }: ToolScope): boo
   if (code === 'url_elicitation_required' || code === 'request_state_invalid') return true;
   // Before MCP 2026-07-28 there was no error for it.
   return code === 'client_capability_missing' && inputs?.live === false;
+}
+
+/** @throws GatehouseError `restricted` */
+async function workflowTool(
+  { workflowTools, grant }: ToolScope,
+  name: string,
+): Promise<WorkflowTool | undefined> {
+  if (!name.startsWith('run_')) return undefined;
+  const found = (await workflowTools.of(grant)).find(({ definition }) => definition.name === name);
+  if (found?.rule !== undefined) throw restricted(`the tool ${name}`, found.rule);
+  return found;
 }
 
 function directAction({ visible, visibility, grant }: ToolScope, name: string) {

@@ -187,7 +187,7 @@ async function answerPlain(line: Line, request: RpcRequest, call: LineCall): Pro
       return 'error' in read ? read : NOTHING;
     }
     case 'tools/list': {
-      const list = params['cursor'] === undefined ? core.toolList(call.grant) : undefined;
+      const list = params['cursor'] === undefined ? await core.toolList(call.grant) : undefined;
       if (list) return { result: list.toString(), failed: false };
     }
   }

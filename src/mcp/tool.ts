@@ -6,6 +6,7 @@ import type { Inputs } from './input.ts';
 import type { Sizing } from './results.ts';
 import type { SearchActions } from './search.ts';
 import type { Visibility, Visible } from './visible.ts';
+import type { WorkflowTools } from './workflow-tools.ts';
 
 /** More tools than this are listed in pages; most clients never ask for a second one. */
 export const TOOLS_A_PAGE = 5000;
@@ -35,6 +36,7 @@ export interface ToolScope {
   visible: Visible;
   visibility: Visibility;
   searchActions: SearchActions;
+  workflowTools: WorkflowTools;
   requestId: string;
   signal: AbortSignal;
   onProgress: ((progress: Progress) => void) | undefined;

@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connectClient, rpc, shop } from '../support/mcp.ts';
+import { startService } from '../support/service.ts';
+import type { Service } from '../support/service.ts';
+import { manual, message } from '../support/workflows.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+const greeting = {
+  trigger: {
+    type: 'manual',
+    inputSchema: {
+      properties: { name: { type: 'string', description: 'Whom to greet.' } },
+      required: ['name'],
+    },
+  },
+  steps: [message('send', '="Hello " & trigger.input.name')],
+};
+
+async function installed(definition: unknown, name: string, server: Parameters<typeof shop>[1] = {}) {
+  const one = await shop(service, server);
+  const made = await service.call('POST', '/workflows', { body: { name, definition } });
+  const workflowId = made.text('workflowId');
+  const done = await service.call('POST', `/workflows/${workflowId}/install?userId=${one.userId}`, {
+    body: {},
+  });
+  expect(done.status).toBe(201);
+  return { ...one, workflowId };
+}
+
+const names = async (url: string) => {
+  const answer = await rpc(url, 'tools/list');
+  const tools = answer.at('result.tools');
+  return Array.isArray(tools) ? tools.map((one) => JSON.stringify(one)) : [];
+};
+const run = (url: string, name: string, args: object) => rpc(url, 'tools/call', { name, arguments: args });
+
+describe('an installed workflow with a manual trigger', () => {
+  test('is a tool, listed with its input, and answers with what its last step came to', async () => {
+    const { accessUrl } = await installed(greeting, 'Grüße someone!');
+    const client = await connectClient(accessUrl);
+    const { tools } = await client.listTools();
+    const tool = tools.find(({ name }) => name.startsWith('run_'));
+    expect(tool?.inputSchema).toMatchObject({
+      properties: { name: { description: 'Whom to greet.' } },
+      required: ['name'],
+    });
+    expect(tool?.annotations).toMatchObject({ readOnlyHint: false, destructiveHint: false });
+    const answer = await client.callTool({ name: tool?.name ?? '', arguments: { name: 'Bob' } });
+    expect(answer.structuredContent).toMatchObject({ status: 'succeeded', data: { text: 'Hello Bob' } });
+    await client.close();
+  });
+
+  test('is one in the bare and the direct form, and for its own user alone', async () => {
+    const { accessUrl } = await installed(greeting, 'bare one');
+    const stranger = await shop(service);
+    expect((await names(accessUrl)).some((text) => text.includes('"run_bare_one"'))).toBe(true);
+    expect((await names(stranger.accessUrl)).some((text) => text.includes('"run_'))).toBe(false);
+    const answer = await run(stranger.accessUrl, 'run_bare_one', { name: 'x' });
+    expect(answer.at('error.code')).toBe(-32602);
+    const direct = await installed(greeting, 'direct one', { toolMode: 'direct' });
+    const list = await names(direct.accessUrl);
+    expect(list.some((text) => text.includes('"run_direct_one"'))).toBe(true);
+    expect(list.some((text) => text.includes('"sandbox_list_orders"'))).toBe(true);
+    const discovery = await installed(greeting, 'discovery one', { toolMode: 'discovery' });
+    expect((await names(discovery.accessUrl)).some((text) => text.includes('"run_'))).toBe(false);
+  });
+
+  test('tells wrong input by field, and which step failed', async () => {
+    const { accessUrl } = await installed(greeting, 'strict one');
+    const wrong = await run(accessUrl, 'run_strict_one', { name: 7 });
+    expect(wrong.at('result.isError')).toBe(true);
+    expect(wrong.at('result.structuredContent.error.details.faults.0.field')).toBe('input.name');
+    const failing = await installed(
+      manual([{ stepId: 'gate', connectorId: 'sandbox', actionId: 'fail', input: { status: 422 } }]),
+      'failing one',
+    );
+    const failed = await run(failing.accessUrl, 'run_failing_one', {});
+    expect(failed.at('result.structuredContent.error.code')).toBe('upstream_rejected');
+    expect(JSON.stringify(failed.body)).toContain('gate');
+  });
+
+  test('is not there while it is disabled, and no longer once it is uninstalled', async () => {
+    const { accessUrl, userId, workflowId } = await installed(greeting, 'off one');
+    const path = `/workflows/${workflowId}/install?userId=${userId}`;
+    await service.call('PUT', path, { body: { enabled: false } });
+    await new Promise((next) => setTimeout(next, 600));
+    expect((await names(accessUrl)).some((text) => text.includes('"run_'))).toBe(false);
+    await service.call('DELETE', path);
+    expect((await run(accessUrl, 'run_off_one', { name: 'x' })).at('error.code')).toBe(-32602);
+  });
+});
+
+describe('the restrictions of a server hold for workflows', () => {
+  test.each<[string, object, string]>([
+    [
+      'a blocked action',
+      { actions: { mode: 'blocklist', blockedActions: ['send_message'] } },
+      'actions.blockedActions',
+    ],
+    [
+      'a connector that is not allowed',
+      { connectors: { mode: 'allowlist', allowedIds: ['slack'] } },
+      'connectors.allowedIds',
+    ],
+  ])('%s hides the tool and refuses the call', async (_, restrictions, rule) => {
+    const name = `kept ${Math.random()}`;
+    const { accessUrl } = await installed(greeting, name, { restrictions });
+    expect((await names(accessUrl)).some((text) => text.includes('"run_'))).toBe(false);
+    const tool = `run_${name.replaceAll(/[^a-z0-9]+/g, '_')}`;
+    const answer = await run(accessUrl, tool, { name: 'x' });
+    expect([answer.at('error.code'), answer.at('error.data.rule')]).toEqual([-32003, rule]);
+  });
+
+  test('an http step is the action http.request', async () => {
+    const definition = {
+      ...manual([{ stepId: 'call', http: { method: 'GET', url: 'https://example.com/x' } }]),
+      allowedHosts: ['example.com'],
+    };
+    const open = await installed(definition, 'http open');
+    expect((await names(open.accessUrl)).some((text) => text.includes('"run_http_open"'))).toBe(true);
+    const closed = await installed(definition, 'http closed', {
+      restrictions: { actions: { mode: 'allowlist', allowedActions: ['sandbox.*'] } },
+    });
+    expect((await names(closed.accessUrl)).some((text) => text.includes('"run_'))).toBe(false);
+  });
+
+  test('a restriction that comes during a run holds from its next step on', async () => {
+    const { accessUrl, serverId, workflowId } = await installed(
+      manual([
+        { stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 1500 } },
+        message('send', 'after the restriction'),
+      ]),
+      'overtaken one',
+    );
+    const called = run(accessUrl, 'run_overtaken_one', {});
+    await new Promise((next) => setTimeout(next, 300));
+    await service.call('PUT', `/api/servers/${serverId}`, {
+      body: { restrictions: { actions: { mode: 'blocklist', blockedActions: ['send_message'] } } },
+    });
+    expect((await called).at('result.structuredContent.error.code')).toBe('restricted');
+    const runs = await service.call('GET', `/workflows/${workflowId}/runs`);
+    expect(runs.at('data.0.error.stepId')).toBe('send');
+  });
+});
