@@ -9,10 +9,12 @@ import { createUser } from '../../src/identity/users.ts';
 import { createLog } from '../../src/log.ts';
 import { createServer } from '../../src/servers/records.ts';
 import { benchConnector } from './fixtures.ts';
+import { populate } from './population.ts';
 
 /*
  * Gatehouse as the bench sees it: one process with servers that show as many tools, every check on (token,
- * restrictions, rate limit, credential, record of executions). Arguments: upstream origin, numbers of tools. Prints a JSON line.
+ * restrictions, rate limit, credential, record of executions). Arguments: upstream origin, numbers of tools, how
+ * many more users, credentials and servers the store holds. Prints a JSON line.
  */
 const upstream = process.argv[2] ?? '';
 const COUNTS = (process.argv[3] ?? '10,200,2000').split(',').map(Number);
@@ -61,4 +63,10 @@ for (const count of COUNTS) {
   });
   urls[count] = `http://127.0.0.1:${app.port}/mcp/${server.serverId}/${accessToken}`;
 }
+await populate(context.db, Number(process.argv[4] ?? 0));
 process.stdout.write(`${JSON.stringify({ urls })}\n`);
+// With --expose-gc: what is really held.
+process.on('SIGUSR2', () => {
+  globalThis.gc?.();
+  process.stdout.write(`heap ${process.memoryUsage().heapUsed}\n`);
+});

@@ -17,6 +17,8 @@ import {
   type Talking,
 } from './processes.ts';
 import { listed, plainPeer, prepareProduct } from './programs.ts';
+import { benchSessions, openSession } from './sessions.ts';
+import { table } from './table.ts';
 
 /*
  * npm run bench [-- --rounds 5 --seconds 3 --only tools/list]: Gatehouse beside the bare official SDK and an Express echo, in
@@ -45,6 +47,10 @@ interface Cell {
   theirs?: [method: string, params: object];
   peers: ('sdk' | 'express')[];
   connections?: number;
+  /** In a session; otherwise each POST stands alone. The rivals have none. */
+  session?: true;
+  /** Users, credentials and servers in the store beside those that are asked. */
+  population?: number;
 }
 
 const call = (name: string, args: object): [string, object] => ['tools/call', { name, arguments: args }];
@@ -84,6 +90,29 @@ const CELLS: Cell[] = [
     peers: ['sdk'],
     connections: 1,
   },
+  {
+    name: 'in a session: tools/list, 10 tools',
+    tools: 10,
+    ours: ['tools/list', {}],
+    peers: ['sdk'],
+    session: true,
+  },
+  {
+    name: 'in a session: action, 1 KB answer',
+    tools: 10,
+    ours: call('bench10_get_item', { itemId: '1' }),
+    theirs: call('get_item', {}),
+    peers: ['sdk'],
+    session: true,
+  },
+  ...[10, 100_000].map((population): Cell => ({
+    name: `${population} others in the store: action, 1 KB answer`,
+    tools: 10,
+    ours: call('bench10_get_item', { itemId: '1' }),
+    theirs: call('get_item', {}),
+    peers: ['sdk'],
+    population,
+  })),
 ];
 
 interface Sample extends Figures {
@@ -98,17 +127,20 @@ for (const cell of CELLS.filter(({ name }) => name.includes(options.only))) awai
 if (options.only === '' || options.only === 'direct') await direct();
 if (options.only === '' || options.only === 'memory') await memory();
 if (options.only === '' || options.only === 'start') await coldStart();
+if (options.only === '' || options.only === 'sessions') await benchSessions();
 
 async function runCell(cell: Cell): Promise<void> {
   const samples = new Map<string, Sample[]>();
   for (let round = 0; round < ROUNDS; round++) {
     for (const target of ['gatehouse', ...cell.peers]) {
-      await using child = await startTarget(target, cell.tools);
+      await using child = await startTarget(target, cell.tools, cell.population);
       const [method, params] = target === 'gatehouse' ? cell.ours : (cell.theirs ?? cell.ours);
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+      const url = urlOf(target, child, cell.tools);
       const load = {
-        url: urlOf(target, child, cell.tools),
+        url,
         body,
+        headers: await headersOf(cell, target, url),
         connections: cell.connections ?? CONNECTIONS,
       };
       await drive({ ...load, requests: WARM_UP_REQUESTS, seconds: SECONDS });
@@ -134,6 +166,10 @@ async function runCell(cell: Cell): Promise<void> {
     ['target', 'req/s', 'CPU µs/req', 'p50 ms', 'p99 ms', 'SDK CPU ÷ this', 'req/s ÷ SDK'],
     rows,
   );
+}
+
+async function headersOf(cell: Cell, target: string, url: string): Promise<Record<string, string>> {
+  return cell.session && target === 'gatehouse' ? { 'mcp-session-id': await openSession(url) } : {};
 }
 
 /** The upstream called with nothing between: what an action adds is its median less this one. */
@@ -222,8 +258,9 @@ async function timeStdio(args: string[], env: Record<string, string>): Promise<n
   return performance.now() - began;
 }
 
-async function startTarget(target: string, tools: number): Promise<Talking> {
-  if (target === 'gatehouse') return start(SERVER_CORE, [here('gatehouse.ts'), origin, String(tools)]);
+async function startTarget(target: string, tools: number, population = 0): Promise<Talking> {
+  if (target === 'gatehouse')
+    return start(SERVER_CORE, [here('gatehouse.ts'), origin, String(tools), String(population)]);
   return start(SERVER_CORE, [here(`peer-${target}.ts`), await toolsFile(tools), origin]);
 }
 
@@ -248,11 +285,4 @@ function urlOf(target: string, child: Talking, tools: number): string {
 
 function pidOf(child: Child): number {
   return child.process.pid ?? 0;
-}
-
-function table(title: string, columns: string[], rows: string[][]): void {
-  const line = (cells: string[]) => `| ${cells.join(' | ')} |`;
-  console.log(
-    `\n**${title}**\n\n${line(columns)}\n${line(columns.map(() => '---'))}\n${rows.map(line).join('\n')}`,
-  );
 }

@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { launch, lineWith, SERVER_CORE } from './processes.ts';
+import { table } from './table.ts';
+
+const SESSIONS = 1000;
+const WARM_UP = 50;
+
+/** Opens a session at an MCP address. @returns its id. */
+export async function openSession(url: string): Promise<string> {
+  const post = (message: object, headers: Record<string, string> = {}) =>
+    fetch(url, {
+      method: 'POST',
+      headers: {
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+        ...headers,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+    });
+  const params = {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'bench', version: '1' },
+  };
+  const answer = await post({ id: 1, method: 'initialize', params });
+  await answer.text();
+  const id = answer.headers.get('mcp-session-id');
+  if (id === null) throw new Error(`no session at ${url}: ${answer.status}`);
+  const known = await post({ method: 'notifications/initialized' }, { 'mcp-session-id': id });
+  await known.text();
+  return id;
+}
+
+/** What idle sessions hold in memory: the heap after a collection, with and without them. */
+export async function benchSessions(): Promise<void> {
+  const here = new URL('gatehouse.ts', import.meta.url).pathname;
+  await using child = launch(SERVER_CORE, ['--expose-gc', here, 'http://127.0.0.1:9', '10']);
+  const { urls }: { urls: Record<string, string> } = JSON.parse(await lineWith(child.process.stdout, 'urls'));
+  const url = urls['10'] ?? '';
+  const heap = async (): Promise<number> => {
+    // What a request leaves behind is let go within a moment.
+    await sleep(2000);
+    child.process.kill('SIGUSR2');
+    return Number(/heap (\d+)/.exec(await lineWith(child.process.stdout, 'heap'))?.[1]) / 1e6;
+  };
+  await Promise.all(Array.from({ length: WARM_UP }, () => openSession(url)));
+  const before = await heap();
+  for (let n = 0; n < SESSIONS - WARM_UP; n++) await openSession(url);
+  const after = await heap();
+  const each = (after - before) / (SESSIONS - WARM_UP);
+  table(
+    'idle sessions, MB of heap',
+    ['sessions', 'heap before', 'heap after', 'for 1,000'],
+    [[`${WARM_UP} to ${SESSIONS}`, before.toFixed(1), after.toFixed(1), (each * 1000).toFixed(1)]],
+  );
+}
