@@ -3,11 +3,20 @@ import { GatehouseError } from '../lib/errors.ts';
 import { abilitiesOf } from './abilities.ts';
 import { sessionInputs } from './elicitation.ts';
 import { newestOf } from './events.ts';
-import { log, logOutcome, progressOf, streamOf, type Flow, type Stream } from './flow.ts';
+import {
+  levelFault,
+  log,
+  logOutcome,
+  progressOf,
+  streamOf,
+  USUAL_LEVEL,
+  type Flow,
+  type Stream,
+} from './flow.ts';
 import type { Grant } from './grant.ts';
 import { initializeResult, negotiate } from './initialize.ts';
 import type { Listeners } from './listeners.ts';
-import { LOG_LEVELS, type LogLevel } from '../lib/log-level.ts';
+import { LOG_LEVELS } from '../lib/log-level.ts';
 import { hasFailed, responseText, type Answer, type Message, type RpcRequest } from './message.ts';
 import { createModernExchange } from './modern-exchange.ts';
 import { sendEmpty, sendJson, sendResult } from './reply.ts';
@@ -16,8 +25,6 @@ import type { Session, Sessions } from './sessions.ts';
 import { traceOf } from './trace.ts';
 import type { Watch } from './watch.ts';
 
-/** What a session is sent of an app's messages before it has set a level. */
-const USUAL_LEVEL: LogLevel = 'info';
 const MAX_SUBSCRIPTIONS = 1000;
 const NOTHING: Answer = { result: '{}', failed: false };
 
@@ -137,7 +144,7 @@ export function createExchange(
         return NOTHING;
       case 'logging/setLevel': {
         const level = LOG_LEVELS.find((one) => one === params['level']);
-        if (!level) return fault(-32602, `params.level must be one of: ${LOG_LEVELS.join(', ')}`);
+        if (!level) return { error: levelFault() };
         if (session) session.logLevel = level;
         return NOTHING;
       }

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import type { Progress } from '../upstream/call.ts';
 import type { Grant } from './grant.ts';
-import { isWanted, type LogLevel } from '../lib/log-level.ts';
-import type { RpcRequest } from './message.ts';
+import { isWanted, LOG_LEVELS, type LogLevel } from '../lib/log-level.ts';
+import type { RpcFault, RpcRequest } from './message.ts';
 import { beginEvents, eventText, sendJson, writeEvent, type Framing } from './reply.ts';
 import { emit, finish, newStream, type Session } from './sessions.ts';
 
@@ -76,6 +76,14 @@ export function log(
 ): void {
   if (least === undefined || !isWanted(message.level, least)) return;
   stream.send({ jsonrpc: '2.0', method: 'notifications/message', params: message });
+}
+
+/** What a client of a session is sent of an app's messages before it has set a level. */
+export const USUAL_LEVEL: LogLevel = 'info';
+
+/** The error of logging/setLevel for a level that is none. */
+export function levelFault(): RpcFault {
+  return { code: -32602, message: `params.level must be one of: ${LOG_LEVELS.join(', ')}` };
 }
 
 /** A line for clients that asked for log messages: which tool ran, and how it ended. */

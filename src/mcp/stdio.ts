@@ -5,16 +5,17 @@ import type { Context } from '../context.ts';
 import type { Caller } from '../identity/caller.ts';
 import { findUser, findUserByName } from '../identity/users.ts';
 import { GatehouseError, publicError } from '../lib/errors.ts';
+import { LOG_LEVELS, type LogLevel } from '../lib/log-level.ts';
 import { jsonFromBody } from '../lib/http-body.ts';
 import { findServerByIdOrName } from '../servers/records.ts';
 import type { Environment } from '../store/schema.ts';
 import { abilitiesOf } from './abilities.ts';
 import { sessionInputs, type Askable } from './elicitation.ts';
-import { progressOf } from './flow.ts';
+import { levelFault, log, logOutcome, progressOf, USUAL_LEVEL } from './flow.ts';
 import { grantFor, type Grant } from './grant.ts';
 import { initializeResult, negotiate } from './initialize.ts';
 import { createListeners, type Ear } from './listeners.ts';
-import { readMessage, responseText, type Answer, type RpcRequest } from './message.ts';
+import { hasFailed, readMessage, responseText, type Answer, type RpcRequest } from './message.ts';
 import { isModern, readModern } from './modern.ts';
 import { createModernExchange, type ModernExchange } from './modern-exchange.ts';
 import { createMcpCore, type McpCore } from './server.ts';
@@ -57,6 +58,7 @@ export async function runStdio(
     watch,
     running: new Map(),
     client: undefined,
+    logLevel: undefined,
     ended: ended.signal,
   };
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
@@ -91,6 +93,7 @@ interface Line {
   running: Map<string | number, AbortController>;
   /** What `initialize` told of the client. */
   client: Askable | undefined;
+  logLevel: LogLevel | undefined;
   /** Aborts with the input. */
   ended: AbortSignal;
 }
@@ -179,9 +182,14 @@ async function answerPlain(line: Line, request: RpcRequest, call: LineCall): Pro
       return { result: JSON.stringify(initializeResult(protocolVersion, instructions)), failed: false };
     }
     case 'ping':
-    case 'logging/setLevel':
     case 'resources/unsubscribe':
       return NOTHING;
+    case 'logging/setLevel': {
+      const level = LOG_LEVELS.find((one) => one === params['level']);
+      if (!level) return { error: levelFault() };
+      line.logLevel = level;
+      return NOTHING;
+    }
     case 'resources/subscribe': {
       const read = await core.answer({ ...request, method: 'resources/read' }, call);
       return 'error' in read ? read : NOTHING;
@@ -191,13 +199,16 @@ async function answerPlain(line: Line, request: RpcRequest, call: LineCall): Pro
       if (list) return { result: list.toString(), failed: false };
     }
   }
-  return core.answer(request, {
+  const answer = await core.answer(request, {
     ...call,
     trace: traceOf(request),
     onProgress: progressOf(request, { send }),
+    onLog: (message) => log({ send }, line.client && (line.logLevel ?? USUAL_LEVEL), message),
     onChanged: (lists) => watch.announce(call.grant.live.server.serverId, lists),
     ...(line.client ? { inputs: sessionInputs(context, line.client, send, call.signal) } : {}),
   });
+  logOutcome({ send }, line.logLevel, request, hasFailed(answer));
+  return answer;
 }
 
 const NOTHING: Answer = { result: '{}', failed: false };

@@ -1,0 +1,158 @@
+import { PassThrough } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseJson, valueAt, type Json } from '../../src/lib/json.ts';
+import { runBridge } from '../../src/mcp/bridge.ts';
+import { runStdio } from '../../src/mcp/stdio.ts';
+import { shop } from '../support/mcp.ts';
+import { modernParams } from '../support/modern.ts';
+import { startService, type Service } from '../support/service.ts';
+
+/*
+ * The forms of MCP a JSON-RPC message a line: straight from the store, and over the bridge to an address.
+ */
+const META = 'io.modelcontextprotocol/';
+let service: Service;
+let one: Awaited<ReturnType<typeof shop>>;
+beforeAll(async () => {
+  service = await startService({ env: { GATEHOUSE_TEST_CONNECTORS: '1' } });
+  one = await shop(service, {
+    toolMode: 'direct',
+    restrictions: { connectors: { allowedIds: ['sandbox', 'everything'] } },
+  });
+});
+afterAll(() => service.stop());
+
+describe.each(['from the store', 'over the bridge'])('%s', (way) => {
+  const start = () => talk(way);
+
+  test('the modern form: discovery, lists and calls', async () => {
+    await using line = start();
+    const found = await line.ask('server/discover', modernParams({}));
+    expect(valueAt(found, 'result.resultType')).toBe('complete');
+    const called = await line.ask(
+      'tools/call',
+      modernParams({ name: 'sandbox_list_customers', arguments: { limit: 1 } }),
+    );
+    expect(valueAt(called, 'result.structuredContent.data')).toHaveLength(1);
+    const wrong = await line.ask('ping', modernParams({}));
+    expect(valueAt(wrong, 'error.code')).toBe(-32601);
+    const old = await line.ask(
+      'tools/list',
+      modernParams({}, { meta: { [`${META}protocolVersion`]: '2099-01-01' } }),
+    );
+    expect([valueAt(old, 'error.code'), valueAt(old, 'error.data.requested')]).toEqual([
+      -32022,
+      '2099-01-01',
+    ]);
+  });
+
+  test('the modern form: a subscription hears of changes until it is cancelled', async () => {
+    await using line = start();
+    line.send({
+      jsonrpc: '2.0',
+      id: 'sub',
+      method: 'subscriptions/listen',
+      params: modernParams({ notifications: { toolsListChanged: true } }),
+    });
+    const method = (name: string) => (message: Json) => valueAt(message, 'method') === name;
+    const acknowledged = await line.next(method('notifications/subscriptions/acknowledged'));
+    expect(valueAt(acknowledged, 'params._meta')).toEqual({ [`${META}subscriptionId`]: 'sub' });
+    const trigger = () =>
+      line.ask('tools/call', modernParams({ name: 'test_trigger_tool_change', arguments: {} }));
+    await trigger();
+    const changed = method('notifications/tools/list_changed');
+    await line.next(changed);
+    line.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'sub' } });
+    // Over the bridge the end takes the way to the address and back.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await trigger();
+    await line.ask('server/discover', modernParams({}));
+    expect(line.heard.filter(changed)).toHaveLength(1);
+  });
+
+  test('after initialize: questions are put while a call runs, log messages come from the level on', async () => {
+    await using line = start();
+    await line.ask('initialize', {
+      protocolVersion: '2025-11-25',
+      capabilities: { elicitation: {} },
+      clientInfo: { name: 't', version: '1' },
+    });
+    line.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    const answer = line.ask('tools/call', { name: 'test_elicitation', arguments: { message: 'Who?' } });
+    const asked = await line.next((message) => valueAt(message, 'method') === 'elicitation/create');
+    expect(valueAt(asked, 'params.message')).toBe('Who?');
+    line.send({
+      jsonrpc: '2.0',
+      id: valueAt(asked, 'id'),
+      result: { action: 'accept', content: { response: 'me' } },
+    });
+    expect(valueAt(await answer, 'result.content.0.text')).toContain('{"response":"me"}');
+
+    await line.ask('logging/setLevel', { level: 'error' });
+    await line.ask('tools/call', { name: 'test_tool_with_logging', arguments: {} });
+    await line.ask('logging/setLevel', { level: 'info' });
+    await line.ask('tools/call', { name: 'test_tool_with_logging', arguments: {} });
+    const logs = line.heard.filter((message) => valueAt(message, 'method') === 'notifications/message');
+    expect(logs.map((message) => valueAt(message, 'params.logger') ?? 'app')).toEqual([
+      'app',
+      'app',
+      'app',
+      'gatehouse',
+    ]);
+  });
+
+  test('without initialize: a bare request is answered', async () => {
+    await using line = start();
+    const listed = await line.ask('tools/list', {});
+    expect(valueAt(listed, 'result.tools.0.name')).toBe('list_connectors_svc');
+    const wrong = await line.ask('logging/setLevel', { level: 'loud' });
+    expect(valueAt(wrong, 'error.code')).toBe(-32602);
+  });
+});
+
+/** A client's end of standard input and output. */
+function talk(way: string) {
+  const input = new PassThrough();
+  const output = new PassThrough();
+  const wish = { environment: 'development' as const, server: one.serverId, user: one.userId };
+  const running =
+    way === 'from the store'
+      ? runStdio(service.context, wish, { input, output })
+      : runBridge({ url: one.accessUrl, headers: {} }, { input, output, tell: () => {} });
+  const heard: Json[] = [];
+  const waiting = new Set<() => void>();
+  let rest = '';
+  output.on('data', (chunk) => {
+    const lines = (rest + String(chunk)).split('\n');
+    rest = lines.pop() ?? '';
+    heard.push(...lines.map((line) => parseJson(line)));
+    for (const look of waiting) look();
+  });
+  const send = (message: object) => void input.write(`${JSON.stringify(message)}\n`);
+  const next = (wanted: (message: Json) => boolean): Promise<Json> =>
+    new Promise((resolve) => {
+      const look = () => {
+        const found = heard.find(wanted);
+        if (found === undefined) return;
+        waiting.delete(look);
+        resolve(found);
+      };
+      waiting.add(look);
+      look();
+    });
+  let id = 0;
+  return {
+    heard,
+    send,
+    next,
+    ask(method: string, params: object): Promise<Json> {
+      const own = ++id;
+      send({ jsonrpc: '2.0', id: own, method, params });
+      return next((message) => valueAt(message, 'id') === own && valueAt(message, 'method') === undefined);
+    },
+    async [Symbol.asyncDispose]() {
+      input.end();
+      await running;
+    },
+  };
+}
