@@ -32,7 +32,9 @@ export interface Run {
   slow: boolean;
 }
 
+/** Attempts at once: a receiver that answers well gets more, one that is a suspect one. */
 const CONCURRENCY = 5;
+const CONCURRENCY_PROVEN = 16;
 const QUEUED_UNPROVEN = 5;
 const QUEUED_PROVEN = 100;
 const QUEUED_ORDERED = 20;
@@ -55,7 +57,8 @@ export function newLane(target: Target, readAt: number): Lane {
 
 /** How many attempts may run at once. */
 export function concurrencyOf(lane: Lane): number {
-  return lane.suspect || lane.target.ordered ? 1 : CONCURRENCY;
+  if (lane.suspect || lane.target.ordered) return 1;
+  return lane.proven ? CONCURRENCY_PROVEN : CONCURRENCY;
 }
 
 /** How many more deliveries it may be given. A suspect gets one at a time, so that its leases do not run out unused. */
