@@ -1,0 +1,54 @@
+import { writeSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { listen } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { publish } from '../../src/events/publish.ts';
+import { openProof } from './scene.ts';
+
+/* A Gatehouse that publishes events by itself until it is killed: what `gatehouse serve` is, and a program that writes. */
+
+const order = z.object({ life: z.number(), events: z.number(), overMs: z.number() });
+const [catalogFolder = ''] = process.argv.slice(2);
+const AT_ONCE = 5;
+
+process.once('message', (message) => void serve(order.parse(message)));
+
+async function serve({ life, events, overMs }: z.infer<typeof order>): Promise<void> {
+  const context = await openProof(readConfig(), catalogFolder);
+  const app = await listen(context);
+  process.once('SIGTERM', () => {
+    void app
+      .close()
+      .then(() => context.close())
+      .then(() => process.disconnect());
+  });
+  const sources = await context.db
+    .selectFrom('sources')
+    .select(['source_id', 'environment'])
+    .orderBy('source_id')
+    .execute();
+  for (let done = 0; done < events; done += AT_ONCE) {
+    const source = sources[Math.floor(done / AT_ONCE) % sources.length];
+    if (!source) throw new Error('no sources');
+    const ids = Array.from({ length: AT_ONCE }, (_, n) => `${life}-${done + n}`);
+    await context.db.transaction().execute((tx) =>
+      publish(
+        tx,
+        context,
+        { sourceId: source.source_id, environment: source.environment },
+        ids.map((id) => ({
+          eventScope: 'commerce/orders',
+          event: 'created',
+          recordId: id,
+          body: { id, remoteId: id, total: '12.50', currency: 'EUR', note: 'x'.repeat(200) },
+        })),
+      ),
+    );
+    context.deliverer.wake();
+    // To the pipe at once: what is in it survives us.
+    writeSync(1, `${ids.join(' ')}\n`);
+    await sleep((overMs * AT_ONCE) / events);
+  }
+  process.send?.('published');
+}
