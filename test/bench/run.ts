@@ -16,6 +16,8 @@ import {
   type Figures,
   type Talking,
 } from './processes.ts';
+import { benchEvents } from './events.ts';
+import { benchPolls } from './polls.ts';
 import { listed, plainPeer, prepareProduct } from './programs.ts';
 import { benchSessions, openSession } from './sessions.ts';
 import { table } from './table.ts';
@@ -128,6 +130,8 @@ if (options.only === '' || options.only === 'direct') await direct();
 if (options.only === '' || options.only === 'memory') await memory();
 if (options.only === '' || options.only === 'start') await coldStart();
 if (options.only === '' || options.only === 'sessions') await benchSessions();
+if ('events, polls'.startsWith(options.only)) await benchPolls();
+await benchEvents({ rounds: ROUNDS, seconds: SECONDS, wants: (cell) => cell.startsWith(options.only) });
 
 async function runCell(cell: Cell): Promise<void> {
   const samples = new Map<string, Sample[]>();

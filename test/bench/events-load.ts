@@ -1,0 +1,180 @@
+import { createHmac } from 'node:crypto';
+import { createServer } from 'node:http';
+import { createInterface } from 'node:readline';
+import { Agent } from 'undici';
+import { z } from 'zod';
+
+/*
+ * The other side of the events bench: posts events to a sender and is the receiver of what it delivers. Prints its port,
+ * then reads jobs from standard input, a line of JSON each, and prints the figures of each as a line of JSON.
+ */
+const jobs = z.object({
+  /** `{url}/{endpoint}` takes an event for an endpoint. */
+  urls: z.array(z.url()),
+  /** Each event goes to one of these, in turn; `null`: to all of them by one request. */
+  endpoints: z.array(z.int()).nullable(),
+  /** Endpoints below this hang: they answer after so many milliseconds, and are not measured. */
+  hanging: z.int().default(0),
+  hangMs: z.int().default(0),
+  /** A closed loop of so many connections, or … */
+  connections: z.int().optional(),
+  /** … so many events a second, whatever comes of them. */
+  perSecond: z.number().optional(),
+  seconds: z.number(),
+  secrets: z.array(z.string()).default([]),
+});
+export type EventsJob = z.input<typeof jobs>;
+
+export interface EventsFigures {
+  accepted: number;
+  delivered: number;
+  repeated: number;
+  unsigned: number;
+  /** From the first request to the last delivery. */
+  perSecond: number;
+  /** Milliseconds from the request to the delivery. */
+  p50: number;
+  p99: number;
+  longest: number;
+}
+
+interface Run {
+  job: z.output<typeof jobs>;
+  sentAt: Map<string, number>;
+  arrived: Map<string, number>;
+  latencies: number[];
+  repeated: number;
+  unsigned: number;
+  lastAt: number;
+}
+
+const NOTE = 'x'.repeat(560);
+const SIGNED_SAMPLE = 10;
+let run: Run | undefined;
+let count = 0;
+
+const sink = createServer((req, res) => {
+  let body = '';
+  req.setEncoding('utf8');
+  req.on('data', (chunk: string) => (body += chunk));
+  req.on('end', () => {
+    const endpoint = Number(req.url?.slice(1));
+    if (run && endpoint < run.job.hanging) {
+      setTimeout(() => res.writeHead(200).end(), run.job.hangMs).unref();
+      return;
+    }
+    res.writeHead(200).end();
+    if (run) note(run, endpoint, body, req.headers);
+  });
+});
+sink.keepAliveTimeout = 60_000;
+
+function note(
+  { job, sentAt, arrived, latencies, ...now }: Run,
+  endpoint: number,
+  body: string,
+  headers: Record<string, string | string[] | undefined>,
+): void {
+  const id = /"id":"([^"]+)"/.exec(body)?.[1] ?? '';
+  const began = sentAt.get(id);
+  if (began === undefined || !run) return;
+  run.lastAt = performance.now();
+  const key = `${endpoint} ${id}`;
+  if (arrived.has(key)) run.repeated = now.repeated + 1;
+  else latencies.push(run.lastAt - began);
+  arrived.set(key, run.lastAt);
+  if (arrived.size % SIGNED_SAMPLE === 0 && !isSigned(job.secrets, body, headers)) run.unsigned++;
+}
+
+function isSigned(
+  secrets: readonly string[],
+  body: string,
+  headers: Record<string, string | string[] | undefined>,
+): boolean {
+  const content = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`;
+  const given = String(headers['webhook-signature']);
+  return secrets.some((secret) => {
+    const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+    return given.includes(createHmac('sha256', key).update(content).digest('base64'));
+  });
+}
+
+sink.listen(0, '127.0.0.1', () => {
+  const address = sink.address();
+  process.stdout.write(`${address && typeof address === 'object' ? address.port : 0}\n`);
+});
+createInterface({ input: process.stdin }).on('line', (line) => {
+  void measure(jobs.parse(JSON.parse(line))).then((figures) =>
+    process.stdout.write(`${JSON.stringify(figures)}\n`),
+  );
+});
+
+async function measure(job: z.output<typeof jobs>): Promise<EventsFigures> {
+  const mine: Run = {
+    job,
+    sentAt: new Map(),
+    arrived: new Map(),
+    latencies: [],
+    repeated: 0,
+    unsigned: 0,
+    lastAt: 0,
+  };
+  run = mine;
+  const agents = job.urls.map((url) => ({ url: new URL(url), agent: new Agent({ connections: 64 }) }));
+  const began = performance.now();
+  const end = began + job.seconds * 1000;
+  let accepted = 0;
+  let expected = 0;
+  const post = async (): Promise<void> => {
+    const n = count++;
+    const { endpoints } = job;
+    const endpoint = endpoints === null ? 'all' : (endpoints[n % endpoints.length] ?? 0);
+    const target = agents[n % agents.length];
+    if (!target) throw new Error('no url');
+    const id = `e${n}`;
+    const measured = typeof endpoint === 'string' || endpoint >= job.hanging;
+    if (measured) mine.sentAt.set(id, performance.now());
+    const { statusCode, body } = await target.agent.request({
+      origin: target.url.origin,
+      path: `/${endpoint}`,
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ id, remoteId: id, total: '12.50', currency: 'EUR', note: NOTE }),
+    });
+    await body.dump();
+    if (statusCode !== 202) throw new Error(`${target.url.href} answered ${statusCode}`);
+    accepted++;
+    if (measured) expected += typeof endpoint === 'string' ? job.secrets.length : 1;
+  };
+  if (job.perSecond === undefined) {
+    const loop = async (): Promise<void> => {
+      do await post();
+      while (performance.now() < end);
+    };
+    await Promise.all(Array.from({ length: job.connections ?? 1 }, loop));
+  } else {
+    const posts: Promise<void>[] = [];
+    for (let at = began; at < end; at += 1000 / job.perSecond) {
+      const waitMs = at - performance.now();
+      if (waitMs > 1) await new Promise((next) => setTimeout(next, waitMs));
+      posts.push(post());
+    }
+    await Promise.all(posts);
+  }
+  const patience = performance.now() + 30_000;
+  while (mine.arrived.size < expected && performance.now() < patience)
+    await new Promise((next) => setTimeout(next, 5));
+  await Promise.all(agents.map(({ agent }) => agent.close()));
+  const sorted = mine.latencies.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  return {
+    accepted,
+    delivered: mine.arrived.size,
+    repeated: mine.repeated,
+    unsigned: mine.unsigned,
+    perSecond: (mine.arrived.size * 1000) / (mine.lastAt - began),
+    p50: at(0.5),
+    p99: at(0.99),
+    longest: at(1),
+  };
+}

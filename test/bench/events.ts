@@ -1,0 +1,303 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Client } from 'pg';
+import { z } from 'zod';
+import { startPostgres } from '../support/postgres.ts';
+import type { EventsFigures, EventsJob } from './events-load.ts';
+import { cpuSeconds, lineWith, LOAD_CORE, median, SERVER_CORE, start, type Talking } from './processes.ts';
+import { table } from './table.ts';
+
+/*
+ * Events: accepted, stored, signed and delivered to a receiver on the other core; rounds of all senders interleaved. The
+ * reference is the least that durable delivery can cost (peer-events.ts), BullMQ the queue that people take.
+ */
+const here = (name: string) => new URL(name, import.meta.url).pathname;
+const CONNECTIONS = 16;
+const PACE = 50;
+const ENDPOINTS = 1000;
+const REDIS_PORT = '39519';
+
+const started = z.object({
+  url: z.string(),
+  secrets: z.array(z.string()).default([]),
+  env: z.record(z.string(), z.string()).optional(),
+  catalogFolder: z.string().optional(),
+  sources: z.array(z.string()).optional(),
+});
+
+interface Sender extends AsyncDisposable {
+  pid: number;
+  said: z.infer<typeof started>;
+}
+
+interface Receiver extends AsyncDisposable {
+  /** Address of its n-th endpoint. */
+  address(n: number): string;
+  measure(job: EventsJob): Promise<EventsFigures>;
+}
+
+export interface EventsBench {
+  rounds: number;
+  seconds: number;
+  wants(cell: string): boolean;
+}
+
+export async function benchEvents({ rounds, seconds, wants }: EventsBench): Promise<void> {
+  if (wants('events, throughput') || wants('events, latency')) {
+    await using redis = await startRedis();
+    const senders = ['gatehouse', 'reference', ...(redis ? ['bullmq'] : [])];
+    if (wants('events, throughput')) await throughput(senders, rounds, seconds);
+    if (wants('events, latency')) await latency(senders, rounds, seconds);
+  }
+  if (wants('events, hanging')) await hanging(rounds, seconds);
+  if (wants('events, fan-out')) await fanOut(rounds);
+  if (wants('events, postgres')) await processesOnPostgres(rounds, seconds);
+}
+
+/** Redis of Debian, where it is installed, on the core of the senders: it is part of what BullMQ costs. */
+async function startRedis(): Promise<AsyncDisposable | undefined> {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-redis-'));
+  const args = `--port ${REDIS_PORT} --dir ${folder} --appendonly yes --appendfsync everysec --daemonize no`;
+  const child = spawn('taskset', ['-c', SERVER_CORE, 'redis-server', ...args.split(' ')], { stdio: 'pipe' });
+  const ended = new Promise<false>((resolve) => child.once('exit', () => resolve(false)));
+  const ready = lineWith(child.stdout, 'Ready to accept connections').then(
+    () => true,
+    () => false,
+  );
+  if (!(await Promise.race([ready, ended]))) return undefined;
+  return {
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+interface Sample extends EventsFigures {
+  cpu: number;
+}
+
+async function throughput(senders: string[], rounds: number, seconds: number): Promise<void> {
+  const samples = await interleaved(senders, rounds, { endpoints: [0], connections: CONNECTIONS, seconds });
+  rowsOf(`events, throughput: ${CONNECTIONS} connections, one receiver`, samples);
+}
+
+async function latency(senders: string[], rounds: number, seconds: number): Promise<void> {
+  const samples = await interleaved(senders, rounds, { endpoints: [0], perSecond: PACE, seconds });
+  rowsOf(`events, latency: ${PACE} events/s, one receiver`, samples);
+}
+
+async function interleaved(
+  senders: string[],
+  rounds: number,
+  job: Omit<EventsJob, 'urls'>,
+): Promise<Map<string, Sample[]>> {
+  const samples = new Map<string, Sample[]>();
+  for (let round = 0; round < rounds; round++) {
+    for (const name of senders) {
+      await using receiver = await startReceiver();
+      await using sender = await startSender(name, [receiver.address(0)]);
+      const { url, secrets } = sender.said;
+      const whole = { ...job, urls: [url], secrets };
+      await receiver.measure({ ...whole, perSecond: undefined, connections: CONNECTIONS, seconds: 1 });
+      const before = cpuSeconds(sender.pid);
+      const figures = await receiver.measure(whole);
+      const cpu = ((cpuSeconds(sender.pid) - before) * 1e6) / figures.delivered;
+      faultless(name, figures);
+      samples.set(name, [...(samples.get(name) ?? []), { ...figures, cpu }]);
+    }
+  }
+  return samples;
+}
+
+function faultless(name: string, { accepted, delivered, repeated, unsigned }: EventsFigures): void {
+  if (delivered < accepted || repeated > 0 || unsigned > 0)
+    console.log(
+      `${name}: ${accepted} accepted, ${delivered} delivered, ${repeated} twice, ${unsigned} unsigned`,
+    );
+}
+
+function rowsOf(title: string, samples: Map<string, Sample[]>): void {
+  const middle = (name: string, key: keyof Sample) =>
+    median((samples.get(name) ?? []).map((sample) => sample[key]));
+  const ratio = (name: string, key: keyof Sample) =>
+    (middle(name, key) / middle('reference', key)).toFixed(2);
+  table(
+    title,
+    ['sender', 'events/s', 'CPU µs/event', 'p50 ms', 'p99 ms', 'events/s ÷ reference', 'p50 ÷', 'p99 ÷'],
+    [...samples.keys()].map((name) => [
+      name,
+      middle(name, 'perSecond').toFixed(0),
+      middle(name, 'cpu').toFixed(0),
+      middle(name, 'p50').toFixed(2),
+      middle(name, 'p99').toFixed(2),
+      ratio(name, 'perSecond'),
+      ratio(name, 'p50'),
+      ratio(name, 'p99'),
+    ]),
+  );
+}
+
+/** Healthy addresses while half of a thousand hang, beside the same with none that hangs. */
+async function hanging(rounds: number, seconds: number): Promise<void> {
+  const figures = { none: [] as EventsFigures[], half: [] as EventsFigures[] };
+  const addresses = (receiver: Receiver) => Array.from({ length: ENDPOINTS }, (_, n) => receiver.address(n));
+  for (let round = 0; round < rounds; round++) {
+    for (const kind of ['none', 'half'] as const) {
+      await using receiver = await startReceiver();
+      await using sender = await startSender('gatehouse', addresses(receiver));
+      const job = {
+        urls: [sender.said.url],
+        secrets: sender.said.secrets,
+        // One after the other, healthy and hanging in turn.
+        endpoints: Array.from({ length: ENDPOINTS }, (_, n) => (n * 501) % ENDPOINTS),
+        perSecond: 2 * PACE,
+        hanging: kind === 'half' ? ENDPOINTS / 2 : 0,
+        hangMs: 60_000,
+      };
+      await receiver.measure({ ...job, seconds: 2 });
+      figures[kind].push(await receiver.measure({ ...job, seconds: Math.max(10, seconds) }));
+    }
+  }
+  const middle = (kind: 'none' | 'half', key: keyof EventsFigures) =>
+    median(figures[kind].map((one) => one[key]));
+  table(
+    `events, hanging: ${2 * PACE} events/s over ${ENDPOINTS} endpoints`,
+    ['endpoints that hang', 'p50 ms', 'p99 ms', 'longest ms', 'p99 ÷ none'],
+    (['none', 'half'] as const).map((kind) => [
+      kind,
+      middle(kind, 'p50').toFixed(1),
+      middle(kind, 'p99').toFixed(1),
+      middle(kind, 'longest').toFixed(0),
+      (middle(kind, 'p99') / middle('none', 'p99')).toFixed(2),
+    ]),
+  );
+}
+
+async function fanOut(rounds: number): Promise<void> {
+  const longest: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    await using receiver = await startReceiver();
+    const addresses = Array.from({ length: ENDPOINTS }, (_, n) => receiver.address(n));
+    await using sender = await startSender('gatehouse', addresses, { oneSource: true });
+    const figures = await receiver.measure({
+      urls: [sender.said.url],
+      secrets: sender.said.secrets,
+      endpoints: null,
+      connections: 1,
+      seconds: 0,
+    });
+    if (figures.delivered < ENDPOINTS) console.log(`fan-out: ${figures.delivered} of ${ENDPOINTS} delivered`);
+    longest.push(figures.longest);
+  }
+  table(
+    'events, fan-out: one event to 1,000 endpoints',
+    ['all there after ms'],
+    [[median(longest).toFixed(0)]],
+  );
+}
+
+/** One process and two over one PostgreSQL, which fsyncs; all on their own cores as the kernel likes. */
+async function processesOnPostgres(rounds: number, seconds: number): Promise<void> {
+  const postgres = await startPostgres([]);
+  const samples = { one: [] as EventsFigures[], two: [] as EventsFigures[] };
+  try {
+    for (let round = 0; round < rounds; round++) {
+      for (const kind of ['one', 'two'] as const) {
+        const name = `bench_${randomBytes(4).toString('hex')}`;
+        await runSql(postgres.url, `create database ${name}`);
+        const url = new URL(postgres.url);
+        url.pathname = `/${name}`;
+        await using receiver = await startReceiver();
+        const addresses = Array.from({ length: 10 }, (_, n) => receiver.address(n));
+        const env = { DATABASE_URL: url.href, GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') };
+        await using first = await startSender('gatehouse', addresses, { env, core: '0,1' });
+        await using second = kind === 'two' ? await startBeside(first) : undefined;
+        const urls = [first.said.url, ...(second ? [second.said.url] : [])];
+        const job = {
+          urls,
+          secrets: first.said.secrets,
+          endpoints: addresses.map((_, n) => n),
+          connections: CONNECTIONS,
+        };
+        await receiver.measure({ ...job, seconds: 1 });
+        const figures = await receiver.measure({ ...job, seconds });
+        faultless(`${kind} on PostgreSQL`, figures);
+        samples[kind].push(figures);
+      }
+    }
+  } finally {
+    await postgres.stop();
+  }
+  const middle = (kind: 'one' | 'two', key: keyof EventsFigures) =>
+    median(samples[kind].map((one) => one[key]));
+  table(
+    `events, postgres: ${CONNECTIONS} connections, ten receivers`,
+    ['processes', 'events/s', 'p50 ms', 'p99 ms', 'events/s ÷ one'],
+    (['one', 'two'] as const).map((kind) => [
+      kind,
+      middle(kind, 'perSecond').toFixed(0),
+      middle(kind, 'p50').toFixed(1),
+      middle(kind, 'p99').toFixed(1),
+      (middle(kind, 'perSecond') / middle('one', 'perSecond')).toFixed(2),
+    ]),
+  );
+}
+
+async function runSql(url: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(sql);
+  await client.end();
+}
+
+async function startSender(
+  name: string,
+  addresses: string[],
+  {
+    env = {},
+    core = SERVER_CORE,
+    oneSource = false,
+  }: { env?: Record<string, string>; core?: string; oneSource?: boolean } = {},
+): Promise<Sender> {
+  const args =
+    name === 'gatehouse'
+      ? [here('events-gatehouse.ts'), JSON.stringify({ addresses, env, oneSource })]
+      : [here(name === 'bullmq' ? 'peer-bullmq.ts' : 'peer-events.ts'), addresses[0] ?? '', REDIS_PORT];
+  return senderOf(await start(core, args));
+}
+
+async function startBeside({ said: { env, catalogFolder, sources } }: Sender): Promise<Sender> {
+  const beside = { env, catalogFolder, sources };
+  return senderOf(await start('0,1', [here('events-gatehouse.ts'), JSON.stringify({ beside })]));
+}
+
+function senderOf(child: Talking): Sender {
+  return {
+    pid: child.process.pid ?? 0,
+    said: started.parse(JSON.parse(child.line)),
+    [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
+  };
+}
+
+async function startReceiver(): Promise<Receiver> {
+  const child = await start(LOAD_CORE, [here('events-load.ts')]);
+  const { stdin, stdout } = child.process;
+  if (!stdin || !stdout) throw new Error('the receiver cannot be talked to');
+  const lines = createInterface({ input: stdout })[Symbol.asyncIterator]();
+  return {
+    address: (n) => `http://127.0.0.1:${child.line}/${n}`,
+    async measure(job) {
+      stdin.write(`${JSON.stringify(job)}\n`);
+      const { value } = await lines.next();
+      const figures: EventsFigures = JSON.parse(String(value));
+      return figures;
+    },
+    [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
+  };
+}

