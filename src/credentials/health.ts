@@ -46,7 +46,7 @@ export async function endCredential(
   });
   forgetChoices(db);
   if (!ended) return;
-  await noteChange(db, clock.now(), { environment, kind: 'user', subject: userId });
+  await noteChange(db, clock.now(), { environment, kind: 'accounts', subject: userId });
   log.warn(
     { credentialId, connectorId, userId, environment, state, cause },
     'credential needs to be connected anew',

@@ -426,5 +426,5 @@ function noteAccounts(
   { db, clock }: Pick<Context, 'clock'> & { db: DbOrTx },
   { environment, userId }: Pick<CredentialKey, 'environment' | 'userId'>,
 ): Promise<void> {
-  return noteChange(db, clock.now(), { environment, kind: 'user', subject: userId });
+  return noteChange(db, clock.now(), { environment, kind: 'accounts', subject: userId });
 }

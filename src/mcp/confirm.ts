@@ -1,59 +1,44 @@
-import { issueConfirmation, takeConfirmation, type ConfirmedCall } from '../actions/confirmation.ts';
+import { createHash } from 'node:crypto';
+import { issueConfirmation, spend, takeConfirmation, type ConfirmedCall } from '../actions/confirmation.ts';
 import type { Question } from '../actions/execute.ts';
 import type { Action } from '../connectors/catalog.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import type { JsonObject } from '../lib/json.ts';
+import { withoutHidden } from '../lib/hidden.ts';
+import { canonicalJson, type JsonObject } from '../lib/json.ts';
+import { InputRequired, type Inputs } from './input.ts';
+import { STATE_LIFETIME_MS } from './request-state.ts';
 import type { ToolScope } from './tool.ts';
 
 const TOKEN = 'confirmationToken';
+const MAX_SHOWN_CHARS = 4000;
+
+type Fault = 'altered' | 'expired' | 'spent';
 
 /**
- * Lets a call run that its user has agreed to: by the token that the same call was given before.
- * @throws GatehouseError `confirmation_required` with a token (`details.confirmationToken`) for the call to come again with.
+ * Lets a call run that its user agrees to: asked by the client where that can ask, else shown by the token that the same
+ * call was given before. An agreement is to this call alone, and good once.
+ * @throws GatehouseError `confirmation_declined`; `confirmation_required` with a token (`details.confirmationToken`) for the
+ * call to come again with, or with an InputRequired as its cause where the client is asked between two requests.
  */
 export async function confirmCall(
-  { context, grant }: Pick<ToolScope, 'context' | 'grant'>,
-  { connector, action, input, credential }: Question,
+  scope: Pick<ToolScope, 'context' | 'grant' | 'inputs'>,
+  question: Question,
   token: string | undefined,
 ): Promise<void> {
-  const { connectorId, actionId, effect } = action;
-  const call: ConfirmedCall = {
-    environment: grant.environment,
-    serverId: grant.live.server.serverId,
-    userId: grant.userId ?? null,
-    caller: grant.caller,
-    connectorId,
-    actionId,
-    credentialId: credential?.credentialId ?? null,
-    input,
-  };
-  const fault = token === undefined ? undefined : await takeConfirmation(context, call, token);
-  if (token !== undefined && fault === undefined) return;
-  const fresh = await issueConfirmation(context, call);
-  throw new GatehouseError(
-    'confirmation_required',
-    `${fault ? `${FAULTS[fault]} ` : ''}${connector.name}: "${action.name}" (${effect}) runs only once the user has agreed ` +
-      'to it with exactly these parameters.',
-    {
-      details: {
-        rule: grant.live.decision.confirms(effect),
-        ...(fault ? { reason: fault } : {}),
-        connectorId,
-        actionId,
-        effect,
-        [TOKEN]: fresh.token,
-        expiresAt: isoTime(fresh.expiresAt),
-      },
-    },
-  );
+  const { context, inputs } = scope;
+  const call = callOf(scope, question);
+  let fault: Fault | undefined;
+  if (token !== undefined) {
+    fault = await takeConfirmation(context, call, token);
+    if (fault === undefined) return;
+  } else if (inputs?.abilities.form) {
+    fault = await ask(scope, inputs, question, call);
+    if (fault === undefined) return;
+  }
+  const { token: fresh, expiresAt } = await issueConfirmation(context, call);
+  throw required(scope, question, fault, { [TOKEN]: fresh, expiresAt: isoTime(expiresAt) });
 }
-
-const FAULTS = {
-  altered: 'The confirmationToken was given for another call or other parameters, or was altered.',
-  expired: 'The confirmationToken is older than ten minutes.',
-  spent: 'The confirmationToken was used already; each is good for one call.',
-};
 
 /** The arguments of a tool that stands for one action: its input, and a token beside it unless that is a parameter. */
 export function directArguments(
@@ -66,3 +51,95 @@ export function directArguments(
   const { [TOKEN]: _, ...input } = args;
   return { input, confirmationToken: token };
 }
+
+function callOf(
+  { grant }: Pick<ToolScope, 'grant'>,
+  { action: { connectorId, actionId }, input, credential }: Question,
+): ConfirmedCall {
+  return {
+    environment: grant.environment,
+    serverId: grant.live.server.serverId,
+    userId: grant.userId ?? null,
+    caller: grant.caller,
+    connectorId,
+    actionId,
+    credentialId: credential?.credentialId ?? null,
+    input,
+  };
+}
+
+/** Puts the question to the client's person. */
+async function ask(
+  scope: Pick<ToolScope, 'context' | 'grant'>,
+  inputs: Inputs,
+  question: Question,
+  call: ConfirmedCall,
+): Promise<Fault | undefined> {
+  const { context } = scope;
+  // The step names the call: an answer about another account or other parameters is none.
+  const step = `confirm ${createHash('sha256').update(canonicalJson(call)).digest('base64url')}`;
+  // No fields: to accept is to agree.
+  const params = { message: messageFor(question), requestedSchema: { type: 'object', properties: {} } };
+  try {
+    const { answers, stateId } = await inputs.ask({
+      step,
+      requests: { confirm: { method: 'elicitation/create', params } },
+    });
+    if (answers['confirm']?.['action'] !== 'accept') {
+      throw new GatehouseError(
+        'confirmation_declined',
+        `The user did not agree to "${question.action.name}" of ${question.connector.name}.`,
+        { details: { rule: scope.grant.live.decision.confirms(question.action.effect) } },
+      );
+    }
+    if (stateId === undefined) return undefined;
+    const until = context.clock.now() + STATE_LIFETIME_MS;
+    return (await spend(context, `state ${stateId}`, until)) ? undefined : 'spent';
+  } catch (error) {
+    if (error instanceof InputRequired) throw required(scope, question, undefined, {}, error);
+    throw error;
+  }
+}
+
+/** What a person reads before they agree: all of it, with nothing in it that they do not see. */
+function messageFor({ connector, action, input, credential }: Question): string {
+  const account = credential?.account?.name ?? credential?.name;
+  const shown = withoutHidden(JSON.stringify(input, null, 2));
+  const cut = shown.length - MAX_SHOWN_CHARS;
+  return [
+    `Run "${action.name}" in ${connector.name}? Its effect: ${action.effect}.`,
+    ...(account === undefined ? [] : [`Account: ${withoutHidden(JSON.stringify(account))}`]),
+    `Parameters: ${shown.slice(0, MAX_SHOWN_CHARS)}${cut > 0 ? `… and ${cut} more characters` : ''}`,
+  ].join('\n');
+}
+
+function required(
+  { grant }: Pick<ToolScope, 'grant'>,
+  { connector, action: { connectorId, actionId, name, effect } }: Question,
+  fault: Fault | undefined,
+  details: JsonObject,
+  cause?: unknown,
+): GatehouseError {
+  return new GatehouseError(
+    'confirmation_required',
+    `${fault ? `${FAULTS[fault]} ` : ''}${connector.name}: "${name}" (${effect}) runs only once the user has agreed ` +
+      'to it with exactly these parameters.',
+    {
+      details: {
+        rule: grant.live.decision.confirms(effect),
+        ...(fault ? { reason: fault } : {}),
+        connectorId,
+        actionId,
+        effect,
+        ...details,
+      },
+      cause,
+    },
+  );
+}
+
+const FAULTS = {
+  altered: 'The confirmationToken was given for another call or other parameters, or was altered.',
+  expired: 'The confirmationToken is older than ten minutes.',
+  spent: 'This agreement was used already; each is good for one call.',
+};

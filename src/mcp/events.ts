@@ -54,7 +54,7 @@ export async function recentEvents(scope: ToolScope, of: EventScope): Promise<st
 /** The newest event of each scope among these addresses, in the accounts of the grant's user. */
 export async function newestOf(
   context: Pick<Context, 'db'>,
-  { environment, userId }: Grant,
+  { environment, userId }: Pick<Grant, 'environment' | 'userId'>,
   uris: Iterable<string>,
 ): Promise<Map<EventScope, string>> {
   const newest = new Map<EventScope, string>();

@@ -34,6 +34,7 @@ export interface Listening {
   grant: Grant;
   filter: Filter;
   newest: Watcher['newest'];
+  since: number;
   /** Looks anew at what the caller may do. */
   rights: () => Promise<Grant>;
 }
@@ -107,17 +108,20 @@ function ownerOf({ live, caller }: Grant): string {
   return `${live.server.serverId} ${caller}`;
 }
 
-function listenerOf(ear: Ear, { id, grant, filter, newest, rights }: Listening): Watcher {
+function listenerOf(ear: Ear, { id, grant, filter, newest, since, rights }: Listening): Watcher {
   const subscriptions = new Set(filter.resourceSubscriptions);
   const wanted = new Set([
     ...LISTS.flatMap((list) => (filter[`${list}ListChanged`] ? [`notifications/${list}/list_changed`] : [])),
     ...(subscriptions.size > 0 ? ['notifications/resources/updated'] : []),
   ]);
   return {
+    environment: grant.environment,
     serverId: grant.live.server.serverId,
+    userId: grant.userId,
     subscriptions,
     shape: grant.live.shape,
     newest,
+    since,
     rights,
     tell(method, params = {}) {
       if (wanted.has(method)) ear.send(tagged(id, method, params));

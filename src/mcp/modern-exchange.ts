@@ -94,7 +94,8 @@ export function createModernExchange(
         const uris = filter.resourceSubscriptions;
         if (uris) filter.resourceSubscriptions = await readable(core, uris, { grant, requestId, signal });
         const newest = await newestOf(context, grant, filter.resourceSubscriptions ?? []);
-        listeners.open(ear(), { id: request.id, grant, filter, newest, rights });
+        const since = context.clock.now();
+        listeners.open(ear(), { id: request.id, grant, filter, newest, since, rights });
         return undefined;
       }
       const states = requestStates(context, grant, request);

@@ -6,7 +6,7 @@ import { canonicalJson, isJsonObject, parseJson, type Json, type JsonObject } fr
 import type { Grant } from './grant.ts';
 import type { RpcRequest } from './message.ts';
 
-const LIFETIME_MS = 20 * MINUTE;
+export const STATE_LIFETIME_MS = 20 * MINUTE;
 const MAX_CHARS = 64 * 1024;
 
 /** What a call that waits for its client has done so far; between its requests the client alone keeps it. */
@@ -44,7 +44,7 @@ export function requestStates(
   };
   return {
     seal(state) {
-      const until = clock.now() + LIFETIME_MS;
+      const until = clock.now() + STATE_LIFETIME_MS;
       const text = JSON.stringify({ ...state, stateId: randomUUID(), until });
       const payload = Buffer.from(text).toString('base64url');
       return `${payload}.${hashOf(payload).toString('base64url')}`;

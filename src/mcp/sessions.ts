@@ -43,6 +43,9 @@ export interface Session extends Watcher {
   readonly subscriptions: Set<string>;
   /** Set by the GET that opens the standing stream. */
   rights: () => Promise<Grant>;
+  /** Told when the standing stream opens and closes. */
+  readonly listens: (open: boolean) => void;
+  since: number;
   /** Requests under way, by the client's id. */
   readonly running: Map<string | number, AbortController>;
   lastUsed: number;
@@ -61,7 +64,7 @@ export interface Sessions {
   find(sessionId: string, grant: Grant): Session | undefined;
   end(session: Session): void;
   /** Those with a standing stream: what changes is told to them. */
-  listening(): Session[];
+  listening(): Iterable<Session>;
   /** Ends the standing streams. */
   hush(): void;
   close(): void;
@@ -73,9 +76,11 @@ export function createSessions(clock: Clock): Sessions {
   const leaves = new WeakMap<Session, AbortController>();
   // In order of last use, too.
   const owned = new Map<string, Set<Session>>();
+  const listening = new Set<Session>();
 
   const end = (session: Session): void => {
     sessions.delete(session.sessionId);
+    listening.delete(session);
     const siblings = owned.get(ownerOf(session));
     siblings?.delete(session);
     if (siblings?.size === 0) owned.delete(ownerOf(session));
@@ -103,6 +108,7 @@ export function createSessions(clock: Clock): Sessions {
       const leave = new AbortController();
       const session: Session = {
         sessionId: randomUUID(),
+        environment: grant.environment,
         serverId,
         caller: grant.caller,
         userId: grant.userId,
@@ -123,6 +129,12 @@ export function createSessions(clock: Clock): Sessions {
         nextEvent: 0,
         nextStream: 0,
         rights: async () => grant,
+        since: clock.now(),
+        listens(open) {
+          if (!open) return void listening.delete(session);
+          session.since = clock.now();
+          listening.add(session);
+        },
         tell: (method, params) => notify(session, method, params),
         ping: () => ping(session),
         leave: () => end(session),
@@ -146,9 +158,9 @@ export function createSessions(clock: Clock): Sessions {
     },
     end,
     hush() {
-      for (const session of sessions.values()) session.open.get(STANDING)?.end();
+      for (const session of listening) session.open.get(STANDING)?.end();
     },
-    listening: () => [...sessions.values()].filter((session) => session.open.has(STANDING)),
+    listening: () => listening,
     close() {
       clearInterval(sweep);
       for (const session of sessions.values()) end(session);
@@ -231,8 +243,11 @@ export function finish(session: Session, stream: string): void {
 
 function attach(session: Session, stream: string, res: ServerResponse): void {
   session.open.set(stream, res);
+  if (stream === STANDING) session.listens(true);
   res.on('close', () => {
-    if (session.open.get(stream) === res) session.open.delete(stream);
+    if (session.open.get(stream) !== res) return;
+    session.open.delete(stream);
+    if (stream === STANDING) session.listens(false);
   });
   // A first event without content: from now on the client has an id to resume from (2025-11-25).
   if (session.protocolVersion >= '2025-11-25') res.write(`id: ${stream}_${session.nextEvent++}\ndata: \n\n`);

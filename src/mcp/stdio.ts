@@ -11,6 +11,7 @@ import { findServerByIdOrName } from '../servers/records.ts';
 import type { Environment } from '../store/schema.ts';
 import { abilitiesOf } from './abilities.ts';
 import { sessionInputs, type Askable } from './elicitation.ts';
+import { newestOf } from './events.ts';
 import { levelFault, log, logOutcome, progressOf, USUAL_LEVEL } from './flow.ts';
 import { grantFor, type Grant } from './grant.ts';
 import { initializeResult, negotiate } from './initialize.ts';
@@ -20,7 +21,7 @@ import { isModern, readModern } from './modern.ts';
 import { createModernExchange, type ModernExchange } from './modern-exchange.ts';
 import { createMcpCore, type McpCore } from './server.ts';
 import { traceOf } from './trace.ts';
-import { watchChanges, type Watch } from './watch.ts';
+import { watchChanges, type Watch, type Watcher } from './watch.ts';
 
 /** What `gatehouse stdio --server` was asked for. */
 export interface StdioWish {
@@ -47,7 +48,7 @@ export async function runStdio(
     output.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`);
   };
   const listeners = createListeners();
-  const watch = watchChanges(context, () => [...listeners.all()]);
+  const watch = watchChanges(context, () => [...listeners.all(), ...(line.client ? [line.client] : [])]);
   const ended = new AbortController();
   const line: Line = {
     context,
@@ -92,7 +93,7 @@ interface Line {
   /** Requests and subscriptions under way, by the client's id. */
   running: Map<string | number, AbortController>;
   /** What `initialize` told of the client. */
-  client: Askable | undefined;
+  client: (Askable & Watcher & { subscriptions: Set<string> }) | undefined;
   logLevel: LogLevel | undefined;
   /** Aborts with the input. */
   ended: AbortSignal;
@@ -173,6 +174,17 @@ async function answerPlain(line: Line, request: RpcRequest, call: LineCall): Pro
     case 'initialize': {
       const protocolVersion = negotiate(params['protocolVersion']);
       line.client = {
+        environment: call.grant.environment,
+        serverId: call.grant.live.server.serverId,
+        userId: call.grant.userId,
+        subscriptions: new Set(),
+        shape: call.grant.live.shape,
+        newest: new Map(),
+        since: context.clock.now(),
+        rights: line.rights,
+        ping: () => {},
+        // Each request is refused from then on.
+        leave: () => {},
         abilities: abilitiesOf(protocolVersion, params['capabilities']),
         asked: new Map(),
         gone: line.ended,
@@ -182,7 +194,9 @@ async function answerPlain(line: Line, request: RpcRequest, call: LineCall): Pro
       return { result: JSON.stringify(initializeResult(protocolVersion, instructions)), failed: false };
     }
     case 'ping':
+      return NOTHING;
     case 'resources/unsubscribe':
+      line.client?.subscriptions.delete(String(params['uri']));
       return NOTHING;
     case 'logging/setLevel': {
       const level = LOG_LEVELS.find((one) => one === params['level']);
@@ -192,7 +206,12 @@ async function answerPlain(line: Line, request: RpcRequest, call: LineCall): Pro
     }
     case 'resources/subscribe': {
       const read = await core.answer({ ...request, method: 'resources/read' }, call);
-      return 'error' in read ? read : NOTHING;
+      if ('error' in read) return read;
+      const uri = String(params['uri']);
+      for (const [scope, event] of await newestOf(context, call.grant, [uri]))
+        line.client?.newest.set(scope, event);
+      line.client?.subscriptions.add(uri);
+      return NOTHING;
     }
     case 'tools/list': {
       const list = params['cursor'] === undefined ? await core.toolList(call.grant) : undefined;

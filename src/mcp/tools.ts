@@ -15,6 +15,7 @@ import { confirmCall } from './confirm.ts';
 import { pageAt } from './cursor.ts';
 import { refusalWithLink, offerLink } from './connect.ts';
 import { runContent } from './content.ts';
+import { InputRequired } from './input.ts';
 import { exampleOf } from './example.ts';
 import { tool } from './define-tool.ts';
 import { errorView, fitted, INLINE_BYTES, LEAST_BYTES, sizingOf } from './results.ts';
@@ -298,6 +299,8 @@ export async function runAction(
     await assertOtherConnector(scope, wish.connectorId);
   }
   const action = context.catalog.action(grant.environment, wish.connectorId, wish.actionId);
+  // An app that asks back is called several times for one wish.
+  let agreed = false;
   try {
     const run = (answers?: JsonObject) =>
       executeAction(context, {
@@ -308,7 +311,10 @@ export async function runAction(
         server: {
           serverId: grant.live.server.serverId,
           decision: grant.live.decision,
-          confirm: (question) => confirmCall(scope, question, wish.confirmationToken),
+          async confirm(question) {
+            if (!agreed) await confirmCall(scope, question, wish.confirmationToken);
+            agreed = true;
+          },
         },
         connectorId: wish.connectorId,
         actionId: wish.actionId,
@@ -326,6 +332,7 @@ export async function runAction(
     if (action?.definition.response.body === 'content') return { ...(await runContent(scope, run)) };
     return toStructured(await run());
   } catch (error) {
+    if (error instanceof GatehouseError && error.cause instanceof InputRequired) throw error.cause;
     if (error instanceof GatehouseError && error.code === 'invalid_request' && action) {
       if (checkInput(action, wish.input).length > 0) {
         throw new GatehouseError(error.code, error.message, {

@@ -1,20 +1,30 @@
+import type { EventScope } from '../connectors/events-format.ts';
 import type { Context } from '../context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
+import { changesSince } from '../store/changes.ts';
+import { ENVIRONMENTS, type Environment, type Tables } from '../store/schema.ts';
 import type { Changed } from '../upstream/call.ts';
-import type { EventScope } from '../connectors/events-format.ts';
 import { eventScopeOf, newestOf } from './events.ts';
 import type { Grant } from './grant.ts';
 
-const LOOK_EVERY_MS = SECOND;
-/** Proxies close what is silent for a minute. */
-const PING_EVERY = 25;
+const LOOK_EVERY_MS = SECOND / 2;
+/** Proxies close what is silent for a minute. What ends by time alone is noticed then, too. */
+const PING_EVERY = 50;
+/** A note may be committed late, and the clocks of processes differ: this far back is looked at again. */
+const OVERLAP_MS = 5 * SECOND;
 const LISTS: readonly Changed[] = ['tools', 'resources', 'prompts'];
+/** Whether an account is connected is told by tools and resources. */
+const LISTS_OF_ACCOUNTS: readonly Changed[] = ['tools', 'resources'];
 
 /** Somebody who is told what changes at a server: a session with a standing stream, or a listener of the modern form. */
 export interface Watcher {
+  readonly environment: Environment;
   readonly serverId: string;
+  readonly userId: string | undefined;
+  /** Since when it listens, epoch milliseconds: accounts that changed before are no news to it. */
+  readonly since: number;
   /** Addresses of resources that it wants to hear of. */
   readonly subscriptions: ReadonlySet<string>;
   /** What the server showed when last looked at; another one means that lists changed. */
@@ -36,23 +46,42 @@ export interface Watch {
   close(): void;
 }
 
-/** Tells those who listen, once a second, what has changed at their server; ends those who may no longer listen. */
-export function watchChanges(context: Pick<Context, 'db' | 'log'>, watchers: () => Watcher[]): Watch {
+type WatchContext = Pick<Context, 'db' | 'clock' | 'log' | 'catalog' | 'servers' | 'callers'>;
+type Note = Pick<Tables['changes'], 'environment' | 'kind' | 'subject' | 'at'>;
+
+/**
+ * Tells those who listen, within a second, what has changed at their server; ends those who may no longer listen. One
+ * look at the notes of the store serves them all: whom no note concerns costs nothing.
+ */
+export function watchChanges(context: WatchContext, watchers: () => Iterable<Watcher>): Watch {
+  const notes = noteReader(context);
+  const known = new WeakSet<Watcher>();
   let looking = false;
   let looks = 0;
+
   const look = async (): Promise<void> => {
-    looks++;
-    for (const watcher of watchers()) {
-      if (looks % PING_EVERY === 0) watcher.ping();
+    const all = [...watchers()];
+    if (all.length === 0) return notes.rest();
+    const fresh = await notes.fresh();
+    // What this process remembers may be from before the change.
+    if (fresh.length > 0) {
+      context.servers.forget();
+      context.callers.forget();
+    }
+    const round = ++looks % PING_EVERY === 0;
+    for (const watcher of all) {
+      // Its lists may have changed between its request and this look.
+      const first = !known.has(watcher);
+      known.add(watcher);
+      if (round) watcher.ping();
+      const own = fresh.filter((note) => concerns(note, watcher));
       try {
-        const grant = await watcher.rights();
-        const { shape } = grant.live;
-        if (shape !== watcher.shape) {
-          watcher.shape = shape;
-          for (const list of LISTS) watcher.tell(`notifications/${list}/list_changed`);
-          for (const uri of watcher.subscriptions) watcher.tell('notifications/resources/updated', { uri });
+        if (first || round || own.length > 0) {
+          const told = tellShape(watcher, await watcher.rights());
+          const accounts = own.some(({ kind, at }) => kind === 'accounts' && at >= watcher.since);
+          if (accounts && !told) tellLists(watcher, LISTS_OF_ACCOUNTS);
         }
-        await tellEvents(context, watcher, grant);
+        await tellEvents(context, watcher);
       } catch (error) {
         if (error instanceof GatehouseError && error.status < 500) watcher.leave();
         else context.log.warn({ err: error }, 'changes could not be looked for');
@@ -63,27 +92,81 @@ export function watchChanges(context: Pick<Context, 'db' | 'log'>, watchers: () 
     // A slow store must not let the rounds pile up.
     if (looking) return;
     looking = true;
-    void look().finally(() => (looking = false));
+    look()
+      .catch((error: unknown) => context.log.warn({ err: error }, 'changes could not be looked for'))
+      .finally(() => (looking = false));
   }, LOOK_EVERY_MS);
   timer.unref();
 
   return {
     announce(serverId, lists) {
-      for (const watcher of watchers()) {
-        if (watcher.serverId !== serverId) continue;
-        for (const list of lists) watcher.tell(`notifications/${list}/list_changed`);
-      }
+      for (const watcher of watchers()) if (watcher.serverId === serverId) tellLists(watcher, lists);
     },
     close: () => clearInterval(timer),
   };
 }
 
+/** Reads each note of the store once, and makes one where the catalogue of this process has changed. */
+function noteReader({ db, clock, catalog }: Pick<Context, 'db' | 'clock' | 'catalog'>) {
+  const seen = new Map<string, number>();
+  let since: number | undefined;
+  let { version } = catalog;
+  return {
+    /** Nobody listens: what is noted meanwhile is news to nobody. */
+    rest() {
+      since = undefined;
+      seen.clear();
+    },
+    async fresh(): Promise<Note[]> {
+      const now = clock.now();
+      const from = (since ?? now) - OVERLAP_MS;
+      const rows = await changesSince(db, from);
+      const fresh: Note[] = rows.filter((row) => !seen.has(row.change_id));
+      for (const row of rows) seen.set(row.change_id, row.at);
+      for (const [id, at] of seen) if (at < from) seen.delete(id);
+      since = now;
+      if (version !== catalog.version) {
+        ({ version } = catalog);
+        for (const environment of ENVIRONMENTS)
+          fresh.push({ environment, kind: 'environment', subject: 'catalog', at: now });
+      }
+      return fresh;
+    },
+  };
+}
+
+function concerns({ environment, kind, subject }: Note, watcher: Watcher): boolean {
+  if (environment !== watcher.environment) return false;
+  switch (kind) {
+    case 'server':
+      return subject === watcher.serverId;
+    case 'user':
+    case 'accounts':
+      return subject === watcher.userId;
+    case 'environment':
+      return true;
+  }
+}
+
+/** Tells that all lists changed where the server shows something else by now. */
+function tellShape(watcher: Watcher, { live: { shape } }: Grant): boolean {
+  if (shape === watcher.shape) return false;
+  watcher.shape = shape;
+  tellLists(watcher, LISTS);
+  for (const uri of watcher.subscriptions) watcher.tell('notifications/resources/updated', { uri });
+  return true;
+}
+
+function tellLists(watcher: Watcher, lists: readonly Changed[]): void {
+  for (const list of lists) watcher.tell(`notifications/${list}/list_changed`);
+}
+
 /** Tells of new events in the scopes that somebody subscribed to. */
-async function tellEvents(context: Pick<Context, 'db'>, watcher: Watcher, grant: Grant): Promise<void> {
+async function tellEvents(context: Pick<Context, 'db'>, watcher: Watcher): Promise<void> {
   const { newest, subscriptions } = watcher;
   if (subscriptions.size === 0) return;
   const uris = new Map([...subscriptions].map((uri) => [eventScopeOf(uri), uri]));
-  for (const [scope, event] of await newestOf(context, grant, uris.values())) {
+  for (const [scope, event] of await newestOf(context, watcher, uris.values())) {
     const before = newest.get(scope);
     newest.set(scope, event);
     const uri = uris.get(scope);

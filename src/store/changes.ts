@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { DbOrTx, Environment } from './schema.ts';
+import type { DbOrTx, Environment, Tables } from './schema.ts';
 
 /**
  * That something has changed of which clients are told. A note is a hint: rules hold without it, and one that is lost
@@ -7,8 +7,8 @@ import type { DbOrTx, Environment } from './schema.ts';
  */
 export interface Change {
   environment: Environment;
-  /** `server`, `user`: the one with this id. `environment`: all of it; the subject says what. */
-  kind: 'server' | 'user' | 'environment';
+  /** `server`, `user`: the one with this id; `accounts`: those of this user. `environment`: all of it; the subject says what. */
+  kind: 'server' | 'user' | 'accounts' | 'environment';
   subject: string;
 }
 
@@ -17,4 +17,9 @@ export async function noteChange(db: DbOrTx, now: number, change: Change): Promi
     .insertInto('changes')
     .values({ change_id: randomUUID(), ...change, at: now })
     .execute();
+}
+
+/** What was noted at `since` or later, epoch milliseconds. */
+export async function changesSince(db: DbOrTx, since: number): Promise<Tables['changes'][]> {
+  return db.selectFrom('changes').selectAll().where('at', '>=', since).orderBy('at').execute();
 }

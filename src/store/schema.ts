@@ -153,7 +153,7 @@ export interface Tables extends WorkflowTables {
   changes: {
     change_id: string;
     environment: Environment;
-    kind: 'server' | 'user' | 'environment';
+    kind: 'server' | 'user' | 'accounts' | 'environment';
     subject: string;
     at: number;
   };

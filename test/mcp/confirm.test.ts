@@ -1,8 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { HOUR, MINUTE } from '../../src/lib/clock.ts';
-import type { Json } from '../../src/lib/json.ts';
+import { valueAt, type Json, type JsonObject } from '../../src/lib/json.ts';
 import { manualClock } from '../support/clock.ts';
-import { connectClient, rpc, shop } from '../support/mcp.ts';
+import { connectClient, rpc, shop, type RpcAnswer } from '../support/mcp.ts';
+import { modern } from '../support/modern.ts';
 import { startService, type Service } from '../support/service.ts';
 import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
 
@@ -212,5 +216,140 @@ describe('a restriction on effects', () => {
     const answer = await service.call('PUT', `/api/servers/${one.serverId}`, { body: { restrictions } });
     expect(answer.status).toBe(400);
     expect(answer.text('error')).toContain(field);
+  });
+});
+
+describe('a client that asks its user', () => {
+  let service: Service;
+  let one: Awaited<ReturnType<typeof shop>>;
+  beforeAll(async () => {
+    service = await startService();
+    one = await shop(service, {
+      toolMode: 'direct',
+      restrictions: { connectors: { allowedIds: ['sandbox'] }, confirm: ['destructive', 'write'] },
+    });
+  });
+  afterAll(() => service.stop());
+
+  /** The official client in a session, whose person answers like this. */
+  async function asking(answer: (message: string) => 'accept' | 'decline' | 'cancel') {
+    const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {} } });
+    const asked: string[] = [];
+    client.setRequestHandler(ElicitRequestSchema, ({ params: { message } }) => {
+      asked.push(message);
+      return { action: answer(message), content: {} };
+    });
+    await client.connect(new StreamableHTTPClientTransport(new URL(one.accessUrl)));
+    return { client, asked };
+  }
+  const remove = (client: Client, customerId: string) =>
+    client.callTool({ name: 'sandbox_delete_customer', arguments: { customerId } });
+
+  test('runs the call that its user accepts, and asks for each', async () => {
+    const { client, asked } = await asking(() => 'accept');
+    expect((await remove(client, 'cus_1001')).isError).toBeUndefined();
+    expect((await remove(client, 'cus_1002')).isError).toBeUndefined();
+    expect(asked).toEqual([
+      expect.stringMatching(/"Delete customer" in Sandbox.*destructive[^]*"customerId": "cus_1001"/),
+      expect.stringContaining('cus_1002'),
+    ]);
+    const read = await client.callTool({ name: 'sandbox_get_product', arguments: { productId: 'prd_101' } });
+    expect([read.isError, asked.length]).toEqual([undefined, 2]);
+    await client.close();
+  });
+
+  test.each(['decline', 'cancel'] as const)('sends nothing when its user says %s', async (action) => {
+    const { client, asked } = await asking(() => action);
+    const refused = await remove(client, 'cus_1003');
+    expect(refused.structuredContent).toMatchObject({
+      error: { code: 'confirmation_declined', details: { rule: 'confirm' } },
+    });
+    expect(asked).toHaveLength(1);
+    const read = await client.callTool({
+      name: 'sandbox_get_customer',
+      arguments: { customerId: 'cus_1003' },
+    });
+    expect(read.isError).toBeUndefined();
+    await client.close();
+  });
+
+  test('shows what nobody would see, and cannot be made to show less', async () => {
+    const { client, asked } = await asking(() => 'decline');
+    await client.callTool({
+      name: 'sandbox_create_ticket',
+      arguments: { title: 'hello\u202E\u200B', body: '\u200B'.repeat(1000) },
+    });
+    expect(asked[0]).toContain('\\u{202E}');
+    expect(asked[0]).toMatch(/… and \d+ more characters$/);
+    await client.close();
+  });
+
+  describe('between two requests of the modern form', () => {
+    const asks = { capabilities: { elicitation: { form: {} } } };
+    const call = (customerId: string, more: JsonObject = {}) =>
+      modern(
+        one.accessUrl,
+        'tools/call',
+        { name: 'sandbox_delete_customer', arguments: { customerId }, ...more },
+        asks,
+      );
+    const answered = (asked: RpcAnswer, action: string) => ({
+      inputResponses: { confirm: { action, content: {} } },
+      requestState: asked.at('result.requestState') ?? null,
+    });
+
+    test('runs once it comes with the answer, and not a second time', async () => {
+      const asked = await call('cus_1010');
+      expect(asked.at('result')).toMatchObject({
+        resultType: 'input_required',
+        inputRequests: { confirm: { method: 'elicitation/create' } },
+      });
+      const answer = answered(asked, 'accept');
+      const done = await call('cus_1010', answer);
+      expect(done.at('result.isError')).toBeUndefined();
+      const again = await call('cus_1010', answer);
+      expect(again.at('result.structuredContent.error')).toMatchObject({
+        code: 'confirmation_required',
+        details: { reason: 'spent' },
+      });
+    });
+
+    test('does nothing when the user declines, and takes no answer for other arguments', async () => {
+      const asked = await call('cus_1011');
+      const declined = await call('cus_1011', answered(asked, 'decline'));
+      expect(declined.at('result.structuredContent.error.code')).toBe('confirmation_declined');
+      const other = await call('cus_1012', answered(asked, 'accept'));
+      expect(other.at('error.data.code')).toBe('request_state_invalid');
+    });
+
+    test('asks anew when another account would be meant by now', async () => {
+      const asked = await call('cus_1013');
+      const headers = { 'x-svc-userid': one.userId };
+      const made = await service.call('POST', `/users/${one.userId}/credentials`, {
+        headers,
+        body: { connectorId: 'sandbox', data: { apiKey: 'sandbox_other' } },
+      });
+      await service.call('DELETE', `/users/${one.userId}/credentials/${one.credentialId}`, { headers });
+      const moved = await call('cus_1013', answered(asked, 'accept'));
+      expect(moved.at('result.resultType')).toBe('input_required');
+      expect(made.status).toBe(201);
+    });
+
+    test('gets a token where it cannot ask', async () => {
+      const bare = await modern(one.accessUrl, 'tools/call', {
+        name: 'sandbox_delete_customer',
+        arguments: { customerId: 'cus_1014' },
+      });
+      expect(bare.at('result.structuredContent.error.details.confirmationToken')).toMatch(/^gh_confirm_/);
+    });
+  });
+
+  test('leaves rows that say denied, and no internal failure', async () => {
+    await service.context.executions.flush();
+    const rows = await service.call('GET', `/api/executions?serverId=${one.serverId}`);
+    const found = rows.at('data');
+    const codes = new Set(Array.isArray(found) ? found.map((row) => valueAt(row, 'errorCode')) : []);
+    expect([...codes].sort()).toEqual(['confirmation_declined', 'confirmation_required', null]);
+    expect(service.logged.join('')).not.toContain('MCP request failed');
   });
 });

@@ -1,0 +1,227 @@
+import { PassThrough } from 'node:stream';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import {
+  PromptListChangedNotificationSchema,
+  ResourceListChangedNotificationSchema,
+  ToolListChangedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseJson, valueAt } from '../../src/lib/json.ts';
+import { runStdio } from '../../src/mcp/stdio.ts';
+import { connectClient, shop } from '../support/mcp.ts';
+import { modernHeaders, modernParams } from '../support/modern.ts';
+import { startService, type Service } from '../support/service.ts';
+import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
+
+const SOON = { timeout: 1000, interval: 20 };
+type Shop = Awaited<ReturnType<typeof shop>>;
+
+/* Two processes over one store: what is changed through the one is told by the other, within a second. */
+describe.each(STORE_KINDS)('over %s', (kind) => {
+  let database: Awaited<ReturnType<typeof freshDatabase>>;
+  let here: Service;
+  let there: Service;
+  beforeAll(async () => {
+    database = await freshDatabase(kind);
+    const { database: made } = database;
+    const env = {
+      DATABASE_URL: made.kind === 'postgres' ? made.url : `sqlite:${made.path}`,
+      GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+    };
+    here = await startService({ env });
+    there = await startService({ env });
+  });
+  afterAll(async () => {
+    await here.stop();
+    await there.stop();
+    await database.remove();
+  });
+
+  /** Changes are made through the other process. */
+  const change = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+    there.call(method, path, { bearer: here.developmentKey, headers, ...(body ? { body } : {}) });
+  const restrict = (one: Shop, restrictions: object) =>
+    change('PUT', `/api/servers/${one.serverId}`, { restrictions });
+  const addAccount = (one: Shop) =>
+    change(
+      'POST',
+      `/users/${one.userId}/credentials`,
+      { connectorId: 'sandbox', data: { apiKey: 'sandbox_more' } },
+      { 'x-svc-userid': one.userId },
+    );
+  const newShop = () => shop(here, { toolMode: 'direct' });
+
+  async function listening(url: string, headers: Record<string, string> = {}) {
+    const client: Client = await connectClient(url, headers);
+    const heard = { tools: 0, resources: 0, prompts: 0 };
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => void heard.tools++);
+    client.setNotificationHandler(ResourceListChangedNotificationSchema, () => void heard.resources++);
+    client.setNotificationHandler(PromptListChangedNotificationSchema, () => void heard.prompts++);
+    // The standing stream opens after connect().
+    await expect.poll(() => sessionsOpen(here), SOON).toBeGreaterThan(0);
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    return { client, heard };
+  }
+
+  test('restrictions, settings, accounts and approvals are told to those whom they concern', async () => {
+    const one = await newShop();
+    const other = await newShop();
+    const mine = await listening(one.accessUrl);
+    const theirs = await listening(other.accessUrl);
+
+    await restrict(one, { effects: { allowed: ['read'] } });
+    await expect.poll(() => mine.heard, SOON).toEqual({ tools: 1, resources: 1, prompts: 1 });
+    const { tools } = await mine.client.listTools();
+    expect(tools.some(({ name }) => name === 'sandbox_delete_customer')).toBe(false);
+
+    expect((await addAccount(one)).status).toBe(201);
+    await expect.poll(() => mine.heard, SOON).toEqual({ tools: 2, resources: 2, prompts: 1 });
+    expect(theirs.heard).toEqual({ tools: 0, resources: 0, prompts: 0 });
+
+    await change('PUT', `/api/servers/${one.serverId}`, { description: 'nobody sees this' });
+    await change('PUT', '/api/settings', { origins: ['https://app.example.com'] });
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    expect(mine.heard).toEqual({ tools: 2, resources: 2, prompts: 1 });
+    await mine.client.close();
+    await theirs.client.close();
+  });
+
+  test('a session that lost its right is ended, whatever took it', async () => {
+    const endings: [string, (one: Shop) => Promise<unknown>][] = [
+      ['switched off', (one) => change('PUT', `/api/servers/${one.serverId}`, { enabled: false })],
+      ['token rotated', (one) => change('POST', `/api/servers/${one.serverId}/token`, {})],
+      ['user refused', (one) => restrict(one, { users: { allowedIds: [] } })],
+      ['server deleted', (one) => change('DELETE', `/api/servers/${one.serverId}`)],
+      ['user deleted', (one) => change('DELETE', `/users/${one.userId}`)],
+    ];
+    for (const [what, end] of endings) {
+      const one = await newShop();
+      const closed = await standingStream(one.accessUrl);
+      await end(one);
+      await expect.poll(() => closed.done, { ...SOON, message: what }).toBe(true);
+    }
+  });
+
+  test('a session of a user’s JWT ends with the JWT', async () => {
+    const one = await newShop();
+    const jwt = (await here.call('GET', `/2023-12/user/${one.userId}/token`)).text('token');
+    const closed = await standingStream(one.url, { authorization: `Bearer ${jwt}` });
+    await change('POST', `/users/${one.userId}/tokens/revoke`);
+    await expect.poll(() => closed.done, SOON).toBe(true);
+  });
+
+  test('a modern listener and a client over stdio hear it too', async () => {
+    const one = await newShop();
+    const leave = new AbortController();
+    const listened = await fetch(one.accessUrl, {
+      method: 'POST',
+      signal: leave.signal,
+      headers: {
+        'content-type': 'application/json',
+        accept: 'text/event-stream',
+        ...modernHeaders('subscriptions/listen', {}),
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'subscriptions/listen',
+        params: modernParams({ notifications: { toolsListChanged: true } }),
+      }),
+    });
+    const stream = collected(listened);
+
+    const input = new PassThrough();
+    const lines: string[] = [];
+    const output = new PassThrough();
+    output.on('data', (chunk) => lines.push(String(chunk)));
+    const wish = { environment: 'development' as const, server: one.serverId, user: undefined };
+    const stdio = runStdio(here.context, wish, { input, output });
+    const params = {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 't', version: '1' },
+    };
+    input.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`);
+    await expect.poll(() => lines.join(''), SOON).toContain('"serverInfo"');
+    await new Promise((resolve) => setTimeout(resolve, 700));
+
+    await restrict(one, { connectors: { allowedIds: [] } });
+    const told = 'notifications/tools/list_changed';
+    await expect.poll(() => stream.text, SOON).toContain(told);
+    await expect.poll(() => lines.join(''), SOON).toContain(told);
+    input.end();
+    await stdio;
+    leave.abort();
+  });
+
+  test('while nobody listens the store is left alone, and a quiet listener costs one look for all', async () => {
+    const looks = await countedLooks(here, 1200);
+    expect(looks).toBe(0);
+    const one = await newShop();
+    const clients = [];
+    for (let n = 0; n < 5; n++) clients.push(await listening(one.accessUrl));
+    const quiet = await countedLooks(here, 2000);
+    expect(quiet).toBeGreaterThan(1);
+    expect(quiet).toBeLessThan(6);
+    for (const { client } of clients) await client.close();
+  });
+});
+
+const LOOKED_AT = new Set(['changes', 'servers', 'users', 'api_keys', 'settings']);
+
+/** What a process reads of these by itself. */
+async function countedLooks({ context }: Service, ms: number): Promise<number> {
+  const { db } = context;
+  const original = db.selectFrom.bind(db);
+  let looks = 0;
+  Object.defineProperty(db, 'selectFrom', {
+    configurable: true,
+    value: (...args: Parameters<typeof db.selectFrom>) => {
+      if (LOOKED_AT.has(String(args[0]))) looks++;
+      return original(...args);
+    },
+  });
+  await new Promise((resolve) => setTimeout(resolve, ms));
+  Reflect.deleteProperty(db, 'selectFrom');
+  return looks;
+}
+
+function sessionsOpen({ app }: Service): Promise<number> {
+  return new Promise((resolve) => app.server.getConnections((_error, count) => resolve(count)));
+}
+
+/** A session with its standing stream, and whether that has ended. */
+async function standingStream(url: string, headers: Record<string, string> = {}) {
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } };
+  const opened = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }),
+  });
+  await opened.text();
+  const sessionId = opened.headers.get('mcp-session-id') ?? '';
+  const stream = await fetch(url, {
+    headers: { accept: 'text/event-stream', 'mcp-session-id': sessionId, ...headers },
+  });
+  if (stream.status !== 200) throw new Error(`no stream: ${stream.status}`);
+  const closed = { done: false };
+  void stream.text().then(
+    () => (closed.done = true),
+    () => (closed.done = true),
+  );
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  return closed;
+}
+
+/** What a stream has sent so far, its messages' methods on lines. */
+function collected(response: Response): { text: string } {
+  const so = { text: '' };
+  void (async () => {
+    for await (const chunk of response.body ?? []) {
+      const text = Buffer.from(chunk).toString();
+      for (const match of text.matchAll(/^data: (.+)$/gm))
+        so.text += `${String(valueAt(parseJson(match[1] ?? ''), 'method'))}\n`;
+    }
+  })().catch(() => undefined);
+  return so;
+}
