@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Action, Connector } from '../connectors/catalog.ts';
-import type { ExamplesFile } from '../connectors/format.ts';
+import type { ActionExample } from '../connectors/examples-format.ts';
 import { checkInput, compileSchema } from '../connectors/validate.ts';
 import type { Context } from '../context.ts';
 import { checkFields, storedFields } from '../credentials/fields.ts';
@@ -13,7 +13,6 @@ import type { UpstreamCall, UpstreamContext } from '../upstream/call.ts';
 import { readPage } from './pages.ts';
 import { listSource, readValue, splitWindow } from './results.ts';
 
-type Example = ExamplesFile['examples'][number];
 /** What examples write where a live call has a random key. */
 const EXAMPLE_KEY = 'example-key';
 
@@ -24,9 +23,9 @@ const EXAMPLE_KEY = 'example-key';
 export async function replayExample(
   { clock, log }: Pick<Context, 'clock' | 'log'>,
   connector: Connector,
-  example: Example,
+  example: ActionExample,
 ): Promise<Fault[]> {
-  const action = connector.actions.get(example.action);
+  const action = connector.actions.get(example.action) ?? connector.internal.get(example.action);
   if (!action) return [{ field: 'action', rule: `"${example.action}" is no action of this connector` }];
   const credential = credentialOf(connector, example);
   if (Array.isArray(credential)) return credential;
@@ -54,7 +53,11 @@ export async function replayExample(
   return [...faults, ...outcomeFaults(got, example), ...schemaFaults(got, action)];
 }
 
-function credentialOf(connector: Connector, example: Example): OpenCredential | undefined | Fault[] {
+/** The credential that an example names, or what is wrong with it. Undefined for schemes without one. */
+export function credentialOf(
+  connector: Connector,
+  example: Pick<ActionExample, 'authentication' | 'credential'>,
+): OpenCredential | undefined | Fault[] {
   const schemes = connector.definition.authentication;
   const given = Object.keys(example.credential);
   const scheme = schemes.find((one) => {
@@ -75,7 +78,7 @@ function credentialOf(connector: Connector, example: Example): OpenCredential | 
 }
 
 /** Answers every request with the example's response and keeps what was asked. */
-function replayingOutbound({ response }: Example, sent: OutboundRequest[]): Outbound {
+function replayingOutbound({ response }: ActionExample, sent: OutboundRequest[]): Outbound {
   const answer = (request: OutboundRequest): OutboundAnswer => {
     sent.push(request);
     const { status, body } = response;
@@ -123,7 +126,7 @@ async function outcomeOf(context: UpstreamContext, call: UpstreamCall): Promise<
 }
 
 /** What differs between the request that was sent and the one that is written down. */
-function requestFaults(sent: OutboundRequest, { request }: Example): Fault[] {
+function requestFaults(sent: OutboundRequest, { request }: ActionExample): Fault[] {
   const faults: Fault[] = [];
   if (sent.method !== request.method) faults.push(differs('request.method', request.method, sent.method));
   if (sent.url !== request.url) faults.push(differs('request.url', request.url, sent.url));
@@ -149,7 +152,7 @@ function bodyOf({ body }: OutboundRequest, type: string, wanted: unknown): Json 
   return type.includes('json') ? parseJson(text) : text;
 }
 
-function outcomeFaults(got: Outcome, example: Example): Fault[] {
+function outcomeFaults(got: Outcome, example: ActionExample): Fault[] {
   const { output, error } = example;
   if ('error' in got) {
     if (!error)

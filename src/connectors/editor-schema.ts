@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { connectorFile, examplesFile } from './format.ts';
+import { examplesFile } from './examples-format.ts';
+import { connectorFile } from './format.ts';
 
 /** JSON Schemas of the two files of a connector, for editors: completion, hints and faults while typing. */
 export function editorSchemas(): { connector: string; examples: string } {

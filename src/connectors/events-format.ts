@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { answerPlace, bodyPath, fieldName, template } from './format-parts.ts';
+import { templates } from './schemes.ts';
 
 /* What an app knows of customers, orders and products, and how it tells of changes. */
 
@@ -9,6 +10,7 @@ export type EventScope = (typeof SCOPES_OF_EVENTS)[number];
 export const eventScope = z.enum(SCOPES_OF_EVENTS);
 
 const actionName = z.string().regex(/^[a-z0-9_]{1,64}$/);
+/** Input that is always sent; texts may name variables and fields of the credential that are not secret. */
 const fixedInput = z.record(z.string(), z.json()).default({});
 
 /** How times are written in this app: ISO 8601, or seconds or milliseconds since the epoch. */
@@ -19,6 +21,12 @@ const unifiedModel = z.strictObject({
   /** The list action that reads it, and input that is always sent. */
   list: actionName,
   input: fixedInput,
+  /** Parameters that take a list of what another list action gives, such as the ids of all places; of more than `most`
+   *  the records are read in several rounds. */
+  inputFrom: z
+    .record(fieldName, z.strictObject({ action: actionName, path: bodyPath, most: z.int().min(1).max(1000) }))
+    .refine((from) => Object.keys(from).length <= 1, 'may name one parameter')
+    .default({}),
   /** The action that reads one record, and its parameter that takes the id. */
   get: z.strictObject({ action: actionName, param: fieldName, input: fixedInput }),
   /** Paths in a record. */
@@ -34,8 +42,8 @@ const unifiedModel = z.strictObject({
       since: fieldName.optional(),
       /** Which of the record's times the bound and the order speak of. */
       by: z.enum(['createdAt', 'updatedAt']).default('updatedAt'),
-      /** How the bound is written, where it differs from the record's times. */
-      sinceFormat: z.enum(['iso', 'seconds', 'milliseconds', 'date']).optional(),
+      /** How the bound is written, where it differs from the record's times. `utc`: ISO 8601 in UTC, without zone. */
+      sinceFormat: z.enum(['iso', 'utc', 'seconds', 'milliseconds', 'date']).optional(),
       /** A template around the bound, for apps with a query language: `updated_at:>'{since}'`. */
       sinceTemplate: z
         .string()
@@ -107,8 +115,18 @@ export type HookVerification = z.infer<typeof verify>;
 const hookTopic = z.strictObject({
   /** The app's name of the topic, as it is registered and as it arrives. */
   topic: z.string().min(1),
-  event: z.enum(['created', 'updated', 'deleted']),
+  /** `changed`: the app does not say what; the source is polled at once. */
+  event: z.enum(['created', 'updated', 'deleted', 'changed']),
+  /** Where this topic has them elsewhere than the others. */
+  record: bodyPath.optional(),
+  fetchId: bodyPath.optional(),
+  /** Events that hold these values at these paths are of something else, such as the variants of a product. */
+  except: z.record(bodyPath, z.union([z.string(), z.number(), z.boolean()])).default({}),
+  /** More names for the templates of `register`, for apps whose topics have several parts; they may name variables. */
+  values: templates.default({}),
 });
+
+export type HookTopic = z.infer<typeof hookTopic>;
 
 /** Native webhooks. An app whose file has no `webhooks`, or a scope without topics, is polled. */
 export const webhooks = z.strictObject({
@@ -132,14 +150,27 @@ export const webhooks = z.strictObject({
   events: bodyPath.optional(),
   /** Bodies carry an id alone: the record is read with the model's `get`. The path of the id in the event. */
   fetchId: bodyPath.optional(),
+  /** Where the event says whose account it is about: those of other accounts than the credential's are passed over.
+   *  For apps whose registrations hear of every account. */
+  account: hookPlace.optional(),
+  /** The types of credentials that can register; those of other types are polled. */
+  authentication: z.array(z.string()).min(1).optional(),
   topics: z.partialRecord(eventScope, z.array(hookTopic).min(1)),
   /** Registering at the app, by internal actions of this file. */
   register: z.strictObject({
-    /** Lists what is registered, to adopt our own; its records have `id`, `address` and `topic` at these paths. */
+    /** Lists what is registered, to adopt our own; its records have `id`, `address` and `topic` at these paths. Ours
+     *  that do not hold what `alive` says were switched off by the app: they are removed and made anew. */
     list: z
-      .strictObject({ action: actionName, id: bodyPath, address: bodyPath, topic: bodyPath.optional() })
+      .strictObject({
+        action: actionName,
+        id: bodyPath,
+        address: bodyPath,
+        topic: bodyPath.optional(),
+        alive: z.record(bodyPath, z.union([z.string(), z.number(), z.boolean()])).default({}),
+      })
       .optional(),
-    /** Templates of the input: `{address}`, `{topic}`, `{secret}`. `{topics}` alone is the array of all topics. */
+    /** Templates of the input: `{address}`, `{topic}`, `{secret}`, `values` of the topic, and fields of the credential
+     *  that are not secret. `{topics}` alone is the array of all topics. */
     create: z.strictObject({
       action: actionName,
       input: z.record(z.string(), z.json()),
@@ -149,7 +180,8 @@ export const webhooks = z.strictObject({
       id: bodyPath,
       secret: answerPlace.optional(),
     }),
-    delete: z.strictObject({ action: actionName, param: fieldName, input: fixedInput }),
+    /** `param` takes the id; the input may name what that of `create` may, and `{id}`. */
+    delete: z.strictObject({ action: actionName, param: fieldName.optional(), input: fixedInput }),
   }),
 });
 export type Webhooks = z.infer<typeof webhooks>;

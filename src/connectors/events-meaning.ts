@@ -1,6 +1,7 @@
 import type { EventScope } from './events-format.ts';
 import type { ConnectorFile } from './format.ts';
 import type { MeaningFault } from './meaning.ts';
+import { openNames } from './open-names.ts';
 import { pagingOf, parametersOf } from './schemas.ts';
 import { templateNames } from './templates.ts';
 
@@ -21,13 +22,13 @@ function checkUnified(file: ConnectorFile): MeaningFault[] {
       ...checkParameters(file, list, Object.keys(poll.input), `${path}.poll.input`),
       ...checkParameters(file, get.action, [get.param, ...Object.keys(get.input)], `${path}.get`),
       ...(poll.since === undefined ? [] : checkParameters(file, list, [poll.since], `${path}.poll.since`)),
+      ...checkParameters(file, list, Object.keys(model.inputFrom), `${path}.inputFrom`),
+      ...Object.values(model.inputFrom).flatMap(({ action }) =>
+        checkAction(file, action, `${path}.inputFrom`, { list: true }),
+      ),
+      ...checkNames(file, model.input, `${path}.input`),
+      ...checkNames(file, get.input, `${path}.get.input`),
     ];
-    if (model.createdAt === undefined && poll.since !== undefined) {
-      faults.push({
-        path: `${path}.createdAt`,
-        rule: 'is needed with poll.since: without it an old record that changes looks new',
-      });
-    }
     if (poll.by === 'updatedAt' && poll.since !== undefined && model.updatedAt === undefined) {
       faults.push({ path: `${path}.poll.by`, rule: 'speaks of updatedAt, which the model does not have' });
     }
@@ -45,6 +46,22 @@ function checkWebhooks(file: ConnectorFile): MeaningFault[] {
       faults.push({ path: `webhooks.topics.${scope}`, rule: 'has no model in unified' });
   }
   const { list, create, delete: remove } = webhooks.register;
+  const schemes = new Set(file.authentication.map(({ type }) => `${type}`));
+  for (const type of webhooks.authentication ?? []) {
+    if (!schemes.has(type))
+      faults.push({ path: 'webhooks.authentication', rule: `"${type}" is no authentication of this file` });
+  }
+  for (const [scope, topics] of Object.entries(webhooks.topics)) {
+    for (const { topic, values } of topics ?? []) {
+      const path = `webhooks.topics.${scope}.${topic}.values`;
+      faults.push(...checkNames(file, values, path));
+      const names = ['address', 'topic', 'topics', 'secret', ...Object.keys(values)];
+      faults.push(
+        ...checkNames(file, create.input, 'webhooks.register.create.input', names),
+        ...checkNames(file, remove.input, 'webhooks.register.delete.input', [...names, 'id']),
+      );
+    }
+  }
   if (list) faults.push(...checkAction(file, list.action, 'webhooks.register.list.action', {}));
   faults.push(
     ...checkAction(file, create.action, 'webhooks.register.create.action', { list: false }),
@@ -53,7 +70,7 @@ function checkWebhooks(file: ConnectorFile): MeaningFault[] {
     ...checkParameters(
       file,
       remove.action,
-      [remove.param, ...Object.keys(remove.input)],
+      [...(remove.param === undefined ? [] : [remove.param]), ...Object.keys(remove.input)],
       'webhooks.register.delete',
     ),
   );
@@ -77,6 +94,21 @@ function checkWebhooks(file: ConnectorFile): MeaningFault[] {
     }
   }
   return faults;
+}
+
+/** Texts in an input may name variables, and fields of a credential that are not secret. */
+function checkNames(
+  file: ConnectorFile,
+  input: { readonly [name: string]: unknown },
+  path: string,
+  more: string[] = [],
+): MeaningFault[] {
+  const known = new Set([...openNames(file), ...more]);
+  const texts = Object.values(input).filter((value) => typeof value === 'string');
+  return texts
+    .flatMap(templateNames)
+    .filter((name) => !known.has(name))
+    .map((name) => ({ path, rule: `{${name}} is neither a variable nor a field that is not secret` }));
 }
 
 function isModelled(file: ConnectorFile, scope: string): boolean {

@@ -116,14 +116,14 @@ const bodyType = z.enum(['json', 'form', 'multipart', 'text', 'related']);
 /**
  * A parameter: a JSON Schema, and beside its keywords `required: true` (it must be given), `as` (its name on the
  * wire; a dotted name nests in a body, and in a header that is JSON), `style` (an array or object in a query or form: `comma` a,b · `repeat`
- * x=a&x=b · `brackets` x[]=a, x[k]=v), `quote` (text put between quotes and escaped for a query language) and
+ * x=a&x=b · `brackets` x[]=a, x[k]=v · `json` x={"k":1}), `quote` (text put between quotes and escaped for a query language) and
  * `spread: true` (an object of the body, whose members become members of the body).
  */
 const parameter = z
   .looseObject({
     required: z.union([z.boolean(), z.array(z.string())]).optional(),
     as: z.string().min(1).optional(),
-    style: z.enum(['comma', 'repeat', 'brackets', 'indices']).optional(),
+    style: z.enum(['comma', 'repeat', 'brackets', 'indices', 'json']).optional(),
     quote: z.enum(['single', 'double']).optional(),
     spread: z.literal(true).optional(),
     description: text(1000).optional(),
@@ -222,11 +222,12 @@ const action = z.strictObject({
   wrap: z.string().min(1).optional(),
   /** A GraphQL document. The parameters of `body` become its variables. */
   graphql: z.string().min(1).optional(),
-  /** Sent with every call of this action, never shown to the caller. */
+  /** Sent with every call of this action, never shown to the caller. Headers may name credential fields, for actions
+   *  that need another key than the rest; a header whose field was left empty is not sent. */
   fixed: z
     .strictObject({
       query: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
-      headers: z.record(z.string(), z.string()).default({}),
+      headers: templates.default({}),
       body: z.record(z.string(), z.unknown()).default({}),
     })
     .optional(),
@@ -350,32 +351,3 @@ export const connectorFile = z.strictObject({
   webhooks: webhooks.optional(),
 });
 export type ConnectorFile = z.infer<typeof connectorFile>;
-
-/** One recorded exchange of `examples.yaml`, replayed by `connectors check` and by the tests. */
-export const examplesFile = z.strictObject({
-  examples: z.array(
-    z.strictObject({
-      action: z.string(),
-      /** The scheme whose credential is used; when left out, the file's first that knows every field of it. */
-      authentication: z.string().optional(),
-      credential: z.record(z.string(), z.string()).default({}),
-      input: z.record(z.string(), z.unknown()).default({}),
-      /** What must be sent. The URL is whole, with its query. */
-      request: z.strictObject({
-        method: z.string(),
-        url: z.string(),
-        headers: z.record(z.string(), z.string()).default({}),
-        body: z.unknown().optional(),
-      }),
-      response: z.strictObject({
-        status: z.int().min(100).max(599),
-        headers: z.record(z.string(), z.string()).default({}),
-        body: z.unknown().optional(),
-      }),
-      /** What the caller gets: the value, or `{data, pagination}` for a list. Or the error. */
-      output: z.unknown().optional(),
-      error: z.strictObject({ code: z.string(), message: z.string().optional() }).optional(),
-    }),
-  ),
-});
-export type ExamplesFile = z.infer<typeof examplesFile>;

@@ -7,6 +7,7 @@ import type {
   OAuth,
 } from './format.ts';
 import { mcpFaults } from './mcp-meaning.ts';
+import { openNames } from './open-names.ts';
 import { partFaults } from './parts-meaning.ts';
 import { checkEvents } from './events-meaning.ts';
 import { pagingOf, parametersOf, refsOf } from './schemas.ts';
@@ -67,18 +68,6 @@ function addressFaults(file: ConnectorFile, template: string, path: string): Mea
     faults.push({ path, rule: 'must end without slash, query and fragment' });
   }
   return faults;
-}
-
-/** Names that may stand in an address: variables, and fields of any scheme that are not secret. */
-function openNames(file: ConnectorFile): Set<string> {
-  const fields = file.authentication.flatMap((scheme) =>
-    'fields' in scheme ? Object.entries(scheme.fields) : [],
-  );
-  const open = fields.filter(([, field]) => !field.secret).map(([name]) => name);
-  const captured = file.authentication.flatMap((scheme) =>
-    'capture' in scheme ? Object.keys(scheme.capture) : [],
-  );
-  return new Set([...Object.keys(file.variables), ...open, ...captured]);
 }
 
 function checkTypes(file: ConnectorFile): MeaningFault[] {
@@ -156,6 +145,15 @@ function checkScheme(file: ConnectorFile, scheme: Authentication, path: string):
     for (const name of templateNames(template)) {
       if (!names.has(name))
         faults.push({ path: `headers.${header}`, rule: `{${name}} is no field or variable` });
+    }
+  }
+  for (const [id, { fixed }] of Object.entries(file.actions)) {
+    for (const [header, template] of Object.entries(fixed?.headers ?? {})) {
+      for (const name of templateNames(template).filter((one) => !names.has(one)))
+        faults.push({
+          path: `actions.${id}.fixed.headers.${header}`,
+          rule: `{${name}} is no field or variable`,
+        });
     }
   }
   return faults;

@@ -130,7 +130,7 @@ async function recordsBefore(
   const { records } = await readAll(context, source, signal);
   const connector = context.catalog.connector(environment, connectorId);
   if (!connector) throw new GatehouseError('connector_not_found', `There is no ${connectorId}.`);
-  const fields = await customFieldsOf(context.db, { environment, connectorId, credentialId, scope });
+  const fields = await customFieldsOf(context, { environment, connectorId, credentialId, scope });
   const found: Unified[] = [];
   for (const record of records.values()) {
     const one = await toUnified({ connector, scope, connectionId: credentialId }, record, fields);

@@ -6,17 +6,18 @@ import { findConnection } from '../credentials/records.ts';
 import { withFreshTokens } from '../credentials/refresh.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError, publicError } from '../lib/errors.ts';
-import { parseJson, valueAt, type Json } from '../lib/json.ts';
+import { parseJson, type Json } from '../lib/json.ts';
 import type { Tables } from '../store/schema.ts';
 import { customFieldsOf } from '../unified/field-mappings.ts';
 import { unifiedId } from '../unified/ids.ts';
+import { recordInput } from '../unified/inputs.ts';
 import { modelOf, toUnified } from '../unified/map.ts';
 import { callUpstream } from '../upstream/call.ts';
-import { mapValue } from '../upstream/expression.ts';
 import { interpretAnswer } from '../upstream/response.ts';
+import { sayingOf } from './hook-events.ts';
 import { notice, noticeDeleted, type Sighting } from './notice.ts';
 import type { PollContext } from './poll.ts';
-import { toSource, type Source } from './source.ts';
+import { pollNow, toSource, type Source } from './source.ts';
 
 type Row = Selectable<Tables['inbox']>;
 
@@ -28,6 +29,7 @@ const LONGEST_RETRY_MS = 30 * MINUTE;
 type Meaning =
   | { kind: 'seen'; sighting: Sighting }
   | { kind: 'deleted'; id: string; remoteId: string }
+  | { kind: 'changed' }
   | { kind: 'nothing' };
 
 /** Turns webhooks that arrived into events, source by source, until none is due. */
@@ -100,6 +102,7 @@ async function commit(
     for (const [inboxId, meaning] of meanings) {
       if (!won.has(inboxId) || meaning.kind === 'nothing') continue;
       if (meaning.kind === 'seen') sightings.push(meaning.sighting);
+      else if (meaning.kind === 'changed') await pollNow(tx, context, source.sourceId);
       else {
         await flush();
         deliveries += await noticeDeleted(tx, context, source, meaning);
@@ -117,61 +120,46 @@ async function meaningOf(
   webhooks: Webhooks,
   row: Row,
 ): Promise<Meaning> {
-  const topic = webhooks.topics[source.scope]?.find((one) => one.topic === row.topic);
-  if (!topic) return { kind: 'nothing' };
-  const body = parseJson(row.body);
-  const model = modelOf(connector, source.scope);
   const { environment, connectorId, credentialId, scope } = source;
-  if (topic.event === 'deleted') {
-    const at = webhooks.fetchId === undefined ? undefined : valueAt(body, webhooks.fetchId);
-    const remoteId =
-      at ?? valueAt(await asRead(connector, source, valueAt(body, webhooks.record) ?? null), model.remoteId);
-    if (typeof remoteId !== 'string' && typeof remoteId !== 'number')
-      throw new GatehouseError('upstream_failed', 'The webhook of a deletion names no record.');
-    const id = unifiedId(scope, credentialId, String(remoteId));
-    return { kind: 'deleted', id, remoteId: String(remoteId) };
+  const said = await sayingOf(connector, webhooks, scope, { topic: row.topic, body: parseJson(row.body) });
+  if (said.kind === 'nothing' || said.kind === 'changed') return said;
+  if (said.kind === 'deleted') {
+    return { kind: 'deleted', id: unifiedId(scope, credentialId, said.remoteId), remoteId: said.remoteId };
   }
   const raw =
-    webhooks.fetchId === undefined
-      ? await asRead(connector, source, valueAt(body, webhooks.record) ?? null)
-      : await fetchRecord(context, source, connector, valueAt(body, webhooks.fetchId));
-  const fields = await customFieldsOf(context.db, { environment, connectorId, credentialId, scope });
+    said.kind === 'record' ? said.record : await fetchRecord(context, source, connector, said.remoteId);
+  if (raw === null) return { kind: 'nothing' };
+  const fields = await customFieldsOf(context, { environment, connectorId, credentialId, scope });
   const unified = await toUnified({ connector, scope, connectionId: credentialId }, raw, fields);
-  return { kind: 'seen', sighting: { unified, topic: topic.event } };
-}
-
-/** A record of a webhook as the model's actions give it. */
-async function asRead(connector: Connector, { scope }: Source, record: Json): Promise<Json> {
-  const { action } = modelOf(connector, scope).get;
-  const map = connector.actions.get(action)?.definition.response.map;
-  return map === undefined ? record : mapValue(map, record);
+  return { kind: 'seen', sighting: { unified, topic: said.event } };
 }
 
 /**
- * A record by its id at the app.
+ * A record by its id at the app, as it is now; null when there is none any more.
  * @throws GatehouseError as withFreshTokens, callUpstream and interpretAnswer.
  */
 export async function fetchRecord(
   context: PollContext,
   source: Source,
   connector: Connector,
-  remoteId: Json | undefined,
+  remoteId: string,
 ): Promise<Json> {
-  if (typeof remoteId !== 'string' && typeof remoteId !== 'number')
-    throw new GatehouseError('upstream_failed', 'The webhook names no record.');
-  const { get } = modelOf(connector, source.scope);
-  const action = connector.actions.get(get.action);
+  const model = modelOf(connector, source.scope);
+  const action = connector.actions.get(model.get.action);
   const credential = await findConnection(context.db, source.environment, source.credentialId);
   if (!action || !credential)
     throw new GatehouseError('connector_not_found', `There is no ${source.connectorId}.`);
   return withFreshTokens(context, connector, credential, async (fresh) => {
-    const call = {
-      connector,
-      action,
-      credential: openCredential(context, connector, fresh),
-      input: { ...get.input, [get.param]: remoteId },
-    };
-    return (await interpretAnswer(call, await callUpstream(context, call))).value;
+    const open = openCredential(context, connector, fresh);
+    const input = recordInput(connector, model, open, remoteId);
+    const call = { connector, action, credential: open, input };
+    try {
+      return (await interpretAnswer(call, await callUpstream(context, call))).value;
+    } catch (error) {
+      const status = error instanceof GatehouseError ? error.details?.['status'] : undefined;
+      if (status === 404 || status === 410) return null;
+      throw error;
+    }
   });
 }
 

@@ -1,13 +1,13 @@
 import type { Connector } from '../connectors/catalog.ts';
+import type { Webhooks } from '../connectors/events-format.ts';
 import type { Context } from '../context.ts';
 import { hashToken } from '../crypto/tokens.ts';
-import { sha256 } from '../crypto/key-ring.ts';
-import { findOAuthApp } from '../credentials/oauth-apps.ts';
-import { openValues } from '../credentials/open.ts';
+import type { Credential } from '../credentials/credential.ts';
 import { findConnection } from '../credentials/records.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
-import { valueAt, type Json } from '../lib/json.ts';
+import { eventsIn } from './hook-events.ts';
+import { keysOf } from './hook-keys.ts';
 import { openHook } from './hook.ts';
 import { toSource, type Source } from './source.ts';
 import { isGenuine, textAt, type HookRequest } from './verify.ts';
@@ -20,9 +20,6 @@ export interface Accepted {
   body: string;
   contentType: string;
 }
-
-/** Events of one webhook; more are refused before anything is stored. */
-const MAX_EVENTS = 1000;
 
 /**
  * Takes a webhook of an app: known by its unguessable path, verified by the scheme of its file, stored once by the
@@ -64,11 +61,12 @@ export async function acceptHook(
           contentType: 'application/json',
         };
   }
-  const value = await secretsOf(context, source, connector);
+  const credential = await findConnection(context.db, source.environment, source.credentialId);
+  const value = await secretsOf(context, source, connector, credential);
   if (!isGenuine(webhooks.verify, request, value, context.clock.now())) {
     throw new GatehouseError('unauthorized', 'The signature of this webhook is not right.');
   }
-  await store(context, source, connector, request);
+  await store(context, source, webhooks, request, credential?.account?.id);
   context.sources.wake();
   return { status: 200, body: '{"received":true}', contentType: 'application/json' };
 }
@@ -78,43 +76,30 @@ async function secretsOf(
   context: IntakeContext,
   source: Source,
   connector: Connector,
+  credential: Credential | undefined,
 ): Promise<(name: string) => string | undefined> {
-  const credential = await findConnection(context.db, source.environment, source.credentialId);
-  const values = credential ? openValues(context, credential) : {};
-  const app = await findOAuthApp(context, source.environment, connector.connectorId);
-  const more = { secret: openHook(context, source)?.secret, clientSecret: app?.clientSecret?.open() };
-  return (name) => (name === 'secret' || name === 'clientSecret' ? more[name] : values[name]);
+  const known = credential ? await keysOf(context, connector, credential) : () => undefined;
+  const secret = openHook(context, source)?.secret;
+  return (name) => (name === 'secret' ? secret : known(name));
 }
 
 async function store(
   context: IntakeContext,
   source: Source,
-  connector: Connector,
+  webhooks: Webhooks,
   request: HookRequest,
+  account: string | undefined,
 ): Promise<void> {
-  const { webhooks } = connector.definition;
-  if (!webhooks) return;
-  const listed = webhooks.events === undefined ? undefined : valueAt(request.body, webhooks.events);
-  const bodies: Json[] = webhooks.events === undefined ? [request.body] : Array.isArray(listed) ? listed : [];
-  if (bodies.length > MAX_EVENTS) {
-    throw new GatehouseError('invalid_request', `A webhook may hold at most ${MAX_EVENTS} events.`);
-  }
   const now = context.clock.now();
-  const rows = bodies.map((body) => {
-    const event = { header: request.header, query: request.query, body };
-    const topic = textAt(event, webhooks.topic) ?? textAt(request, webhooks.topic) ?? '';
-    const named = webhooks.eventId === undefined ? undefined : textAt(event, webhooks.eventId);
-    return {
-      inbox_id: newId('inb'),
-      source_id: source.sourceId,
-      // Two topics of one app may share the id of what happened.
-      dedupe_key: `${topic}|${named ?? sha256(JSON.stringify(body))}`.slice(0, 500),
-      topic: topic.slice(0, 200),
-      body: JSON.stringify(body),
-      received_at: now,
-      next_at: now,
-    };
-  });
+  const rows = eventsIn(webhooks, request, account).map(({ topic, dedupeKey, body }) => ({
+    inbox_id: newId('inb'),
+    source_id: source.sourceId,
+    dedupe_key: dedupeKey,
+    topic,
+    body: JSON.stringify(body),
+    received_at: now,
+    next_at: now,
+  }));
   if (rows.length === 0) return;
   await context.db
     .insertInto('inbox')

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { findConnection } from '../credentials/records.ts';
 import type { JobKind } from '../jobs/jobs.ts';
 import { DAY, MINUTE } from '../lib/clock.ts';
-import { GatehouseError } from '../lib/errors.ts';
 import { unifiedId } from '../unified/ids.ts';
 import { anyoneWantsDeleted } from './audience.ts';
 import { fetchRecord } from './inbox.ts';
@@ -94,14 +93,7 @@ async function isGone(context: PollContext, source: Source, remoteId: string): P
   const connector = context.catalog.connector(environment, connectorId);
   const credential = await findConnection(context.db, environment, credentialId);
   if (!connector || !credential) return false;
-  try {
-    await fetchRecord(context, source, connector, remoteId);
-    return false;
-  } catch (error) {
-    const status = error instanceof GatehouseError ? error.details?.['status'] : undefined;
-    if (status === 404 || status === 410) return true;
-    throw error;
-  }
+  return (await fetchRecord(context, source, connector, remoteId)) === null;
 }
 
 /** Notes that records were there. */

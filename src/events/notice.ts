@@ -52,7 +52,7 @@ export async function notice(
     fresh.delete(key.created);
     fresh.delete(key.version);
     const event = isNew
-      ? firstSight(source, unified)
+      ? firstSight(source, unified, topic)
       : isChanged && topic !== 'created'
         ? 'updated'
         : undefined;
@@ -82,12 +82,16 @@ export async function noticeDeleted(
   return publish(tx, context, source, [{ eventScope: source.scope, event: 'deleted', recordId: id, body }]);
 }
 
-/** What a record that was never seen tells: nothing when it only came to light late and is from before we listened. */
+/**
+ * What a record that was never seen tells: nothing when it only came to light late and is from before we listened. An
+ * app that says itself that it was made is right, however old it is: a checkout is an order once it is done.
+ */
 function firstSight(
   { baselineAt, cursorUntil }: Source,
   { createdAt, updatedAt }: Unified,
+  topic: Sighting['topic'],
 ): 'created' | 'updated' | undefined {
-  if (createdAt === undefined) return 'created';
+  if (topic === 'created' || createdAt === undefined) return 'created';
   const began = baselineAt ?? 0;
   if (createdAt >= Math.max(began, (cursorUntil ?? 0) - DEEP_WINDOW_MS)) return 'created';
   return (updatedAt ?? createdAt) >= began ? 'updated' : undefined;

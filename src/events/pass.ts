@@ -10,6 +10,7 @@ import type { Json, JsonObject } from '../lib/json.ts';
 import { valueAt } from '../lib/json.ts';
 import type { UpstreamContext } from '../upstream/call.ts';
 import type { OpenCredential } from '../upstream/credential.ts';
+import { listInputs } from '../unified/inputs.ts';
 import { parseTime } from '../unified/map.ts';
 import type { Continuation } from './source.ts';
 
@@ -53,75 +54,106 @@ export interface PassWish {
  */
 export async function readSince(context: UpstreamContext, wish: PassWish): Promise<Pass> {
   const records = new Map<string, Json>();
-  const first = await readOnce(context, wish, records);
+  const reading: Reading = { context, wish, startedAt: undefined };
+  const inputs = await listInputs(wish.model, wish.credential, (actionId) => readWhole(reading, actionId));
+  const first = await readOnce(reading, inputs, wish.from, records);
   const numbered = first.paging === 'offset' || first.paging === 'page';
   // An unordered or descending list of one page is one answer, which is consistent in itself.
   if (first.continuation || first.pages < 2 || !numbered) return { ...first, records, unstable: false };
   for (let passes = 1; passes < MAX_PASSES; passes++) {
     const before = new Set(records.keys());
-    const again = await readOnce(context, { ...wish, from: undefined }, records);
+    const again = await readOnce(reading, inputs, undefined, records);
     if (again.continuation) return { ...first, records, continuation: again.continuation, unstable: false };
     if ([...records.keys()].every((id) => before.has(id))) return { ...first, records, unstable: false };
   }
   return { ...first, records, unstable: true };
 }
 
-async function readOnce(
-  context: UpstreamContext,
-  wish: PassWish,
-  records: Map<string, Json>,
-): Promise<{ startedAt: number; continuation: Continuation | undefined; pages: number; paging: string }> {
-  const { model, since, from } = wish;
-  let startedAt: number | undefined;
-  const source = sourceOf(context, wish, (page) => (startedAt ??= dateOf(page) ?? wish.now));
-  const positions = positionsInMemory(from?.position ?? undefined);
-  const limit =
-    source.paging.style === 'none' ? Number.MAX_SAFE_INTEGER : Math.min(source.paging.maxLimit, PAGE_RECORDS);
-  let offset = from?.offset ?? 0;
-  let pages = 0;
-  const began = performance.now();
-  for (;;) {
-    const page = await readPage(source, positions, { limit, offset });
-    pages += 1;
-    offset += page.records.length;
-    let old = 0;
-    for (const record of page.records) {
-      const at = timeOf(model, record);
-      // A list without a lower bound of its own is cut here.
-      if (since !== undefined && at !== undefined && at < since) {
-        old += 1;
-        continue;
-      }
-      records.set(idOf(wish.connector, model, record), record);
-    }
-    const until = from?.until ?? startedAt ?? wish.now;
-    const end = { startedAt: until, pages, paging: source.paging.style };
-    const passedAll = model.poll.order === 'descending' && old === page.records.length && old > 0;
-    if (!page.hasMore || passedAll || page.records.length === 0) return { ...end, continuation: undefined };
-    if (pages >= MAX_PAGES || performance.now() - began > ROUND_MS) {
-      const position = (await positions.nearest(offset)) ?? null;
-      return { ...end, continuation: { since: since ?? null, until, offset, position } };
-    }
-  }
+/** A round: what it is for, and the app's time at its first answer. */
+interface Reading {
+  context: UpstreamContext;
+  wish: PassWish;
+  startedAt: number | undefined;
 }
 
-function sourceOf(
-  context: UpstreamContext,
-  { connector, credential, model, since, signal }: PassWish,
-  onPage: (page: UpstreamPage) => void,
-): ListSource {
-  const action = connector.actions.get(model.list);
-  if (!action) throw new Error(`${connector.connectorId} has no action ${model.list}.`);
-  const input: JsonObject = { ...model.input, ...model.poll.input };
-  const { since: parameter } = model.poll;
-  if (parameter !== undefined && since !== undefined) input[parameter] = boundOf(model, since);
+async function readOnce(
+  reading: Reading,
+  inputs: readonly JsonObject[],
+  from: Continuation | undefined,
+  records: Map<string, Json>,
+): Promise<{ startedAt: number; continuation: Continuation | undefined; pages: number; paging: string }> {
+  const { connector, model, since, now } = reading.wish;
+  let pages = 0;
+  let paging = 'none';
+  const began = performance.now();
+  const end = (continuation?: Continuation) => {
+    const startedAt = from?.until ?? reading.startedAt ?? now;
+    return { startedAt, pages, paging, continuation: continuation && { ...continuation, until: startedAt } };
+  };
+  for (const [group, input] of inputs.entries()) {
+    if (group < (from?.group ?? 0)) continue;
+    const resumed = group === from?.group ? from : undefined;
+    const source = sourceOf(reading, model.list, boundedInput(model, input, since));
+    paging = source.paging.style;
+    const positions = positionsInMemory(resumed?.position ?? undefined);
+    const limit = pageSize(source);
+    let offset = resumed?.offset ?? 0;
+    for (;;) {
+      const page = await readPage(source, positions, { limit, offset });
+      pages += 1;
+      offset += page.records.length;
+      let old = 0;
+      for (const record of page.records) {
+        const at = timeOf(model, record);
+        // A list without a lower bound of its own is cut here.
+        if (since !== undefined && at !== undefined && at < since) old += 1;
+        else records.set(idOf(connector, model, record), record);
+      }
+      const passedAll = model.poll.order === 'descending' && old === page.records.length && old > 0;
+      if (!page.hasMore || passedAll || page.records.length === 0) break;
+      if (pages >= MAX_PAGES || performance.now() - began > ROUND_MS) {
+        const position = (await positions.nearest(offset)) ?? null;
+        return end({ since: since ?? null, until: 0, group, offset, position });
+      }
+    }
+  }
+  return end();
+}
+
+/** Everything that a list action gives, such as the places whose records are then read. */
+async function readWhole(reading: Reading, actionId: string): Promise<Json[]> {
+  const source = sourceOf(reading, actionId, {});
+  const positions = positionsInMemory(undefined);
+  const all: Json[] = [];
+  for (let pages = 0; pages < MAX_PAGES; pages++) {
+    const page = await readPage(source, positions, { limit: pageSize(source), offset: all.length });
+    all.push(...page.records);
+    if (!page.hasMore || page.records.length === 0) break;
+  }
+  return all;
+}
+
+function pageSize({ paging }: ListSource): number {
+  return paging.style === 'none' ? Number.MAX_SAFE_INTEGER : Math.min(paging.maxLimit, PAGE_RECORDS);
+}
+
+function boundedInput(model: UnifiedModel, input: JsonObject, since: number | undefined): JsonObject {
+  const { since: parameter, input: more } = model.poll;
+  const bound = parameter !== undefined && since !== undefined ? { [parameter]: boundOf(model, since) } : {};
+  return { ...input, ...more, ...bound };
+}
+
+function sourceOf(reading: Reading, actionId: string, input: JsonObject): ListSource {
+  const { connector, credential, signal } = reading.wish;
+  const action = connector.actions.get(actionId);
+  if (!action) throw new Error(`${connector.connectorId} has no action ${actionId}.`);
   const call = { connector, action, credential, input, ...(signal ? { signal } : {}) };
-  const source = listSource(context, call, () => {});
+  const source = listSource(reading.context, call, () => {});
   return {
     ...source,
     async fetch(page) {
       const answer = await source.fetch(page);
-      onPage(answer);
+      reading.startedAt ??= dateOf(answer) ?? reading.wish.now;
       return answer;
     },
   };
@@ -137,7 +169,9 @@ function boundOf(model: UnifiedModel, since: number): string | number {
         ? since
         : format === 'date'
           ? new Date(since).toISOString().slice(0, 10)
-          : new Date(Math.floor(since / 1000) * 1000).toISOString();
+          : format === 'utc'
+            ? new Date(since).toISOString().slice(0, 19)
+            : new Date(Math.floor(since / 1000) * 1000).toISOString();
   const { sinceTemplate } = model.poll;
   return sinceTemplate === undefined ? text : sinceTemplate.replaceAll('{since}', String(text));
 }

@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import type { Context } from '../context.ts';
 import { openCredential } from '../credentials/open.ts';
 import { findConnection } from '../credentials/records.ts';
@@ -28,6 +28,7 @@ export type PollContext = Pick<
   | 'throttle'
   | 'config'
   | 'deliverer'
+  | 'expressions'
   | 'operator'
   | 'runs'
 >;
@@ -101,7 +102,7 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
   });
 
   const until = pass.startedAt - model.poll.lagSeconds * SECOND;
-  const fields = await customFieldsOf(context.db, { environment, connectorId, credentialId, scope });
+  const fields = await customFieldsOf(context, { environment, connectorId, credentialId, scope });
   const unified: Unified[] = [];
   for (const record of pass.records.values()) {
     const one = await toUnified({ connector, scope, connectionId: credentialId }, record, fields);
@@ -147,7 +148,8 @@ async function commit(
         ...(incomplete ? {} : { cursor_until: Math.max(until, source.cursorUntil ?? 0) }),
         continuation: pass.continuation ? JSON.stringify(pass.continuation) : null,
         interval_ms: intervalMs,
-        next_poll_at: now + jittered(waitMs),
+        // Whoever asked for a round since this one began gets it.
+        next_poll_at: sql<number>`case when next_poll_at = ${source.nextPollAt} then ${now + jittered(waitMs)} else next_poll_at end`,
         ...(source.nextReconcileAt === null || (deep && !incomplete)
           ? { next_reconcile_at: now + jittered(DAY) }
           : {}),

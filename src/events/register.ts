@@ -5,6 +5,7 @@ import { readPage } from '../actions/pages.ts';
 import { listSource } from '../actions/results.ts';
 import type { Action, Connector } from '../connectors/catalog.ts';
 import type { Webhooks } from '../connectors/events-format.ts';
+import { fillTemplate } from '../connectors/templates.ts';
 import type { Context } from '../context.ts';
 import { hashToken, newRandomToken } from '../crypto/tokens.ts';
 import type { Credential } from '../credentials/credential.ts';
@@ -15,6 +16,7 @@ import { isRunning, type JobKind } from '../jobs/jobs.ts';
 import { DAY, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { valueAt, type Json, type JsonObject } from '../lib/json.ts';
+import { fieldsOf, filledInput } from '../unified/inputs.ts';
 import { callUpstream } from '../upstream/call.ts';
 import { interpretAnswer } from '../upstream/response.ts';
 import { hookAddress, openHook, sealHook, type Hook } from './hook.ts';
@@ -69,7 +71,7 @@ export function registerJob(context: RegisterContext): JobKind {
   };
 }
 
-/** Removes our registrations at the app, then the source. What the app no longer knows counts as removed. */
+/** Removes our registrations at the app, then the source. */
 export function unregisterJob(context: RegisterContext): JobKind {
   return {
     attempts: 8,
@@ -133,16 +135,21 @@ async function register(context: RegisterContext, found: Registration): Promise<
   const { create } = webhooks.register;
   const wanted = create.each === 'all' ? ['*'] : topics;
   const there = await listed(context, found, address, wanted);
+  for (const { topic, id } of there?.dead ?? []) await remove(context, found, topic, id);
 
   for (const topic of wanted) {
-    const known = there?.get(topic);
+    const known = there?.alive.get(topic);
+    // A secret that the app makes is told once: of a registration that we did not note, it is lost.
+    const lost = known !== undefined && create.secret !== undefined && hook.ids[topic] !== known;
+    if (lost) await remove(context, found, topic, known);
     // Without a list at the app, what we noted is what there is.
-    if (known !== undefined || (!there && hook.ids[topic] !== undefined)) {
+    else if (known !== undefined || (!there && hook.ids[topic] !== undefined)) {
       hook.ids[topic] = known ?? hook.ids[topic] ?? '';
       continue;
     }
-    const values = { address, topic: topic === '*' ? '' : topic, secret: hook.secret };
-    const answer = await call(context, found, create.action, filled(create.input, values, topics));
+    const names = { address, topic: topic === '*' ? '' : topic, topics, secret: hook.secret };
+    const input = await inputOf(context, found, create.input, topic, names);
+    const answer = await call(context, found, create.action, input);
     const id = valueAt(answer.value, create.id);
     if (typeof id !== 'string' && typeof id !== 'number') {
       throw new GatehouseError(
@@ -192,13 +199,13 @@ async function save(
     .execute();
 }
 
-/** Ids of our registrations at the app by topic; undefined where it cannot list them. */
+/** Our registrations at the app: ids by topic, and those that it switched off. Undefined where it cannot list them. */
 async function listed(
   context: RegisterContext,
   found: Registration,
   address: string,
   wanted: string[],
-): Promise<Map<string, string> | undefined> {
+): Promise<{ alive: Map<string, string>; dead: { topic: string; id: string }[] } | undefined> {
   const { list } = found.webhooks.register;
   if (!list) return undefined;
   const action = actionOf(found.connector, list.action);
@@ -216,28 +223,58 @@ async function listed(
     );
     return page.records;
   });
-  const ours = new Map<string, string>();
+  const alive = new Map<string, string>();
+  const dead: { topic: string; id: string }[] = [];
   for (const record of records) {
     if (valueAt(record, list.address) !== address) continue;
     const topic = list.topic === undefined ? '*' : valueAt(record, list.topic);
     const id = valueAt(record, list.id);
     const name = wanted.includes('*') ? '*' : String(topic);
-    if (id !== undefined && id !== null) ours.set(name, String(id));
+    if (id === undefined || id === null) continue;
+    if (Object.entries(list.alive).every(([path, value]) => valueAt(record, path) === value))
+      alive.set(name, String(id));
+    else dead.push({ topic: name, id: String(id) });
   }
-  return ours;
+  return { alive, dead };
 }
 
 async function removeAll(context: RegisterContext, found: Registration): Promise<void> {
   const hook = openHook(context, found.source);
+  for (const [topic, id] of Object.entries(hook?.ids ?? {})) await remove(context, found, topic, id);
+}
+
+/** Removes one registration; what the app no longer knows counts as removed. */
+async function remove(
+  context: RegisterContext,
+  found: Registration,
+  topic: string,
+  id: string,
+): Promise<void> {
   const { action, param, input } = found.webhooks.register.delete;
-  for (const id of new Set(Object.values(hook?.ids ?? {}))) {
-    try {
-      await call(context, found, action, { ...input, [param]: id });
-    } catch (error) {
-      const status = error instanceof GatehouseError ? error.details?.['status'] : undefined;
-      if (status !== 404 && status !== 410) throw error;
-    }
+  try {
+    const filled = await inputOf(context, found, input, topic, { id, topic: topic === '*' ? '' : topic });
+    await call(context, found, action, { ...filled, ...(param === undefined ? {} : { [param]: id }) });
+  } catch (error) {
+    const status = error instanceof GatehouseError ? error.details?.['status'] : undefined;
+    if (status !== 404 && status !== 410) throw error;
   }
+}
+
+/** The input of the file with its names filled: `names`, the values of the topic, and fields of the credential. */
+async function inputOf(
+  context: RegisterContext,
+  { source, connector, credential, webhooks }: Registration,
+  input: { readonly [name: string]: Json },
+  topicName: string,
+  names: { readonly [name: string]: Json },
+): Promise<JsonObject> {
+  const field = fieldsOf(openCredential(context, connector, credential));
+  const topic = webhooks.topics[source.scope]?.find((one) => one.topic === topicName);
+  const value = (name: string): Json | undefined => {
+    const own = topic?.values[name];
+    return names[name] ?? (own === undefined ? field(name) : fillTemplate(own, (part) => field(part) ?? ''));
+  };
+  return filledInput(input, value);
 }
 
 async function call(
@@ -269,23 +306,6 @@ function actionOf(connector: Connector, actionId: string): Action {
   const action = connector.internal.get(actionId) ?? connector.actions.get(actionId);
   if (action) return action;
   throw new Error(`${connector.connectorId} has no action ${actionId}.`);
-}
-
-/** The input of the file with its names filled; `"{topics}"` alone becomes the list. */
-function filled(
-  input: { [name: string]: Json },
-  values: Record<string, string>,
-  topics: string[],
-): JsonObject {
-  const fill = (value: Json): Json => {
-    if (value === '{topics}') return topics;
-    if (typeof value === 'string')
-      return value.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
-    if (Array.isArray(value)) return value.map(fill);
-    if (value === null || typeof value !== 'object') return value;
-    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fill(member)]));
-  };
-  return Object.fromEntries(Object.entries(input).map(([name, value]) => [name, fill(value)]));
 }
 
 function secretIn(

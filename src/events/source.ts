@@ -1,7 +1,8 @@
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import { eventScope, type EventScope } from '../connectors/events-format.ts';
-import type { Environment, Tables } from '../store/schema.ts';
+import type { Context } from '../context.ts';
+import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 
 /** Where events of a connection and scope come from. Times are epoch milliseconds. */
 export interface Source {
@@ -18,6 +19,7 @@ export interface Source {
   /** The app's time up to which everything was seen. */
   cursorUntil: number | null;
   continuation: Continuation | null;
+  nextPollAt: number;
   intervalMs: number;
   nextReconcileAt: number | null;
   failures: number;
@@ -30,6 +32,8 @@ export interface Source {
 export interface Continuation {
   since: number | null;
   until: number;
+  /** Which of the lists that are read one after the other. */
+  group: number;
   offset: number;
   position: { offset: number; cursor?: string | undefined; pages: number; earlier: string } | null;
 }
@@ -37,6 +41,7 @@ export interface Continuation {
 const continuation = z.object({
   since: z.number().nullable(),
   until: z.number(),
+  group: z.number(),
   offset: z.number(),
   position: z
     .object({ offset: z.number(), cursor: z.string().optional(), pages: z.number(), earlier: z.string() })
@@ -56,6 +61,7 @@ export function toSource(row: Selectable<Tables['sources']>): Source {
     baselineAt: row.baseline_at,
     cursorUntil: row.cursor_until,
     continuation: row.continuation === null ? null : continuation.parse(JSON.parse(row.continuation)),
+    nextPollAt: row.next_poll_at,
     intervalMs: row.interval_ms,
     nextReconcileAt: row.next_reconcile_at,
     failures: row.failures,
@@ -63,4 +69,18 @@ export function toSource(row: Selectable<Tables['sources']>): Source {
     hookSealed: row.hook_sealed,
     hookState: row.hook_state,
   };
+}
+
+/** Makes a source due. A round that is under way leaves this in place, since it may have read before the change. */
+export async function pollNow(
+  db: DbOrTx,
+  { clock }: Pick<Context, 'clock'>,
+  sourceId: string,
+): Promise<void> {
+  const now = clock.now();
+  await db
+    .updateTable('sources')
+    .set({ next_poll_at: now, updated_at: now })
+    .where('source_id', '=', sourceId)
+    .execute();
 }

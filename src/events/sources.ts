@@ -9,6 +9,7 @@ import { newId } from '../lib/ids.ts';
 import { dropJob, planJob } from '../jobs/jobs.ts';
 import type { Environment, Tables } from '../store/schema.ts';
 import { modelOf } from '../unified/map.ts';
+import { isNative } from './hook-keys.ts';
 import { toSource, type Source } from './source.ts';
 
 const LEASE_MS = 5 * MINUTE;
@@ -23,18 +24,18 @@ export interface SourceWish {
 }
 
 /**
- * The source of a connection and scope, made when nobody listened yet: native where the app's file says how to register
- * webhooks for the scope, else polled. However many subscribe, an app is asked once.
+ * The source of a connection and scope, made when nobody listened yet: native where the app's own webhooks can serve
+ * the scope, else polled. However many subscribe, an app is asked once.
  * @throws GatehouseError `invalid_request` when the connector has no such model.
  */
 export async function ensureSource(
   tx: Transaction<Tables>,
-  context: Pick<Context, 'clock' | 'config'>,
+  context: Pick<Context, 'clock' | 'config' | 'keys' | 'catalog'>,
   { environment, userId, credential, connector, scope }: SourceWish,
 ): Promise<{ sourceId: string; kind: 'native' | 'polling' }> {
   modelOf(connector, scope);
   const now = context.clock.now();
-  const native = connector.definition.webhooks?.topics[scope] !== undefined;
+  const native = await isNative({ ...context, db: tx }, connector, credential, scope);
   const found = await tx
     .selectFrom('sources')
     .select(['source_id', 'kind', 'status'])
@@ -118,7 +119,13 @@ export async function claimSources(
   if (due.length === 0) return [];
   const rows = await db
     .updateTable('sources')
-    .set({ lease_token: randomUUID(), lease_until: now + LEASE_MS, fence: sql`fence + 1` })
+    .set({
+      lease_token: randomUUID(),
+      lease_until: now + LEASE_MS,
+      // Whoever asks for a round meanwhile sets another time: see poll.ts.
+      next_poll_at: now + LEASE_MS,
+      fence: sql`fence + 1`,
+    })
     .where(
       'source_id',
       'in',

@@ -50,6 +50,26 @@ export function canonicalJson(value: Json): string {
   return `{${members.join(',')}}`;
 }
 
+/** Those parts of a value that stand at `paths`, at the same paths; the whole value when one of them is empty. */
+export function partsAt(value: Json, paths: readonly string[]): Json {
+  if (paths.includes('')) return value;
+  const parts: JsonObject = {};
+  for (const path of paths) {
+    const found = valueAt(value, path);
+    if (found === undefined) continue;
+    const names = namesIn(path);
+    const last = names.pop() ?? '';
+    let at = parts;
+    for (const name of names) {
+      const next = isJsonObject(at[name]) ? at[name] : {};
+      at[name] = next;
+      at = next;
+    }
+    at[last] = found;
+  }
+  return parts;
+}
+
 /**
  * The value at a dotted path (`data.items.0.id`), or undefined. The empty path is the value itself; a dot that belongs
  * to a name is written `\\.`.
@@ -57,13 +77,16 @@ export function canonicalJson(value: Json): string {
 export function valueAt(value: Json | undefined, path: string): Json | undefined {
   if (path === '') return value;
   let at: Json | undefined = value;
-  const parts = path.includes('\\')
-    ? path.split(/(?<!\\)\./).map((part) => part.replaceAll('\\.', '.'))
-    : path.split('.');
-  for (const part of parts) {
+  for (const part of namesIn(path)) {
     if (Array.isArray(at)) at = at[Number(part)];
     else if (isJsonObject(at) && Object.hasOwn(at, part)) at = at[part];
     else return undefined;
   }
   return at;
+}
+
+function namesIn(path: string): string[] {
+  return path.includes('\\')
+    ? path.split(/(?<!\\)\./).map((part) => part.replaceAll('\\.', '.'))
+    : path.split('.');
 }

@@ -2,8 +2,10 @@ import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import { eventScope, type EventScope } from '../connectors/events-format.ts';
 import type { Context } from '../context.ts';
+import { SECOND } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
+import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 
 /** An operator's own fields of a unified model: name → JSONata over the app's record. */
@@ -98,8 +100,56 @@ export async function deleteFieldMapping(
   );
 }
 
-/** The fields that count for a connection: the environment's, then the connector's, then the credential's own. */
+/** Fields of the operator that a connection's records get; undefined where there are none. */
+export type CustomFields = ((raw: Json) => Promise<JsonObject>) | undefined;
+
+/**
+ * The fields that count for a connection: the environment's, then the connector's, then the credential's own. One whose
+ * expression fails on a record is null there: it must not hold up the record.
+ */
 export async function customFieldsOf(
+  { db, expressions }: Pick<Context, 'db' | 'expressions'>,
+  of: { environment: Environment; connectorId: string; credentialId: string; scope: EventScope },
+): Promise<CustomFields> {
+  const fields = [...(await expressionsOf(db, of))];
+  if (fields.length === 0) return undefined;
+  const tooSlow = new Set<string>();
+  const one = async (expression: string, raw: JsonObject): Promise<Json> => {
+    if (tooSlow.has(expression)) return null;
+    const began = performance.now();
+    try {
+      return (await expressions.evaluate([expression], raw))[0]?.[0] ?? null;
+    } catch (error) {
+      if (!isFailedExpression(error)) throw error;
+      // The next record would wait as long.
+      if (performance.now() - began > SECOND) tooSlow.add(expression);
+      return null;
+    }
+  };
+  return async (raw) => {
+    const record = isJsonObject(raw) ? raw : {};
+    const able = fields.filter(([, expression]) => !tooSlow.has(expression));
+    const values = await expressions
+      .evaluate(
+        able.map(([, expression]) => expression),
+        record,
+      )
+      .catch((error: unknown) => {
+        if (isFailedExpression(error)) return undefined;
+        throw error;
+      });
+    const custom: JsonObject = Object.fromEntries(fields.map(([name]) => [name, null]));
+    for (const [index, [name, expression]] of able.entries())
+      custom[name] = values ? (values[0]?.[index] ?? null) : await one(expression, record);
+    return custom;
+  };
+}
+
+function isFailedExpression(error: unknown): boolean {
+  return error instanceof GatehouseError && error.code === 'expression_failed';
+}
+
+async function expressionsOf(
   db: DbOrTx,
   of: { environment: Environment; connectorId: string; credentialId: string; scope: EventScope },
 ): Promise<Map<string, string>> {

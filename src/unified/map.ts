@@ -4,6 +4,7 @@ import type { EventScope, UnifiedModel } from '../connectors/events-format.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, valueAt, type Json, type JsonObject } from '../lib/json.ts';
 import { mapValue } from '../upstream/expression.ts';
+import type { CustomFields } from './field-mappings.ts';
 import { unifiedId } from './ids.ts';
 import { UNIFIED_MODELS } from './models.ts';
 
@@ -36,7 +37,7 @@ export function modelOf(connector: Connector, scope: EventScope): UnifiedModel {
 export async function toUnified(
   { connector, scope, connectionId }: { connector: Connector; scope: EventScope; connectionId: string },
   raw: Json,
-  customFields: ReadonlyMap<string, string> = new Map(),
+  customFields?: CustomFields,
 ): Promise<Unified> {
   const model = modelOf(connector, scope);
   const remote = valueAt(raw, model.remoteId);
@@ -56,7 +57,7 @@ export async function toUnified(
   const id = unifiedId(scope, connectionId, remoteId);
   const createdAt = timeAt(raw, model.createdAt, model.timeFormat);
   const updatedAt = timeAt(raw, model.updatedAt, model.timeFormat) ?? createdAt;
-  const custom = await customOf(raw, customFields);
+  const custom = await customFields?.(raw);
   return {
     id,
     remoteId,
@@ -91,13 +92,6 @@ export function parseTime(value: Json | undefined, format: UnifiedModel['timeFor
 
 function timeAt(raw: Json, path: string | undefined, format: UnifiedModel['timeFormat']): number | undefined {
   return path === undefined ? undefined : parseTime(valueAt(raw, path), format);
-}
-
-async function customOf(raw: Json, fields: ReadonlyMap<string, string>): Promise<JsonObject | undefined> {
-  if (fields.size === 0) return undefined;
-  const custom: JsonObject = {};
-  for (const [name, expression] of fields) custom[name] = await mapValue(expression, raw);
-  return custom;
 }
 
 /** Null and absent are the same to a model. */

@@ -1,12 +1,19 @@
 import { executeAction, type ExecuteContext } from '../actions/execute.ts';
 import type { Connector } from '../connectors/catalog.ts';
 import type { EventScope } from '../connectors/events-format.ts';
+import type { Context } from '../context.ts';
 import type { Credential } from '../credentials/credential.ts';
+import { openCredential } from '../credentials/open.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import type { JsonObject } from '../lib/json.ts';
-import { customFieldsOf } from './field-mappings.ts';
+import type { Json, JsonObject } from '../lib/json.ts';
+import { customFieldsOf, type CustomFields } from './field-mappings.ts';
 import { remoteIdOf } from './ids.ts';
+import { listInputs, recordInput } from './inputs.ts';
 import { modelOf, toUnified } from './map.ts';
+
+const MAX_LIMIT = 50;
+
+type ReadContext = ExecuteContext & Pick<Context, 'expressions'>;
 
 /** Who reads which model of which connection. */
 export interface UnifiedRead {
@@ -23,38 +30,85 @@ export interface UnifiedRead {
  * @throws GatehouseError `invalid_request` when the connector has no such model, and those of executeAction.
  */
 export async function listUnified(
-  context: ExecuteContext,
+  context: ReadContext,
   read: UnifiedRead,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<{ data: JsonObject[]; hasMore: boolean }> {
   const model = modelOf(read.connector, read.scope);
-  const { data, pagination } = await run(context, read, model.list, { ...model.input, limit, offset });
-  const fields = await fieldsOf(context, read);
-  const records = Array.isArray(data) ? data : [];
+  const inputs = await listInputs(
+    model,
+    openCredential(context, read.connector, read.credential),
+    (actionId) => readAll(context, read, actionId, {}),
+  );
+  const { records, hasMore } = await readAcross(context, read, inputs, { limit, offset });
+  const fields = await customOf(context, read);
   const mapped: JsonObject[] = [];
   for (const record of records) mapped.push((await toUnified(connectionOf(read), record, fields)).body);
-  return { data: mapped, hasMore: pagination?.hasMore ?? false };
+  return { data: mapped, hasMore };
+}
+
+/** A window of lists that are read one after the other. Those before it are counted where it begins behind them. */
+async function readAcross(
+  context: ReadContext,
+  read: UnifiedRead,
+  inputs: JsonObject[],
+  { limit, offset }: { limit: number; offset: number },
+): Promise<{ records: Json[]; hasMore: boolean }> {
+  const { list } = modelOf(read.connector, read.scope);
+  const records: Json[] = [];
+  let skip = offset;
+  for (const [index, input] of inputs.entries()) {
+    const isLast = index === inputs.length - 1;
+    const window = { limit: limit - records.length, offset: skip };
+    const page = await readWindow(context, read, list, { ...input, ...window });
+    records.push(...page.records);
+    if (records.length >= limit || page.hasMore) return { records, hasMore: page.hasMore || !isLast };
+    if (page.records.length > 0) skip = 0;
+    else if (!isLast && skip > 0) skip -= (await readAll(context, read, list, input)).length;
+  }
+  return { records, hasMore: false };
+}
+
+async function readAll(
+  context: ReadContext,
+  read: UnifiedRead,
+  actionId: string,
+  input: JsonObject,
+): Promise<Json[]> {
+  const all: Json[] = [];
+  for (;;) {
+    const window = { limit: MAX_LIMIT, offset: all.length };
+    const { records, hasMore } = await readWindow(context, read, actionId, { ...input, ...window });
+    all.push(...records);
+    if (!hasMore || records.length === 0) return all;
+  }
+}
+
+async function readWindow(
+  context: ReadContext,
+  read: UnifiedRead,
+  actionId: string,
+  input: JsonObject,
+): Promise<{ records: Json[]; hasMore: boolean }> {
+  const { data, pagination } = await run(context, read, actionId, input);
+  return { records: Array.isArray(data) ? data : [], hasMore: pagination?.hasMore ?? false };
 }
 
 /**
  * One unified record by its id.
  * @throws GatehouseError `record_not_found` (also where the app says that it has none), and those of executeAction.
  */
-export async function getUnified(
-  context: ExecuteContext,
-  read: UnifiedRead,
-  id: string,
-): Promise<JsonObject> {
+export async function getUnified(context: ReadContext, read: UnifiedRead, id: string): Promise<JsonObject> {
   const model = modelOf(read.connector, read.scope);
   const remoteId = remoteIdOf(read.scope, read.credential.credentialId, id);
   if (remoteId === undefined) throw recordNotFound(id);
-  const { action, param, input } = model.get;
+  const open = openCredential(context, read.connector, read.credential);
   try {
-    const { data } = await run(context, read, action, {
-      ...input,
-      [param]: asParameter(read, action, param, remoteId),
-    });
-    return (await toUnified(connectionOf(read), data, await fieldsOf(context, read))).body;
+    const input = recordInput(read.connector, model, open, remoteId);
+    const { data } = await run(context, read, model.get.action, input);
+    // Apps that look a record up by a filter answer with nothing.
+    if (data === null) throw recordNotFound(id);
+    return (await toUnified(connectionOf(read), data, await customOf(context, read))).body;
   } catch (error) {
     const status = error instanceof GatehouseError ? error.details?.['status'] : undefined;
     if (
@@ -67,20 +121,7 @@ export async function getUnified(
   }
 }
 
-/** Ids are numbers at some apps, and their schemas insist on it. */
-function asParameter(
-  { connector }: UnifiedRead,
-  actionId: string,
-  param: string,
-  remoteId: string,
-): string | number {
-  const definition = connector.actions.get(actionId)?.definition;
-  const type =
-    definition && (definition.path[param] ?? definition.query[param] ?? definition.body[param])?.['type'];
-  return type === 'integer' || type === 'number' ? Number(remoteId) : remoteId;
-}
-
-function run(context: ExecuteContext, read: UnifiedRead, actionId: string, input: JsonObject) {
+function run(context: ReadContext, read: UnifiedRead, actionId: string, input: JsonObject) {
   const { credential, connector } = read;
   return executeAction(context, {
     environment: credential.environment,
@@ -95,9 +136,9 @@ function run(context: ExecuteContext, read: UnifiedRead, actionId: string, input
   });
 }
 
-function fieldsOf({ db }: ExecuteContext, { credential, scope }: UnifiedRead): Promise<Map<string, string>> {
+function customOf(context: ReadContext, { credential, scope }: UnifiedRead): Promise<CustomFields> {
   const { environment, connectorId, credentialId } = credential;
-  return customFieldsOf(db, { environment, connectorId, credentialId, scope });
+  return customFieldsOf(context, { environment, connectorId, credentialId, scope });
 }
 
 function connectionOf({ connector, scope, credential }: UnifiedRead) {

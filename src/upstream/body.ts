@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { invalidRequest } from '../lib/errors.ts';
 import type { JsonObject, Json } from '../lib/json.ts';
 import { isJsonObject } from '../lib/json.ts';
+import type { Parameter } from '../connectors/format.ts';
 import type { UpstreamCall } from './call.ts';
 import { emailOf } from './email.ts';
 import { queryPairs } from './values.ts';
@@ -114,7 +115,7 @@ function listBody(members: JsonObject): Body {
   };
 }
 
-type StyleOf = (name: string) => 'comma' | 'repeat' | 'brackets' | 'indices' | undefined;
+type StyleOf = (name: string) => Parameter['style'];
 
 function formBody(members: JsonObject, styleOf: StyleOf): Body {
   const pairs = () => pairsOf(members, styleOf);

@@ -1,5 +1,6 @@
 import type { Expression, JsonataOptions } from 'jsonata';
 import { SECOND } from '../lib/clock.ts';
+import { fromMinorUnits } from '../lib/currency.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, type Json } from '../lib/json.ts';
 import { scrub } from '../lib/scrub.ts';
@@ -44,6 +45,8 @@ export async function compileExpression(expression: string, options: JsonataOpti
   const program = jsonata(expression, options);
   // JSONata's own $base64decode takes bytes for Latin-1 and does not know the URL-safe alphabet.
   program.registerFunction('textFromBase64', textFromBase64, '<s-:s>');
+  // Without a signature: an absent amount is absent money, no fault.
+  program.registerFunction('fromMinorUnits', fromMinorUnits);
   return program;
 }
 

@@ -219,8 +219,10 @@ function headersOf(call: UpstreamCall, value: (name: string) => string): Record<
   for (const [name, template] of Object.entries(connector.definition.headers)) {
     headers[name.toLowerCase()] = headerValue(name, fillTemplate(template, value));
   }
-  for (const [name, fixed] of Object.entries(action.definition.fixed?.headers ?? {}))
-    headers[name.toLowerCase()] = fixed;
+  for (const [name, template] of Object.entries(action.definition.fixed?.headers ?? {})) {
+    const text = fillTemplate(template, value);
+    if (text !== '') headers[name.toLowerCase()] = headerValue(name, text);
+  }
   const nested: Record<string, JsonObject> = {};
   for (const [name, parameter] of Object.entries(action.definition.headers)) {
     const given = input[name];

@@ -8,6 +8,8 @@ export function queryPairs(
   value: Json,
   { style, quote }: Pick<Parameter, 'style' | 'quote'>,
 ): [string, string][] {
+  // A text is JSON already, or the app takes it for one.
+  if (style === 'json') return [[wire, scalar(value)]];
   if (Array.isArray(value)) {
     if (style === 'comma') return [[wire, value.map((item) => quoted(scalar(item), quote)).join(',')]];
     if (style === 'brackets' || style === 'indices') {

@@ -9,7 +9,7 @@ import type { Environment, Tables } from '../store/schema.ts';
 import type { Definition } from './definition.ts';
 import { firingAfter } from './firing.ts';
 
-export type TriggerContext = Pick<Context, 'catalog' | 'clock' | 'config'>;
+export type TriggerContext = Pick<Context, 'catalog' | 'clock' | 'config' | 'keys'>;
 
 /** Whose trigger, and what was there before. */
 export interface TriggerWish {

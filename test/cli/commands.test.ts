@@ -107,18 +107,21 @@ test('connectors check replays the examples of a good file', async () => {
   using home = tempHome();
   const file = join(SANDBOX, 'connector.yaml');
   const { code, out } = await runCli(['connectors', 'check', file], cliEnv(home.path));
-  expect([code, out]).toEqual([0, `${file}: sandbox is good: 15 actions, 18 examples replayed\n`]);
+  expect([code, out]).toEqual([
+    0,
+    `${file}: sandbox is good: 15 actions, 18 examples replayed, 3 records mapped, 3 webhooks judged\n`,
+  ]);
 });
 
 test('connectors check lists the schemes that no source confirms', async () => {
   using home = tempHome();
   const file = join(SANDBOX, '../bigcommerce/connector.yaml');
   const json = await runCli(['connectors', 'check', '--json', file], cliEnv(home.path));
-  expect(JSON.parse(json.out)).toMatchObject({ ok: true, unverified: ['authentication.1 (oauth2)'] });
+  expect(JSON.parse(json.out)).toMatchObject({ ok: true, unverified: ['authentication.0 (oauth2)'] });
   const { code, out } = await runCli(['connectors', 'check', file], cliEnv(home.path));
   expect([code, out.split('\n')[1]]).toEqual([
     0,
-    `${file}: authentication.1 (oauth2): is not verified by a source`,
+    `${file}: authentication.0 (oauth2): is not verified by a source`,
   ]);
 });
 

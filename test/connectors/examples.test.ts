@@ -9,4 +9,5 @@ test.each(readdirSync(FOLDER))('%s: every recorded example replays, request and 
   const checked = await checkFile(join(FOLDER, id, 'connector.yaml'));
   expect(checked.faults).toEqual([]);
   expect(checked.examples).toBeGreaterThanOrEqual(8);
+  expect(checked.untried).toEqual([]);
 });

@@ -1,11 +1,11 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { freePort } from '../support/cli.ts';
 import { freshDatabase } from '../support/stores.ts';
+import type { Program } from './install.ts';
+import { startProgram } from './process.ts';
 
 /*
  * A real Medusa server, which nobody here wrote, over a database of its own, with an administrator, a secret API key
@@ -16,6 +16,20 @@ const CUSTOMERS = 23;
 const PASSWORD = 'secret-password';
 const EMAIL = 'admin@example.test';
 const run = promisify(execFile);
+
+const VERSION = '2.21.2';
+const CONFIG = `const { defineConfig } = require('@medusajs/framework/utils');
+const cors = 'http://127.0.0.1';
+const http = { storeCors: cors, adminCors: cors, authCors: cors, jwtSecret: 'test', cookieSecret: 'test' };
+module.exports = defineConfig({ projectConfig: { databaseUrl: process.env.DATABASE_URL, http }, admin: { disable: true } });
+`;
+
+export const MEDUSA: Program = {
+  name: 'medusa',
+  version: VERSION,
+  packages: ['@medusajs/medusa', '@medusajs/cli', '@medusajs/framework'],
+  files: { 'medusa-config.js': CONFIG, 'src/.keep': '' },
+};
 
 export interface Medusa extends AsyncDisposable, Goods {
   url: string;
@@ -33,17 +47,15 @@ interface Goods {
 }
 
 /**
- * Starts the Medusa of a folder of installMedusa(), with goods in it.
+ * Starts the Medusa of an installed folder, with goods in it.
  * @throws Error with the end of its log when it does not come up; nothing keeps running then.
  */
 export async function startMedusa(folder: string): Promise<Medusa> {
   const { database, remove } = await freshDatabase('postgres');
-  const logs = mkdtempSync(join(tmpdir(), 'gatehouse-medusa-'));
-  let server: ChildProcess | undefined;
+  let end: (() => Promise<void>) | undefined;
   const stop = async () => {
-    if (server) await end(server);
+    await end?.();
     await remove();
-    rmSync(logs, { recursive: true, force: true });
   };
   try {
     if (database.kind !== 'postgres') throw new Error('Medusa needs PostgreSQL.');
@@ -60,15 +72,12 @@ export async function startMedusa(folder: string): Promise<Medusa> {
     await medusa('user', '-e', EMAIL, '-p', PASSWORD);
 
     const port = await freePort();
-    const log = openSync(join(logs, 'server.log'), 'w');
-    server = spawn(process.execPath, [bin, 'start', '-H', '127.0.0.1', '-p', String(port)], {
+    const url = `http://127.0.0.1:${port}`;
+    end = await startProgram('medusa', [bin, 'start', '-H', '127.0.0.1', '-p', String(port)], {
       cwd: folder,
       env,
-      stdio: ['ignore', log, log],
+      health: `${url}/health`,
     });
-    closeSync(log);
-    const url = `http://127.0.0.1:${port}`;
-    await answers(`${url}/health`, server, join(logs, 'server.log'));
     return { url, ...(await fill(url)), [Symbol.asyncDispose]: stop };
   } catch (error) {
     await stop();
@@ -126,28 +135,4 @@ async function post(url: string, authorization: string, path: string, body: obje
   });
   if (!answer.ok) throw new Error(`POST ${path}: ${answer.status} ${await answer.text()}`);
   return answer.json();
-}
-
-async function answers(url: string, server: ChildProcess, log: string): Promise<void> {
-  const until = Date.now() + 2 * MINUTE;
-  while (Date.now() < until && server.exitCode === null && server.signalCode === null) {
-    const ok = await fetch(url).then(
-      (answer) => answer.ok,
-      () => false,
-    );
-    if (ok) return;
-    await new Promise((resolve) => setTimeout(resolve, 250));
-  }
-  const ended = server.exitCode ?? server.signalCode;
-  const what = ended === null ? 'did not start within two minutes' : `ended with ${ended}`;
-  throw new Error(`Medusa ${what}:\n${readFileSync(log, 'utf8').slice(-2000)}`);
-}
-
-async function end(server: ChildProcess): Promise<void> {
-  if (server.exitCode !== null || server.signalCode !== null) return;
-  const gone = new Promise((resolve) => server.once('exit', resolve));
-  server.kill('SIGTERM');
-  const force = setTimeout(() => server.kill('SIGKILL'), 10_000);
-  await gone;
-  clearTimeout(force);
 }

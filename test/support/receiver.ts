@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { Webhook } from 'standardwebhooks';
 
 /** A delivery as it arrived. */
@@ -22,15 +23,17 @@ export interface Receiver extends AsyncDisposable {
   arrived(count: number, withinMs?: number): Promise<Received[]>;
 }
 
-export async function startReceiver(): Promise<Receiver> {
+/** `tls`: a certificate for 127.0.0.1 and its key, in PEM; without it plain HTTP is spoken. */
+export async function startReceiver(tls?: { cert: string; key: string }): Promise<Receiver> {
   const received: Received[] = [];
-  const server = createServer((req, res) => void take(req, res));
+  const listener = (req: IncomingMessage, res: ServerResponse) => void take(req, res);
+  const server = tls ? createHttpsServer(tls, listener) : createServer(listener);
   await new Promise<void>((listens) => server.listen(0, '127.0.0.1', listens));
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
 
   const receiver: Receiver = {
-    url: `http://127.0.0.1:${address.port}/hook`,
+    url: `${tls ? 'https' : 'http'}://127.0.0.1:${address.port}/hook`,
     received,
     answer: (_, res) => res.writeHead(200).end(),
     open: 0,

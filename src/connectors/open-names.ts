@@ -1,0 +1,13 @@
+import type { ConnectorFile } from './format.ts';
+
+/** Names that may stand in an address: variables, and fields of any scheme that are not secret. */
+export function openNames(file: ConnectorFile): Set<string> {
+  const fields = file.authentication.flatMap((scheme) =>
+    'fields' in scheme ? Object.entries(scheme.fields) : [],
+  );
+  const open = fields.filter(([, field]) => !field.secret).map(([name]) => name);
+  const captured = file.authentication.flatMap((scheme) =>
+    'capture' in scheme ? Object.keys(scheme.capture) : [],
+  );
+  return new Set([...Object.keys(file.variables), ...open, ...captured]);
+}

@@ -1,0 +1,31 @@
+/** Currencies whose smallest unit is not a hundredth, by the number of decimals (ISO 4217, list one). */
+const DECIMALS: { readonly [currency: string]: number } = Object.fromEntries([
+  ...of(0, 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'),
+  ...of(3, 'BHD IQD JOD KWD LYD OMR TND'),
+  ...of(4, 'CLF UYW'),
+]);
+
+/**
+ * An amount in smallest units as a decimal text: 1250 EUR is "12.50", 1250 JPY "1250". `exceptions` are currencies that
+ * an app counts in another way than ISO 4217 does, with their decimals. Undefined for what is no whole amount.
+ */
+export function fromMinorUnits(
+  amount: unknown,
+  currency: unknown,
+  exceptions: unknown = {},
+): string | undefined {
+  if (typeof amount !== 'number' || !Number.isSafeInteger(amount) || typeof currency !== 'string')
+    return undefined;
+  const code = currency.toUpperCase();
+  const exception: unknown =
+    typeof exceptions === 'object' && exceptions !== null ? Reflect.get(exceptions, code) : undefined;
+  const decimals = typeof exception === 'number' ? exception : (DECIMALS[code] ?? 2);
+  const sign = amount < 0 ? '-' : '';
+  const digits = String(Math.abs(amount)).padStart(decimals + 1, '0');
+  if (decimals === 0) return `${sign}${digits}`;
+  return `${sign}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
+}
+
+function of(decimals: number, currencies: string): [string, number][] {
+  return currencies.split(' ').map((currency) => [currency, decimals]);
+}

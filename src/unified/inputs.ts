@@ -1,0 +1,65 @@
+import type { Connector } from '../connectors/catalog.ts';
+import type { UnifiedModel } from '../connectors/events-format.ts';
+import { fillTemplate } from '../connectors/templates.ts';
+import { valueAt, type Json, type JsonObject } from '../lib/json.ts';
+import type { OpenCredential } from '../upstream/credential.ts';
+
+/** Input of a connector file with its `{name}`s filled by `value`; a name that is unknown stays as it is. */
+export function filledInput(
+  input: { readonly [name: string]: Json },
+  value: (name: string) => Json | undefined,
+): JsonObject {
+  const fill = (member: Json): Json => {
+    if (typeof member === 'string') {
+      const whole = /^\{(\w+)\}$/.exec(member);
+      const found = whole?.[1] === undefined ? undefined : value(whole[1]);
+      if (found !== undefined) return found;
+      return fillTemplate(member, (name) => String(value(name) ?? `{${name}}`));
+    }
+    if (Array.isArray(member)) return member.map(fill);
+    if (member === null || typeof member !== 'object') return member;
+    return Object.fromEntries(Object.entries(member).map(([name, one]) => [name, fill(one)]));
+  };
+  return Object.fromEntries(Object.entries(input).map(([name, member]) => [name, fill(member)]));
+}
+
+/** Fields of a credential for the templates of its connector's file, which may name those that are not secret. */
+export function fieldsOf({ values }: OpenCredential): (name: string) => string | undefined {
+  return (name) => values[name]?.open();
+}
+
+/**
+ * The inputs with which a model's list is read, one after the other: one as a rule, several where a parameter takes the
+ * ids of so many others at a time, none where there are no others. `readAll` reads the whole of a list action.
+ */
+export async function listInputs(
+  model: UnifiedModel,
+  credential: OpenCredential,
+  readAll: (actionId: string) => Promise<Json[]>,
+): Promise<JsonObject[]> {
+  const input = filledInput(model.input, fieldsOf(credential));
+  const [from] = Object.entries(model.inputFrom);
+  if (!from) return [input];
+  const [parameter, { action, path, most }] = from;
+  const values = (await readAll(action)).map((record) => valueAt(record, path) ?? null);
+  const inputs: JsonObject[] = [];
+  for (let at = 0; at < values.length; at += most) {
+    inputs.push({ ...input, [parameter]: values.slice(at, at + most) });
+  }
+  return inputs;
+}
+
+/** The input with which a model's record is read. Ids are numbers at some apps, and their schemas insist on it. */
+export function recordInput(
+  { actions }: Pick<Connector, 'actions'>,
+  { get }: UnifiedModel,
+  credential: OpenCredential,
+  remoteId: string,
+): JsonObject {
+  const definition = actions.get(get.action)?.definition;
+  const parameter =
+    definition && (definition.path[get.param] ?? definition.query[get.param] ?? definition.body[get.param]);
+  const type = parameter?.['type'];
+  const id = type === 'integer' || type === 'number' ? Number(remoteId) : remoteId;
+  return { ...filledInput(get.input, fieldsOf(credential)), [get.param]: id };
+}

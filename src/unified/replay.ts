@@ -1,0 +1,50 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Connector } from '../connectors/catalog.ts';
+import type { UnifiedExample } from '../connectors/examples-format.ts';
+import { GatehouseError, type Fault } from '../lib/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
+import { toUnified } from './map.ts';
+
+/** Plays a recorded record: it must map to the unified record that is written down. Answers with what differs. */
+export async function replayUnified(
+  connector: Connector,
+  { scope, record, output }: UnifiedExample,
+): Promise<Fault[]> {
+  let body: JsonObject;
+  try {
+    ({ body } = await toUnified({ connector, scope, connectionId: 'cred_example' }, record));
+  } catch (error) {
+    if (error instanceof GatehouseError)
+      return [{ field: 'output', rule: `came as an error: ${error.message}` }];
+    throw error;
+  }
+  const { id: _id, raw: _raw, ...actual } = body;
+  return differences(withoutNothing(output), withoutNothing(actual), 'output');
+}
+
+/** Member by member, so that a long record shows where it differs. */
+function differences(wanted: Json, actual: Json, field: string): Fault[] {
+  if (isDeepStrictEqual(wanted, actual)) return [];
+  if (isJsonObject(wanted) && isJsonObject(actual)) {
+    const names = new Set([...Object.keys(wanted), ...Object.keys(actual)]);
+    return [...names].flatMap((name) =>
+      differences(wanted[name] ?? null, actual[name] ?? null, `${field}.${name}`),
+    );
+  }
+  if (Array.isArray(wanted) && Array.isArray(actual) && wanted.length === actual.length)
+    return wanted.flatMap((one, index) => differences(one, actual[index] ?? null, `${field}.${index}`));
+  return [{ field, rule: `should be ${JSON.stringify(wanted)}, is ${JSON.stringify(actual)}` }];
+}
+
+/** Without members that are null or empty: a fixture says what there is. */
+function withoutNothing(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withoutNothing);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]) => {
+      const rest = withoutNothing(member);
+      const empty = rest === null || (Array.isArray(rest) && rest.length === 0);
+      return empty ? [] : [[name, rest]];
+    }),
+  );
+}

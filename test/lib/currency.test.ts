@@ -1,0 +1,55 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { fromMinorUnits } from '../../src/lib/currency.ts';
+import { mapValue } from '../../src/upstream/expression.ts';
+
+test.each([
+  [1250, 'EUR', '12.50'],
+  [1250, 'eur', '12.50'],
+  [1250, 'JPY', '1250'],
+  [1250, 'KWD', '1.250'],
+  [1250, 'CLF', '0.1250'],
+  [5, 'USD', '0.05'],
+  [0, 'USD', '0.00'],
+  [-5, 'USD', '-0.05'],
+  [-1250, 'JPY', '-1250'],
+  [9007199254740991, 'USD', '90071992547409.91'],
+])('%d of %s are %s', (amount, currency, text) => {
+  expect(fromMinorUnits(amount, currency)).toBe(text);
+});
+
+test('what is no whole amount of a currency gives nothing', () => {
+  for (const amount of [undefined, null, '12', 1.5, Number.NaN, Infinity, 2 ** 53, {}])
+    expect(fromMinorUnits(amount, 'EUR')).toBeUndefined();
+  for (const currency of [undefined, null, 978, {}]) expect(fromMinorUnits(1250, currency)).toBeUndefined();
+});
+
+test('an app may count a currency in another way than ISO 4217 does', async () => {
+  const expression = '$fromMinorUnits(amount, currency, {"ISK": 2, "MGA": 0})';
+  expect(await mapValue(expression, { amount: 50000, currency: 'isk' })).toBe('500.00');
+  expect(await mapValue(expression, { amount: 500, currency: 'MGA' })).toBe('500');
+  expect(await mapValue(expression, { amount: 500, currency: 'JPY' })).toBe('500');
+  expect(await mapValue(expression, { currency: 'JPY' })).toBe(null);
+});
+
+test('no amount changes on the way: digits are moved, not divided', () => {
+  fc.assert(
+    fc.property(fc.maxSafeInteger(), fc.constantFrom('EUR', 'JPY', 'TND', 'UYW'), (amount, currency) => {
+      const text = fromMinorUnits(amount, currency) ?? '';
+      expect(text).toMatch(/^-?\d+(\.\d+)?$/);
+      expect(BigInt(text.replace('.', ''))).toBe(BigInt(amount));
+    }),
+  );
+});
+
+test('decimals agree with the currencies that this Node.js knows', () => {
+  const known = new Set(Intl.supportedValuesOf('currency'));
+  // Unlike ISO 4217, CLDR counts some currencies without the coins that nobody uses any more.
+  const iso =
+    'BIF CLP DJF GNF JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF BHD KWD OMR TND JOD LYD EUR USD GBP CHF';
+  for (const currency of iso.split(' ').filter((one) => known.has(one))) {
+    const digits = new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions();
+    const decimals = (fromMinorUnits(1, currency) ?? '').split('.')[1]?.length ?? 0;
+    expect([currency, decimals]).toEqual([currency, digits.maximumFractionDigits]);
+  }
+});

@@ -1,0 +1,46 @@
+import { spawn } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const MINUTE = 60_000;
+
+/**
+ * Starts a server of Node.js and waits until an address of it answers. The function ends it.
+ * @throws Error with the end of its log when it does not come up within two minutes; nothing keeps running then.
+ */
+export async function startProgram(
+  name: string,
+  args: string[],
+  { cwd, env, health }: { cwd: string; env: NodeJS.ProcessEnv; health: string },
+): Promise<() => Promise<void>> {
+  const logs = mkdtempSync(join(tmpdir(), `gatehouse-${name}-`));
+  const log = openSync(join(logs, 'server.log'), 'w');
+  const server = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', log, log] });
+  closeSync(log);
+  const hasEnded = () => server.exitCode !== null || server.signalCode !== null;
+  const stop = async () => {
+    if (!hasEnded()) {
+      const gone = new Promise((resolve) => server.once('exit', resolve));
+      server.kill('SIGTERM');
+      const force = setTimeout(() => server.kill('SIGKILL'), 10_000);
+      await gone;
+      clearTimeout(force);
+    }
+    rmSync(logs, { recursive: true, force: true });
+  };
+  const until = Date.now() + 2 * MINUTE;
+  while (Date.now() < until && !hasEnded()) {
+    const ok = await fetch(health).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+    if (ok) return stop;
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+  const ended = server.exitCode ?? server.signalCode;
+  const what = ended === null ? 'did not start within two minutes' : `ended with ${ended}`;
+  const end = readFileSync(join(logs, 'server.log'), 'utf8').slice(-2000);
+  await stop();
+  throw new Error(`${name} ${what}:\n${end}`);
+}
