@@ -42,6 +42,27 @@ describe("the official SDK's clients", () => {
   });
 });
 
+test.each([
+  ['auto', 'modern'],
+  ['legacy', 'legacy'],
+])("the official SDK's client v2, %s, is asked and told in the %s form", async (mode, era) => {
+  const { accessUrl } = await shop(service, {
+    toolMode: 'direct',
+    restrictions: { connectors: { allowedIds: ['everything'] } },
+  });
+  expect(await program('sdk-v2-asked.mjs', accessUrl, mode)).toEqual({
+    era,
+    form: expect.stringContaining('action=accept'),
+    model: 'LLM response: Paris',
+    rounds: 'Multi-round complete for Ada who likes blue',
+    together: 'Name: Ada; Greeting: Paris; Roots: 1',
+    state: 'state-ok: requestState validated',
+    slow: 'Tool with progress completed',
+    progress: [0, 50, 100],
+    told: true,
+  });
+});
+
 describe('the Inspector', () => {
   const inspect = (...args: string[]) =>
     run(bin('@modelcontextprotocol/inspector/clients/launcher/build/index.js', '--cli', ...args));
