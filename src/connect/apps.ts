@@ -3,8 +3,9 @@ import type { Authentication, CredentialField } from '../connectors/format.ts';
 import type { Context } from '../context.ts';
 import { appFields, checkFields, credentialFields } from '../credentials/fields.ts';
 import { authenticationMetadata, type AuthenticationMetadata } from '../credentials/metadata.ts';
-import { connectorsWithOAuthApp } from '../credentials/oauth-apps.ts';
-import { GatehouseError, invalidRequest } from '../lib/errors.ts';
+import { connectorsWithOAuthApp, requireOAuthClient } from '../credentials/oauth-apps.ts';
+import type { OAuthClient } from '../credentials/oauth.ts';
+import { GatehouseError, invalidRequest, type Fault } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { schemeOf } from '../credentials/records.ts';
 import type { Environment } from '../store/schema.ts';
@@ -103,18 +104,18 @@ export function chosenScheme(
 
 /**
  * The fields that are known before a person signs in, when a new credential is to be an OAuth one and brings no
- * tokens; undefined for everything that needs no signing in.
- * @throws GatehouseError `connector_not_found`, `invalid_request` with every fault by field.
+ * tokens; undefined for everything that needs no signing in. Whoever makes a link hears now what would end it.
+ * @throws GatehouseError `connector_not_found`, `oauth_app_missing`, `invalid_request` with every fault by field.
  */
-export function beforeSignIn(
-  context: Pick<Context, 'catalog'>,
+export async function beforeSignIn(
+  context: AppContext,
   wish: {
     environment: Environment;
     connectorId: string;
     type?: string | undefined;
     data?: JsonObject | undefined;
   },
-): Record<string, string> | undefined {
+): Promise<Record<string, string> | undefined> {
   const connector = requireConnector(context, wish.environment, wish.connectorId);
   const scheme = schemeOf(connector, wish.type, wish.data);
   const { data = {} } = wish;
@@ -123,9 +124,21 @@ export function beforeSignIn(
     name,
     Object.hasOwn(data, name) ? field : { ...field, required: false },
   ]);
+  const client = await requireOAuthClient(context, wish.environment, connector);
   const { values, faults } = checkFields(new Map(fields), data);
+  faults.push(...elsewhere(client, values));
   if (faults.length > 0) throw invalidRequest(faults, 'The credential');
   return values;
+}
+
+/** Values that name another place than where the OAuth app is registered. */
+export function elsewhere({ fields }: OAuthClient, values: Record<string, string>): Fault[] {
+  return Object.entries(fields)
+    .filter(([name, value]) => values[name] !== undefined && values[name] !== value)
+    .map(([name, value]) => ({
+      field: `data.${name}`,
+      rule: `must be ${value}, where the OAuth app is registered`,
+    }));
 }
 
 function requireConnector(

@@ -7,7 +7,7 @@ import { browserAddress } from '../credentials/sandbox-address.ts';
 import { checkFields, credentialFields } from '../credentials/fields.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { invalidRequest } from '../lib/errors.ts';
-import { chosenScheme } from './apps.ts';
+import { chosenScheme, elsewhere } from './apps.ts';
 import { assertLive, prefillOf, type ConnectSession } from './sessions.ts';
 import type { ConnectContext, Submission } from './submit.ts';
 
@@ -40,10 +40,7 @@ export async function beginAuthorization(
     ...prefillOf(context, session),
     ...data,
   });
-  for (const [name, value] of Object.entries(client.fields)) {
-    const rule = `must be ${value}, where the OAuth app is registered`;
-    if (values[name] !== value) faults.push({ field: `data.${name}`, rule });
-  }
+  faults.push(...elsewhere(client, values));
   if (faults.length > 0) throw invalidRequest(faults, 'The form');
 
   const state = newRandomToken();

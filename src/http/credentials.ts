@@ -87,6 +87,7 @@ export const createCredentialRoute = defineRoute({
   errors: [
     'connector_not_found',
     'redirect_not_allowed',
+    'oauth_app_missing',
     'credential_invalid',
     'upstream_rejected',
     'upstream_rate_limited',
@@ -97,7 +98,7 @@ export const createCredentialRoute = defineRoute({
   async handler({ context, caller, params, body, userId, signal }) {
     const owner = { environment: caller.environment, userId: ownUser(params.userId, userId) };
     const { redirectUri, state, ...wish } = body;
-    const before = beforeSignIn(context, { ...wish, ...owner });
+    const before = await beforeSignIn(context, { ...wish, ...owner });
     if (before) {
       const { connectorId } = wish;
       const link = await makeLink(context, {

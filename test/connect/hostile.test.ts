@@ -141,6 +141,12 @@ describe('the secret of an OAuth app', () => {
       400,
       [{ field: 'data.siteUrl', rule: 'must be https://gitlab.com, where the OAuth app is registered' }],
     ]);
+    // A link that carries it already is refused to whoever makes it.
+    const made = await all.call('POST', `/users/${all.userId}/credentials`, {
+      ...wish,
+      data: { siteUrl: evil() },
+    });
+    expect(made.at('details.faults.0.field')).toBe('data.siteUrl');
     const right = await browser.request(path, { ...wish, data: {} });
     expect(String(valueAt(right.body, 'authorizationUrl'))).toMatch(
       /^https:\/\/gitlab\.com\/oauth\/authorize\?/,

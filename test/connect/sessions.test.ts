@@ -133,10 +133,16 @@ describe('a connect link', () => {
   });
 
   test('asks for nothing that the operator has given', async () => {
-    const made = await service.call('POST', `/users/${userId}/credentials`, {
-      headers: { 'x-svc-userid': userId },
-      body: { connectorId: 'shopify', type: 'oauth2', data: { shop: 'my-shop' } },
-    });
+    const make = () =>
+      service.call('POST', `/users/${userId}/credentials`, {
+        headers: { 'x-svc-userid': userId },
+        body: { connectorId: 'shopify', type: 'oauth2', data: { shop: 'my-shop' } },
+      });
+    const early = await make();
+    expect([early.status, early.at('code')]).toEqual([409, 'oauth_app_missing']);
+    const app = { clientId: 'x', clientSecret: 'x' };
+    await service.call('PUT', '/api/connectors/shopify/oauth-app', { body: app });
+    const made = await make();
     expect(made.status).toBe(200);
     expect(made.text('authorizationUrl')).toMatch(/\/connect\/s\/[0-9A-Za-z]{43}$/);
     const opened = await newBrowser().open(made.text('authorizationUrl'));

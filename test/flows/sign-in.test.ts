@@ -175,8 +175,8 @@ describe('at a server that is not ours', () => {
   });
 
   test('without an OAuth app nobody is sent anywhere', async () => {
-    await bench.service.call('DELETE', '/api/connectors/foreign/oauth-app');
     const { sessionId } = await bench.open('foreign');
+    await bench.service.call('DELETE', '/api/connectors/foreign/oauth-app');
     const asked = await bench.browser.request(
       `${bench.service.url}/connect/sessions/${sessionId}/authorize`,
       { connectorId: 'foreign', type: 'oauth2', data: {} },

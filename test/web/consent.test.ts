@@ -78,6 +78,58 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
     });
   });
 
+  test.each([
+    ['a page of HTML', { status: 200, type: 'text/html', body: '<h1>Maintenance</h1>' }, 'could not be used'],
+    ['500', { status: 500, body: '{}' }, 'could not be used'],
+    ['a wrong client secret', { status: 401, body: '{"error":"invalid_client"}' }, '(invalid_client)'],
+  ] as const)('that ends in %s is a sentence, then one result', async (_what, trouble, sentence) => {
+    oidc.trouble = (request) => (request === 'POST /token' ? trouble : undefined);
+    const page = await web.visit();
+    const modal = await web.authenticate(page, { app: 'foreign' });
+    const popup = await windowOf(page, modal, 'Continue to Foreign');
+    await popup.getByPlaceholder('Enter any login').fill('alice');
+    await popup.getByPlaceholder('and password').fill('any');
+    await popup.getByRole('button', { name: 'Sign-in' }).click();
+    const gone = popup.waitForEvent('close');
+    await popup.getByRole('button', { name: 'Continue' }).click();
+    await gone;
+    oidc.trouble = undefined;
+    await modal.getByText(sentence).waitFor();
+    expect(await page.evaluate('called')).toEqual([]);
+    await modal.getByRole('main').getByRole('button', { name: 'Close' }).click();
+    const { called } = await resultsOf(page);
+    expect(called).toEqual([
+      {
+        success: false,
+        error: expect.stringMatching(/^provider_/),
+        message: expect.stringContaining(sentence),
+      },
+    ]);
+  });
+
+  test('in two tabs at once gives each its own account and its one result', async () => {
+    const context = await web.context();
+    const pages = [await web.visit(context), await web.visit(context)];
+    const popups: Page[] = [];
+    for (const page of pages) {
+      const modal = await atSandbox(page);
+      const [popup] = await Promise.all([
+        page.waitForEvent('popup'),
+        modal.getByRole('button', { name: 'Continue to Sandbox' }).click(),
+      ]);
+      popups.push(popup);
+    }
+    // The older window is answered last.
+    for (const popup of popups.toReversed()) await popup.getByRole('button', { name: 'Allow' }).click();
+    const ids: unknown[] = [];
+    for (const page of pages) {
+      const { called } = await resultsOf(page);
+      expect(called).toMatchObject([{ success: true }]);
+      ids.push(Object(called[0]).credentialId);
+    }
+    expect(new Set(ids).size).toBe(2);
+  });
+
   test('denied is a sentence, then the result; trying again works', async () => {
     const page = await web.visit();
     const modal = await atSandbox(page);
