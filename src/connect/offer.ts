@@ -1,6 +1,8 @@
+import { requireOAuthClient } from '../credentials/oauth-apps.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { assertRedirectAllowed, readSettings } from '../servers/settings.ts';
 import type { Environment } from '../store/schema.ts';
+import { appsOf } from './apps.ts';
 import { createSession } from './sessions.ts';
 import type { ConnectContext } from './submit.ts';
 
@@ -19,7 +21,10 @@ export interface LinkWish {
   state?: string | undefined;
 }
 
-/** A link that connects an account: its address and its end, epoch milliseconds. @throws `redirect_not_allowed` */
+/**
+ * A link that connects an account: its address and its end, epoch milliseconds.
+ * @throws GatehouseError `redirect_not_allowed`, `oauth_app_missing` when nothing of what it offers could be connected.
+ */
 export async function makeLink(
   context: ConnectContext,
   wish: LinkWish,
@@ -28,6 +33,7 @@ export async function makeLink(
     const settings = await readSettings(context.db, wish.environment);
     assertRedirectAllowed(settings, wish.environment, wish.redirectUri);
   }
+  await assertReady(context, wish);
   const { session, link } = await createSession(context, { ...wish, via: 'link' });
   return { sessionId: session.sessionId, url: link, expiresAt: session.expiresAt };
 }
@@ -60,6 +66,16 @@ export async function withLink(
   const wish = { environment, userId, connectors: [connectorId], credentialId, redirectUri };
   const { url, sessionId } = await makeLink(context, wish);
   return extended(error, { reconnectUrl: url, sessionId });
+}
+
+async function assertReady(context: ConnectContext, wish: LinkWish): Promise<void> {
+  const { environment, connectors = null, type = null } = wish;
+  if (connectors === null) return;
+  const apps = await appsOf(context, { environment, connectors, type });
+  const ways = apps.flatMap(({ authentication }) => authentication);
+  if (ways.length === 0 || ways.some(({ ready }) => ready)) return;
+  const first = context.catalog.connector(environment, connectors[0] ?? '');
+  if (first) await requireOAuthClient(context, environment, first);
 }
 
 function extended(error: GatehouseError, details: Record<string, unknown>): GatehouseError {

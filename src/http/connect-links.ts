@@ -43,7 +43,7 @@ export const createConnectSessionRoute = defineRoute({
     description: 'The link, shown here only.',
     schema: z.object({ sessionId: z.string(), url: z.string(), expiresAt: time }),
   },
-  errors: ['user_not_found', 'connector_not_found', 'redirect_not_allowed'],
+  errors: ['user_not_found', 'connector_not_found', 'redirect_not_allowed', 'oauth_app_missing'],
   audited: true,
   async handler({ context, caller, params, body }) {
     const { environment } = caller;
@@ -76,7 +76,7 @@ export const reconnectCredentialRoute = defineRoute({
     description: 'The link, shown here only.',
     schema: z.object({ authorizationUrl: z.string(), expiresAt: time }),
   },
-  errors: ['credential_not_found', 'redirect_not_allowed'],
+  errors: ['credential_not_found', 'redirect_not_allowed', 'oauth_app_missing'],
   audited: true,
   async handler({ context, caller, params, body, userId }) {
     const { environment } = caller;

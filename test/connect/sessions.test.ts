@@ -141,6 +141,9 @@ describe('a connect link', () => {
     const early = await make();
     expect([early.status, early.at('code')]).toEqual([409, 'oauth_app_missing']);
     const app = { clientId: 'x', clientSecret: 'x' };
+    const nowhere = { connectors: ['gmail', 'google-drive'] };
+    const dead = await service.call('POST', `/users/${userId}/connect-sessions`, { body: nowhere });
+    expect([dead.status, dead.at('code')]).toEqual([409, 'oauth_app_missing']);
     await service.call('PUT', '/api/connectors/shopify/oauth-app', { body: app });
     const made = await make();
     expect(made.status).toBe(200);

@@ -60,10 +60,11 @@ describe('without a session', () => {
   test.each([
     [{ connectorId: 'nothing' }, 'connector_not_found'],
     [{ connectorId: 'github' }, 'restricted'],
+    [{ connectorId: 'gmail' }, 'oauth_app_missing'],
     [{}, 'invalid_request'],
   ])('create_credential_svc of %j is %s', async (args, code) => {
     const { accessUrl } = await serverOf(`refused ${code}`, {
-      connectors: { allowedIds: ['sandbox'] },
+      connectors: { allowedIds: ['sandbox', 'gmail'] },
     });
     const asked = await rpc(accessUrl, 'tools/call', { name: 'create_credential_svc', arguments: args });
     expect(asked.at('result.structuredContent.error.code')).toBe(code);
