@@ -3,6 +3,7 @@ import { withLink } from '../connect/offer.ts';
 import type { Context } from '../context.ts';
 import { requireUser } from '../identity/users.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import { settingsSchema } from '../servers/settings.ts';
 import type { Environment } from '../store/schema.ts';
 import { formOf } from '../workflows/form.ts';
 import {
@@ -68,6 +69,8 @@ export const getInstallFormRoute = defineRoute({
         }),
       ),
       installation: installation.nullable(),
+      branding: settingsSchema.shape.branding.unwrap().extend({ name: z.string() }),
+      user: z.object({ username: z.string() }),
     }),
   },
   errors: ['workflow_not_found', 'user_not_found', 'workflow_version_not_found'],

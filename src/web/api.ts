@@ -62,6 +62,31 @@ export interface Session {
   link?: string;
 }
 
+/** What installing a workflow asks for. */
+export interface InstallForm {
+  workflowId: string;
+  name: string;
+  version: number;
+  configurableFields: { properties?: Record<string, ConfigSchema>; required?: string[] };
+  connectors: {
+    connectorId: string;
+    name: string;
+    iconUrl: string;
+    needsAccount: boolean;
+    credentials: { credentialId: string; name: string }[];
+  }[];
+  installation: { config: Record<string, unknown>; credentials: Record<string, string> } | null;
+  branding: Branding;
+  user: { username: string };
+}
+
+/** A configurable field (JSON Schema 2020-12), of any type. */
+export interface ConfigSchema extends Omit<FieldSchema, 'default' | 'enum'> {
+  type?: string | string[];
+  default?: unknown;
+  enum?: unknown[];
+}
+
 /** What a person chose and typed: the values of its form by field. */
 export interface Choice {
   connectorId: string;
@@ -88,7 +113,7 @@ export type Answer<T> = { ok: true; value: T } | { ok: false; problem: Problem }
 
 /** Sends one request. A refusal and a network that fails are answers too: nothing is thrown. */
 export type Call = <T>(
-  method: 'GET' | 'POST',
+  method: 'GET' | 'POST' | 'PUT',
   path: string,
   body?: object,
   last?: boolean,
@@ -102,12 +127,13 @@ export function caller(token?: string): Call {
   return async (method, path, body, last = false) => {
     const headers = new Headers();
     if (token !== undefined) headers.set('Authorization', `Bearer ${token}`);
-    if (method === 'POST') headers.set('Content-Type', 'application/json');
+    if (method !== 'GET') headers.set('Content-Type', 'application/json');
+    if (path.startsWith('/workflows/')) headers.set('x-api-version', '2025-09');
     try {
       const response = await fetch(BASE + path, {
         method,
         headers,
-        ...(method === 'POST' ? { body: JSON.stringify(body ?? {}) } : {}),
+        ...(method !== 'GET' ? { body: JSON.stringify(body ?? {}) } : {}),
         // The last word of a page that goes away is still sent.
         keepalive: last,
       });

@@ -7,6 +7,8 @@ export interface Form {
   readonly element: HTMLElement;
   /** What was typed, or undefined after showing what is wrong; then the first such field has the focus. */
   read(): Record<string, string> | undefined;
+  /** What stands there, whether it is right or not. */
+  values(): Record<string, string>;
   /** Shows the service's faults beside their fields. @returns whether one of them is a field of this form. */
   showFaults(faults: Problem['faults']): boolean;
 }
@@ -25,7 +27,10 @@ const MOST_CHARS = 10_000;
 // eslint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
-export function drawForm({ inputSchema: { properties = {}, required = [] }, docsUrl }: Way): Form {
+export function drawForm({
+  inputSchema: { properties = {}, required = [] },
+  docsUrl,
+}: Pick<Way, 'inputSchema' | 'docsUrl'>): Form {
   const fields = Object.entries(properties).map(([name, schema]) =>
     drawField(name, schema, required.includes(name)),
   );
@@ -47,14 +52,14 @@ export function drawForm({ inputSchema: { properties = {}, required = [] }, docs
     broken[0]?.control.focus();
     return broken.length > 0;
   };
+  const values = (): Record<string, string> =>
+    Object.fromEntries(
+      fields.map((field) => [field.name, field.value()]).filter(([, value]) => value !== ''),
+    );
   return {
     element: h('div', { class: 'fields' }, ...fields.map(({ element }) => element), help),
-    read() {
-      if (showAll((field) => field.fault())) return undefined;
-      return Object.fromEntries(
-        fields.map((field) => [field.name, field.value()]).filter(([, value]) => value !== ''),
-      );
-    },
+    read: () => (showAll((field) => field.fault()) ? undefined : values()),
+    values,
     showFaults(faults) {
       return showAll(({ name }) => {
         const fault = faults.find(({ field }) => field === `data.${name}`);

@@ -6,7 +6,7 @@ import { texts } from './texts.ts';
 /** What stands around every screen: the application's name above, who connects below. */
 export interface Frame {
   /** Shows the application and the user, once the service has told who they are. */
-  know(session: Session): void;
+  know(session: Pick<Session, 'branding' | 'user'>): void;
   /** Replaces the screen. Its heading takes the focus, so that a screen reader goes on there. */
   show(screen: HTMLElement, options?: { back?: (() => void) | undefined }): void;
 }

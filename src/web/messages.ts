@@ -11,6 +11,8 @@ export interface Start {
   app?: string;
   category?: string;
   connectors?: string[];
+  /** The workflow to install; then it is not about an account. */
+  workflowId?: string;
   /** The address of the page around the modal, for the way back of a redirect. */
   returnTo?: string;
   /** What the way back brings along, so that the SDK knows it as its own. */

@@ -2,7 +2,7 @@
  * Types of the Gatehouse browser SDK, served as `/sdk.d.ts`.
  *
  * As a script: `<script src="{public_url}/sdk.js"></script>` makes the global `Gatehouse`.
- * As a module: `import { setToken, authenticate, resume } from '{public_url}/sdk.mjs'`.
+ * As a module: `import { setToken, authenticate, install, resume } from '{public_url}/sdk.mjs'`.
  */
 
 /** What came of connecting an account. The ids are for your server, which reads the credential by them. */
@@ -25,6 +25,23 @@ export interface NotConnected {
   error: string;
   /** A sentence for people. */
   message: string;
+}
+
+/** What came of installing a workflow. */
+export type InstallationResult = Installed | NotConnected;
+
+export interface Installed {
+  success: true;
+  installationId: string;
+  workflowId: string;
+  version: number;
+}
+
+export interface InstallOptions {
+  /** The workflow, as your server knows it: `wf_…`. */
+  workflowId: string;
+  /** Called exactly once, with what the promise resolves to. */
+  callback?: (result: InstallationResult) => void;
 }
 
 export interface AuthenticateOptions {
@@ -55,6 +72,12 @@ export interface Gatehouse {
    */
   authenticate(options?: AuthenticateOptions): Promise<ConnectionResult>;
   /**
+   * Opens the modal in which the user fills in what a workflow asks for, connects the apps that it needs, and installs
+   * it; where it is installed already, changes it. As `authenticate` otherwise.
+   * @throws Error when no token is set, or `workflowId` is missing.
+   */
+  install(options: InstallOptions): Promise<InstallationResult>;
+  /**
    * Where the browser blocks the window of an app, the whole page goes there and comes back to its own address. Call
    * this once when the page loads: after such a return it gives the result and cleans the address; else undefined. The
    * page's address must be among the environment's `redirectUris`.
@@ -64,6 +87,7 @@ export interface Gatehouse {
 
 export declare const setToken: Gatehouse['setToken'];
 export declare const authenticate: Gatehouse['authenticate'];
+export declare const install: Gatehouse['install'];
 export declare const resume: Gatehouse['resume'];
 
 declare global {

@@ -1,4 +1,4 @@
-import type { ConnectionResult, Gatehouse } from './sdk-types.ts';
+import type { Connected, ConnectionResult, Gatehouse, Installed, NotConnected } from './sdk-types.ts';
 
 /*
  * What a page of an application loads. Served as one file twice: as it stands (`/sdk.mjs`), and as a script whose global
@@ -54,21 +54,43 @@ export const authenticate: Gatehouse['authenticate'] = ({ app, category, callbac
       'Gatehouse.authenticate: give app or category, not both. app goes straight to one app, category lets the user choose.',
     );
   }
+  return ask<Connected>('authenticate', { app, category }, callback);
+};
+
+export const install: Gatehouse['install'] = ({ workflowId, callback }) => {
+  if (typeof workflowId !== 'string') {
+    throw new Error('Gatehouse.install: workflowId is missing, the id of the workflow to install.');
+  }
+  return ask<Installed>('install', { workflowId }, callback);
+};
+
+interface Choice {
+  app?: string | undefined;
+  category?: string | undefined;
+  workflowId?: string;
+}
+
+/** Opens the modal for a choice; the callback is called once, with what the promise resolves to. */
+function ask<Good>(
+  what: string,
+  choice: Choice,
+  callback?: (result: Good | NotConnected) => void,
+): Promise<Good | NotConnected> {
   if (!target) {
     throw new Error(
-      'Gatehouse.authenticate: no token is set. Call Gatehouse.setToken(token) first, with the JWT that your server ' +
+      `Gatehouse.${what}: no token is set. Call Gatehouse.setToken(token) first, with the JWT that your server ` +
         'gets from GET /2023-12/user/{userId}/token.',
     );
   }
   endOpen?.();
   const chosen = target;
   return new Promise((resolve) => {
-    openModal(chosen, { app, category }, (result) => {
+    openModal<Good>(chosen, choice, (result) => {
       resolve(result);
       callback?.(result);
     });
   });
-};
+}
 
 export const resume: Gatehouse['resume'] = (callback) => {
   const address = new URL(location.href);
@@ -88,10 +110,10 @@ export const resume: Gatehouse['resume'] = (callback) => {
   return result;
 };
 
-function openModal(
+function openModal<Good>(
   { token, environment, url }: Target,
-  choice: { app: string | undefined; category: string | undefined },
-  done: (result: ConnectionResult) => void,
+  choice: Choice,
+  done: (result: Good | NotConnected) => void,
 ): void {
   const { origin } = new URL(url);
   const state = crypto.randomUUID();
@@ -102,7 +124,7 @@ function openModal(
   const { signal } = listening;
   let ready = false;
   /** What came of it already, while the user still reads about it. */
-  let settled: ConnectionResult | undefined;
+  let settled: Good | NotConnected | undefined;
   let redirecting = false;
   let timer = setTimeout(() => finish(notLoaded(url)), LOAD_MS);
 
@@ -113,15 +135,15 @@ function openModal(
   root.adoptedStyleSheets = [sheet];
   const dialog = document.createElement('dialog');
   dialog.ariaModal = 'true';
-  dialog.ariaLabel = 'Connect an account';
+  dialog.ariaLabel = choice.workflowId ? 'Install a workflow' : 'Connect an account';
   const frame = document.createElement('iframe');
-  frame.title = 'Connect an account';
+  frame.title = dialog.ariaLabel;
   frame.referrerPolicy = 'no-referrer';
   frame.src = `${url}/connect/${environment}`;
   dialog.append(frame);
   root.append(dialog);
 
-  const wait = (ms: number, result?: ConnectionResult) => {
+  const wait = (ms: number, result?: NotConnected) => {
     clearTimeout(timer);
     timer = setTimeout(() => finish(result), ms);
   };
@@ -227,15 +249,15 @@ function portHere(address: string): string {
   return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname) ? port : address;
 }
 
-function closed(): ConnectionResult {
+function closed(): NotConnected {
   return {
     success: false,
     error: 'closed',
-    message: 'The window was closed before an account was connected.',
+    message: 'The window was closed before it was done.',
   };
 }
 
-function notLoaded(url: string): ConnectionResult {
+function notLoaded(url: string): NotConnected {
   const message =
     `The connect page of ${url} did not load. Is ${location.origin} among the origins of this environment ` +
     '(PUT /api/settings), and does a frame-src of this page allow it?';

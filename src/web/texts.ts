@@ -45,6 +45,23 @@ export const texts = {
   opening: (app: string) => `Opening ${app} …`,
   storedEncrypted: 'Stored encrypted',
 
+  goBack: 'Back',
+  installTitle: (workflow: string) => `Set up “${workflow}”`,
+  installLead: (brand: string) => `${brand} runs this for you, with what you choose here.`,
+  changeLead: (brand: string) =>
+    `${brand} runs this for you already. What you change here counts from the next run on.`,
+  install: 'Set up',
+  save: 'Save',
+  saving: 'Saving …',
+  accounts: 'Accounts',
+  accountOf: (app: string) => `${app} account`,
+  connectAnother: (app: string) => `Connect another ${app} account`,
+  accountMissing: (app: string) => `Please connect an account of ${app} first.`,
+  installedTitle: (workflow: string) => `“${workflow}” is set up`,
+  installedLead: (brand: string) => `${brand} runs it for you from now on.`,
+  yes: 'Yes',
+  no: 'No',
+
   optional: 'optional',
   choose: 'Choose …',
   show: (field: string) => `Show ${field}`,
@@ -60,6 +77,7 @@ export const texts = {
     hostname: 'Only the name of the host, without https:// and without a path: shop.example.com',
     uri: 'The whole address, beginning with https://',
     email: 'An e-mail address, such as name@example.com',
+    json: 'This must be JSON, such as ["one", "two"].',
     other: (rule: string) =>
       `${rule.replace(/^./, (first) => first.toUpperCase())}${/[.?!]$/.test(rule) ? '' : '.'}`,
   },

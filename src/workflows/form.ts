@@ -9,6 +9,7 @@ import {
   findInstallation,
   type InstallationKey,
 } from './installations.ts';
+import { readSettings } from '../servers/settings.ts';
 import { requireWorkflow } from './records.ts';
 
 const MOST_ACCOUNTS = 50;
@@ -23,7 +24,8 @@ export async function formOf(
 ) {
   const { environment, workflowId, userId } = key;
   const { name, latest } = await requireWorkflow(context.db, environment, workflowId);
-  await requireUser(context.db, environment, userId);
+  const { username } = await requireUser(context.db, environment, userId);
+  const { branding } = await readSettings(context.db, environment);
   if (latest.draft)
     throw new GatehouseError('workflow_version_not_found', 'This workflow has no published version yet.');
   const connectors = [];
@@ -52,6 +54,8 @@ export async function formOf(
     name,
     version: latest.version,
     configurableFields: latest.definition.configurableFields,
+    branding: { ...branding, name: branding.name ?? 'Gatehouse' },
+    user: { username },
     connectors,
     installation: row ? describeInstallation(context, row, await definitionOf(context.db, row)) : null,
   };

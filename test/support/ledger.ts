@@ -20,6 +20,8 @@ export interface Ledger extends AsyncDisposable {
 
 export async function startLedger(): Promise<Ledger> {
   const server = createServer((req, res) => void handle(req, res));
+  // A machine that is busy must not make us end connections that a client is about to use.
+  server.keepAliveTimeout = 600_000;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');

@@ -43,6 +43,8 @@ export interface Web extends AsyncDisposable {
   visit(context?: BrowserContext, path?: string): Promise<Page>;
   /** Calls `authenticate` there. @returns the modal's inside. */
   authenticate(page: Page, options?: object): Promise<FrameLocator>;
+  /** Calls `install` there. @returns the modal's inside. */
+  install(page: Page, options: { workflowId: string }): Promise<FrameLocator>;
   /** A link for the user, as an application makes it. */
   link(wish?: object): Promise<string>;
   tidy(): Promise<void>;
@@ -94,6 +96,10 @@ export async function startWeb({
     },
     async authenticate(page, options = {}) {
       await page.evaluate(`connect(${JSON.stringify(options)})`);
+      return page.frameLocator('iframe');
+    },
+    async install(page, options) {
+      await page.evaluate(`install(${JSON.stringify(options)})`);
       return page.frameLocator('iframe');
     },
     async link(wish = {}) {
@@ -159,5 +165,8 @@ globalThis.promised = [];
 globalThis.resumed = Gatehouse.resume();
 globalThis.connect = (options) => {
   Gatehouse.authenticate({ ...options, callback: (result) => called.push(result) }).then((result) => promised.push(result));
+};
+globalThis.install = (options) => {
+  Gatehouse.install({ ...options, callback: (result) => called.push(result) }).then((result) => promised.push(result));
 };
 `;

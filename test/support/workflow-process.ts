@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { listen } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { openContext } from '../../src/context.ts';
@@ -11,6 +12,9 @@ export interface Serving {
 
 const [settings = '{}'] = process.argv.slice(2);
 const { env, catalogFolder }: { env: Record<string, string>; catalogFolder: string } = JSON.parse(settings);
+// Everything is loaded: how long a start takes is not what the test is about.
+process.send?.('loaded');
+await once(process, 'message');
 const context = await openContext(readConfig(env), { log: createLog('silent'), catalogFolder });
 const app = await listen(context);
 process.send?.({ url: `http://127.0.0.1:${app.port}` } satisfies Serving);

@@ -61,7 +61,12 @@ describe.skipIf(!HAS_BROWSER)('the SDK', () => {
     ).toContain('environment');
     await page.goto(`${web.host}/`);
     expect(await thrown(`Gatehouse.authenticate({ app: 'sandbox' })`)).toContain('no token is set');
-    expect(await page.evaluate('Object.keys(Gatehouse)')).toEqual(['setToken', 'authenticate', 'resume']);
+    expect(await page.evaluate('Object.keys(Gatehouse)')).toEqual([
+      'setToken',
+      'authenticate',
+      'install',
+      'resume',
+    ]);
   });
 
   test('works under a strict policy of the page, and as a module', async () => {

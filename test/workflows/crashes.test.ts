@@ -20,6 +20,8 @@ import type { Serving } from '../support/workflow-process.ts';
  */
 const FULL = process.env['PROOF'] === 'full';
 const STEPS = 10;
+/** Runs of a process that died count as under way until their lease ends; others have users of their own. */
+const USERS = 12;
 const children: ChildProcess[] = [];
 afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
@@ -50,17 +52,27 @@ async function openWorld(kind: StoreKind): Promise<World> {
   await ensureKeys(context, { development: key, production: newApiKey('production') });
   await context.close();
   const store = await openStore(database);
+  /** The next process is loaded while this one works. */
+  const load = async (): Promise<ChildProcess> => {
+    const program = join(import.meta.dirname, '../support/workflow-process.ts');
+    const child = fork(program, [JSON.stringify({ env, catalogFolder })], { execArgv: [] });
+    children.push(child);
+    await once(child, 'message');
+    return child;
+  };
+  let next: Promise<ChildProcess> | undefined;
   return {
     ledger,
     db: store.db,
     async serve() {
-      const program = join(import.meta.dirname, '../support/workflow-process.ts');
-      const child = fork(program, [JSON.stringify({ env, catalogFolder })], { execArgv: [] });
-      children.push(child);
+      const child = await (next ?? load());
+      next = load();
+      child.send('serve');
       const [message]: Serving[] = await once(child, 'message');
       return { child, call: caller(message?.url ?? '', key) };
     },
     async close() {
+      (await next)?.kill('SIGKILL');
       await store.close();
       await remove();
       await ledger[Symbol.asyncDispose]();
@@ -106,7 +118,9 @@ test.each<[StoreKind, number]>([
     const { ledger, db } = world;
     try {
       const first = await world.serve();
-      const userId = text(await first.call('POST', '/users', { username: 'ada' }), 'userId');
+      const users: string[] = [];
+      for (let n = 0; n < USERS; n++)
+        users.push(text(await first.call('POST', '/users', { username: `user ${n}` }), 'userId'));
       const steps = Array.from({ length: STEPS }, (_, step) => ({
         stepId: `s${step}`,
         connectorId: 'ledger',
@@ -116,7 +130,8 @@ test.each<[StoreKind, number]>([
       const definition = { trigger: { type: 'manual' }, steps, concurrency: 20 };
       const made = await first.call('POST', '/workflows', { name: 'ten', definition });
       const workflowId = text(made, 'workflowId');
-      await first.call('POST', `/workflows/${workflowId}/install?userId=${userId}`, {});
+      for (const userId of users)
+        await first.call('POST', `/workflows/${workflowId}/install?userId=${userId}`, {});
       await kill(first.child);
 
       /** Calls that may have been sent and not yet recorded when a process was killed, with how often. */
@@ -143,7 +158,9 @@ test.each<[StoreKind, number]>([
           .executeTakeFirstOrThrow();
         const more = Math.max(0, 20 - Number(waiting.count));
         const starts = Array.from({ length: more }, (_, n) =>
-          call('POST', `/workflows/${workflowId}/run?userId=${userId}`, { input: { n: started + n } }).then(
+          call('POST', `/workflows/${workflowId}/run?userId=${users[n % USERS]}`, {
+            input: { n: started + n },
+          }).then(
             () => started++,
             // Killed while it answered: whether the run was made, the table tells.
             () => {},
@@ -153,6 +170,7 @@ test.each<[StoreKind, number]>([
         await kill(child);
         await Promise.all(starts);
         killed += 1;
+        if (killed % 50 === 0) process.stdout.write(`${kind}: ${killed} kills\n`);
         const open = await db
           .selectFrom('workflow_steps')
           .select(['run_id', 'position'])

@@ -1,0 +1,198 @@
+import { drawAccount } from './account.ts';
+import {
+  BASE,
+  type AppView,
+  type Call,
+  type Choice,
+  type Outcome,
+  type Problem,
+  type Session,
+} from './api.ts';
+import { drawChooser } from './chooser.ts';
+import { awaitConsent } from './consent.ts';
+import type { Frame } from './frame.ts';
+import type { Start } from './messages.ts';
+import { badged, drawList, drawStatement, type Action } from './screens.ts';
+import type { Connected, ConnectionResult } from './sdk-types.ts';
+import { failureText, texts } from './texts.ts';
+
+/** Failures that the same once more cannot mend. */
+const LASTING = new Set(['unauthorized', 'token_expired', 'forbidden', 'user_not_found', 'no_apps']);
+
+/** The modal around a flow. */
+export interface Modal {
+  frame: Frame;
+  call: Call;
+  environment: string;
+  start: Start;
+  tell(message: object): void;
+  leave(): void;
+}
+
+/** What the user comes to connect, and what follows. */
+export interface Purpose {
+  wish: Pick<Start, 'app' | 'category' | 'connectors'>;
+  /** What came of it so far, good or bad; undefined once it begins anew. */
+  know(outcome: ConnectionResult | undefined): void;
+  connected(session: Session, app: AppView, outcome: Connected): void;
+  /** Where the user came from, if that is not the end. */
+  back?: (() => void) | undefined;
+}
+
+/** A user's way to an account inside the modal: the choice of an app, its form or consent, and what comes of it. */
+export interface Connecting {
+  begin(): Promise<void>;
+  /** Ends it. @returns what came of it. */
+  cancel(): Promise<ConnectionResult>;
+}
+
+export function createConnecting(
+  { frame, call, environment, start, tell, leave }: Modal,
+  { wish, know: told, connected, back }: Purpose,
+): Connecting {
+  let session: Session | undefined;
+  /** What came of it, once that is settled. */
+  let ended: ConnectionResult | undefined;
+  let stopWaiting = (): void => {};
+  return { begin: () => begin(), cancel };
+
+  /** Makes a session. After a failure the user is led back to the app that was chosen. */
+  async function begin(chosen?: AppView): Promise<void> {
+    const answer = await makeSession(call, { environment, ...wish });
+    if (!answer.ok) return fail(answer.problem, chosen);
+    session = answer.value;
+    know(undefined);
+    frame.know(session);
+    const { connectors } = session;
+    const only =
+      connectors.length === 1
+        ? connectors[0]
+        : connectors.find(({ connectorId }) => connectorId === chosen?.connectorId);
+    if (only) showAccount(session, only);
+    else if (connectors.length > 0) showChooser(session);
+    else fail({ code: 'no_apps', message: texts.noApps, faults: [] });
+  }
+
+  function showChooser(on: Session): void {
+    frame.show(
+      drawList(
+        on,
+        drawChooser(on.connectors, (app) => showAccount(on, app)),
+      ),
+    );
+  }
+
+  function showAccount(on: Session, app: AppView): void {
+    const screen = drawAccount({
+      session: on,
+      app,
+      asking: false,
+      submit: (choice) =>
+        choice.type === 'oauth2' ? consent(on, app, choice, show) : store(on, app, choice),
+    });
+    const show = (): void =>
+      frame.show(screen, { back: on.connectors.length > 1 ? () => showChooser(on) : back });
+    show();
+  }
+
+  async function store(on: Session, app: AppView, choice: Choice): Promise<Problem | undefined> {
+    const answer = await call<Outcome>('POST', `/connect/sessions/${on.sessionId}/credentials`, choice);
+    if (answer.ok) return void settle(on, app, answer.value.result);
+    return isOver(answer.problem) ? void fail(answer.problem, app) : answer.problem;
+  }
+
+  /** Ends with a problem where the service refuses what was typed: then the form is there again, `back`. */
+  function consent(
+    on: Session,
+    app: AppView,
+    choice: Choice,
+    back: () => void,
+  ): Promise<Problem | undefined> {
+    return new Promise((resolve) => {
+      stopWaiting = awaitConsent(
+        {
+          frame,
+          call,
+          session: on,
+          app,
+          choice,
+          address: addressOf(on, choice),
+          elsewhere: () => elsewhere(on, app, choice),
+          leave,
+        },
+        {
+          settled: (outcome) => resolve(void settle(on, app, outcome)),
+          failed: (problem) => resolve(void fail(problem, app)),
+          refused(problem) {
+            back();
+            resolve(problem);
+          },
+        },
+      );
+    });
+  }
+
+  /** The whole page goes to the app, where it may come back; else a link opens a tab, which no browser blocks. */
+  async function elsewhere(on: Session, app: AppView, choice: Choice): Promise<Action> {
+    const { returnTo, state } = start;
+    const wish = { environment, app: app.connectorId, returnTo, state };
+    const answer = returnTo === undefined ? undefined : await makeSession(call, wish);
+    if (!answer?.ok) return { label: texts.blockedTab(app.name), href: addressOf(on, choice) };
+    const url = addressOf(answer.value, choice);
+    return { label: texts.blockedHere(app.name), run: () => tell({ gatehouse: 'redirect', url }) };
+  }
+
+  function settle(on: Session, app: AppView, outcome: ConnectionResult): void {
+    if (!outcome.success) return fail({ code: outcome.error, message: outcome.message, faults: [] }, app);
+    session = undefined;
+    connected(on, app, outcome);
+  }
+
+  function fail(problem: Problem, app?: AppView): void {
+    const brand = session?.branding.name ?? texts.theService;
+    const message = isOver(problem)
+      ? texts.tookTooLong
+      : failureText(problem, brand, app?.name ?? texts.anApp);
+    know({ success: false, error: problem.code, message });
+    const close = back ? { label: texts.goBack, run: back } : { label: texts.close, run: leave };
+    const again = { label: texts.tryAgain, run: () => void begin(app) };
+    frame.show(
+      drawStatement({
+        figure: badged(app, 'bad'),
+        title: texts.failedTitle,
+        lead: message,
+        actions: LASTING.has(problem.code) ? [close] : [again, close],
+      }),
+    );
+  }
+
+  function know(outcome: ConnectionResult | undefined): void {
+    ended = outcome;
+    told(outcome);
+  }
+
+  /** Ends the session, unless it came to an end already: then that is the result. Sent even when the page goes away. */
+  async function cancel(): Promise<ConnectionResult> {
+    stopWaiting();
+    const closed: ConnectionResult = { success: false, error: 'closed', message: texts.failures.closed() };
+    if (!session || ended) return ended ?? closed;
+    const answer = await call<Outcome>('POST', `/connect/sessions/${session.sessionId}/cancel`, {}, true);
+    return answer.ok ? answer.value.result : closed;
+  }
+}
+
+/** The session is: the user may begin anew, where a link would have to be asked for. */
+function isOver({ code }: Problem): boolean {
+  return code === 'connect_session_expired' || code === 'connect_session_not_found';
+}
+
+type Wish = Partial<Omit<Start, 'token'>> & { environment: string };
+
+function makeSession(call: Call, wish: Wish) {
+  return call<Session>('POST', '/connect/sessions', wish);
+}
+
+/** The session's link on this very origin. What was chosen travels behind the #, which no server sees. */
+function addressOf({ link = '' }: Session, { connectorId, type }: Choice): string {
+  return `${BASE}/connect/s/${link.split('/').at(-1)}#${connectorId}/${type}`;
+}
