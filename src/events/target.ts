@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import type { Context } from '../context.ts';
@@ -18,7 +19,7 @@ export interface Target {
   /** Headers that the subscriber wants. */
   headers: Readonly<Record<string, string>>;
   /** The signing key, and the one before it. */
-  keys: readonly { key: Buffer; until: number }[];
+  keys: readonly { key: KeyObject; until: number }[];
   /** What must never be in a log: the secrets, and the values of the headers. */
   secrets: readonly string[];
   /** One at a time, in order. */

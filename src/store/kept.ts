@@ -19,12 +19,14 @@ export function withValues<R>(statement: CompiledQuery<R>, values: readonly unkn
   return { ...statement, parameters: values };
 }
 
-/** Cut into powers of two of at most 64: seven statement texts serve every batch, and each stays prepared. */
+/** Cut into 64, 32 and what is left up to 16: eighteen statement texts serve every batch, and each stays prepared. */
 export function chunksOf<T>(items: readonly T[]): T[][] {
   const cut: T[][] = [];
-  for (let at = 0, size = 64; at < items.length; at += size) {
-    while (size > items.length - at) size /= 2;
+  for (let at = 0; at < items.length;) {
+    const left = items.length - at;
+    const size = left >= 64 ? 64 : left >= 32 ? 32 : Math.min(left, 16);
     cut.push(items.slice(at, at + size));
+    at += size;
   }
   return cut;
 }

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { createHmac, createSecretKey, randomBytes, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { Queue, Worker } from 'bullmq';
 import { Agent } from 'undici';
@@ -12,6 +12,7 @@ const address = new URL(process.argv[2] ?? '');
 const connection = { host: '127.0.0.1', port: Number(process.argv[3]) };
 const AT_ONCE = 16;
 const secret = randomBytes(32);
+const key = createSecretKey(secret);
 const agent = new Agent({ connections: AT_ONCE });
 const name = `events-${randomUUID()}`;
 const queue = new Queue<{ body: string }>(name, { connection });
@@ -21,7 +22,7 @@ const worker = new Worker<{ body: string }>(
     const { body } = job.data;
     const id = job.id ?? '';
     const timestamp = String(Math.floor(Date.now() / 1000));
-    const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64');
+    const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
     const answer = await agent.request({
       origin: address.origin,
       path: address.pathname,

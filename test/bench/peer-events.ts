@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { createHmac, createSecretKey, randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -20,6 +20,7 @@ db.exec('create table events (id text primary key, body text not null, state int
 const insert = db.prepare('insert into events values (?, ?, 0)');
 const finish = db.prepare('update events set state = 1 where id = ?');
 const secret = randomBytes(32);
+const key = createSecretKey(secret);
 const agent = new Agent({ connections: AT_ONCE });
 
 interface Event {
@@ -70,7 +71,7 @@ function pump(): void {
 
 async function deliver({ id, body }: Event): Promise<void> {
   const timestamp = String(Math.floor(Date.now() / 1000));
-  const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64');
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
   const answer = await agent.request({
     origin: address.origin,
     path: address.pathname,
