@@ -31,8 +31,9 @@ interface Built {
   apps: readonly { words: readonly string[]; ids: readonly number[] }[];
 }
 
-/** Words of one query that are looked at. */
+/** Words of one query that are looked at, and unknown ones that are looked for among all terms. */
 const MAX_WORDS = 50;
+const MAX_CORRECTED = 8;
 /** What a word counts for that stands for the same thing, beside the word itself. */
 const CONCEPT_WEIGHT = 0.8;
 /** What the words of a phrase count for beside the phrase. */
@@ -146,10 +147,16 @@ function termsOf(query: string, { counts, actions }: Built): { terms: SearchTerm
     if (count !== undefined)
       terms.push({ term, group, weight: weight * Math.log(1 + actions.length / count) });
   };
+  let corrected = 0;
+  const knownAs = (word: string): string[] => {
+    if (counts.has(word)) return [word];
+    corrected += 1;
+    return corrected > MAX_CORRECTED ? [] : nearest(word, counts);
+  };
   const { parts, worked } = meaningOf(query);
   for (const { words, concepts, empty } of parts.slice(0, MAX_WORDS)) {
     for (const word of words) {
-      const known = counts.has(word) || concepts.length > 0 ? [word] : nearest(word, counts);
+      const known = concepts.length > 0 ? [word] : knownAs(word);
       stems.push(...known);
       if (empty) continue;
       for (const one of known) add(one, words.length > 1 ? PART_WEIGHT : 1);
