@@ -49,15 +49,20 @@ const noteValues = async (what: string) => {
   }
 };
 /** The way to the consent page; its link, state and cookie are secrets from then on. */
-const begin = async (what: string) => {
-  const made = await all.begin();
+const begin = async (what: string, connectorId?: string) => {
+  const made = await all.begin(connectorId);
   secrets.set(`${what}: state`, made.state);
   secrets.set(`${what}: cookie`, made.browser.cookies(all.service.url).split('=')[1] ?? '');
   return made;
 };
-const back = async (what: string, browser: Browser, params: Record<string, string>) => {
+const back = async (
+  what: string,
+  browser: Browser,
+  params: Record<string, string>,
+  connectorId = 'oauthy',
+) => {
   if (params['code'] !== undefined) secrets.set(`${what}: code`, params['code']);
-  const address = `${all.service.url}/oauth/callback/oauthy?${new URLSearchParams(params)}`;
+  const address = `${all.service.url}/oauth/callback/${connectorId}?${new URLSearchParams(params)}`;
   const page = await browser.open(address, { stay: true });
   told.push(JSON.stringify([page.status, [...page.headers], page.html]));
   return page;
@@ -142,6 +147,26 @@ describe('secrets go in', () => {
         if (value !== null) secrets.set(`asked: ${name} ${value}`, value);
       }
     }
+  });
+
+  test('in addresses, where they are written into every log of the world', async () => {
+    const { party } = all;
+    for (const mode of ['ok', '500', 'drop', 'crash'] as const) {
+      party.mode = mode;
+      const made = await begin(`queried ${mode}`, 'queried');
+      const params = { code: `code_canary_queried_${mode}`, state: made.state };
+      await back(`queried ${mode}`, made.browser, params, 'queried');
+      party.mode = 'ok';
+    }
+    await noteValues('queried');
+    expect(party.asked.at(-1)?.query.get('code')).toBe('code_canary_queried_crash');
+    const { body } = await call('GET', `/users/${all.userId}/credentials?connectorId=queried`);
+    const credentialId = String(valueAt(body, 'data.0.credentialId'));
+    party.mode = '500';
+    const path = `/users/${all.userId}/credentials/${credentialId}`;
+    expect((await call('DELETE', path)).status).toBe(200);
+    party.mode = 'ok';
+    expect(party.revoked.at(-1)?.path).toMatch(/^\/rt_/);
   });
 
   test('by calls, refused tokens, renewals, and a revocation', async () => {

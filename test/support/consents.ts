@@ -9,7 +9,8 @@ import { CLIENT, oauthDefinition, startTokenServer, type TokenServer } from './t
 
 /**
  * A Gatehouse with the app `oauthy`, whose token endpoint does as a test says, and whose consents need no page: a test
- * brings back what it wants. Beside it `keyed`, the same app by a bearer token, and others by their files.
+ * brings back what it wants. Beside it `keyed`, the same app by a bearer token, `queried`, which puts everything into addresses,
+ * and others by their files.
  */
 export interface Consents extends AsyncDisposable {
   readonly service: Service;
@@ -21,7 +22,7 @@ export interface Consents extends AsyncDisposable {
   open(browser: Browser, link: string): Promise<{ sessionId: string }>;
   /** The whole way to the consent page, in a browser of its own. */
   begin(
-    wish?: object,
+    connectorId?: string,
   ): Promise<{ browser: Browser; sessionId: string; authorizationUrl: string; state: string }>;
   /** What the browser is sent on to when the app sends it back with these parameters. */
   back(browser: Browser, params: Record<string, string>, connectorId?: string): Promise<URL>;
@@ -37,13 +38,23 @@ export async function startConsents(
   for (const id of ['sandbox', ...(options.connectors ?? [])])
     cpSync(join(CATALOG_FOLDER, id), join(folder, id), { recursive: true });
   const oauthy = oauthDefinition(party.origin);
+  const queried = {
+    ...oauthDefinition(party.origin, {
+      tokenRequest: 'query',
+      clientAuthentication: 'basic',
+      revocation: { url: `${party.origin}/{token}/revoke`, method: 'DELETE', request: 'query' },
+    }),
+    id: 'queried',
+    name: 'Queried',
+  };
   const keyed = { ...oauthy, id: 'keyed', name: 'Keyed', authentication: [{ type: 'bearer' }] };
-  for (const [id, file] of Object.entries({ oauthy, keyed, ...options.files })) {
+  for (const [id, file] of Object.entries({ oauthy, queried, keyed, ...options.files })) {
     mkdirSync(join(folder, id));
     writeFileSync(join(folder, id, 'connector.yaml'), JSON.stringify(file));
   }
   const service = await startService({ ...options, catalogFolder: folder });
-  await service.call('PUT', '/api/connectors/oauthy/oauth-app', { body: CLIENT });
+  for (const id of ['oauthy', 'queried'])
+    await service.call('PUT', `/api/connectors/${id}/oauth-app`, { body: CLIENT });
   const userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
 
   const link: Consents['link'] = async (wish = { connectors: ['oauthy'] }) =>
@@ -58,11 +69,11 @@ export async function startConsents(
     userId,
     link,
     open,
-    async begin(wish) {
+    async begin(connectorId = 'oauthy') {
       const browser = createBrowser();
-      const { sessionId } = await open(browser, await link(wish));
+      const { sessionId } = await open(browser, await link({ connectors: [connectorId] }));
       const address = `${service.url}/connect/sessions/${sessionId}/authorize`;
-      const asked = await browser.request(address, { connectorId: 'oauthy', type: 'oauth2', data: {} });
+      const asked = await browser.request(address, { connectorId, type: 'oauth2', data: {} });
       const authorizationUrl = String(valueAt(asked.body, 'authorizationUrl'));
       const state = new URL(authorizationUrl).searchParams.get('state') ?? '';
       return { browser, sessionId, authorizationUrl, state };
