@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { readConfig } from '../config.ts';
-import { eventScope, type EventScope } from '../connectors/events-format.ts';
+import type { EventScope } from '../connectors/event-scopes.ts';
+import { eventScope } from '../connectors/events-format.ts';
 import { openContext, type Context } from '../context.ts';
 import { requireConnection } from '../credentials/records.ts';
 import { TIMING } from '../events/claim.ts';

@@ -1,12 +1,10 @@
 import { z } from 'zod';
+import { SCOPES_OF_EVENTS } from './event-scopes.ts';
 import { answerPlace, bodyPath, fieldName, template } from './format-parts.ts';
 import { templates } from './schemes.ts';
 
 /* What an app knows of customers, orders and products, and how it tells of changes. */
 
-/** The unified models (contract.md section 7). */
-export const SCOPES_OF_EVENTS = ['commerce/customers', 'commerce/orders', 'commerce/products'] as const;
-export type EventScope = (typeof SCOPES_OF_EVENTS)[number];
 export const eventScope = z.enum(SCOPES_OF_EVENTS);
 
 const actionName = z.string().regex(/^[a-z0-9_]{1,64}$/);

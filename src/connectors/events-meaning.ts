@@ -1,4 +1,4 @@
-import type { EventScope } from './events-format.ts';
+import type { EventScope } from './event-scopes.ts';
 import type { ConnectorFile } from './format.ts';
 import type { MeaningFault } from './meaning.ts';
 import { openNames } from './open-names.ts';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Connector } from '../connectors/catalog.ts';
-import type { EventScope, HookTopic, Webhooks } from '../connectors/events-format.ts';
+import type { EventScope } from '../connectors/event-scopes.ts';
+import type { HookTopic, Webhooks } from '../connectors/events-format.ts';
 import { sha256 } from '../crypto/key-ring.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { partsAt, valueAt, type Json } from '../lib/json.ts';

@@ -1,5 +1,6 @@
 import type { Connector } from '../connectors/catalog.ts';
-import type { EventScope, HookVerification } from '../connectors/events-format.ts';
+import type { EventScope } from '../connectors/event-scopes.ts';
+import type { HookVerification } from '../connectors/events-format.ts';
 import { templateNames } from '../connectors/templates.ts';
 import type { Context } from '../context.ts';
 import type { Credential } from '../credentials/credential.ts';

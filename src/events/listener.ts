@@ -1,4 +1,4 @@
-import type { EventScope } from '../connectors/events-format.ts';
+import type { EventScope } from '../connectors/event-scopes.ts';
 import type { Context } from '../context.ts';
 import type { Credential } from '../credentials/credential.ts';
 import { GatehouseError } from '../lib/errors.ts';

@@ -1,6 +1,6 @@
 import { sql, type Insertable, type Transaction } from 'kysely';
 import { z } from 'zod';
-import type { EventScope } from '../connectors/events-format.ts';
+import type { EventScope } from '../connectors/event-scopes.ts';
 import type { Context } from '../context.ts';
 import { newOrderedId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';

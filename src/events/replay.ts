@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { credentialOf } from '../actions/replay.ts';
 import type { Connector } from '../connectors/catalog.ts';
-import { SCOPES_OF_EVENTS, type Webhooks } from '../connectors/events-format.ts';
+import { SCOPES_OF_EVENTS } from '../connectors/event-scopes.ts';
+import { type Webhooks } from '../connectors/events-format.ts';
 import type { HookExample } from '../connectors/examples-format.ts';
 import type { Fault } from '../lib/errors.ts';
 import { eventsIn, sayingOf } from './hook-events.ts';

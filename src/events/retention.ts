@@ -1,6 +1,5 @@
 import type { Context } from '../context.ts';
 import { DAY, MINUTE } from '../lib/clock.ts';
-import { closeListener } from './listener.ts';
 
 /** How long events, their deliveries and attempts are kept: dead letters can be sent again for as long. */
 const EVENTS_KEPT_MS = 30 * DAY;
@@ -47,5 +46,8 @@ export async function deleteOldEvents({ db, clock }: Pick<Context, 'db' | 'clock
     .where('kind', '=', 'listener')
     .where('updated_at', '<', now - LISTENERS_KEPT_MS)
     .execute();
+  if (silent.length === 0) return;
+  // Loaded when there is one: it knows all of the apps' models.
+  const { closeListener } = await import('./listener.ts');
   for (const row of silent) await closeListener({ db, clock }, row.subscription_id);
 }

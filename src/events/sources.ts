@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql, type Transaction } from 'kysely';
 import type { Connector } from '../connectors/catalog.ts';
-import type { EventScope } from '../connectors/events-format.ts';
+import type { EventScope } from '../connectors/event-scopes.ts';
 import type { Context } from '../context.ts';
 import type { Credential } from '../credentials/credential.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';

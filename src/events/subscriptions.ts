@@ -1,6 +1,6 @@
 import type { Updateable } from 'kysely';
 import { z } from 'zod';
-import type { EventScope } from '../connectors/events-format.ts';
+import type { EventScope } from '../connectors/event-scopes.ts';
 import type { Context } from '../context.ts';
 import type { Credential } from '../credentials/credential.ts';
 import { DAY, isoTime } from '../lib/clock.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { eventScope, type EventScope } from '../connectors/events-format.ts';
+import type { EventScope } from '../connectors/event-scopes.ts';
+import { eventScope } from '../connectors/events-format.ts';
 import type { Connector } from '../connectors/catalog.ts';
 import type { Context } from '../context.ts';
 import { credentialNotFound, type Credential } from '../credentials/credential.ts';

@@ -1,4 +1,4 @@
-import { eventScope, SCOPES_OF_EVENTS, type EventScope } from '../connectors/events-format.ts';
+import { SCOPES_OF_EVENTS, type EventScope } from '../connectors/event-scopes.ts';
 import type { Context } from '../context.ts';
 import { isoTime } from '../lib/clock.ts';
 import { isJsonObject, parseJson } from '../lib/json.ts';
@@ -11,8 +11,9 @@ const START = 'svc://events/';
 
 /** The scope of an address of events; undefined for other resources. */
 export function eventScopeOf(uri: string): EventScope | undefined {
-  const scope = uri.startsWith(START) ? eventScope.safeParse(uri.slice(START.length)) : undefined;
-  return scope?.success ? scope.data : undefined;
+  if (!uri.startsWith(START)) return undefined;
+  const wanted = uri.slice(START.length);
+  return SCOPES_OF_EVENTS.find((scope) => scope === wanted);
 }
 
 /** The events that a server can show: of scopes that a visible app has, for a known user. */

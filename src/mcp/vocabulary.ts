@@ -148,11 +148,21 @@ interface Phrase {
 /** Words that may stand in the gap of a phrase: `take the old mug off`. */
 const MAX_GAP = 5;
 
-/** Phrases by their first stem, longest first. */
-const PHRASES: ReadonlyMap<string, readonly Phrase[]> = phrasesOf(`${THINGS}${WORK}`);
-const WORKS: ReadonlySet<string> = new Set(
-  WORK.split('\n').map((line) => conceptTerm(line.split(':')[0] ?? '')),
-);
+/** Phrases by their first stem, longest first, and the concepts that are work. */
+interface Book {
+  phrases: ReadonlyMap<string, readonly Phrase[]>;
+  works: ReadonlySet<string>;
+}
+
+let book: Book | undefined;
+
+/** Read at the first search: it would be a tenth of a start. */
+function bookOfPhrases(): Book {
+  return (book ??= {
+    phrases: phrasesOf(`${THINGS}${WORK}`),
+    works: new Set(WORK.split('\n').map((line) => conceptTerm(line.split(':')[0] ?? ''))),
+  });
+}
 
 /** Where the words of a phrase stand from here on, if they do. */
 function placesOf({ words, gapped }: Phrase, stems: readonly string[], at: number): number[] | undefined {
@@ -170,13 +180,14 @@ function placesOf({ words, gapped }: Phrase, stems: readonly string[], at: numbe
 
 /** What a text is about. Of phrases that begin at the same word the longest counts, and its words for nothing else. */
 export function meaningOf(text: string): Meaning {
+  const { phrases: known, works } = bookOfPhrases();
   const words = wordsOf(text);
   const stems = words.map(stemOf);
   const taken = new Set<number>();
   const parts: Part[] = [];
   for (const [at, stem] of stems.entries()) {
     if (taken.has(at)) continue;
-    const phrases = PHRASES.get(stem) ?? [];
+    const phrases = known.get(stem) ?? [];
     const found = phrases
       .map((phrase) => ({ phrase, places: placesOf(phrase, stems, at) }))
       .find(({ places }) => places?.every((place) => !taken.has(place)));
@@ -193,7 +204,7 @@ export function meaningOf(text: string): Meaning {
     parts,
     stems: parts.flatMap((part) => (part.empty ? [] : part.words)),
     concepts,
-    worked: concepts.some((concept) => WORKS.has(concept)),
+    worked: concepts.some((concept) => works.has(concept)),
   };
 }
 

@@ -5,7 +5,6 @@ import { ERROR_CODES, GatehouseError, type ErrorCode } from '../lib/errors.ts';
 import { isJsonObject, valueAt, type Json, type JsonObject } from '../lib/json.ts';
 import { describeWholeRun, requireRun } from '../workflows/run-log.ts';
 import { createRunnables, deniedBy, effectsOf, type Runnable } from '../workflows/runnables.ts';
-import { startRun } from '../workflows/runs.ts';
 import type { Grant } from './grant.ts';
 import type { ToolDefinition, ToolScope } from './tool.ts';
 
@@ -109,6 +108,7 @@ export async function runWorkflow(
   const { environment, userId = '', live, caller } = grant;
   const key = { environment, workflowId, userId };
   const { serverId } = live.server;
+  const { startRun } = await import('../workflows/runs.ts');
   const runId = await startRun(context, key, { caller, requestId, serverId, input });
   // A process that serves stdio alone carries its runs too.
   context.runs.wake(context);

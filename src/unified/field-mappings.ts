@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
-import { eventScope, type EventScope } from '../connectors/events-format.ts';
+import type { EventScope } from '../connectors/event-scopes.ts';
+import { eventScope } from '../connectors/events-format.ts';
 import type { Context } from '../context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';

@@ -1,4 +1,4 @@
-import type { EventScope } from '../connectors/events-format.ts';
+import type { EventScope } from '../connectors/event-scopes.ts';
 import { sha256 } from '../crypto/key-ring.ts';
 
 const KINDS = {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Connector } from '../connectors/catalog.ts';
-import type { EventScope, UnifiedModel } from '../connectors/events-format.ts';
+import type { EventScope } from '../connectors/event-scopes.ts';
+import type { UnifiedModel } from '../connectors/events-format.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, valueAt, type Json, type JsonObject } from '../lib/json.ts';
 import { mapValue } from '../upstream/expression.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { EventScope } from '../connectors/events-format.ts';
+import type { EventScope } from '../connectors/event-scopes.ts';
 
 /*
  * The unified models (contract.md section 7): what every app's customers, orders and products look like here. Members

@@ -6,8 +6,7 @@ import { effectOf } from '../connectors/compile.ts';
 import type { Effect } from '../connectors/catalog.ts';
 import type { Decision } from '../servers/restrictions.ts';
 import type { Environment } from '../store/schema.ts';
-import { storedDefinition, type Definition } from './definition.ts';
-import { objectSchema } from './fields.ts';
+import type { Definition } from './definition.ts';
 
 /** A workflow that a user has installed and runs by hand. */
 export interface Runnable {
@@ -49,16 +48,24 @@ export function createRunnables({ db, clock }: Pick<Context, 'db' | 'clock'>): R
           .orderBy('installed.installation_id')
           .limit(MOST)
           .execute();
-        return rows.map((row) => toRunnable(row.workflow_id, row.name, storedDefinition(row.definition)));
+        return rows.length === 0 ? [] : toRunnables(rows);
       }),
   };
 }
 
-function toRunnable(workflowId: string, name: string, definition: Definition): Runnable {
-  const { trigger } = definition;
-  const asked = trigger.type === 'manual' ? trigger.inputSchema : undefined;
-  const inputSchema = asked === undefined ? { type: 'object' } : objectSchema(asked);
-  return { workflowId, name, inputSchema, definition };
+/** What reads definitions is loaded for those who have some: most lists of tools have none. */
+async function toRunnables(
+  rows: { workflow_id: string; name: string; definition: string }[],
+): Promise<Runnable[]> {
+  const { storedDefinition } = await import('./definition.ts');
+  const { objectSchema } = await import('./fields.ts');
+  return rows.map(({ workflow_id: workflowId, name, definition: text }) => {
+    const definition = storedDefinition(text);
+    const { trigger } = definition;
+    const asked = trigger.type === 'manual' ? trigger.inputSchema : undefined;
+    const inputSchema = asked === undefined ? { type: 'object' } : objectSchema(asked);
+    return { workflowId, name, inputSchema, definition };
+  });
 }
 
 /** What the calls of a workflow do, the gravest first of all. */

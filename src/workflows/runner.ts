@@ -4,7 +4,6 @@ import type { Context } from '../context.ts';
 import type { EventSource, NewEvent } from '../events/publish.ts';
 import { SECOND } from '../lib/clock.ts';
 import type { Tables } from '../store/schema.ts';
-import { runsOfEvents } from './occasions.ts';
 
 const LOOK_EVERY_MS = SECOND;
 const SOON_MS = 50;
@@ -27,7 +26,7 @@ export interface Runs {
   close(): Promise<void>;
 }
 
-/** One look at what is due, made by round.ts, which is loaded at the first: listing tools needs none of it. */
+/** What it does stands in files that are loaded when first needed: listing tools needs none of it. */
 export function createRuns(): Runs {
   const stop = new AbortController();
   const running = new Set<Promise<unknown>>();
@@ -75,6 +74,7 @@ export function createRuns(): Runs {
     start,
     wake,
     async onEvents(tx, context, source, events) {
+      const { runsOfEvents } = await import('./occasions.ts');
       const made = await runsOfEvents(tx, context, source, events);
       // The caller's transaction commits meanwhile; where it takes longer, the next tick finds them.
       if (made > 0) setTimeout(() => wake(), SOON_MS).unref();
