@@ -4,10 +4,13 @@ import type { Context, OpenContext } from './context.ts';
 import { startKeepAlive } from './credentials/keep-alive.ts';
 import { publicError } from './lib/errors.ts';
 import { createMcpHandler } from './mcp/http.ts';
+import { reportChanges } from './servers/approvals.ts';
 
 /** How long a stop waits for running requests. */
 const DRAIN_MS = 20_000;
 const SWEEP_MS = 50;
+/** When definitions are compared with those that were approved: not while a start still has work to do. */
+const REPORT_AFTER_MS = 30_000;
 
 /** A listening Gatehouse. */
 export interface App {
@@ -52,11 +55,14 @@ export async function listen(context: OpenContext): Promise<App> {
   context.deliverer.start();
   context.sources.start(context);
   context.runs.start(context);
+  const report = setTimeout(() => void reportLater(context), REPORT_AFTER_MS);
+  report.unref();
   return {
     server,
     port,
     async close() {
       context.stopping = true;
+      clearTimeout(report);
       mcp.hush();
       await Promise.all([
         drain(server),
@@ -68,6 +74,14 @@ export async function listen(context: OpenContext): Promise<App> {
       await mcp.close();
     },
   };
+}
+
+async function reportLater(context: Context): Promise<void> {
+  try {
+    await reportChanges(context);
+  } catch (error) {
+    if (!context.stopping) context.log.warn({ err: error }, 'definitions could not be compared');
+  }
 }
 
 /** Loaded at its first request: Express and the schemas of all routes would be a third of a start, and MCP needs neither. */

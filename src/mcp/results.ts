@@ -62,7 +62,8 @@ export async function toResultText(
   structuredContent: JsonObject,
   { thirdParty = false, sizing }: { thirdParty?: boolean; sizing?: Sizing | undefined } = {},
 ): Promise<string> {
-  if (isContent(structuredContent)) return JSON.stringify(structuredContent);
+  if (isContent(structuredContent))
+    return JSON.stringify(thirdParty ? marked(structuredContent) : structuredContent);
   const text = JSON.stringify(structuredContent);
   const fitting = fits(text, sizing?.maxBytes ?? INLINE_BYTES)
     ? structuredContent
@@ -71,6 +72,16 @@ export async function toResultText(
   const links = linksIn(fitting).map((link) => `,${JSON.stringify(link)}`);
   const mark = thirdParty ? MARK : '';
   return `{"content":[{"type":"text","text":${JSON.stringify(shown)}${mark}}${links.join('')}],"structuredContent":${shown}}`;
+}
+
+/** Content that an app wrote, each block marked. */
+function marked(answer: JsonObject): JsonObject {
+  const { content } = answer;
+  if (!Array.isArray(content)) return answer;
+  return {
+    ...answer,
+    content: content.map((block) => (isJsonObject(block) ? { ...block, _meta: THIRD_PARTY } : block)),
+  };
 }
 
 /** The same value where it is small enough, else what of it is inlined. */

@@ -144,7 +144,7 @@ function failure(runId: string, error: Json | undefined): GatehouseError {
   return new GatehouseError(
     isErrorCode(code) ? code : 'internal',
     `The run failed at its step "${String(stepId)}": ${String(message)}`,
-    { details: { runId, stepId } },
+    { details: { runId, stepId, message: String(message) } },
   );
 }
 

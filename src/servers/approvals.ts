@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, parseJson, type JsonObject } from '../lib/json.ts';
 import { noteChange } from '../store/changes.ts';
-import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import { ENVIRONMENTS, type DbOrTx, type Environment, type Tables } from '../store/schema.ts';
 
 type ApprovalContext = Pick<Context, 'db' | 'clock' | 'catalog'>;
 
@@ -63,6 +63,31 @@ export async function ensureBaseline(context: ApprovalContext, environment: Envi
         .execute();
     }
   });
+}
+
+/**
+ * Looks once after a start whether this release changes definitions, and says so in the log: whoever updates is told
+ * before anybody asks.
+ */
+export async function reportChanges(context: ApprovalContext & Pick<Context, 'log'>): Promise<void> {
+  for (const environment of ENVIRONMENTS) {
+    const changes = await definitionChanges(context, environment);
+    for (const connectorId of new Set(changes.map((one) => one.connectorId))) {
+      const own = changes.filter((one) => one.connectorId === connectorId);
+      const named = (change: DefinitionChange['change']) =>
+        own.filter((one) => one.change === change).map(keyOf);
+      context.log.warn(
+        {
+          environment,
+          connectorId,
+          added: named('added'),
+          changed: named('changed'),
+          removed: named('removed'),
+        },
+        'definitions differ from those that were approved',
+      );
+    }
+  }
 }
 
 /** Every difference between what is installed and what is approved, by connector and name. */

@@ -7,7 +7,8 @@ import type { DbOrTx, Environment, Tables } from './schema.ts';
  */
 export interface Change {
   environment: Environment;
-  /** `server`, `user`: the one with this id; `accounts`: those of this user. `environment`: all of it; the subject says what. */
+  /** `server`, `user`: the one with this id; `accounts`: those of this user, and the workflows that
+   *  they have installed. `environment`: all of it; the subject says what. */
   kind: 'server' | 'user' | 'accounts' | 'environment';
   subject: string;
 }

@@ -10,6 +10,7 @@ import { isoTime } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
+import { noteChange } from '../store/changes.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { credentialsIn, openConfig, sealConfig, type InstallationRow } from './begin.ts';
@@ -72,6 +73,7 @@ export async function install(
         enabled: true,
       });
       const now = context.clock.now();
+      await noteInstalled(tx, context, { environment, user_id: userId });
       return tx
         .insertInto('workflow_installations')
         .values({
@@ -149,6 +151,7 @@ export async function updateInstallation(
       .returningAll()
       .executeTakeFirstOrThrow();
     await releaseLeft(tx, context, row, after);
+    await noteInstalled(tx, context, row);
     return { row: after, definition };
   });
   context.sources.wake();
@@ -165,7 +168,17 @@ export async function uninstall(context: InstallContext, key: InstallationKey): 
       .where('installation_id', '=', row.installation_id)
       .execute();
     if (row.source_id !== null) await releaseIfUnheard(tx, context, row.source_id);
+    await noteInstalled(tx, context, row);
   });
+}
+
+/** The tools of a user are others: those who listen are told. */
+export function noteInstalled(
+  tx: Transaction<Tables>,
+  { clock }: Pick<Context, 'clock'>,
+  { environment, user_id: subject }: Pick<InstallationRow, 'environment' | 'user_id'>,
+): Promise<void> {
+  return noteChange(tx, clock.now(), { environment, kind: 'accounts', subject });
 }
 
 /** A new address for a `call` trigger; the one before ends at once. @throws `installation_not_found`, `invalid_request` */

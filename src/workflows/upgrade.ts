@@ -9,6 +9,7 @@ import {
   chosenCredentials,
   idsOf,
   lockInstallation,
+  noteInstalled,
   releaseLeft,
   requireInstallation,
   type InstallationKey,
@@ -231,6 +232,7 @@ async function move(
     .returningAll()
     .executeTakeFirstOrThrow();
   await releaseLeft(tx, context, row, after);
+  await noteInstalled(tx, context, row);
 }
 
 async function requireDefinition(db: DbOrTx, workflowId: string, version: number): Promise<Definition> {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CATALOG_FOLDER } from '../../src/context.ts';
 import { valueAt, type Json } from '../../src/lib/json.ts';
+import { reportChanges } from '../../src/servers/approvals.ts';
 import { connectClient, rpc, shop } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
 import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
@@ -100,6 +101,17 @@ describe.each(STORE_KINDS)('definitions of a release that changes some, over %s'
     ]);
     const other = await service.call('GET', '/api/tools/changes?connectorId=github', { bearer: key });
     expect(other.at('data')).toEqual([]);
+  });
+
+  test('are told in the log', async () => {
+    await reportChanges(service.context);
+    const line = service.logged.find((one) => one.includes('differ from those that were approved')) ?? '';
+    expect(JSON.parse(line)).toMatchObject({
+      connectorId: 'sandbox',
+      added: ['count_orders', 'fail_again'],
+      changed: ['delete_customer', 'prompt:review_open_orders'],
+      removed: ['fail'],
+    });
   });
 
   test('are held back by a server that pins its tools, in lists and in calls, and by no other', async () => {

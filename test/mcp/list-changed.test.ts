@@ -8,7 +8,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseJson, valueAt } from '../../src/lib/json.ts';
 import { runStdio } from '../../src/mcp/stdio.ts';
-import { connectClient, shop } from '../support/mcp.ts';
+import { connectClient, rpc, shop } from '../support/mcp.ts';
 import { modernHeaders, modernParams } from '../support/modern.ts';
 import { startService, type Service } from '../support/service.ts';
 import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
@@ -84,6 +84,49 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
     expect(mine.heard).toEqual({ tools: 2, resources: 2, prompts: 1 });
     await mine.client.close();
     await theirs.client.close();
+  });
+
+  test('a workflow that is installed or removed changes the tools of its user', async () => {
+    const one = await newShop();
+    const definition = {
+      trigger: { type: 'manual' },
+      steps: [{ stepId: 'list', connectorId: 'sandbox', actionId: 'list_products', input: { limit: 1 } }],
+    };
+    const body = { name: `flow ${Math.random()}`, definition };
+    const workflowId = (await here.call('POST', '/workflows', { body })).text('workflowId');
+    const { client, heard } = await listening(one.accessUrl);
+    const install = `/workflows/${workflowId}/install?userId=${one.userId}`;
+    expect((await change('POST', install, { config: {} })).status).toBe(201);
+    await expect.poll(() => heard.tools, SOON).toBe(1);
+    expect((await client.listTools()).tools.some(({ name }) => name.startsWith('run_'))).toBe(true);
+    await change('DELETE', install);
+    await expect.poll(() => heard.tools, SOON).toBe(2);
+    await client.close();
+  });
+
+  test('what is restricted through one process is refused by the other within a second, listeners or not', async () => {
+    const one = await newShop();
+    const remove = async () =>
+      (
+        await rpc(one.accessUrl, 'tools/call', {
+          name: 'execute_action_svc',
+          arguments: {
+            connectorId: 'sandbox',
+            actionId: 'delete_customer',
+            parameters: { customerId: 'cus_0' },
+          },
+        })
+      ).at('result.structuredContent.error.code');
+    expect(await remove()).toBe('upstream_rejected');
+    const steps: [object, string][] = [
+      [{ effects: { allowed: ['read', 'write'] } }, 'restricted'],
+      [{ confirm: ['destructive'] }, 'confirmation_required'],
+      [{}, 'upstream_rejected'],
+    ];
+    for (const [restrictions, code] of steps) {
+      expect((await restrict(one, restrictions)).status).toBe(200);
+      await expect.poll(remove, SOON).toBe(code);
+    }
   });
 
   test('a session that lost its right is ended, whatever took it', async () => {
