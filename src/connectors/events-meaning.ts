@@ -46,6 +46,8 @@ function checkWebhooks(file: ConnectorFile): MeaningFault[] {
       faults.push({ path: `webhooks.topics.${scope}`, rule: 'has no model in unified' });
   }
   const { list, create, delete: remove } = webhooks.register;
+  if (webhooks.account !== undefined && !file.account)
+    faults.push({ path: 'webhooks.account', rule: 'needs account, by which an account is known' });
   const schemes = new Set(file.authentication.map(({ type }) => `${type}`));
   for (const type of webhooks.authentication ?? []) {
     if (!schemes.has(type))

@@ -42,8 +42,7 @@ export function eventsIn(webhooks: Webhooks, request: HookRequest, account?: str
   return bodies.flatMap((body) => {
     const event = { header: request.header, query: request.query, body };
     const at = (place: string) => textAt(event, place) ?? textAt(request, place);
-    if (webhooks.account !== undefined && account !== undefined && at(webhooks.account) !== account)
-      return [];
+    if (webhooks.account !== undefined && at(webhooks.account) !== account) return [];
     const topic = at(webhooks.topic) ?? '';
     const read = placesRead(webhooks, topic);
     const named = webhooks.eventId === undefined ? undefined : textAt(event, webhooks.eventId);

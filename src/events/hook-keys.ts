@@ -39,6 +39,8 @@ export async function isNative(
   const { webhooks } = connector.definition;
   if (webhooks?.topics[scope] === undefined) return false;
   if (webhooks.authentication?.includes(credential.type) === false) return false;
+  // Else events of other accounts could not be told from those of this one.
+  if (webhooks.account !== undefined && credential.account === null) return false;
   const value = await keysOf(context, connector, credential);
   const create = connector.definition.actions[webhooks.register.create.action];
   const names = [

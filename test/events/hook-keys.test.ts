@@ -13,7 +13,12 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-function credential(connectorId: string, type: string, values: Record<string, string>): Credential {
+function credential(
+  connectorId: string,
+  type: string,
+  values: Record<string, string>,
+  account: Credential['account'] = { id: 'acct_1' },
+): Credential {
   const bound = { environment: 'development', userId: 'usr_1', credentialId: 'cred_1' } as const;
   return {
     ...bound,
@@ -22,7 +27,7 @@ function credential(connectorId: string, type: string, values: Record<string, st
     name: 'Shop',
     state: 'active',
     reason: null,
-    account: null,
+    account,
     sealed: sealValues(service.context, bound, values),
     version: 1,
     scopes: null,
@@ -64,6 +69,11 @@ test.each([
   ['sandbox', 'api_key', { apiKey: 'sandbox_1' }, false],
 ])('orders of %s with a credential of the type %s: %o', async (connectorId, type, values, expected) => {
   expect(await native(credential(connectorId, type, values))).toBe(expected);
+});
+
+test('an app that tells of all accounts together needs to be known by account', async () => {
+  expect(await native(credential('square', 'bearer', { token: 'EAAA' }, null))).toBe(false);
+  expect(await native(credential('stripe', 'bearer', { token: 'sk_test_0123' }, null))).toBe(true);
 });
 
 test('webhooks that are signed with the secret of the OAuth app need one', async () => {

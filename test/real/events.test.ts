@@ -154,6 +154,31 @@ describe('Medusa, polled', () => {
   );
 
   test(
+    'all three models are read there, and one record of each',
+    async () => {
+      for (const scope of ['commerce/customers', 'commerce/orders', 'commerce/products']) {
+        const list = await service.call('GET', `/2023-03/one/${scope}?connectionId=${connectionId}&limit=2`);
+        expect([scope, list.status]).toEqual([scope, 200]);
+        const id = list.text('data.0.id');
+        const one = await service.call('GET', `/2023-03/one/${scope}/${id}?connectionId=${connectionId}`);
+        expect([one.text('remoteId'), one.text('updatedAt')]).toEqual([
+          list.text('data.0.remoteId'),
+          list.text('data.0.updatedAt'),
+        ]);
+      }
+      const product = await service.call('GET', `/2023-03/one/commerce/products?connectionId=${connectionId}`);
+      expect(product.at('data.0')).toMatchObject({
+        productName: 'Mug',
+        productStatus: 'active',
+        currency: 'EUR',
+        price: '10.00',
+        variants: [{ remoteId: medusa.variantId, title: 'S', price: '10.00' }],
+      });
+    },
+    SIXTY_SECONDS,
+  );
+
+  test(
     'a customer that is changed there arrives as changed',
     async () => {
       const subscription = await subscribe(connectionId, 'commerce/customers', {
