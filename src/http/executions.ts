@@ -16,7 +16,9 @@ const execution = z.object({
   executionId: z.string(),
   at: time,
   requestId: z.string(),
-  caller: z.string().meta({ description: 'key:<keyId>, jwt:<userId>, token:<serverId> or stdio.' }),
+  caller: z
+    .string()
+    .meta({ description: 'key:<keyId>, jwt:<userId>, token:<serverId>, stdio or run:<runId>.' }),
   serverId: z.string().nullable(),
   userId: z.string().nullable(),
   connectorId: z.string(),

@@ -104,7 +104,7 @@ async function allowOrigin(context: Context, req: Request, res: Response): Promi
 async function preflight(context: Context, methods: string[], req: Request, res: Response): Promise<void> {
   if (await allowOrigin(context, req, res)) {
     res.setHeader('Access-Control-Allow-Methods', methods.join(', '));
-    res.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type');
+    res.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type, x-api-version');
     res.setHeader('Access-Control-Max-Age', '600');
   }
   res.writeHead(204).end();

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { GatehouseError } from '../lib/errors.ts';
-import { isJsonObject, parseJson, type JsonObject } from '../lib/json.ts';
+import { jsonFromBody, MIB } from '../lib/http-body.ts';
+import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import { beginRun } from '../workflows/begin.ts';
 import { installationOfHook } from '../workflows/installations.ts';
 import { requireWorkflow } from '../workflows/records.ts';
@@ -211,20 +212,20 @@ export const callWorkflowRoute = defineRoute({
   params: z.strictObject({ token: z.string() }),
   query: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
   headers: { 'Idempotency-Key': 'Of calls with the same key, one starts a run.' },
-  body: z.json().optional(),
+  rawBody: { maxBytes: MIB, description: 'JSON, or a form.' },
   success: {
     status: 202,
     description: 'The run is queued; null: this very call has started one before.',
     schema: z.object({ runId: z.string().nullable() }),
   },
   errors: ['not_found', 'installation_disabled'],
-  async handler({ context, requestId, params, query: asked, body, header }) {
+  async handler({ context, requestId, params, query: asked, raw, header }) {
     const row = await installationOfHook(context, params.token);
     if (!row) throw new GatehouseError('not_found', 'There is nothing at this address.');
     if (row.enabled !== 1) throw disabled();
     const key = header('idempotency-key') ?? header('webhook-id');
     const runId = await beginRun(context.db, context, row, {
-      trigger: { type: 'call', body: body ?? null, query: toJson(asked) },
+      trigger: { type: 'call', body: bodyOf(raw, header('content-type') ?? ''), query: toJson(asked) },
       caller: 'call',
       requestId,
       dedupe: key === undefined ? undefined : `call ${key.slice(0, 255)}`,
@@ -233,6 +234,14 @@ export const callWorkflowRoute = defineRoute({
     return { body: { runId: runId ?? null } };
   },
 });
+
+/** @throws GatehouseError `invalid_request` for what is neither. */
+function bodyOf(raw: Buffer, contentType: string): Json {
+  const text = raw.toString('utf8');
+  if (/^application\/x-www-form-urlencoded/i.test(contentType))
+    return toJson(Object.fromEntries(new URLSearchParams(text)));
+  return text.trim() === '' ? null : jsonFromBody(text);
+}
 
 function toJson(value: object): JsonObject {
   const json = parseJson(JSON.stringify(value));

@@ -12,6 +12,8 @@ export interface Ledger extends AsyncDisposable {
   count: number;
   /** What a call does before it is answered. */
   onCall: (key: string, body: string) => Promise<void>;
+  /** Another answer than the usual one. */
+  answer: (key: string) => { status: number; headers?: Record<string, string> } | undefined;
   /** What happens right after an answer. */
   onAnswered: (key: string) => void;
   /** A catalogue with the app of this third party, `ledger`: actions post_entry (keys), post_plain (none), get_entry. */
@@ -35,7 +37,8 @@ export async function startLedger(): Promise<Ledger> {
     ledger.count += 1;
     ledger.calls.set(key, (ledger.calls.get(key) ?? 0) + 1);
     await ledger.onCall(key, body);
-    res.writeHead(200, { 'content-type': 'application/json' });
+    const { status = 200, headers = {} } = ledger.answer(key) ?? {};
+    res.writeHead(status, { 'content-type': 'application/json', ...headers });
     res.end(JSON.stringify({ key, at: ledger.count }), () => ledger.onAnswered(key));
   }
 
@@ -44,6 +47,7 @@ export async function startLedger(): Promise<Ledger> {
     calls: new Map(),
     count: 0,
     onCall: async () => {},
+    answer: () => undefined,
     onAnswered: () => {},
     catalogFolder: catalogOf(origin),
     async [Symbol.asyncDispose]() {

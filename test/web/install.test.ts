@@ -86,7 +86,9 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
     await modal.getByRole('textbox', { name: 'Send to' }).fill('boss@example.com');
     await modal.getByRole('textbox', { name: 'Days' }).fill('99');
     await button(modal, 'Set up').click();
-    await modal.getByText('Must be <= 30.').waitFor();
+    const fault = modal.getByText('Must be <= 30.');
+    await fault.waitFor();
+    expect(await modal.getByRole('textbox', { name: 'Days' }).getAttribute('aria-invalid')).toBe('true');
   });
 
   test('that is installed already shows what stands there, and changes it', async () => {

@@ -154,8 +154,14 @@ describe('a call trigger', () => {
     expect(await (await post(`${url}?from=shop`, '{"n": 7}', key)).json()).toEqual({ runId: null });
     const { runId } = JSON.parse(await first.text());
     expect((await service.ended(workflowId, runId)).at('steps.0.output.data')).toBe('7 shop');
+    const form = await post(`${url}?from=form`, 'n=9', {
+      'content-type': 'application/x-www-form-urlencoded',
+    });
+    const { runId: ofForm } = JSON.parse(await form.text());
+    expect((await service.ended(workflowId, ofForm)).at('steps.0.output.data')).toBe('9 form');
+    expect((await post(url, '{"n": ')).status).toBe(400);
     const runs = await service.call('GET', `/workflows/${workflowId}/runs`);
-    expect(runs.at('data')).toHaveLength(1);
+    expect(runs.at('data')).toHaveLength(2);
   });
 
   test('has an address that can be changed', async () => {

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { until } from '../support/events.ts';
+import { startService } from '../support/service.ts';
+import { freshDatabase } from '../support/stores.ts';
 import { manual, message, startWorkflows, type WorkflowService } from '../support/workflows.ts';
 
 let service: WorkflowService;
@@ -280,6 +283,35 @@ test('a failed run goes on from the step that failed, and repeats none that was 
   await call('DELETE', `/workflows/${workflowId}/install?userId=${userId}`);
   const gone = await call('POST', `${path}/retry`);
   expect([gone.status, gone.text('code')]).toEqual([404, 'installation_not_found']);
+});
+
+test('a process that stops hands its runs over at once', { timeout: 30_000 }, async () => {
+  const { database, remove } = await freshDatabase('sqlite');
+  const env = {
+    DATABASE_URL: database.kind === 'sqlite' ? `sqlite:${database.path}` : database.url,
+    GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 3).toString('base64'),
+  };
+  const first = await startWorkflows({ env });
+  const slow = { connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 400 } };
+  const steps = Array.from({ length: 8 }, (_, n) => ({ stepId: `s${n}`, ...slow }));
+  const workflowId = await first.define(manual(steps));
+  await first.install(workflowId);
+  const started = await first.call('POST', `/workflows/${workflowId}/run?userId=${first.userId}`);
+  await first.ended(workflowId, started.text('runId'), ['running']);
+  await new Promise((next) => setTimeout(next, 600));
+  await first.stop();
+  const second = await startService({ env });
+  const began = performance.now();
+  const path = `/workflows/${workflowId}/runs/${started.text('runId')}`;
+  const call = () => second.call('GET', path, { bearer: first.developmentKey });
+  await until(async () => (await call()).at('status') === 'succeeded', 15_000);
+  // Sooner than the lease of a process that died would end.
+  expect(performance.now() - began).toBeLessThan(9_000);
+  const run = await call();
+  expect(run.at('steps.7.status')).toBe('succeeded');
+  expect(JSON.stringify(run.at('steps')).match(/"attempts":2/g)).toBeNull();
+  await second.stop();
+  await remove();
 });
 
 test('a draft is tried without being installed', async () => {
