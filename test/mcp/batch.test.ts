@@ -11,7 +11,7 @@ describe.each(STORE_KINDS)('a batch on %s', (kind) => {
     fresh = await freshDatabase(kind);
     const { database } = fresh;
     const url = database.kind === 'sqlite' ? `sqlite:${database.path}` : database.url;
-    service = await startService({ env: { DATABASE_URL: url } });
+    service = await startService({ env: { DATABASE_URL: url, GATEHOUSE_TEST_CONNECTORS: '1' } });
     one = await shop(service);
   });
   afterAll(async () => {
@@ -199,5 +199,14 @@ describe.each(STORE_KINDS)('a batch on %s', (kind) => {
     const agreed = calls.map((one, at) => ({ ...one, confirmationToken: tokenOf(at) }));
     const done = await batch(agreed, careful.accessUrl);
     expect(done.at('result.structuredContent.results')).toMatchObject([{ data: {} }, { data: {} }]);
+  });
+
+  test('an app’s own content stays what it is, and has no fields to choose from', async () => {
+    const say = (more: object) => ({ connectorId: 'everything', actionId: 'test_simple_text', ...more });
+    const answer = await batch([say({}), say({ fields: ['text'] })]);
+    expect(answer.at('result.structuredContent.results')).toMatchObject([
+      { actionId: 'test_simple_text', content: [{ type: 'text', text: expect.any(String) }] },
+      { error: { code: 'invalid_request', details: { faults: [{ field: 'fields' }] } } },
+    ]);
   });
 });

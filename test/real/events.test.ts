@@ -166,7 +166,10 @@ describe('Medusa, polled', () => {
           list.text('data.0.updatedAt'),
         ]);
       }
-      const product = await service.call('GET', `/2023-03/one/commerce/products?connectionId=${connectionId}`);
+      const product = await service.call(
+        'GET',
+        `/2023-03/one/commerce/products?connectionId=${connectionId}`,
+      );
       expect(product.at('data.0')).toMatchObject({
         productName: 'Mug',
         productStatus: 'active',

@@ -34,7 +34,11 @@ const said = {
   rounds: await call('test_input_required_result_multi_round'),
   together: await call('test_input_required_result_multiple_inputs'),
   state: await call('test_input_required_result_request_state'),
-  slow: await call('test_tool_with_progress', {}, { onprogress: ({ progress: done }) => progress.push(done) }),
+  slow: await call(
+    'test_tool_with_progress',
+    {},
+    { onprogress: ({ progress: done }) => progress.push(done) },
+  ),
 };
 await call('test_trigger_tool_change');
 const told = await Promise.race([heard, new Promise((resolve) => setTimeout(resolve, 3000, false))]);
