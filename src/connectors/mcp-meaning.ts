@@ -40,6 +40,8 @@ function actionFaults(
   const action = file.actions[actionId];
   if (!action || action.internal) return [{ path, rule: `"${actionId}" is no action of this file` }];
   const faults: MeaningFault[] = [];
+  const reads = action.effect === 'read' || (!action.effect && /^(GET|HEAD) /.test(action.request));
+  if (!reads) faults.push({ path, rule: `"${actionId}" must be an action that reads` });
   if (action.response.body !== body)
     faults.push({ path, rule: `"${actionId}" must have the response body ${body}` });
   const parameters = parametersOf(action);

@@ -30,13 +30,18 @@ export function appResources(scope: ToolScope): { fixed: Listed[]; templates: Li
   };
 }
 
+/** Whether a visible connector brings an address. What its app has there is not asked for. */
+export function isAppResource(scope: ToolScope, uri: string): boolean {
+  return broughtOf(scope).some(({ resource }) => parametersIn(resource.uri, uri) !== undefined);
+}
+
 /** The content of an address; undefined when no visible connector brings it. @throws GatehouseError as runAction() */
 export async function readAppResource(scope: ToolScope, uri: string): Promise<JsonObject | undefined> {
   for (const { connectorId, resource } of broughtOf(scope)) {
     const input = parametersIn(resource.uri, uri);
     if (!input) continue;
     const { data } = await runAction(scope, { connectorId, actionId: resource.action, input });
-    return { uri, ...contentOf(data, resource) };
+    return { uri, ...contentOf(data, resource), _meta: { 'gatehouse/source': 'third_party' } };
   }
   return undefined;
 }

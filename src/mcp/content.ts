@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { ExecuteResult } from '../actions/execute.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import { withoutHidden } from '../lib/hidden.ts';
 import type { JsonObject } from '../lib/json.ts';
+import type { InputRequest } from './abilities.ts';
 import { inputRequired, type InputAnswers } from './input.ts';
 import type { ToolScope } from './tool.ts';
 
@@ -81,6 +83,7 @@ export function isContent(answer: JsonObject): boolean {
  */
 export async function runContent(
   scope: ToolScope,
+  appName: string,
   run: (answers?: JsonObject) => Promise<ExecuteResult>,
 ): Promise<Content> {
   const { inputs } = scope;
@@ -95,10 +98,36 @@ export async function runContent(
     const asked = questions.safeParse(data);
     if (!asked.success) throw failed('answered with something that is no content');
     const { inputRequests, requestState = null } = asked.data;
-    const given = await inputRequired(scope, { step: STEP, requests: inputRequests, keep: requestState });
+    const requests = Object.fromEntries(
+      Object.entries(inputRequests).map(([key, request]) => [key, asAsked(request, appName)]),
+    );
+    const given = await inputRequired(scope, { step: STEP, requests, keep: requestState });
     answers = toApp(given.answers, given.kept);
   }
   throw failed(`asked more than ${MAX_ROUNDS} times`);
+}
+
+/**
+ * A question of an app as its client is asked it. The person reads who asks, and nothing that they do not see; a link
+ * is a secure one; an app neither instructs the client's model nor sees what else that was told.
+ */
+function asAsked({ method, params }: InputRequest, appName: string): InputRequest {
+  if (method === 'roots/list') return { method, params: {} };
+  if (method === 'sampling/createMessage') {
+    const {
+      systemPrompt: _prompt,
+      includeContext: _context,
+      tools: _tools,
+      toolChoice: _choice,
+      ...rest
+    } = params;
+    return { method, params: rest };
+  }
+  const { mode, message, url } = params;
+  if (typeof message !== 'string') throw failed('asked a question without words');
+  if (mode === 'url' && !(typeof url === 'string' && URL.canParse(url) && new URL(url).protocol === 'https:'))
+    throw failed('gave a link that is not secure');
+  return { method, params: { ...params, message: `${appName} asks: ${withoutHidden(message)}` } };
 }
 
 function toApp(answers: InputAnswers, requestState: unknown): JsonObject {

@@ -40,6 +40,7 @@ export function sessionInputs(
   ): Promise<JsonObject | undefined> => {
     const id = randomUUID();
     const answer = await new Promise<JsonObject | undefined>((resolve) => {
+      if (until.aborted) return resolve(undefined);
       session.asked.set(id, resolve);
       until.addEventListener('abort', () => resolve(undefined), { once: true });
       send({ jsonrpc: '2.0', id, method, params });

@@ -157,11 +157,8 @@ export function createExchange(
           session.subscriptions.delete(uri);
           return NOTHING;
         }
-        const read = await core.answer(
-          { ...request, method: 'resources/read' },
-          { grant, requestId, signal },
-        );
-        if ('error' in read) return read;
+        const missing = await core.resourceFault(uri, { grant, requestId, signal });
+        if (missing) return { error: missing };
         if (session.subscriptions.size >= MAX_SUBSCRIPTIONS && !session.subscriptions.has(uri))
           return fault(-32602, `A session subscribes to at most ${MAX_SUBSCRIPTIONS} resources.`);
         for (const [scope, event] of await newestOf(context, grant, [uri])) session.newest.set(scope, event);

@@ -186,7 +186,12 @@ async function listen(
       'invalid_request',
       'Last-Event-ID names no event of this session. Leave it out.',
     );
-  session.rights = () => rightsOf(context, req, path);
+  const rights = () => rightsOf(context, req, path);
+  session.rights = rights;
+  // The request is not kept longer than its stream.
+  res.on('close', () => {
+    if (session.rights === rights) session.rights = rightsOfNobody;
+  });
   beginEvents(res, { ...headers, 'Mcp-Session-Id': session.sessionId });
   openStream(session, res, place);
 }
@@ -241,6 +246,10 @@ async function authenticated<T>(context: Context, { req }: Visit, check: () => P
 /** What a request that opened a stream may do now. @throws as knock and grantOf */
 async function rightsOf(context: Context, req: IncomingMessage, path: McpPath): Promise<Grant> {
   return grantOf(context, req, await knock(context, req, path));
+}
+
+async function rightsOfNobody(): Promise<Grant> {
+  throw new GatehouseError('session_not_found', 'Nobody listens in this session.');
 }
 
 function grant(context: Context, visit: Visit, knocked: Knock): Promise<Grant> {

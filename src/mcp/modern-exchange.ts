@@ -132,8 +132,7 @@ async function readable(
 ): Promise<string[]> {
   const found: string[] = [];
   for (const uri of uris) {
-    const request = { jsonrpc: '2.0' as const, id: 0, method: 'resources/read', params: { uri } };
-    if (!hasFailed(await core.answer(request, call))) found.push(uri);
+    if (!(await core.resourceFault(uri, call))) found.push(uri);
   }
   return found;
 }

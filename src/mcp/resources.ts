@@ -1,6 +1,6 @@
 import { authenticationMetadata } from '../credentials/metadata.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { appResources, readAppResource } from './app-resources.ts';
+import { appResources, isAppResource, readAppResource } from './app-resources.ts';
 import { pageAt } from './cursor.ts';
 import { eventResources, eventScopeOf, recentEvents } from './events.ts';
 import { readResultPage } from './kept-results.ts';
@@ -84,6 +84,12 @@ const RESOURCE_TEMPLATES = [
     mimeType: JSON_TYPE,
   },
 ];
+
+/** That a resource is there for the caller, without asking an app for it. @throws as readResource */
+export async function assertResource(scope: ToolScope, uri: string): Promise<void> {
+  if (uri.startsWith('svc:')) await readResource(scope, uri);
+  else if (!isAppResource(scope, uri)) throw resourceNotFound(uri);
+}
 
 /** The text of a resource. @throws GatehouseError `not_found` (-32002), `restricted`. */
 export async function readResource(scope: ToolScope, uri: string) {

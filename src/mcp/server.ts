@@ -43,6 +43,8 @@ export interface McpCore {
   answer(request: JSONRPCRequest, call: McpCall): Promise<Answer>;
   /** The result of tools/list as JSON bytes, where the whole list is one page. */
   toolList(grant: Grant): Promise<Buffer | undefined>;
+  /** Why a resource is not there for a caller who wants to hear of it; undefined where it is. */
+  resourceFault(uri: string, call: McpCall): Promise<RpcFault | undefined>;
   visible(grant: Grant): Visible;
   close(): Promise<void>;
 }
@@ -126,6 +128,15 @@ export function createMcpCore(context: Context): McpCore {
       const more = listed(await workflowTools.of(grant), grant);
       if (tools.length + more.length > TOOLS_A_PAGE) return undefined;
       return more.length === 0 ? listBytes : withMore(listBytes, more);
+    },
+    async resourceFault(uri, call) {
+      try {
+        const { assertResource } = await import('./resources.ts');
+        await assertResource(scopeOf(call), uri);
+        return undefined;
+      } catch (thrown) {
+        return faultOf(toRpcError(context, thrown, call.requestId));
+      }
     },
     async answer(request, call) {
       const fault = paramsFault(request);

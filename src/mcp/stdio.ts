@@ -205,9 +205,10 @@ async function answerPlain(line: Line, request: RpcRequest, call: LineCall): Pro
       return NOTHING;
     }
     case 'resources/subscribe': {
-      const read = await core.answer({ ...request, method: 'resources/read' }, call);
-      if ('error' in read) return read;
-      const uri = String(params['uri']);
+      const { uri } = params;
+      if (typeof uri !== 'string') return { error: { code: -32602, message: 'params.uri must be a string' } };
+      const missing = await core.resourceFault(uri, call);
+      if (missing) return { error: missing };
       for (const [scope, event] of await newestOf(context, call.grant, [uri]))
         line.client?.newest.set(scope, event);
       line.client?.subscriptions.add(uri);

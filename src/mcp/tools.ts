@@ -329,7 +329,11 @@ export async function runAction(
         trace: scope.trace,
         answers,
       });
-    if (action?.definition.response.body === 'content') return { ...(await runContent(scope, run)) };
+    if (action?.definition.response.body === 'content') {
+      const appName =
+        context.catalog.connector(grant.environment, wish.connectorId)?.name ?? wish.connectorId;
+      return { ...(await runContent(scope, appName, run)) };
+    }
     return toStructured(await run());
   } catch (error) {
     if (error instanceof GatehouseError && error.cause instanceof InputRequired) throw error.cause;

@@ -154,7 +154,10 @@ describe('questions to the client', () => {
     expect(asked.at('result')).toMatchObject({
       resultType: 'input_required',
       inputRequests: {
-        user_name: { method: 'elicitation/create', params: { message: 'What is your name?' } },
+        user_name: {
+          method: 'elicitation/create',
+          params: { message: 'Everything asks: What is your name?' },
+        },
       },
       requestState: expect.any(String),
     });

@@ -80,7 +80,7 @@ describe.each(['from the store', 'over the bridge'])('%s', (way) => {
     line.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
     const answer = line.ask('tools/call', { name: 'test_elicitation', arguments: { message: 'Who?' } });
     const asked = await line.next((message) => valueAt(message, 'method') === 'elicitation/create');
-    expect(valueAt(asked, 'params.message')).toBe('Who?');
+    expect(valueAt(asked, 'params.message')).toBe('Everything asks: Who?');
     line.send({
       jsonrpc: '2.0',
       id: valueAt(asked, 'id'),
