@@ -129,6 +129,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
   test('narrows all apps down by category', async () => {
     const { page, modal } = await open({});
     const chips = modal.getByRole('group', { name: 'Categories' });
+    await chips.waitFor();
     // The largest first, and none of a single app.
     expect(await chips.getByRole('button').allTextContents()).toEqual(['All', 'Commerce', 'CRM']);
     // So many that they do not fit.
