@@ -18,6 +18,18 @@ export async function releaseIfUnheard(
   if ((await wishesOf(tx, sourceId)).length === 0) await releaseSource(tx, context, sourceId);
 }
 
+/**
+ * Keeps polls and webhooks of a source from publishing until the transaction ends. Who removes a listener takes the
+ * source first, as publishing does: the other way round the two could wait for each other.
+ */
+export async function holdSource(tx: Transaction<Tables>, sourceId: string): Promise<void> {
+  await tx
+    .updateTable('sources')
+    .set((e) => ({ updated_at: e.ref('updated_at') }))
+    .where('source_id', '=', sourceId)
+    .execute();
+}
+
 export async function anyoneWantsDeleted(db: DbOrTx, sourceId: string): Promise<boolean> {
   const wishes = await wishesOf(db, sourceId);
   return wishes.some((events) => kinds.parse(JSON.parse(events ?? '[]')).includes('deleted'));

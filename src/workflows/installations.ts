@@ -4,7 +4,7 @@ import { hashToken, newRandomToken } from '../crypto/tokens.ts';
 import { chooseCredential } from '../credentials/choose.ts';
 import type { Credential } from '../credentials/credential.ts';
 import { findCredential } from '../credentials/records.ts';
-import { releaseIfUnheard } from '../events/audience.ts';
+import { holdSource, releaseIfUnheard } from '../events/audience.ts';
 import { requireUser } from '../identity/users.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
@@ -161,6 +161,8 @@ export async function updateInstallation(
 /** Removes an installation; what is under way is cancelled. @throws GatehouseError `installation_not_found` */
 export async function uninstall(context: InstallContext, key: InstallationKey): Promise<void> {
   await context.db.transaction().execute(async (tx) => {
+    const { source_id: heard } = await requireInstallation(tx, key);
+    if (heard !== null) await holdSource(tx, heard);
     const row = await lockInstallation(tx, context, key);
     await cancelRunsOf(tx, context, row.installation_id);
     await tx

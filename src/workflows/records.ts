@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { Context } from '../context.ts';
-import { releaseIfUnheard } from '../events/audience.ts';
+import { holdSource, releaseIfUnheard } from '../events/audience.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Json } from '../lib/json.ts';
@@ -135,7 +135,9 @@ export async function deleteWorkflow(
       .distinct()
       .where('workflow_id', '=', workflowId)
       .where('source_id', 'is not', null)
+      .orderBy('source_id')
       .execute();
+    for (const { source_id: sourceId } of heard) if (sourceId !== null) await holdSource(tx, sourceId);
     await tx.deleteFrom('workflows').where('workflow_id', '=', workflowId).execute();
     for (const { source_id: sourceId } of heard)
       if (sourceId !== null) await releaseIfUnheard(tx, context, sourceId);
