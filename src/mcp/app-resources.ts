@@ -1,7 +1,7 @@
 import type { ResourceDefinition } from '../connectors/format.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
-import { runAction } from './tools.ts';
+import { runAction } from './run-action.ts';
 import type { ToolScope } from './tool.ts';
 
 /* Resources that connectors bring under addresses of their own, each read by one of their actions. */

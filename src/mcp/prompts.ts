@@ -5,7 +5,8 @@ import { GatehouseError } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { pageAt } from './cursor.ts';
 import type { Grant } from './grant.ts';
-import { restricted, runAction } from './tools.ts';
+import { runAction } from './run-action.ts';
+import { restricted } from './tools.ts';
 import type { ToolScope } from './tool.ts';
 import type { VisibleConnector } from './visible.ts';
 

@@ -1,28 +1,22 @@
 import { z } from 'zod';
-import { checkInput } from '../connectors/validate.ts';
 import type { Action, Connector } from '../connectors/catalog.ts';
 import { MAX_CALLS, runBatch } from '../actions/batch.ts';
-import { executeAction, type ExecuteResult } from '../actions/execute.ts';
 import { fieldsSchema } from '../actions/projection.ts';
 import { authenticationMetadata } from '../credentials/metadata.ts';
 import { describeCredential } from '../credentials/credential.ts';
 import { connectedConnectors } from '../credentials/choices.ts';
-import { listCredentials } from '../credentials/records.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
-import { confirmCall } from './confirm.ts';
 import { pageAt } from './cursor.ts';
-import { refusalWithLink, offerLink } from './connect.ts';
-import { runContent } from './content.ts';
-import { InputRequired } from './input.ts';
+import { offerLink } from './connect.ts';
 import { exampleOf } from './example.ts';
 import { tool } from './define-tool.ts';
+import { credentialsOf, runAction } from './run-action.ts';
 import { errorView, fitted, INLINE_BYTES, LEAST_BYTES, sizingOf } from './results.ts';
 import type { BuiltInTool, ToolScope } from './tool.ts';
 
 const CONNECTORS_A_PAGE = 50;
-const MAX_CREDENTIALS = 50;
 const READ = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
 const listConnectors = tool({
@@ -277,99 +271,6 @@ export const BUILT_IN_BY_NAME: ReadonlyMap<string, BuiltInTool> = new Map(
   BUILT_IN_TOOLS.map((one) => [one.definition.name, one]),
 );
 
-/** Runs an action for a grant. @throws GatehouseError as executeAction; `invalid_request` brings the input schema. */
-export async function runAction(
-  scope: ToolScope,
-  wish: {
-    connectorId: string;
-    actionId: string;
-    input: JsonObject;
-    credentialId?: string | undefined;
-    confirmationToken?: string | undefined;
-    fields?: readonly string[] | undefined;
-  },
-): Promise<JsonObject> {
-  const { context, grant } = scope;
-  const { credentialId } = wish;
-  if (
-    credentialId !== undefined &&
-    grant.credentialHeader !== undefined &&
-    credentialId !== grant.credentialHeader
-  ) {
-    await assertOtherConnector(scope, wish.connectorId);
-  }
-  const action = context.catalog.action(grant.environment, wish.connectorId, wish.actionId);
-  // An app that asks back is called several times for one wish.
-  let agreed = false;
-  try {
-    const run = (answers?: JsonObject) =>
-      executeAction(context, {
-        environment: grant.environment,
-        caller: grant.caller,
-        requestId: scope.requestId,
-        userId: grant.userId,
-        server: {
-          serverId: grant.live.server.serverId,
-          decision: grant.live.decision,
-          async confirm(question) {
-            if (!agreed) await confirmCall(scope, question, wish.confirmationToken);
-            agreed = true;
-          },
-        },
-        connectorId: wish.connectorId,
-        actionId: wish.actionId,
-        input: wish.input,
-        fields: wish.fields,
-        credentialHeader: grant.credentialHeader,
-        credentialId,
-        signal: scope.signal,
-        onProgress: scope.onProgress,
-        onLog: scope.onLog,
-        onChanged: scope.onChanged,
-        trace: scope.trace,
-        answers,
-      });
-    if (action?.definition.response.body === 'content') {
-      const appName =
-        context.catalog.connector(grant.environment, wish.connectorId)?.name ?? wish.connectorId;
-      return { ...(await runContent(scope, appName, run)) };
-    }
-    return toStructured(await run());
-  } catch (error) {
-    if (error instanceof GatehouseError && error.cause instanceof InputRequired) throw error.cause;
-    if (error instanceof GatehouseError && error.code === 'invalid_request' && action) {
-      if (checkInput(action, wish.input).length > 0) {
-        throw new GatehouseError(error.code, error.message, {
-          details: { ...error.details, inputSchema: action.inputSchema },
-          cause: error,
-        });
-      }
-    }
-    const refused = await refusalWithLink(scope, wish.connectorId, error);
-    if (refused) throw refused.refusal;
-    return runAction(scope, wish);
-  }
-}
-
-/** The header counts for its own connector alone; for that one an argument must not contradict it. */
-async function assertOtherConnector(scope: ToolScope, connectorId: string): Promise<void> {
-  const held = (await credentialsOf(scope, connectorId)).some(
-    (one) => one.credentialId === scope.grant.credentialHeader,
-  );
-  if (!held) return;
-  throw new GatehouseError(
-    'credential_conflict',
-    'The argument credentialId names another credential than the header x-credential-id. Leave the argument out.',
-  );
-}
-
-function toStructured({ data, pagination, unmatchedFields }: ExecuteResult): JsonObject {
-  const structured: JsonObject =
-    pagination === undefined ? { data } : { data, pagination: { ...pagination } };
-  if (unmatchedFields) structured['unmatchedFields'] = unmatchedFields;
-  return structured;
-}
-
 function visibleConnector(scope: ToolScope, connectorId: string) {
   const found = scope.visible.connectors.find(({ connector }) => connector.connectorId === connectorId);
   if (found) return found;
@@ -404,18 +305,6 @@ export function restricted(what: string, rule: string): GatehouseError {
 
 function connectorOf({ context, grant }: ToolScope, action: Action): Connector | undefined {
   return context.catalog.connector(grant.environment, action.connectorId);
-}
-
-async function credentialsOf({ context, grant }: ToolScope, connectorId?: string) {
-  if (grant.userId === undefined) return [];
-  const { credentials } = await listCredentials(context.db, {
-    environment: grant.environment,
-    userId: grant.userId,
-    connectorId,
-    limit: MAX_CREDENTIALS,
-    offset: 0,
-  });
-  return credentials;
 }
 
 async function connectedTo({ context, grant }: ToolScope): Promise<ReadonlySet<string>> {

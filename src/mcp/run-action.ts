@@ -1,0 +1,118 @@
+import { executeAction, type ExecuteResult } from '../actions/execute.ts';
+import { checkInput } from '../connectors/validate.ts';
+import { listCredentials } from '../credentials/records.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import type { JsonObject } from '../lib/json.ts';
+import { confirmCall } from './confirm.ts';
+import { refusalWithLink } from './connect.ts';
+import { runContent } from './content.ts';
+import { InputRequired } from './input.ts';
+import type { ToolScope } from './tool.ts';
+
+const MAX_CREDENTIALS = 50;
+
+/** Runs an action for a grant. @throws GatehouseError as executeAction; `invalid_request` brings the input schema. */
+export async function runAction(
+  scope: ToolScope,
+  wish: {
+    connectorId: string;
+    actionId: string;
+    input: JsonObject;
+    credentialId?: string | undefined;
+    confirmationToken?: string | undefined;
+    fields?: readonly string[] | undefined;
+  },
+): Promise<JsonObject> {
+  const { context, grant } = scope;
+  const { credentialId } = wish;
+  if (
+    credentialId !== undefined &&
+    grant.credentialHeader !== undefined &&
+    credentialId !== grant.credentialHeader
+  ) {
+    await assertOtherConnector(scope, wish.connectorId);
+  }
+  const action = context.catalog.action(grant.environment, wish.connectorId, wish.actionId);
+  // An app that asks back is called several times for one wish.
+  let agreed = false;
+  try {
+    const run = (answers?: JsonObject) =>
+      executeAction(context, {
+        environment: grant.environment,
+        caller: grant.caller,
+        requestId: scope.requestId,
+        userId: grant.userId,
+        server: {
+          serverId: grant.live.server.serverId,
+          decision: grant.live.decision,
+          async confirm(question) {
+            if (!agreed) await confirmCall(scope, question, wish.confirmationToken);
+            agreed = true;
+          },
+        },
+        connectorId: wish.connectorId,
+        actionId: wish.actionId,
+        input: wish.input,
+        fields: wish.fields,
+        credentialHeader: grant.credentialHeader,
+        credentialId,
+        signal: scope.signal,
+        onProgress: scope.onProgress,
+        onLog: scope.onLog,
+        onChanged: scope.onChanged,
+        trace: scope.trace,
+        answers,
+      });
+    if (action?.definition.response.body === 'content') {
+      const appName =
+        context.catalog.connector(grant.environment, wish.connectorId)?.name ?? wish.connectorId;
+      return { ...(await runContent(scope, appName, run)) };
+    }
+    return toStructured(await run());
+  } catch (error) {
+    if (error instanceof GatehouseError && error.cause instanceof InputRequired) throw error.cause;
+    if (error instanceof GatehouseError && error.code === 'invalid_request' && action) {
+      if (checkInput(action, wish.input).length > 0) {
+        throw new GatehouseError(error.code, error.message, {
+          details: { ...error.details, inputSchema: action.inputSchema },
+          cause: error,
+        });
+      }
+    }
+    const refused = await refusalWithLink(scope, wish.connectorId, error);
+    if (refused) throw refused.refusal;
+    return runAction(scope, wish);
+  }
+}
+
+/** The header counts for its own connector alone; for that one an argument must not contradict it. */
+async function assertOtherConnector(scope: ToolScope, connectorId: string): Promise<void> {
+  const held = (await credentialsOf(scope, connectorId)).some(
+    (one) => one.credentialId === scope.grant.credentialHeader,
+  );
+  if (!held) return;
+  throw new GatehouseError(
+    'credential_conflict',
+    'The argument credentialId names another credential than the header x-credential-id. Leave the argument out.',
+  );
+}
+
+function toStructured({ data, pagination, unmatchedFields }: ExecuteResult): JsonObject {
+  const structured: JsonObject =
+    pagination === undefined ? { data } : { data, pagination: { ...pagination } };
+  if (unmatchedFields) structured['unmatchedFields'] = unmatchedFields;
+  return structured;
+}
+
+/** The credentials of the grant's user, of one connector or of all. */
+export async function credentialsOf({ context, grant }: ToolScope, connectorId?: string) {
+  if (grant.userId === undefined) return [];
+  const { credentials } = await listCredentials(context.db, {
+    environment: grant.environment,
+    userId: grant.userId,
+    connectorId,
+    limit: MAX_CREDENTIALS,
+    offset: 0,
+  });
+  return credentials;
+}
