@@ -11,6 +11,7 @@ const name = {
   connectorId: z.string(),
   actionId: z.string().optional(),
   promptId: z.string().optional(),
+  resourceId: z.string().optional(),
 };
 const definition = z.record(z.string(), z.unknown()).nullable();
 
@@ -21,8 +22,8 @@ export const listDefinitionChangesRoute = defineRoute({
   tag: 'Tool definitions',
   summary: 'List definitions that are not as they were approved',
   description:
-    'Actions and prompts that connectors bring: what they say, take and answer, and where their calls go. The first look ' +
-    'at an environment approves what is installed; from then on every difference is here until it is approved.',
+    'Actions, prompts and resources that connectors bring, and what connectors say of themselves: texts, schemas, and where ' +
+    'calls go. The first look at an environment approves what is installed; from then on every difference is here until it is approved.',
   auth: 'api_key',
   scope: 'tools:read',
   query: z.strictObject({ ...pageQuery, connectorId: z.string().max(32).optional() }),
@@ -74,27 +75,19 @@ export const approveDefinitionsRoute = defineRoute({
   errors: ['definition_changed'],
   audited: true,
   async handler({ context, caller, body: { tools } }) {
-    await approveDefinitions(context, caller.environment, tools.map(toName));
+    assertOneEach(tools);
+    await approveDefinitions(context, caller.environment, tools);
     context.servers.forget();
     return { body: { approved: tools.length } };
   },
 });
 
-function toName(
-  {
-    connectorId,
-    actionId,
-    promptId,
-    hash,
-  }: { [K in keyof typeof name]?: string | undefined } & { hash: string | null },
-  position: number,
-): DefinitionName & { hash: string | null } {
-  if (connectorId !== undefined && actionId !== undefined && promptId === undefined)
-    return { connectorId, actionId, hash };
-  if (connectorId !== undefined && promptId !== undefined && actionId === undefined)
-    return { connectorId, promptId, hash };
-  throw invalidRequest(
-    [{ field: `tools.${position}`, rule: 'names an actionId or a promptId, one of them' }],
-    'The body',
+/** @throws GatehouseError `invalid_request` for an entry that names two things. */
+function assertOneEach(tools: DefinitionName[]): void {
+  const faults = tools.flatMap(({ actionId, promptId, resourceId }, position) =>
+    [actionId, promptId, resourceId].filter((id) => id !== undefined).length > 1
+      ? [{ field: `tools.${position}`, rule: 'names an action, a prompt or a resource, one of them' }]
+      : [],
   );
+  if (faults.length > 0) throw invalidRequest(faults, 'The body');
 }

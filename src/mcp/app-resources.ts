@@ -57,10 +57,12 @@ function contentOf(data: unknown, { mimeType }: ResourceDefinition): JsonObject 
   throw new GatehouseError('upstream_failed', 'The app gave no file for this resource.');
 }
 
-function broughtOf({ visible }: ToolScope) {
+function broughtOf({ visible, grant }: ToolScope) {
+  const { pins } = grant.live;
   return visible.connectors.flatMap(({ connector, actions }) =>
     Object.entries(connector.definition.resources)
       .filter(([, { action }]) => actions.some(({ actionId }) => actionId === action))
+      .filter(([resourceId]) => !pins || pins.other(connector, { resourceId }))
       .map(([name, resource]) => ({ connectorId: connector.connectorId, name, resource })),
   );
 }

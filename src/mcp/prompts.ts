@@ -94,7 +94,7 @@ function said(text: string): JsonObject {
 /** Those of a connector that are not held back. */
 function promptsIn(connector: Connector, { live: { pins } }: Grant) {
   const all = Object.entries(connector.definition.prompts);
-  return pins ? all.filter(([name]) => pins.prompt(connector, name)) : all;
+  return pins ? all.filter(([name]) => pins.other(connector, { promptId: name })) : all;
 }
 
 export function listPrompts(scope: ToolScope, cursor: string | undefined) {

@@ -79,11 +79,14 @@ export function createVisibility(context: Pick<Context, 'catalog' | 'publicUrl'>
 /** What a server shows, worked out anew. */
 export function see(
   { catalog, publicUrl }: Pick<Context, 'catalog' | 'publicUrl'>,
-  { server, decision }: LiveServer,
+  { server, decision, pins }: LiveServer,
 ): Visible {
   const connectors = catalog
     .connectors(server.environment)
-    .map((connector) => ({ connector, actions: allowedActions(connector, decision) }))
+    .map((connector) => ({
+      connector: !pins || pins.other(connector, {}) ? connector : unsaid(connector),
+      actions: allowedActions(connector, decision),
+    }))
     .filter(({ actions }) => actions.length > 0);
   const actions = connectors.flatMap((one) => one.actions);
   const asTools = () => [...namedActions(actions)].map(([name, action]) => toolOf(name, action, publicUrl));
@@ -102,6 +105,14 @@ export function see(
     listBytes: Buffer.from(JSON.stringify({ tools })),
     instructions: instructionsOf(connectors, server.customInstructions),
   };
+}
+
+/** A connector whose own words are held back. */
+function unsaid(connector: Connector): Connector {
+  return Object.create(connector, {
+    name: { value: connector.connectorId, enumerable: true },
+    description: { value: '', enumerable: true },
+  });
 }
 
 function allowedActions(connector: Connector, decision: Decision): Action[] {

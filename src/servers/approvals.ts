@@ -11,11 +11,13 @@ type ApprovalContext = Pick<Context, 'db' | 'clock' | 'catalog'>;
 /** Two approvals of one connector at once are made one after the other. */
 const MAX_TRIES = 5;
 
-/** A definition that a connector brings: an action, or a prompt. */
-export type DefinitionName = { connectorId: string } & (
-  | { actionId: string; promptId?: undefined }
-  | { promptId: string; actionId?: undefined }
-);
+/** A definition that a connector brings: an action, a prompt or a resource; with none of them, what it says of itself. */
+export interface DefinitionName {
+  connectorId: string;
+  actionId?: string | undefined;
+  promptId?: string | undefined;
+  resourceId?: string | undefined;
+}
 
 /** How a definition differs from the one that the operator approved last. */
 export type DefinitionChange = DefinitionName & {
@@ -176,18 +178,18 @@ async function approveIn(
   return changed !== undefined;
 }
 
-/** Actions by their id, prompts as `prompt:<id>`. */
-export function keyOf({ actionId, promptId }: DefinitionName): string {
-  return actionId ?? promptKey(promptId ?? '');
-}
-
-function promptKey(promptId: string): string {
-  return `prompt:${promptId}`;
+/** Actions by their id, others as `prompt:<id>`, `resource:<id>` and `connector:`. */
+export function keyOf({ actionId, promptId, resourceId }: DefinitionName): string {
+  if (actionId !== undefined) return actionId;
+  if (promptId !== undefined) return `prompt:${promptId}`;
+  return resourceId === undefined ? 'connector:' : `resource:${resourceId}`;
 }
 
 function nameOf(connectorId: string, key: string): DefinitionName {
-  const [, promptId] = /^prompt:(.*)$/.exec(key) ?? [];
-  return promptId === undefined ? { connectorId, actionId: key } : { connectorId, promptId };
+  const [, kind, id] = /^(prompt|resource|connector):(.*)$/.exec(key) ?? [];
+  if (kind === undefined) return { connectorId, actionId: key };
+  if (kind === 'connector') return { connectorId };
+  return kind === 'prompt' ? { connectorId, promptId: id } : { connectorId, resourceId: id };
 }
 
 function definitionsOf(connector: Connector): Map<string, Definition> {
@@ -195,14 +197,30 @@ function definitionsOf(connector: Connector): Map<string, Definition> {
     actionId,
     { hash: action.hash, definition: definitionOf(connector.definition, action) },
   ]);
-  const prompts = Object.entries(connector.definition.prompts).map(
-    ([promptId, prompt]): [string, Definition] => {
-      const read = parseJson(JSON.stringify(prompt));
-      const definition = isJsonObject(read) ? read : {};
-      return [promptKey(promptId), { hash: hashOf(definition), definition }];
-    },
+  return new Map([...actions, ...othersOf(connector)]);
+}
+
+/** All that a model is shown of a connector beside its actions. */
+export function othersOf({ connectorId, name, description, definition }: Connector): Map<string, Definition> {
+  const { prompts, resources } = definition;
+  const texts: [DefinitionName, object][] = [
+    [{ connectorId }, { name, description }],
+    ...Object.entries(prompts).map(([promptId, one]): [DefinitionName, object] => [
+      { connectorId, promptId },
+      one,
+    ]),
+    ...Object.entries(resources).map(([resourceId, one]): [DefinitionName, object] => [
+      { connectorId, resourceId },
+      one,
+    ]),
+  ];
+  return new Map(
+    texts.map(([one, value]) => {
+      const read = parseJson(JSON.stringify(value));
+      const own = isJsonObject(read) ? read : {};
+      return [keyOf(one), { hash: hashOf(own), definition: own }];
+    }),
   );
-  return new Map([...actions, ...prompts]);
 }
 
 function assertCurrent(

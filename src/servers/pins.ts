@@ -1,17 +1,16 @@
 import { sha256 } from '../crypto/key-ring.ts';
 import type { Action, Connector } from '../connectors/catalog.ts';
-import { hashOf } from '../connectors/definition.ts';
 import type { Context } from '../context.ts';
 import { STALE_MS } from '../identity/caller.ts';
-import { isJsonObject, parseJson } from '../lib/json.ts';
 import { createTtlCache } from '../lib/ttl-cache.ts';
 import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
-import { ensureBaseline, hashesIn, keyOf } from './approvals.ts';
+import { ensureBaseline, hashesIn, keyOf, othersOf, type DefinitionName } from './approvals.ts';
 
 /** What servers with `pinTools` show: definitions that are as the operator approved them. */
 export interface Pins {
   action(action: Action): boolean;
-  prompt(connector: Connector, promptId: string): boolean;
+  /** Of a prompt, a resource, or what the connector says of itself. */
+  other(connector: Connector, name: Omit<DefinitionName, 'connectorId' | 'actionId'>): boolean;
   /** Changes with every approval. */
   version: string;
 }
@@ -64,11 +63,12 @@ async function load(
     version: sha256(JSON.stringify(rows.map((row) => [row.connector_id, row.fingerprint, row.version]))),
     action: (action) =>
       whole.has(action.connectorId) || partly.get(action.connectorId)?.get(keyOf(action)) === action.hash,
-    prompt({ connectorId, definition }, promptId) {
+    other(connector, name) {
+      const { connectorId } = connector;
       if (whole.has(connectorId)) return true;
-      const prompt = parseJson(JSON.stringify(definition.prompts[promptId] ?? {}));
-      const approved = partly.get(connectorId)?.get(keyOf({ connectorId, promptId }));
-      return isJsonObject(prompt) && approved === hashOf(prompt);
+      const key = keyOf({ connectorId, ...name });
+      const now = othersOf(connector).get(key);
+      return now !== undefined && partly.get(connectorId)?.get(key) === now.hash;
     },
   };
 }
