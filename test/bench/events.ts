@@ -181,10 +181,12 @@ async function hanging(rounds: number, seconds: number): Promise<void> {
 
 async function fanOut(rounds: number): Promise<void> {
   const longest: number[] = [];
+  const cpu: number[] = [];
   for (let round = 0; round < rounds; round++) {
     await using receiver = await startReceiver();
     const addresses = Array.from({ length: ENDPOINTS }, (_, n) => receiver.address(n));
     await using sender = await startSender('gatehouse', addresses, { oneSource: true });
+    const before = cpuSeconds(sender.pid);
     const figures = await receiver.measure({
       urls: [sender.said.url],
       secrets: sender.said.secrets,
@@ -194,11 +196,12 @@ async function fanOut(rounds: number): Promise<void> {
     });
     if (figures.delivered < ENDPOINTS) console.log(`fan-out: ${figures.delivered} of ${ENDPOINTS} delivered`);
     longest.push(figures.longest);
+    cpu.push((cpuSeconds(sender.pid) - before) * 1000);
   }
   table(
     'events, fan-out: one event to 1,000 endpoints',
-    ['all there after ms'],
-    [[median(longest).toFixed(0)]],
+    ['all there after ms', 'CPU ms of the sender'],
+    [[median(longest).toFixed(0), median(cpu).toFixed(0)]],
   );
 }
 
