@@ -1,0 +1,125 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { isoTime } from '../../src/lib/clock.ts';
+import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
+import { startReceiver, verified, type Receiver } from '../support/receiver.ts';
+
+let service: EventsService;
+let receiver: Receiver;
+beforeAll(async () => {
+  service = await startEvents({ env: { GATEHOUSE_RETRY_SCHEDULE: '0.1,0.1' } });
+});
+afterAll(() => service.stop());
+beforeEach(async () => {
+  receiver = await startReceiver();
+});
+afterEach(async () => {
+  await receiver[Symbol.asyncDispose]();
+});
+
+const deliveries = (subscriptionId: string, query = '') =>
+  service.call('GET', `/webhooks/${subscriptionId}/deliveries${query}`);
+const settled = (subscriptionId: string, status: string) =>
+  until(async () => (await deliveries(subscriptionId)).at('data.0.status') === status);
+
+test('a delivery that succeeded is sent again by a replay, under its own id and number', async () => {
+  const { subscriptionId, secret } = await subscribe(service, { address: receiver.url });
+  await created(service, ['again']);
+  await settled(subscriptionId, 'succeeded');
+  const deliveryId = (await deliveries(subscriptionId)).text('data.0.deliveryId');
+  const replay = (id: string) => service.call('POST', `/webhooks/${subscriptionId}/deliveries/${id}/replay`);
+  expect(await replay(deliveryId)).toMatchObject({ status: 202, body: { deliveryId } });
+  const [first, second] = await receiver.arrived(2);
+  if (!first || !second) throw new Error('nothing arrived');
+  expect(verified(secret, second)).toEqual(verified(secret, first));
+  for (const name of ['webhook-id', 'x-svc-sequence']) expect(second.headers[name]).toBe(first.headers[name]);
+  await until(async () => (await deliveries(subscriptionId)).at('data.0.attemptCount') === 2);
+  expect((await deliveries(subscriptionId)).at('data.0.attempts.1')).toMatchObject({
+    number: 2,
+    status: 200,
+  });
+  expect((await replay('msg_0000000000000000000000')).text('code')).toBe('delivery_not_found');
+  await service.call('DELETE', `/webhooks/${subscriptionId}`);
+});
+
+test('the log says why, with the beginning of the answer and without secrets, and is filtered by status', async () => {
+  const { subscriptionId } = await subscribe(service, {
+    address: receiver.url,
+    headers: { authorization: 'Bearer log-canary-42' },
+  });
+  receiver.answer = ({ headers }, res) => res.writeHead(503).end(`no: ${headers['authorization']}`);
+  await created(service, ['o1']);
+  await settled(subscriptionId, 'dead');
+  const dead = await deliveries(subscriptionId, '?status=dead');
+  expect(dead.at('data.0')).toMatchObject({
+    subscriptionId,
+    scope: 'commerce/orders',
+    event: 'created',
+    recordId: 'o1',
+    sequence: 1,
+    attemptCount: 3,
+    lastStatus: 503,
+    lastError: 'status',
+    nextAttemptAt: null,
+  });
+  expect(dead.text('data.0.attempts.0.excerpt')).toMatch(/^no: /);
+  expect(JSON.stringify(dead.body)).not.toContain('log-canary-42');
+  expect((await deliveries(subscriptionId, '?status=succeeded')).at('data')).toEqual([]);
+  expect((await deliveries(subscriptionId, '?status=lost')).at('details.faults.0.field')).toBe('status');
+  await service.call('DELETE', `/webhooks/${subscriptionId}`);
+});
+
+test('what nobody answers is logged as refused, and goes to the new address of its subscription', async () => {
+  const gone = await startReceiver();
+  const address = gone.url;
+  await gone[Symbol.asyncDispose]();
+  const { subscriptionId } = await subscribe(service, { address });
+  await created(service, ['moved']);
+  await settled(subscriptionId, 'dead');
+  expect((await deliveries(subscriptionId)).at('data.0.lastError')).toBe('refused');
+  const moved = await service.call('PUT', `/webhooks/${subscriptionId}`, { body: { address: receiver.url } });
+  expect(moved.status).toBe(200);
+  const deliveryId = (await deliveries(subscriptionId)).text('data.0.deliveryId');
+  await service.call('POST', `/webhooks/${subscriptionId}/deliveries/${deliveryId}/replay`);
+  const [one] = await receiver.arrived(1);
+  expect(one?.headers['webhook-id']).toBe(deliveryId);
+  await service.call('DELETE', `/webhooks/${subscriptionId}`);
+});
+
+test('a recovery ends where it was told to', async () => {
+  const { subscriptionId } = await subscribe(service, { address: receiver.url });
+  receiver.answer = (_, res) => res.writeHead(500).end();
+  await created(service, ['before']);
+  await settled(subscriptionId, 'dead');
+  await new Promise((next) => setTimeout(next, 5));
+  const between = isoTime(Date.now());
+  await new Promise((next) => setTimeout(next, 5));
+  await created(service, ['after']);
+  await settled(subscriptionId, 'dead');
+  receiver.answer = (_, res) => res.writeHead(200).end();
+  const seen = receiver.received.length;
+  const recover = (body: object) => service.call('POST', `/webhooks/${subscriptionId}/recover`, { body });
+  expect((await recover({ since: between, until: between })).at('details.faults.0.field')).toBe('until');
+  expect((await recover({ since: '2020-01-01T00:00:00Z', until: between })).at('recovered')).toBe(1);
+  await receiver.arrived(seen + 1);
+  expect(JSON.parse(receiver.received.at(-1)?.body ?? '').id).toBe('before');
+  expect((await recover({ since: between })).at('recovered')).toBe(1);
+  expect((await recover({ since: 'yesterday' })).at('details.faults.0.field')).toBe('since');
+  await service.call('DELETE', `/webhooks/${subscriptionId}`);
+});
+
+test('a connection that is deleted takes its subscriptions along, and what is under way ends quietly', async () => {
+  let answer = () => {};
+  receiver.answer = (_, res) => void (answer = () => res.writeHead(200).end());
+  const { subscriptionId } = await subscribe(service, { address: receiver.url });
+  await created(service, ['o1']);
+  await receiver.arrived(1);
+  const path = `/users/${service.userId}/credentials/${service.connectionId}`;
+  const headers = { 'x-svc-userid': service.userId };
+  expect((await service.call('DELETE', path, { headers })).status).toBe(200);
+  expect((await service.call('GET', `/webhooks/${subscriptionId}`)).text('code')).toBe(
+    'subscription_not_found',
+  );
+  answer();
+  await until(() => service.logged.join('').includes('delivery is no longer ours'));
+  expect(service.logged.join('')).not.toContain('"level":50');
+});
