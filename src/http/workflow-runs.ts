@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { assertIdempotencyKey } from '../actions/idempotency.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { jsonFromBody, MIB } from '../lib/http-body.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
@@ -50,14 +51,20 @@ export const runWorkflowRoute = defineRoute({
   scope: 'workflows:run',
   apiVersion: true,
   cors: true,
+  headers: { 'Idempotency-Key': 'The same key again gives the run that it started.' },
   params: workflowParams,
   query,
   body: z.strictObject({ input }).optional(),
   success: started,
   errors: ['workflow_not_found', 'user_not_found', 'installation_not_found', 'installation_disabled'],
-  async handler({ context, caller, requestId, params, query: asked, body }) {
+  async handler({ context, caller, requestId, params, query: asked, body, header }) {
     const key = { environment: caller.environment, ...params, userId: userOf(caller, asked) };
-    const runId = await startRun(context, key, { caller: caller.label, requestId, input: body?.input });
+    const runId = await startRun(context, key, {
+      caller: caller.label,
+      requestId,
+      dedupe: nameOf('run', header('idempotency-key')),
+      input: body?.input,
+    });
     return { body: { runId } };
   },
 });
@@ -207,7 +214,7 @@ export const callWorkflowRoute = defineRoute({
   summary: 'Start a workflow with a call trigger',
   description:
     'The token in the address is the credential. The body, JSON or a form, is `trigger.body`. With an Idempotency-Key (or a ' +
-    '`webhook-id`, as Standard Webhooks has it) the same call again starts nothing.',
+    '`webhook-id`, as Standard Webhooks has it) the same call again gives the run that it started.',
   auth: 'none',
   params: z.strictObject({ token: z.string() }),
   query: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
@@ -215,25 +222,31 @@ export const callWorkflowRoute = defineRoute({
   rawBody: { maxBytes: MIB, description: 'JSON, or a form.' },
   success: {
     status: 202,
-    description: 'The run is queued; null: this very call has started one before.',
-    schema: z.object({ runId: z.string().nullable() }),
+    description: 'The run is queued.',
+    schema: z.object({ runId: z.string() }),
   },
   errors: ['not_found', 'installation_disabled'],
   async handler({ context, requestId, params, query: asked, raw, header }) {
     const row = await installationOfHook(context, params.token);
     if (!row) throw new GatehouseError('not_found', 'There is nothing at this address.');
     if (row.enabled !== 1) throw disabled();
-    const key = header('idempotency-key') ?? header('webhook-id');
-    const runId = await beginRun(context.db, context, row, {
+    const { runId } = await beginRun(context.db, context, row, {
       trigger: { type: 'call', body: bodyOf(raw, header('content-type') ?? ''), query: toJson(asked) },
       caller: 'call',
       requestId,
-      dedupe: key === undefined ? undefined : `call ${key.slice(0, 255)}`,
+      dedupe: nameOf('call', header('idempotency-key') ?? header('webhook-id')),
     });
     context.runs.wake();
-    return { body: { runId: runId ?? null } };
+    return { body: { runId } };
   },
 });
+
+/** What a key names within an installation: keys of calls and of runs do not meet. */
+function nameOf(kind: 'run' | 'call', key: string | undefined): string | undefined {
+  if (key === undefined) return undefined;
+  assertIdempotencyKey(key);
+  return `${kind} ${key}`;
+}
 
 /** @throws GatehouseError `invalid_request` for what is neither. */
 function bodyOf(raw: Buffer, contentType: string): Json {

@@ -24,14 +24,15 @@ export interface Occasion {
 
 /**
  * Queues a run of an installation, in the caller's transaction, with the version and the configuration of this moment.
- * @returns its id; undefined when the occasion has made one already. After the commit, `context.runs.wake()`.
+ * @returns its id, and whether it is new: an occasion that has made one already gives that one again. After the commit,
+ * `context.runs.wake()`.
  */
 export async function beginRun(
   tx: DbOrTx,
   context: Pick<Context, 'clock' | 'keys'>,
   installation: InstallationRow,
   occasion: Occasion,
-): Promise<string | undefined> {
+): Promise<{ runId: string; isNew: boolean }> {
   const runId = newOrderedId('run', context.clock.now());
   const row = await tx
     .insertInto('workflow_runs')
@@ -46,7 +47,14 @@ export async function beginRun(
     .onConflict((c) => c.columns(['installation_id', 'dedupe']).doNothing())
     .returning('run_id')
     .executeTakeFirst();
-  return row?.run_id;
+  if (row) return { runId, isNew: true };
+  const earlier = await tx
+    .selectFrom('workflow_runs')
+    .select('run_id')
+    .where('installation_id', '=', installation.installation_id)
+    .where('dedupe', '=', occasion.dedupe ?? '')
+    .executeTakeFirstOrThrow();
+  return { runId: earlier.run_id, isNew: false };
 }
 
 /** The columns of a run that has yet to begin, but for whose it is. */

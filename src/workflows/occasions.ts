@@ -81,7 +81,7 @@ export async function fireSchedules(context: Pick<Context, 'db' | 'clock' | 'key
         dedupe: `schedule ${at}`,
       });
     });
-    if (run !== undefined) made += 1;
+    if (run?.isNew) made += 1;
   }
   return made;
 }

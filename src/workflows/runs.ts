@@ -23,7 +23,7 @@ import { requireRun, type RunKey } from './run-log.ts';
 type RunsContext = Pick<Context, 'db' | 'clock' | 'keys' | 'runs' | 'catalog'>;
 
 /** Who starts a run, for its record. */
-export type Starter = Pick<Occasion, 'caller' | 'requestId' | 'serverId'>;
+export type Starter = Pick<Occasion, 'caller' | 'requestId' | 'serverId' | 'dedupe'>;
 
 /**
  * Queues a run of an installation by hand. `input` is that of a manual trigger; for the others it stands for the record
@@ -39,8 +39,7 @@ export async function startRun(
   if (row.enabled !== 1) throw disabled();
   const { trigger } = await definitionOf(context.db, row);
   const occasion = { ...starter, trigger: valueOf(trigger, input, context.clock.now()) };
-  const runId = await beginRun(context.db, context, row, occasion);
-  if (runId === undefined) throw new Error('An occasion without a name made no run.');
+  const { runId } = await beginRun(context.db, context, row, occasion);
   context.runs.wake();
   return runId;
 }

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DAY } from '../../src/lib/clock.ts';
+import { manualClock } from '../support/clock.ts';
 import { until } from '../support/events.ts';
 import { startService } from '../support/service.ts';
 import { freshDatabase } from '../support/stores.ts';
@@ -312,6 +314,44 @@ test('a process that stops hands its runs over at once', { timeout: 30_000 }, as
   expect(JSON.stringify(run.at('steps')).match(/"attempts":2/g)).toBeNull();
   await second.stop();
   await remove();
+});
+
+test('the same Idempotency-Key gives the run that it started', async () => {
+  const workflowId = await service.define(manual([message('a', 'once by key')]));
+  await service.install(workflowId);
+  const start = () =>
+    service.call('POST', `/workflows/${workflowId}/run?userId=${service.userId}`, {
+      headers: { 'idempotency-key': 'order 7' },
+    });
+  const [one, two] = await Promise.all([start(), start()]);
+  expect(two.text('runId')).toBe(one.text('runId'));
+  await service.ended(workflowId, one.text('runId'));
+  const messages = JSON.stringify(await service.act('list_messages', { limit: 50 }));
+  expect(messages.split('once by key')).toHaveLength(2);
+});
+
+test('runs are kept for 30 days after their end, those that wait for as long as they do', async () => {
+  const clock = manualClock();
+  const own = await startWorkflows({ clock });
+  const short = await own.define(manual([{ stepId: 'a', map: '1' }]));
+  const long = await own.define(manual([{ stepId: 'a', wait: 'P60D' }]));
+  for (const workflowId of [short, long]) await own.install(workflowId);
+  await own.run(short);
+  const waiting = await own.call('POST', `/workflows/${long}/run?userId=${own.userId}`);
+  await own.ended(long, waiting.text('runId'), ['waiting']);
+  const count = async (workflowId: string) => {
+    const listed = (await own.call('GET', `/workflows/${workflowId}/runs`)).at('data');
+    return Array.isArray(listed) ? listed.length : -1;
+  };
+  clock.advance(29 * DAY);
+  await new Promise((next) => setTimeout(next, 1500));
+  expect(await count(short)).toBe(1);
+  clock.advance(2 * DAY);
+  await until(async () => (await count(short)) === 0);
+  expect(await count(long)).toBe(1);
+  clock.advance(30 * DAY);
+  expect((await own.ended(long, waiting.text('runId'))).at('status')).toBe('succeeded');
+  await own.stop();
 });
 
 test('a draft is tried without being installed', async () => {
