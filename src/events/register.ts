@@ -19,6 +19,7 @@ import { valueAt, type Json, type JsonObject } from '../lib/json.ts';
 import { fieldsOf, filledInput } from '../unified/inputs.ts';
 import { callUpstream } from '../upstream/call.ts';
 import { interpretAnswer } from '../upstream/response.ts';
+import { isNative } from './hook-keys.ts';
 import { hookAddress, openHook, sealHook, type Hook } from './hook.ts';
 import type { PollContext } from './poll.ts';
 import { toSource, type Source } from './source.ts';
@@ -55,6 +56,10 @@ export function registerJob(context: RegisterContext): JobKind {
       if (!found || found.source.status === 'ending') return undefined;
       const { sourceId: key } = found.source;
       if (await isRunning(context.db, context, { kind: 'unregister', key })) return MEANWHILE_MS;
+      if (!(await isNative(context, found.connector, found.credential, found.source.scope))) {
+        await pollInstead(context, found.source, 'The credential lacks what webhooks of the app take.');
+        return undefined;
+      }
       try {
         await register(context, found);
         return LOOK_AGAIN_MS;
@@ -318,14 +323,18 @@ function secretIn(
   return typeof value === 'string' ? value : undefined;
 }
 
+/** What was registered all the same is removed, as far as the app lets us. */
 async function pollInstead(context: RegisterContext, { sourceId }: Source, reason: string): Promise<void> {
-  const now = context.clock.now();
   context.log.warn({ sourceId, reason }, 'webhooks could not be registered; the source is polled');
+  await removeQuietly(context, sourceId);
+  const now = context.clock.now();
   await context.db
     .updateTable('sources')
     .set({
       kind: 'polling',
       hook_state: 'failed',
+      hook_hash: null,
+      hook_sealed: null,
       reason: reason.slice(0, 500),
       next_poll_at: now,
       updated_at: now,

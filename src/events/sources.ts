@@ -42,7 +42,15 @@ export async function ensureSource(
     .where('credential_id', '=', credential.credentialId)
     .where('scope', '=', scope)
     .executeTakeFirst();
-  if (found && found.status !== 'ending') return { sourceId: found.source_id, kind: found.kind };
+  if (found && found.status !== 'ending') {
+    const sourceId = found.source_id;
+    if (found.kind === 'native' || !native) return { sourceId, kind: found.kind };
+    // The account has got since what its webhooks take; until they are registered the polls go on.
+    const set = { kind: 'native', hook_state: 'wanted', updated_at: now } as const;
+    await tx.updateTable('sources').set(set).where('source_id', '=', sourceId).execute();
+    await planJob(tx, context, { kind: 'register', key: sourceId, payload: { sourceId } });
+    return { sourceId, kind: 'native' };
+  }
   const row = {
     kind: native ? ('native' as const) : ('polling' as const),
     status: 'active' as const,

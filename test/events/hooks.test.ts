@@ -276,6 +276,27 @@ test('a registration that the app switched off is removed and made anew, with it
   await until(() => told(subscription).length === before + 1);
 });
 
+test('a credential that lacks what webhooks take is polled, until somebody subscribes and it has it', async () => {
+  const credentials = () => service.context.db.updateTable('credentials');
+  const sourceOf = () =>
+    service.context.db.selectFrom('sources').select(['kind', 'hook_state']).executeTakeFirstOrThrow();
+  await credentials().set({ account: null }).execute();
+  await service.context.db.updateTable('jobs').set({ next_at: 0 }).where('kind', '=', 'register').execute();
+  service.context.sources.wake();
+  await until(async () => (await sourceOf()).kind === 'polling');
+  expect(hooks).toEqual([]);
+  await credentials()
+    .set({ account: JSON.stringify({ id: 'acct_1' }) })
+    .execute();
+  const again = await service.call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
+    body: { address: `${receiver.url}/again`, scope: 'commerce/orders' },
+  });
+  expect(again.at('source')).toBe('native');
+  await until(async () => (await sourceOf()).hook_state === 'registered');
+  expect(hooks).toMatchObject([{ id: 'hook_3', status: 'on' }]);
+  await service.call('DELETE', `/webhooks/${again.text('subscriptionId')}`);
+});
+
 test('an app that does not say what changed is asked at once', async () => {
   const products = await subscribe(connectionId, 'commerce/products');
   saveOrder('prd_1', '5.00');

@@ -352,6 +352,21 @@ describe('Parse Server, by its own webhooks', () => {
         event: 'created',
         body: { remoteId: objectId, productName: 'Mug', sku: 'MUG-1', price: '12.50', currency: 'EUR' },
       });
+
+      // Once it has the keys, whoever subscribes next makes it native for all.
+      const { masterKey, webhookKey } = parse;
+      const given = await service.call('PUT', `/users/${userId}/credentials/${second}`, {
+        headers: { 'x-svc-userid': userId },
+        body: { data: { masterKey, webhookKey } },
+      });
+      expect(given.status).toBe(200);
+      const native = await subscribe(second, 'commerce/products', { address: `${receiver.url}/second` });
+      expect(native.source).toBe('native');
+      await until(async () => ((await triggers()).length === 4 ? true : undefined));
+      const next = await parse.create('Product', { title: 'Cup', price: 9 });
+      const [, cup] = await arrived(polled, 2);
+      expect([cup?.body['remoteId'], (await arrived(native, 1))[0]?.body['remoteId']]).toEqual([next, next]);
+      for (const { id } of [polled, native]) await service.call('DELETE', `/webhooks/${id}`);
     },
     SIXTY_SECONDS,
   );
