@@ -19,7 +19,8 @@ export interface ConnectApp {
   categories: readonly string[];
   iconUrl: string;
   color: string;
-  authentication: (AuthenticationMetadata & { ready: boolean; notReady?: string })[];
+  /** `ready`: signing in needs an OAuth app. */
+  authentication: (AuthenticationMetadata & { ready: boolean })[];
 }
 
 type AppContext = Pick<Context, 'db' | 'catalog' | 'keys' | 'publicUrl'>;
@@ -46,15 +47,10 @@ export async function appsOf(
       authentication: authenticationMetadata(connector)
         .filter(({ type }) => type !== 'none' && (only === null || type === only))
         .map((metadata) => without(metadata, [...given, ...knownOf(connector, metadata.type)]))
-        .map((metadata) =>
-          metadata.type !== 'oauth2' || signable.has(connector.connectorId)
-            ? { ...metadata, ready: true }
-            : {
-                ...metadata,
-                ready: false,
-                notReady: `Signing in to ${connector.name} is not set up here yet. Tell whoever runs this application.`,
-              },
-        ),
+        .map((metadata) => ({
+          ...metadata,
+          ready: metadata.type !== 'oauth2' || signable.has(connector.connectorId),
+        })),
     }));
 }
 

@@ -62,7 +62,6 @@ const app = z.object({
       sampleInput: z.record(z.string(), z.string()),
       docsUrl: z.string().nullable(),
       ready: z.boolean(),
-      notReady: z.string().optional(),
     }),
   ),
 });

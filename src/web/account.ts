@@ -41,7 +41,7 @@ export function drawAccount(account: Account): HTMLElement {
     asking
       ? h('p', { class: 'who' }, texts.connectAs, drawUser(session.user.username), texts.notYou)
       : undefined,
-    ways.length > 1 && start ? drawWays(ways, start, show) : undefined,
+    ways.length > 1 && start ? drawWays(app, ways, start, show) : undefined,
     place,
     cancel && h('button', { type: 'button', class: 'secondary', onclick: () => cancel() }, texts.cancel),
   );
@@ -60,7 +60,7 @@ function titleOf({ branding, reconnect }: Session, { name }: AppView, asking: bo
 }
 
 /** The ways to authenticate as a choice. One that is not set up says why, and cannot be chosen. */
-function drawWays(ways: Way[], start: Way, choose: (way: Way) => void): HTMLElement {
+function drawWays({ name: app }: AppView, ways: Way[], start: Way, choose: (way: Way) => void): HTMLElement {
   const name = newId();
   return h(
     'fieldset',
@@ -77,7 +77,7 @@ function drawWays(ways: Way[], start: Way, choose: (way: Way) => void): HTMLElem
           disabled: !way.ready,
           onchange: () => choose(way),
         }),
-        h('span', {}, way.title, way.ready ? undefined : h('small', {}, way.notReady)),
+        h('span', {}, way.title, way.ready ? undefined : h('small', {}, texts.notReady(app))),
       ),
     ),
   );
@@ -100,8 +100,8 @@ function drawWay({ app, session, submit }: Account, way: Way): HTMLElement {
     button.classList.toggle('busy', on);
     text.textContent = on && way.type !== 'oauth2' ? texts.checking : label;
   };
-  if (!way.ready && way.notReady !== undefined && app.authentication.length === 1) {
-    alert.append(h('p', { class: 'alert' }, icon('warning'), h('span', {}, way.notReady)));
+  if (!way.ready && app.authentication.length === 1) {
+    alert.append(h('p', { class: 'alert' }, icon('warning'), h('span', {}, texts.notReady(app.name))));
   }
   return h(
     'form',

@@ -9,9 +9,8 @@ export interface Way {
   docsUrl: string | null;
   scopes?: string[];
   inputSchema: { properties?: Record<string, FieldSchema>; required?: string[] };
+  /** Signing in is once the operator has stored an OAuth app. */
   ready: boolean;
-  /** Why it is not ready. */
-  notReady?: string;
 }
 
 /** What the service says of a field (JSON Schema 2020-12). */

@@ -37,6 +37,8 @@ export const texts = {
   connectAs: 'You connect as ',
   notYou: 'Not you? Then close this page.',
   ways: 'How do you want to connect?',
+  notReady: (app: string) =>
+    `Signing in to ${app} is not set up here yet. Please tell the people who run this application.`,
   scopes: 'What will be asked for',
   whereToFind: 'Where do I find this?',
   continueTo: (app: string) => `Continue to ${app}`,
@@ -126,6 +128,13 @@ export const texts = {
     access_denied: (brand: string, app: string) =>
       `You did not give ${brand} access to ${app}, so nothing was connected.`,
     closed: () => 'Nothing was connected.',
+    provider_refused: (_brand: string, app: string) =>
+      `${app} could not sign you in. Try again; if it stays so, tell the people who run this application.`,
+    provider_failed: (_brand: string, app: string) =>
+      `${app} did not answer as it should, and nothing was connected. Please try again in a moment.`,
+    account_mismatch: (_brand: string, app: string) =>
+      `You signed in to another ${app} account than the one that is connected here. Sign in to that one, or connect the other as a new account.`,
+    oauth_app_missing: (_brand: string, app: string): string => texts.notReady(app),
     unauthorized: (brand: string) =>
       `Your sign-in to ${brand} is not valid here any more. Reload the page and try again.`,
     token_expired: (brand: string) => `Your sign-in to ${brand} has ended. Reload the page and try again.`,

@@ -79,9 +79,13 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
   });
 
   test.each([
-    ['a page of HTML', { status: 200, type: 'text/html', body: '<h1>Maintenance</h1>' }, 'could not be used'],
-    ['500', { status: 500, body: '{}' }, 'could not be used'],
-    ['a wrong client secret', { status: 401, body: '{"error":"invalid_client"}' }, '(invalid_client)'],
+    [
+      'a page of HTML',
+      { status: 200, type: 'text/html', body: '<h1>Maintenance</h1>' },
+      'did not answer as it should',
+    ],
+    ['500', { status: 500, body: '{}' }, 'did not answer as it should'],
+    ['a wrong client secret', { status: 401, body: '{"error":"invalid_client"}' }, 'could not sign you in'],
   ] as const)('that ends in %s is a sentence, then one result', async (_what, trouble, sentence) => {
     oidc.trouble = (request) => (request === 'POST /token' ? trouble : undefined);
     const page = await web.visit();
