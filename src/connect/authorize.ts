@@ -37,8 +37,8 @@ export async function beginAuthorization(
   const client = await requireOAuthClient(context, session.environment, connector);
   const { values, faults } = checkFields(credentialFields(connector, scheme), {
     ...client.fields,
-    ...prefillOf(context, session),
     ...data,
+    ...prefillOf(context, session),
   });
   faults.push(...elsewhere(client, values));
   if (faults.length > 0) throw invalidRequest(faults, 'The form');

@@ -44,7 +44,8 @@ export async function submitKeys(
   if (scheme.type === 'oauth2')
     throw invalidRequest([{ field: 'type', rule: 'is connected by signing in, not by keys' }]);
   const { environment, userId, credentialId: old } = session;
-  const whole = { ...prefillOf(context, session), ...data };
+  // What the operator gave is not asked for, and so not to be changed either.
+  const whole = { ...data, ...prefillOf(context, session) };
   const more = signal ? { signal } : {};
   const credential =
     old === null

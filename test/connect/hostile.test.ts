@@ -7,7 +7,7 @@ import { startService } from '../support/service.ts';
 /** What somebody tries who wants another person's account, session, or the secrets of the application. */
 let all: Consents;
 beforeAll(async () => {
-  all = await startConsents({ connectors: ['gitlab'] });
+  all = await startConsents({ connectors: ['gitlab', 'shopify'] });
 });
 afterAll(() => all[Symbol.asyncDispose]());
 afterEach(() => {
@@ -203,6 +203,24 @@ describe('the secret of an OAuth app', () => {
       expect(refused.text('details.faults.0.field')).toBe(`fields.${Object.keys(fields)[0]}`);
     }
   });
+});
+
+test('what the operator gave beforehand is not for the person to change', async () => {
+  await all.service.call('PUT', '/api/connectors/shopify/oauth-app', {
+    body: { clientId: 'x', clientSecret: 'y' },
+  });
+  const wish = { connectorId: 'shopify', type: 'oauth2' };
+  const made = await all.call('POST', `/users/${all.userId}/credentials`, {
+    ...wish,
+    data: { shop: 'my-shop' },
+  });
+  const browser = createBrowser();
+  const { sessionId } = await all.open(browser, made.text('authorizationUrl'));
+  const asked = await browser.request(`${all.service.url}/connect/sessions/${sessionId}/authorize`, {
+    ...wish,
+    data: { shop: 'another-shop' },
+  });
+  expect(new URL(String(valueAt(asked.body, 'authorizationUrl'))).host).toBe('my-shop.myshopify.com');
 });
 
 describe('where people are sent', () => {
