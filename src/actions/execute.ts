@@ -239,7 +239,7 @@ export function findAllowed(
   const rule =
     (known ? decision.action(known) : decision?.named(connectorId, actionId)) ?? decision?.user(userId);
   if (rule === undefined) return find(context, request);
-  const what = rule.startsWith('users.') ? 'this user' : `${connectorId}.${actionId}`.slice(0, 100);
+  const what = rule.includes('users.') ? 'this user' : `${connectorId}.${actionId}`.slice(0, 100);
   throw new GatehouseError('restricted', `This MCP server does not allow ${what} (${rule}).`, {
     details: { rule },
   });

@@ -61,6 +61,7 @@ export async function simulate(
       userId === undefined ? 'It is nobody, and the server takes nobody.' : 'The server serves them.',
       'action',
     );
+    effect = context.catalog.action(environment, connectorId, actionId)?.effect;
     const { connector, action } = findAllowed(context, {
       environment,
       userId,
@@ -68,8 +69,7 @@ export async function simulate(
       actionId,
       server: live,
     });
-    ({ effect } = action);
-    passed(`No restriction denies ${connectorId}.${actionId}, whose effect is ${effect}.`, 'input');
+    passed(`No restriction denies ${connectorId}.${actionId}, whose effect is ${action.effect}.`, 'input');
     if (input) {
       const faults = checkInput(action, input);
       if (faults.length > 0) throw invalidRequest(faults, `The input of ${connectorId}.${actionId}`);
@@ -78,13 +78,13 @@ export async function simulate(
     at = 'credential';
     const credential = await chooseCredential(context.db, { environment, userId, connector });
     passed(credential ? `It acts with ${credential.credentialId}.` : 'It needs none.', 'confirmation');
-    const rule = live.decision.confirms(effect);
-    const facts = { effect, ...(credential ? { credentialId: credential.credentialId } : {}) };
+    const rule = live.decision.confirms(action.effect);
+    const facts = { effect: action.effect, ...(credential ? { credentialId: credential.credentialId } : {}) };
     if (rule === undefined) {
       passed('It runs without asking.');
       return { outcome: 'runs', reason: `${serverId} would run it.`, ...facts, checks };
     }
-    const reason = `Its user is asked first: the server confirms calls whose effect is ${effect} (${rule}).`;
+    const reason = `Its user is asked first: the server confirms calls whose effect is ${action.effect} (${rule}).`;
     passed(reason);
     return { outcome: 'asks', rule, reason, ...facts, checks };
   } catch (error) {

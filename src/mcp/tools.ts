@@ -111,6 +111,7 @@ const getAction = tool({
   }),
   hints: READ,
   async run(scope, { actions }) {
+    const { confirms } = scope.grant.live.decision;
     return {
       actions: actions.map(({ connectorId, actionId }) => {
         const action = visibleAction(scope, connectorId, actionId);
@@ -124,6 +125,7 @@ const getAction = tool({
           inputSchema: asJson(action.inputSchema),
           outputSchema: asJson(action.outputSchema),
           example: { connectorId, actionId, parameters: exampleOf(action.inputSchema) },
+          ...(confirms(action.effect) ? { confirmation: 'It runs once the user has agreed to it.' } : {}),
         };
       }),
     };

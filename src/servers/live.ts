@@ -40,13 +40,21 @@ export function createLiveServers(
   });
   const complete = async (server: McpServer | undefined): Promise<LiveServer | undefined> => {
     if (!server) return undefined;
-    const sets = [server.restrictions];
-    if (server.bound) sets.push((await readSettings(context.db, server.environment)).userServerRestrictions);
+    const ofEnvironment = server.bound
+      ? (await readSettings(context.db, server.environment)).userServerRestrictions
+      : {};
     const { environment, toolMode, customInstructions } = server;
-    const decision = decide(...sets);
+    const decision = decide(server.restrictions, ofEnvironment);
     const pins = server.pinTools ? await livePins.of(environment) : undefined;
     const shape = sha256(
-      JSON.stringify([environment, toolMode, customInstructions, pins?.version ?? null, ...sets]),
+      JSON.stringify([
+        environment,
+        toolMode,
+        customInstructions,
+        pins?.version ?? null,
+        server.restrictions,
+        ofEnvironment,
+      ]),
     );
     if (!pins) return { server, decision, shape };
     const action: Decision['action'] = (one) =>

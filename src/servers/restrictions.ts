@@ -50,24 +50,38 @@ interface Rule {
   check(matches: (pattern: string) => boolean): string | undefined;
 }
 
-/** Compiles restrictions for repeated questions. Several sets mean all of them: the first that denies is named. */
-export function decide(...sets: Restrictions[]): Decision {
-  const rules = sets.map(({ connectors = {}, actions = {}, users = {}, effects: { allowed } = {} }) => ({
-    effects: effectRule(allowed),
-    connectors: rule(
-      'connectors',
-      connectors.mode,
-      ['allowedIds', connectors.allowedIds],
-      ['blockedIds', connectors.blockedIds],
-    ),
-    actions: rule(
-      'actions',
-      actions.mode,
-      ['allowedActions', actions.allowedActions],
-      ['blockedActions', actions.blockedActions],
-    ),
-    users: rule('users', users.mode, ['allowedIds', users.allowedIds], ['blockedIds', users.blockedIds]),
-  }));
+/**
+ * Compiles restrictions for repeated questions: those of a server, and those of its environment for all servers that
+ * users made. Both count; the first that denies is named, by the setting that it stands in.
+ */
+export function decide(own: Restrictions, ofEnvironment: Restrictions = {}): Decision {
+  const sets = [
+    { within: '', ...own },
+    { within: 'userServerRestrictions.', ...ofEnvironment },
+  ];
+  const rules = sets.map(
+    ({ within, connectors = {}, actions = {}, users = {}, effects: { allowed } = {} }) => ({
+      effects: effectRule(`${within}effects`, allowed),
+      connectors: rule(
+        `${within}connectors`,
+        connectors.mode,
+        ['allowedIds', connectors.allowedIds],
+        ['blockedIds', connectors.blockedIds],
+      ),
+      actions: rule(
+        `${within}actions`,
+        actions.mode,
+        ['allowedActions', actions.allowedActions],
+        ['blockedActions', actions.blockedActions],
+      ),
+      users: rule(
+        `${within}users`,
+        users.mode,
+        ['allowedIds', users.allowedIds],
+        ['blockedIds', users.blockedIds],
+      ),
+    }),
+  );
   const first = (check: (set: (typeof rules)[number]) => string | undefined): string | undefined => {
     for (const set of rules) {
       const denied = check(set);
@@ -81,15 +95,19 @@ export function decide(...sets: Restrictions[]): Decision {
     connector(connectorId) ??
     first((set) => set.actions.check((pattern) => matchesAction(pattern, connectorId, actionId)));
   const effect = (of: Effect): string | undefined => first((set) => set.effects.check((one) => one === of));
-  const confirmed = new Set(sets.flatMap(({ confirm = [] }) => confirm));
 
   return {
-    active: confirmed.size > 0 || rules.some((set) => Object.values(set).some(({ denies }) => denies)),
+    active:
+      sets.some(({ confirm = [] }) => confirm.length > 0) ||
+      rules.some((set) => Object.values(set).some(({ denies }) => denies)),
     connector,
     named,
     effect,
     action: (one) => named(one.connectorId, one.actionId) ?? effect(one.effect),
-    confirms: (effect) => (confirmed.has(effect) ? 'confirm' : undefined),
+    confirms(of) {
+      const found = sets.find(({ confirm = [] }) => confirm.includes(of));
+      return found && `${found.within}confirm`;
+    },
     user: (userId) => first((set) => set.users.check((id) => id === userId)),
   };
 }
@@ -168,9 +186,9 @@ function rule(
 }
 
 /** All three effects allowed is no rule. */
-function effectRule(allowed: Effect[] | undefined): Rule {
+function effectRule(dimension: string, allowed: Effect[] | undefined): Rule {
   const given = allowed && EFFECTS.every((one) => allowed.includes(one)) ? undefined : allowed;
-  return rule('effects', given && 'allowlist', ['allowed', given], ['blocked', undefined]);
+  return rule(dimension, given && 'allowlist', ['allowed', given], ['blocked', undefined]);
 }
 
 /** `actionId`, or `connectorId.actionId`; `*` matches within one part. */

@@ -29,7 +29,7 @@ test.each([
     'its effect is not allowed',
     { effects: { allowed: ['read'] } },
     () => ({ ...DELETE, userId: one.userId }),
-    { outcome: 'denied', rule: 'effects.allowed', code: 'restricted' },
+    { outcome: 'denied', rule: 'effects.allowed', code: 'restricted', effect: 'destructive' },
   ],
   [
     'its user is asked first',

@@ -344,6 +344,22 @@ describe('a client that asks its user', () => {
     });
   });
 
+  test('is told beforehand which actions ask', async () => {
+    const read = await rpc(one.accessUrl, 'tools/call', {
+      name: 'get_action_svc',
+      arguments: {
+        actions: ['delete_customer', 'get_customer'].map((actionId) => ({
+          connectorId: 'sandbox',
+          actionId,
+        })),
+      },
+    });
+    const [asking, plain] = [0, 1].map((at) =>
+      read.at(`result.structuredContent.actions.${at}.confirmation`),
+    );
+    expect([asking, plain]).toEqual([expect.stringContaining('agreed'), undefined]);
+  });
+
   test('leaves rows that say denied, and no internal failure', async () => {
     await service.context.executions.flush();
     const rows = await service.call('GET', `/api/executions?serverId=${one.serverId}`);

@@ -212,6 +212,11 @@ test('the environment’s userServerRestrictions limit every server that a JWT m
   const listed = JSON.stringify((await rpc(bound.text('accessUrl'), 'tools/list')).body);
   expect(listed).not.toContain('"sandbox_list_products"');
   expect(JSON.stringify((await rpc(one.accessUrl, 'tools/list')).body)).toContain('"sandbox_list_products"');
+  const refused = await rpc(bound.text('accessUrl'), 'tools/call', {
+    name: 'sandbox_list_products',
+    arguments: {},
+  });
+  expect(refused.at('error.data.rule')).toBe('userServerRestrictions.connectors.allowedIds');
   await service.call('PUT', '/api/settings', { body: { userServerRestrictions: {} } });
   expect(JSON.stringify((await rpc(bound.text('accessUrl'), 'tools/list')).body)).toContain(
     '"sandbox_list_products"',

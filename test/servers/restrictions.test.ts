@@ -81,9 +81,12 @@ describe('effects', () => {
     expect(only('read').active).toBe(true);
   });
 
-  test('that are confirmed in one of several sets are confirmed', () => {
+  test('that are confirmed in one of both sets are confirmed', () => {
     const decision = decide({ confirm: ['destructive'] }, { confirm: ['write'] });
-    expect([decision.confirms('read'), decision.confirms('write')]).toEqual([undefined, 'confirm']);
+    expect([decision.confirms('read'), decision.confirms('write')]).toEqual([
+      undefined,
+      'userServerRestrictions.confirm',
+    ]);
     expect([decision.confirms('destructive'), decision.active]).toEqual(['confirm', true]);
   });
 });
@@ -94,13 +97,13 @@ test('no user is denied under a users allowlist and allowed under a blocklist', 
   expect(decide({ users: { blockedIds: ['usr_1'] } }).user(undefined)).toBeUndefined();
 });
 
-test('several sets mean all of them', () => {
+test('a server’s own set and that of its environment both count', () => {
   const decision = decide(
     { connectors: { allowedIds: ['shop', 'mail'] } },
     { connectors: { blockedIds: ['mail'] } },
   );
   expect(decision.connector('shop')).toBeUndefined();
-  expect(decision.connector('mail')).toBe('connectors.blockedIds');
+  expect(decision.connector('mail')).toBe('userServerRestrictions.connectors.blockedIds');
   expect(decision.connector('crm')).toBe('connectors.allowedIds');
 });
 
