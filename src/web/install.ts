@@ -184,6 +184,8 @@ export function createInstalling(
   }
 }
 
+/** What the service shows in place of a secret. */
+const MASK = '[secret]';
 const NUMBER = String.raw`^-?\d{1,15}(\.\d{1,10})?$`;
 const WHOLE = String.raw`^-?\d{1,15}$`;
 
@@ -208,6 +210,8 @@ function textual(
         ...(values && kind !== 'yes' ? { enum: values.map((value) => textOf(value, {}) ?? '') } : {}),
         ...(schema.format === 'password' ? { writeOnly: true } : {}),
         ...(stands === undefined ? {} : { default: stands }),
+        // It stands for the value that is stored; what is typed instead, the service checks.
+        ...(stands === MASK ? { pattern: '' } : {}),
       },
     ];
   });
@@ -237,7 +241,7 @@ function configOf(
   const faults: Problem['faults'] = [];
   for (const [name, text] of Object.entries(values)) {
     const kind = kindOf(properties[name] ?? {});
-    if (kind === 'text') config[name] = text;
+    if (kind === 'text' || text === MASK) config[name] = text;
     else if (kind === 'number') config[name] = Number(text);
     else if (kind === 'yes') config[name] = text === texts.yes;
     else {

@@ -116,10 +116,18 @@ export function objectSchema(schema: JsonSchema): JsonSchema {
   return { type: 'object', additionalProperties: false, ...schema };
 }
 
-/** Names of fields whose values are secret: `writeOnly`, or of the format `password`. */
+/** Names of fields whose values are secret: `writeOnly`, of the format `password`, or with such a part. */
 export function secretFields(schema: JsonSchema): string[] {
   return Object.entries(members(schema['properties'])).flatMap(([name, field]) =>
-    isJsonObject(field) && (field['writeOnly'] === true || field['format'] === 'password') ? [name] : [],
+    isSecret(field) ? [name] : [],
+  );
+}
+
+function isSecret(schema: Json): boolean {
+  if (Array.isArray(schema)) return schema.some(isSecret);
+  if (!isJsonObject(schema)) return false;
+  return (
+    schema['writeOnly'] === true || schema['format'] === 'password' || Object.values(schema).some(isSecret)
   );
 }
 

@@ -52,6 +52,26 @@ describe('an installation', () => {
     expect(openConfig(service.context, after)).toMatchObject({ key: 'canary-7731' });
   });
 
+  test('masks a field that has a secret anywhere in it', async () => {
+    const workflowId = await service.define(
+      manual([message('a', '="to " & config.server.key')], {
+        configurableFields: {
+          properties: {
+            server: {
+              type: 'object',
+              properties: { host: { type: 'string' }, key: { type: 'string', format: 'password' } },
+            },
+          },
+        },
+      }),
+    );
+    const made = await install(workflowId, { config: { server: { host: 'h', key: 'canary-4410' } } });
+    expect(made.at('config')).toEqual({ server: '[secret]' });
+    const run = await service.run(workflowId);
+    expect(run.at('status')).toBe('succeeded');
+    expect(JSON.stringify(run.body)).not.toContain('canary-4410');
+  });
+
   test.each<[string, object, string]>([
     ['a field is missing', {}, 'config.to'],
     ['a field has the wrong format', { to: 'nobody' }, 'config.to'],
