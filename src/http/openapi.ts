@@ -204,6 +204,9 @@ const JSON_RPC_REQUEST = {
         'resources/read',
         'prompts/list',
         'prompts/get',
+        'initialize',
+        'server/discover',
+        'subscriptions/listen',
       ],
     },
     params: { type: 'object' },
@@ -237,7 +240,18 @@ function mcpPaths(): Record<string, JsonObject> {
   const optional = [
     header('x-svc-user-token', 'JWT of the end user, for isolation.'),
     header('x-credential-id', 'The credential to use for calls of its connector.'),
+    header('x-redirect-uri', 'Where a person returns to after connecting an account.'),
     header('Accept', 'Must include text/event-stream; default: application/json, text/event-stream.'),
+    header('Mcp-Session-Id', 'The session that `initialize` opened, in MCP up to 2025-11-25.'),
+    header(
+      'MCP-Protocol-Version',
+      'The version of MCP; since 2026-07-28 required, and equal to that in `_meta`.',
+    ),
+    header('Mcp-Method', 'Since MCP 2026-07-28: repeats `method`.'),
+    header(
+      'Mcp-Name',
+      'Since MCP 2026-07-28: repeats the name of the tool or prompt, or the address of the resource.',
+    ),
   ];
   const answers = (statuses: Record<number, string>) => ({
     200: {
@@ -262,7 +276,7 @@ function mcpPaths(): Record<string, JsonObject> {
     400: 'Invalid request.',
     401: 'Invalid or expired token.',
     403: 'Restrictions apply, or the user is refused.',
-    404: 'Unknown server or session.',
+    404: 'Unknown server or session; since MCP 2026-07-28, unknown method.',
     406: 'Accept lacks text/event-stream.',
     413: 'The body is larger than 1 MiB.',
     429: 'Rate limit exceeded.',
