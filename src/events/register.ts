@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { readPage } from '../actions/pages.ts';
@@ -290,7 +290,8 @@ async function call(
 ): Promise<{ value: Json; headers: Record<string, string>; body: Json }> {
   const action = actionOf(found.connector, actionId);
   return withCredential(context, found, async (credential) => {
-    const target = { connector: found.connector, action, credential, input };
+    // A write that is tried again after an outage is one write, where the app knows such keys.
+    const target = { connector: found.connector, action, credential, input, idempotencyKey: randomUUID() };
     const answer = await callUpstream(context, target);
     const { value } = await interpretAnswer(target, answer);
     return { value, headers: answer.headers, body: answer.body };

@@ -3,6 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { checkFile } from '../../src/cli/connectors-check.ts';
+import { loadCatalog } from '../../src/connectors/load.ts';
+import { checkInput } from '../../src/connectors/validate.ts';
+import { filledInput } from '../../src/unified/inputs.ts';
 
 /* What the check of a connector says of models and webhooks that are wrong, and of examples that do not hold. */
 
@@ -155,4 +158,49 @@ describe('of examples', () => {
       /^webhooks\.5\.expect\.events: should be \[\], is \[\{"event":"created","remoteId":"13"\}\]$/,
     );
   });
+});
+
+describe('what Gatehouse sends by itself fits the actions that take it', async () => {
+  const catalog = await loadCatalog({ folder: FOLDER, sandbox: true });
+  const connectors = catalog.connectors('development');
+  const names: Record<string, string> = {
+    address: 'https://gatehouse.example.com/hooks/app/token',
+    secret: 's3cret',
+  };
+
+  test.each(connectors.filter(({ definition }) => definition.webhooks))(
+    '$connectorId: registrations',
+    (connector) => {
+      const { webhooks } = connector.definition;
+      const create = webhooks && connector.internal.get(webhooks.register.create.action);
+      if (!create) throw new Error('has none');
+      for (const topics of Object.values(webhooks.topics)) {
+        for (const { topic, values } of topics) {
+          const all = topics.map((one) => one.topic);
+          const input = filledInput(webhooks.register.create.input, (name) =>
+            name === 'topics' ? all : name === 'topic' ? topic : (names[name] ?? (values[name] && 'Order')),
+          );
+          expect(checkInput(create, input)).toEqual([]);
+          expect(JSON.stringify(input)).not.toMatch(/\{\w+\}/);
+        }
+      }
+    },
+  );
+
+  test.each(connectors.filter(({ definition }) => Object.keys(definition.unified).length > 0))(
+    '$connectorId: lists and polls',
+    (connector) => {
+      for (const model of Object.values(connector.definition.unified)) {
+        const list = connector.actions.get(model.list);
+        const get = connector.actions.get(model.get.action);
+        if (!list || !get) throw new Error('has none');
+        expect(list.list).toBe(true);
+        const fields = (name: string) => (name.endsWith('Class') ? 'Order' : undefined);
+        const places = Object.fromEntries(Object.keys(model.inputFrom).map((name) => [name, ['1']]));
+        expect(
+          checkInput(list, filledInput({ ...model.input, ...model.poll.input, ...places }, fields)),
+        ).toEqual([]);
+      }
+    },
+  );
 });
