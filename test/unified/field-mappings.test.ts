@@ -87,6 +87,24 @@ test('an expression that fails on a record gives null, and the record comes all 
   expect(await customOf(first)).toMatchObject({ broken: null, fine: 2 });
 });
 
+test('an expression that never ends costs one wait, not one for each record', async () => {
+  await put({
+    connectionId: first,
+    fields: { endless: '$match("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", /(a+)+$/)', fine: 'id' },
+  });
+  const began = performance.now();
+  const page = await service.call('GET', `/2023-03/one/${scope}?connectionId=${first}&limit=20`);
+  expect(page.status).toBe(200);
+  for (const index of [0, 1, 19])
+    expect(page.at(`data.${index}.custom`)).toMatchObject({
+      endless: null,
+      fine: expect.stringMatching(/^cus_/),
+    });
+  // Twice its limit of two seconds, and the start of the process that runs it.
+  expect(performance.now() - began).toBeLessThan(20_000);
+  await put({ connectionId: first, fields: {} });
+}, 30_000);
+
 test('what is delivered has them too', async () => {
   const made = await service.call('POST', `/2023-03/one/webhooks?connectionId=${second}`, {
     body: { scope, address: receiver.url },
