@@ -3,7 +3,7 @@ import { assertIdempotencyKey } from '../actions/idempotency.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { jsonFromBody, MIB } from '../lib/http-body.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
-import { beginRun } from '../workflows/begin.ts';
+import { assertRoom, beginRun } from '../workflows/begin.ts';
 import { installationOfHook } from '../workflows/installations.ts';
 import { requireWorkflow } from '../workflows/records.ts';
 import {
@@ -225,11 +225,12 @@ export const callWorkflowRoute = defineRoute({
     description: 'The run is queued.',
     schema: z.object({ runId: z.string() }),
   },
-  errors: ['not_found', 'installation_disabled'],
+  errors: ['not_found', 'installation_disabled', 'rate_limited'],
   async handler({ context, requestId, params, query: asked, raw, header }) {
     const row = await installationOfHook(context, params.token);
     if (!row) throw new GatehouseError('not_found', 'There is nothing at this address.');
     if (row.enabled !== 1) throw disabled();
+    await assertRoom(context.db, row);
     const { runId } = await beginRun(context.db, context, row, {
       trigger: { type: 'call', body: bodyOf(raw, header('content-type') ?? ''), query: toJson(asked) },
       caller: 'call',

@@ -96,6 +96,8 @@ export async function workflows(tx: Transaction<Tables>): Promise<void> {
   // Those that end are the most, and nobody looks for work among them.
   await sql`create index workflow_runs_due on workflow_runs (next_at)
     where status in ('queued', 'running', 'waiting')`.execute(tx);
+  await sql`create index workflow_runs_queued on workflow_runs (installation_id)
+    where status = 'queued'`.execute(tx);
   await sql`create index workflow_runs_running on workflow_runs (installation_id)
     where status = 'running'`.execute(tx);
 

@@ -1,5 +1,6 @@
-import type { Insertable, Selectable } from 'kysely';
+import { sql, type Insertable, type Selectable } from 'kysely';
 import type { Context } from '../context.ts';
+import { GatehouseError } from '../lib/errors.ts';
 import { newOrderedId } from '../lib/ids.ts';
 import { parseJson, type JsonObject } from '../lib/json.ts';
 import { isJsonObject } from '../lib/json.ts';
@@ -55,6 +56,30 @@ export async function beginRun(
     .where('dedupe', '=', occasion.dedupe ?? '')
     .executeTakeFirstOrThrow();
   return { runId: earlier.run_id, isNew: false };
+}
+
+/** Whoever calls without end fills a queue, and not the disk. Events are what they are, and have no such end. */
+const MAX_QUEUED = 10_000;
+
+/** @throws GatehouseError `rate_limited` when an installation has too many runs that wait for their turn. */
+export async function assertRoom(
+  db: DbOrTx,
+  { installation_id: installationId }: Pick<InstallationRow, 'installation_id'>,
+): Promise<void> {
+  const queued = await db
+    .selectFrom('workflow_runs')
+    .select('run_id')
+    .where('installation_id', '=', installationId)
+    .where('status', '=', sql.lit('queued'))
+    .limit(1)
+    .offset(MAX_QUEUED - 1)
+    .executeTakeFirst();
+  if (!queued) return;
+  throw new GatehouseError(
+    'rate_limited',
+    `${MAX_QUEUED} runs of this installation wait for their turn already. Try again later.`,
+    { headers: { 'Retry-After': '60' } },
+  );
 }
 
 /** The columns of a run that has yet to begin, but for whose it is. */

@@ -5,7 +5,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import { newOrderedId } from '../lib/ids.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { DbOrTx } from '../store/schema.ts';
-import { beginRun, queuedRow, type Occasion, type RunRow } from './begin.ts';
+import { assertRoom, beginRun, queuedRow, type Occasion, type RunRow } from './begin.ts';
 import type { Trigger } from './definition.ts';
 import { checkedInput } from './fields.ts';
 import {
@@ -39,6 +39,7 @@ export async function startRun(
   if (row.enabled !== 1) throw disabled();
   const { trigger } = await definitionOf(context.db, row);
   const occasion = { ...starter, trigger: valueOf(trigger, input, context.clock.now()) };
+  await assertRoom(context.db, row);
   const { runId } = await beginRun(context.db, context, row, occasion);
   context.runs.wake();
   return runId;

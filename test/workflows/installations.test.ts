@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DAY } from '../../src/lib/clock.ts';
 import { manual, message, startWorkflows, type WorkflowService } from '../support/workflows.ts';
 
 let service: WorkflowService;
@@ -182,6 +183,32 @@ describe('a call trigger', () => {
     expect((await post(url, '{"n": ')).status).toBe(400);
     const runs = await service.call('GET', `/workflows/${workflowId}/runs`);
     expect(runs.at('data')).toHaveLength(2);
+  });
+
+  test('is told to slow down when too many runs wait for their turn', async () => {
+    const workflowId = await service.define(onCall);
+    const url = (await install(workflowId, {})).text('hookUrl');
+    await post(url, '{}');
+    const { db, clock } = service.context;
+    const row = await db
+      .selectFrom('workflow_runs')
+      .selectAll()
+      .where('workflow_id', '=', workflowId)
+      .executeTakeFirstOrThrow();
+    const later = clock.now() + DAY;
+    for (let n = 0; n < 100; n++) {
+      const rows = Array.from({ length: 100 }, (_, m) => ({
+        ...row,
+        run_id: `run_${String(n * 100 + m).padStart(22, '0')}`,
+        status: 'queued' as const,
+        next_at: later,
+      }));
+      await db.insertInto('workflow_runs').values(rows).execute();
+    }
+    const refused = await post(url, '{}');
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60']);
+    const byHand = await service.call('POST', `/workflows/${workflowId}/run?userId=${service.userId}`);
+    expect(byHand.at('code')).toBe('rate_limited');
   });
 
   test('has an address that can be changed', async () => {
