@@ -8,7 +8,7 @@ import { requestOf } from './attempt.ts';
 import { ensureSource } from './sources.ts';
 import { newSigningSecret } from './signature.ts';
 import { sealBinding, toTarget, type Target } from './target.ts';
-import { releaseIfUnheard } from './audience.ts';
+import { holdSource, releaseIfUnheard } from './audience.ts';
 
 /*
  * `gatehouse listen`: a subscription whose deliveries are fetched from the store instead of being sent, as long as
@@ -158,11 +158,14 @@ export async function closeListener(
   subscriptionId: string,
 ): Promise<void> {
   await db.transaction().execute(async (tx) => {
-    const gone = await tx
-      .deleteFrom('subscriptions')
+    const row = await tx
+      .selectFrom('subscriptions')
+      .select('source_id')
       .where('subscription_id', '=', subscriptionId)
-      .returning('source_id')
       .executeTakeFirst();
-    if (typeof gone?.source_id === 'string') await releaseIfUnheard(tx, { clock }, gone.source_id);
+    const sourceId = row?.source_id ?? null;
+    if (sourceId !== null) await holdSource(tx, sourceId);
+    await tx.deleteFrom('subscriptions').where('subscription_id', '=', subscriptionId).execute();
+    if (sourceId !== null) await releaseIfUnheard(tx, { clock }, sourceId);
   });
 }

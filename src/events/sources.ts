@@ -36,11 +36,13 @@ export async function ensureSource(
   modelOf(connector, scope);
   const now = context.clock.now();
   const native = await isNative({ ...context, db: tx }, connector, credential, scope);
+  // Written, so that it is ours: who ends it for want of listeners waits, and sees the new one.
   const found = await tx
-    .selectFrom('sources')
-    .select(['source_id', 'kind', 'status'])
+    .updateTable('sources')
+    .set({ updated_at: now })
     .where('credential_id', '=', credential.credentialId)
     .where('scope', '=', scope)
+    .returning(['source_id', 'kind', 'status'])
     .executeTakeFirst();
   if (found && found.status !== 'ending') {
     const sourceId = found.source_id;
@@ -68,7 +70,7 @@ export async function ensureSource(
   const sourceId = found?.source_id ?? newId('src');
   if (found) await tx.updateTable('sources').set(row).where('source_id', '=', sourceId).execute();
   else {
-    await tx
+    const made = await tx
       .insertInto('sources')
       .values({
         source_id: sourceId,
@@ -80,7 +82,11 @@ export async function ensureSource(
         ...row,
         created_at: now,
       })
-      .execute();
+      .onConflict((c) => c.columns(['credential_id', 'scope']).doNothing())
+      .returning('source_id')
+      .executeTakeFirst();
+    // Somebody else made it meanwhile, and it is there now.
+    if (!made) return ensureSource(tx, context, { environment, userId, credential, connector, scope });
   }
   if (native) await planJob(tx, context, { kind: 'register', key: sourceId, payload: { sourceId } });
   return { sourceId, kind: row.kind };

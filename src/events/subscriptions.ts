@@ -10,7 +10,7 @@ import { planJob } from '../jobs/jobs.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { assertAddress } from './address.ts';
-import { planInventory, releaseIfUnheard } from './audience.ts';
+import { holdSource, planInventory, releaseIfUnheard } from './audience.ts';
 import { newSigningSecret } from './signature.ts';
 import { ensureSource } from './sources.ts';
 import { previousSecrets, sealBinding, type PreviousSecret, type SubscriptionRow } from './target.ts';
@@ -194,6 +194,7 @@ export async function deleteSubscription(
 ): Promise<void> {
   await context.db.transaction().execute(async (tx) => {
     const { source_id: sourceId } = await requireSubscription(tx, environment, subscriptionId);
+    if (sourceId !== null) await holdSource(tx, sourceId);
     await tx.deleteFrom('subscriptions').where('subscription_id', '=', subscriptionId).execute();
     if (sourceId !== null) await releaseIfUnheard(tx, context, sourceId);
   });

@@ -119,6 +119,31 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     expect(receiver.mostOpen).toBe(1);
   });
 
+  test('subscriptions to one source that are made at once share it', async () => {
+    const service = await startHere();
+    const made = await Promise.all(
+      Array.from({ length: 6 }, (_, n) => subscribe(service, { address: `http://127.0.0.1:9/${n}` })),
+    );
+    expect(new Set(made.map(({ subscriptionId }) => subscriptionId)).size).toBe(6);
+    const sources = () => service.context.db.selectFrom('sources').select('source_id').execute();
+    expect((await sources()).length).toBe(1);
+
+    // One that ends as another begins does not take the source from under it.
+    let kept = 'http://127.0.0.1:9/0';
+    const end = ({ subscriptionId }: { subscriptionId: string }) =>
+      service.call('DELETE', `/webhooks/${subscriptionId}`);
+    for (const one of made.slice(1)) await end(one);
+    let last = made[0];
+    for (let n = 10; n < 30 && last; n++) {
+      kept = `http://127.0.0.1:9/${n}`;
+      const [next] = await Promise.all([subscribe(service, { address: kept }), end(last)]);
+      last = next;
+    }
+    const left = await service.call('GET', `/2023-03/one/webhooks?connectionId=${service.connectionId}`);
+    expect(left.at('data.0.address')).toBe(kept);
+    expect((await sources()).length).toBe(1);
+  });
+
   test('two processes on one store deliver each event once', async () => {
     const { database, remove } = await freshDatabase(kind);
     closing.push(remove);
