@@ -17,59 +17,66 @@ const MAX_BLOCKS = 200;
 const MAX_ROUNDS = 10;
 const STEP = 'app';
 
-const base64 = z.string().regex(/^[A-Za-z0-9+/]*={0,2}$/, 'must be base64');
-const annotations = z
-  .object({
-    audience: z.array(z.enum(['user', 'assistant'])).optional(),
-    priority: z.number().min(0).max(1).optional(),
-    lastModified: z.string().optional(),
-  })
-  .optional();
-const block = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('text'), text: z.string(), annotations }),
-  z.object({ type: z.enum(['image', 'audio']), data: base64, mimeType: z.string(), annotations }),
-  z.object({
-    type: z.literal('resource_link'),
-    uri: z.string(),
-    name: z.string(),
-    title: z.string().optional(),
-    description: z.string().optional(),
-    mimeType: z.string().optional(),
-    size: z.int().optional(),
-    annotations,
-  }),
-  z.object({
-    type: z.literal('resource'),
-    resource: z.union([
-      z.object({ uri: z.string(), mimeType: z.string().optional(), text: z.string() }),
-      z.object({ uri: z.string(), mimeType: z.string().optional(), blob: base64 }),
-    ]),
-    annotations,
-  }),
-]);
-
-const blocks = z.object({
-  content: z.array(block).max(MAX_BLOCKS),
-  structuredContent: z.record(z.string(), z.json()).optional(),
-  isError: z.boolean().optional(),
-});
-const messages = z.object({
-  description: z.string().optional(),
-  messages: z.array(z.object({ role: z.enum(['user', 'assistant']), content: block })).max(MAX_BLOCKS),
-});
-const questions = z.object({
-  inputRequests: z.record(
-    z.string().max(64),
+/** Checks of what an app answers, made when the first answer comes. */
+function makeShapes() {
+  const base64 = z.string().regex(/^[A-Za-z0-9+/]*={0,2}$/, 'must be base64');
+  const annotations = z
+    .object({
+      audience: z.array(z.enum(['user', 'assistant'])).optional(),
+      priority: z.number().min(0).max(1).optional(),
+      lastModified: z.string().optional(),
+    })
+    .optional();
+  const block = z.discriminatedUnion('type', [
+    z.object({ type: z.literal('text'), text: z.string(), annotations }),
+    z.object({ type: z.enum(['image', 'audio']), data: base64, mimeType: z.string(), annotations }),
     z.object({
-      method: z.enum(['elicitation/create', 'sampling/createMessage', 'roots/list']),
-      params: z.record(z.string(), z.json()).default({}),
+      type: z.literal('resource_link'),
+      uri: z.string(),
+      name: z.string(),
+      title: z.string().optional(),
+      description: z.string().optional(),
+      mimeType: z.string().optional(),
+      size: z.int().optional(),
+      annotations,
     }),
-  ),
-  requestState: z.string().max(16_384).optional(),
-});
+    z.object({
+      type: z.literal('resource'),
+      resource: z.union([
+        z.object({ uri: z.string(), mimeType: z.string().optional(), text: z.string() }),
+        z.object({ uri: z.string(), mimeType: z.string().optional(), blob: base64 }),
+      ]),
+      annotations,
+    }),
+  ]);
+
+  const blocks = z.object({
+    content: z.array(block).max(MAX_BLOCKS),
+    structuredContent: z.record(z.string(), z.json()).optional(),
+    isError: z.boolean().optional(),
+  });
+  const messages = z.object({
+    description: z.string().optional(),
+    messages: z.array(z.object({ role: z.enum(['user', 'assistant']), content: block })).max(MAX_BLOCKS),
+  });
+  const questions = z.object({
+    inputRequests: z.record(
+      z.string().max(64),
+      z.object({
+        method: z.enum(['elicitation/create', 'sampling/createMessage', 'roots/list']),
+        params: z.record(z.string(), z.json()).default({}),
+      }),
+    ),
+    requestState: z.string().max(16_384).optional(),
+  });
+  return { blocks, messages, questions };
+}
+
+let shapes: Shapes | undefined;
 
 /** The result of a tool, or of a prompt, as the app wrote it. */
-export type Content = z.infer<typeof blocks> | z.infer<typeof messages>;
+export type Content = z.infer<Shapes['blocks']> | z.infer<Shapes['messages']>;
+type Shapes = ReturnType<typeof makeShapes>;
 
 /** Whether a structured answer is content already. */
 export function isContent(answer: JsonObject): boolean {
@@ -87,6 +94,7 @@ export async function runContent(
   run: (answers?: JsonObject) => Promise<ExecuteResult>,
 ): Promise<Content> {
   const { inputs } = scope;
+  const { blocks, messages, questions } = (shapes ??= makeShapes());
   const before = inputs?.brought(STEP);
   let answers = before
     ? toApp(before.answers, before.kept)
