@@ -107,6 +107,8 @@ describe('the restrictions of a server hold for workflows', () => {
       { connectors: { mode: 'allowlist', allowedIds: ['slack'] } },
       'connectors.allowedIds',
     ],
+    ['an effect that is not allowed', { effects: { allowed: ['read'] } }, 'effects.allowed'],
+    ['an effect that its user would be asked about', { confirm: ['write'] }, 'confirm'],
   ])('%s hides the tool and refuses the call', async (_, restrictions, rule) => {
     const name = `kept ${Math.random()}`;
     const { accessUrl } = await installed(greeting, name, { restrictions });
@@ -129,21 +131,40 @@ describe('the restrictions of a server hold for workflows', () => {
     expect((await names(closed.accessUrl)).some((text) => text.includes('"run_'))).toBe(false);
   });
 
-  test('a restriction that comes during a run holds from its next step on', async () => {
-    const { accessUrl, serverId, workflowId } = await installed(
-      manual([
-        { stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 1500 } },
-        message('send', 'after the restriction'),
-      ]),
-      'overtaken one',
-    );
-    const called = run(accessUrl, 'run_overtaken_one', {});
-    await new Promise((next) => setTimeout(next, 300));
-    await service.call('PUT', `/api/servers/${serverId}`, {
-      body: { restrictions: { actions: { mode: 'blocklist', blockedActions: ['send_message'] } } },
+  test('an http step does what its method does', async () => {
+    const definition = {
+      ...manual([{ stepId: 'call', http: { method: 'DELETE', url: 'https://example.com/x' } }]),
+      allowedHosts: ['example.com'],
+    };
+    const { accessUrl } = await installed(definition, 'http delete', {
+      restrictions: { effects: { allowed: ['read', 'write'] } },
     });
-    expect((await called).at('result.structuredContent.error.code')).toBe('restricted');
-    const runs = await service.call('GET', `/workflows/${workflowId}/runs`);
-    expect(runs.at('data.0.error.stepId')).toBe('send');
+    const answer = await run(accessUrl, 'run_http_delete', {});
+    expect(answer.at('error.data.rule')).toBe('effects.allowed');
   });
+
+  test.each<[string, object, string]>([
+    ['overtaken one', { actions: { mode: 'blocklist', blockedActions: ['send_message'] } }, 'restricted'],
+    ['narrowed one', { effects: { allowed: ['read'] } }, 'restricted'],
+    ['careful one', { confirm: ['write'] }, 'confirmation_required'],
+  ])(
+    'a restriction that comes during a run holds from its next step on: %s',
+    async (name, restrictions, code) => {
+      const { accessUrl, serverId, workflowId } = await installed(
+        manual([
+          { stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 1500 } },
+          message('send', 'after the restriction'),
+        ]),
+        name,
+      );
+      const called = run(accessUrl, `run_${name.replace(' ', '_')}`, {});
+      await new Promise((next) => setTimeout(next, 300));
+      await service.call('PUT', `/api/servers/${serverId}`, {
+        body: { restrictions },
+      });
+      expect((await called).at('result.structuredContent.error.code')).toBe(code);
+      const runs = await service.call('GET', `/workflows/${workflowId}/runs`);
+      expect(runs.at('data.0.error.stepId')).toBe('send');
+    },
+  );
 });
