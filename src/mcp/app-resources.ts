@@ -1,6 +1,7 @@
 import type { ResourceDefinition } from '../connectors/format.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
+import { THIRD_PARTY } from './third-party.ts';
 import { runAction } from './run-action.ts';
 import type { ToolScope } from './tool.ts';
 
@@ -41,7 +42,7 @@ export async function readAppResource(scope: ToolScope, uri: string): Promise<Js
     const input = parametersIn(resource.uri, uri);
     if (!input) continue;
     const { data } = await runAction(scope, { connectorId, actionId: resource.action, input });
-    return { uri, ...contentOf(data, resource), _meta: { 'gatehouse/source': 'third_party' } };
+    return { uri, ...contentOf(data, resource), _meta: THIRD_PARTY };
   }
   return undefined;
 }

@@ -4,6 +4,7 @@ import { appResources, isAppResource, readAppResource } from './app-resources.ts
 import { pageAt } from './cursor.ts';
 import { eventResources, eventScopeOf, recentEvents } from './events.ts';
 import { readResultPage } from './kept-results.ts';
+import { THIRD_PARTY } from './third-party.ts';
 import { restricted } from './tools.ts';
 import type { ToolScope } from './tool.ts';
 import type { VisibleConnector } from './visible.ts';
@@ -102,7 +103,8 @@ export async function readResource(scope: ToolScope, uri: string) {
   if (result?.[1]) return readResult(scope, uri, result[1], Number(result[2] ?? 1));
   const text = await textOf(scope, uri);
   if (text === undefined) throw resourceNotFound(uri);
-  return { contents: [{ uri, mimeType: JSON_TYPE, text }] };
+  const origin = eventScopeOf(uri) ? { _meta: THIRD_PARTY } : {};
+  return { contents: [{ uri, mimeType: JSON_TYPE, text, ...origin }] };
 }
 
 function resourceNotFound(uri: string): GatehouseError {
@@ -123,7 +125,7 @@ async function readResult({ context, grant }: ToolScope, uri: string, resultId: 
     if (rule) throw restricted(uri, rule);
   }
   const place = { 'gatehouse/page': page, 'gatehouse/pages': pages };
-  const origin = source ? { 'gatehouse/source': 'third_party' } : {};
+  const origin = source ? THIRD_PARTY : {};
   return { contents: [{ uri, mimeType: JSON_TYPE, text, _meta: { ...place, ...origin } }] };
 }
 

@@ -4,6 +4,7 @@ import { withoutHidden } from '../lib/hidden.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { isContent } from './content.ts';
 import type { Grant } from './grant.ts';
+import { THIRD_PARTY } from './third-party.ts';
 import { keepResult, type ResultSource } from './kept-results.ts';
 
 /** The result of tools/call, as the SDK sends it. */
@@ -17,8 +18,6 @@ export interface ToolResult {
   [key: string]: unknown;
 }
 
-/** Marks what an app said: data, whatever it says. */
-const THIRD_PARTY = { 'gatehouse/source': 'third_party' } as const;
 const MARK = `,"_meta":${JSON.stringify(THIRD_PARTY)}`;
 
 /** What is inlined, in bytes; larger results are kept and read as a resource. */
