@@ -142,24 +142,24 @@ async function post(
   }
   const body = parse(await readBody(req, MIB));
   const granted = await grant(context, visit, knocked);
-  const sessionId = sessionIdOf(req);
-  const session = sessionId === undefined ? undefined : exchange.session(granted, sessionId);
-  const flow = { req, res, requestId: visit.requestId, headers, framing, grant: granted, session };
+  const message = Array.isArray(body) ? undefined : readMessage(body);
+  if (message && 'method' in message) visit.rpcMethod = message.method.slice(0, 64);
+  if (message?.kind === 'request') visit.id = message.request.id;
 
-  if (Array.isArray(body)) {
-    assertVersion(req);
-    const messages = batchOf(body, session);
-    if (messages.length > 1) Object.assign(headers, await context.limits.mcp(key, messages.length - 1));
-    visit.rpcMethod = 'batch';
-    return exchange.batch(flow, messages);
-  }
-  const message = readMessage(body);
-  if ('method' in message) visit.rpcMethod = message.method.slice(0, 64);
-  if (message.kind === 'request') visit.id = message.request.id;
-  if (!session && message.kind !== 'response' && isModern(req.headers, message))
+  const sessionId = sessionIdOf(req);
+  const flow = { req, res, requestId: visit.requestId, headers, framing, grant: granted, session: undefined };
+  // The modern form knows no sessions: an id that a client has left over from an older one means nothing there.
+  const form = sessionId === undefined ? req.headers : undefined;
+  if (message && message.kind !== 'response' && isModern(form, message))
     return exchange.one(flow, message, () => rightsOf(context, req, path));
+
+  const session = sessionId === undefined ? undefined : exchange.session(granted, sessionId);
   assertVersion(req);
-  return exchange.one(flow, message);
+  if (message) return exchange.one({ ...flow, session }, message);
+  const messages = batchOf(Array.isArray(body) ? body : [], session);
+  if (messages.length > 1) Object.assign(headers, await context.limits.mcp(key, messages.length - 1));
+  visit.rpcMethod = 'batch';
+  return exchange.batch({ ...flow, session }, messages);
 }
 
 async function listen(

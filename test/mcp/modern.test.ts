@@ -64,6 +64,13 @@ describe('requests', () => {
     },
   );
 
+  test('a session id that is left over means nothing', async () => {
+    const headers = { 'mcp-session-id': 'of-yesterday' };
+    expect((await modern(one.accessUrl, 'tools/list', {}, { headers })).status).toBe(200);
+    const older = await rpc(one.accessUrl, 'tools/list', {}, { headers });
+    expect([older.status, older.at('error.code'), older.at('id')]).toEqual([404, -32001, 'q1']);
+  });
+
   test('a resource that is not there is invalid params', async () => {
     const answer = await modern(one.accessUrl, 'resources/read', { uri: 'test://nothing' });
     expect([answer.status, answer.at('error.code'), answer.at('error.data.uri')]).toEqual([
