@@ -84,7 +84,8 @@ function drawWays({ name: app }: AppView, ways: Way[], start: Way, choose: (way:
 }
 
 function drawWay({ app, session, submit }: Account, way: Way): HTMLElement {
-  const form = drawForm(way);
+  // Documents of signing in are for who registers an OAuth app, not for who signs in.
+  const form = drawForm(way.type === 'oauth2' ? { ...way, docsUrl: null } : way);
   const label = way.type === 'oauth2' ? texts.continueTo(app.name) : texts.connect(app.name);
   const text = h('span', {}, label);
   const button = h('button', { class: 'primary', disabled: !way.ready }, text);

@@ -151,6 +151,16 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     expect(names).not.toContain('Gmail');
   });
 
+  test('shows where to find keys, and no documents for developers to who signs in', async () => {
+    const body = { clientId: 'x', clientSecret: 'y' };
+    await web.service.call('PUT', '/api/connectors/shopify/oauth-app', { body });
+    const { modal } = await open({ app: 'shopify' });
+    await modal.getByRole('textbox', { name: 'Name of the shop' }).waitFor();
+    expect(await modal.getByRole('link').count()).toBe(0);
+    const other = await open({ app: 'stripe' });
+    await other.modal.getByRole('link', { name: 'Where do I find this?' }).waitFor();
+  });
+
   test('offers no way to sign in that is not set up, and says why', async () => {
     const { modal } = await open({ app: 'github' });
     await modal.getByRole('heading', { name: 'Connect GitHub' }).waitFor();
