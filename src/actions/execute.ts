@@ -134,6 +134,7 @@ async function run(context: ExecuteContext, request: ExecuteRequest, trace: Trac
     onProgress: request.onProgress,
     onLog: request.onLog,
     onChanged: request.onChanged,
+    onWait: request.onWait,
     trace: request.trace,
     answers: request.answers,
   };

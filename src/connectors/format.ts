@@ -172,7 +172,8 @@ const response = z.strictObject({
   body: z.enum(['json', 'file', 'content']).default('json'),
   /** `events`: a slow answer may come as text/event-stream, whose event `result` is the body. The events before it go
    *  on to the caller: `progress` ({progress, total?, message?}), `log` ({level, logger?, data}) and `changed`
-   *  ({lists: [tools | resources | prompts]}). */
+   *  ({lists: [tools | resources | prompts]}) and `wait` ({}), which says that it will take a while: a client of a session
+   *  is let go, and comes again for the answer. */
   stream: z.literal('events').optional(),
 });
 

@@ -117,6 +117,7 @@ export function createExchange(
         signal: cancel.signal,
         trace: traceOf(request),
         onProgress: progressOf(request, stream),
+        onWait: stream.rest,
         onChanged: (lists) => watch.announce(grant.live.server.serverId, lists),
         ...(session ? { inputs: sessionInputs(context, session, stream.send, cancel.signal) } : {}),
         ...(session ? { onLog: (message) => log(stream, session.logLevel ?? USUAL_LEVEL, message) } : {}),

@@ -22,9 +22,15 @@ export interface Flow {
 export interface Stream {
   opened(): boolean;
   send(message: object): void;
+  /** Lets the client of a session go, which comes again for what follows (MCP 2025-11-25); others stay. */
+  rest(): void;
   /** Sends the response; `status` counts where nothing preceded it. */
   finish(text: string, status?: number): void;
 }
+
+/** From this version on a server may close a stream before its answer. */
+const FIRST_WITH_POLLING = '2025-11-25';
+const COME_AGAIN_MS = 500;
 
 /** JSON unless something precedes the answer or the client takes events alone; in a session events can be resumed. */
 export function streamOf({ res, headers, framing, session }: Flow): Stream {
@@ -45,6 +51,11 @@ export function streamOf({ res, headers, framing, session }: Flow): Stream {
     send(message) {
       begin();
       write(JSON.stringify(message));
+    },
+    rest() {
+      if (!session || session.protocolVersion < FIRST_WITH_POLLING || open) return;
+      begin();
+      res.end(`retry: ${COME_AGAIN_MS}\n\n`);
     },
     finish(text, status = 200) {
       if (!open && framing.json) return sendJson(res, status, text, headers);

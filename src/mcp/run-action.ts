@@ -60,6 +60,7 @@ export async function runAction(
         onProgress: scope.onProgress,
         onLog: scope.onLog,
         onChanged: scope.onChanged,
+        onWait: scope.onWait,
         trace: scope.trace,
         answers,
       });

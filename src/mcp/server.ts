@@ -32,6 +32,8 @@ export interface McpCall {
   onLog?: ((message: LogMessage) => void) | undefined;
   /** Told by an app whose lists have changed. */
   onChanged?: ((lists: readonly Changed[]) => void) | undefined;
+  /** Told by an app that it will take a while. */
+  onWait?: (() => void) | undefined;
   /** How the client's person and model are reached; undefined where a request stands alone. */
   inputs?: Inputs | undefined;
   /** The trace that the request is part of. */
@@ -80,6 +82,7 @@ export function createMcpCore(context: Context): McpCore {
     onProgress: call.onProgress,
     onLog: call.onLog,
     onChanged: call.onChanged,
+    onWait: call.onWait,
     inputs: call.inputs,
     trace: call.trace,
   });

@@ -42,6 +42,7 @@ export interface ToolScope {
   onProgress: ((progress: Progress) => void) | undefined;
   onLog: ((message: LogMessage) => void) | undefined;
   onChanged: ((lists: readonly Changed[]) => void) | undefined;
+  onWait: (() => void) | undefined;
   trace: TraceHeaders | undefined;
   /** How the person and the model of the client are reached; undefined where a request stands alone. */
   inputs: Inputs | undefined;

@@ -14,7 +14,7 @@ const body = z
 
 /** An event of an answer that comes as a stream: see `response.stream` of the connector format. */
 interface Event {
-  name: 'progress' | 'log' | 'changed';
+  name: 'progress' | 'log' | 'changed' | 'wait';
   data: object;
 }
 
@@ -33,6 +33,7 @@ const STREAMS: { [tool: string]: { events: Event[]; text: string } } = {
   test_tool_with_progress: { events: [0, 50, 100].map(progress), text: 'Tool with progress completed' },
   test_streaming_elicitation: { events: [50].map(progress), text: 'Streaming complete' },
   test_logging_tool: { events: [log('Diagnostic trace logging activated')], text: 'Logging evaluated' },
+  test_reconnection: { events: [{ name: 'wait', data: {} }, ...[25, 75].map(progress)], text: 'Reconnected' },
   test_trigger_tool_change: {
     events: [{ name: 'changed', data: { lists: ['tools'] } }],
     text: 'Mutation triggered',

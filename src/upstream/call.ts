@@ -36,6 +36,8 @@ export interface Notices {
   onProgress?: ((progress: Progress) => void) | undefined;
   onLog?: ((message: LogMessage) => void) | undefined;
   onChanged?: ((lists: readonly Changed[]) => void) | undefined;
+  /** It will take a while. */
+  onWait?: (() => void) | undefined;
 }
 
 /** One call of an action to its third party. */

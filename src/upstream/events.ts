@@ -20,12 +20,12 @@ const logShape = z.object({
 const changedShape = z.object({ lists: z.array(z.enum(['tools', 'resources', 'prompts'])) });
 
 /**
- * The body of an answer that comes as events: `progress`, `log` and `changed` go on to the caller, `result` is the body.
+ * The body of an answer that comes as events: `progress`, `log`, `changed` and `wait` go on to the caller, `result` is the body.
  * @throws GatehouseError `upstream_failed` when the stream ends without a result.
  */
 export async function readEvents(
   stream: AsyncIterable<Buffer>,
-  { onProgress, onLog, onChanged }: Notices,
+  { onProgress, onLog, onChanged, onWait }: Notices,
 ): Promise<Json> {
   let result: Json | undefined;
   const read = (data: string): Json => {
@@ -48,6 +48,7 @@ export async function readEvents(
       if (event === 'result') result = read(data);
       if (event === 'progress' && onProgress) pass(progressShape, data, onProgress);
       if (event === 'log' && onLog) pass(logShape, data, onLog);
+      if (event === 'wait') onWait?.();
       if (event === 'changed' && onChanged) pass(changedShape, data, ({ lists }) => onChanged(lists));
     },
   });

@@ -57,6 +57,7 @@ test.each([
     rounds: 'Multi-round complete for Ada who likes blue',
     together: 'Name: Ada; Greeting: Paris; Roots: 1',
     state: 'state-ok: requestState validated',
+    again: 'Reconnected',
     slow: 'Tool with progress completed',
     progress: [0, 50, 100],
     told: true,

@@ -34,6 +34,7 @@ const said = {
   rounds: await call('test_input_required_result_multi_round'),
   together: await call('test_input_required_result_multiple_inputs'),
   state: await call('test_input_required_result_request_state'),
+  again: await call('test_reconnection'),
   slow: await call(
     'test_tool_with_progress',
     {},
