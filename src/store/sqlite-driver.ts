@@ -1,5 +1,4 @@
-import type { DatabaseConnection, Driver } from 'kysely';
-import { CompiledQuery } from 'kysely';
+import { CompiledQuery, type DatabaseConnection, type Driver, type QueryResult } from 'kysely';
 
 /** So many transactions share a commit at most, and none waits longer than this for those behind it. */
 const MOST_SHARED = 32;
@@ -11,16 +10,6 @@ const ROLLBACK = CompiledQuery.raw('rollback');
 const SAVE = CompiledQuery.raw('savepoint shared');
 const BACK_TO_SAVED = CompiledQuery.raw('rollback to shared');
 const LET_GO = CompiledQuery.raw('release shared');
-
-/** Somebody's use of the one connection. */
-interface Turn {
-  inTransaction: boolean;
-  /** It runs as a savepoint of a transaction that others began, whose commits wait for ours. */
-  shared: boolean;
-  /** It is done, whatever becomes of its commit: the connection may be somebody else's. */
-  ended: boolean;
-  passedOn: boolean;
-}
 
 interface Waiting {
   resolve: () => void;
@@ -34,7 +23,6 @@ interface Waiting {
  * those are half of what a busy service waits for.
  */
 export function createSharedDriver(inner: Driver, open: () => boolean): Driver {
-  const turns = new WeakMap<DatabaseConnection, Turn>();
   /** Who waits for a turn, in order. */
   const queue: (() => void)[] = [];
   /** Transactions that are done and not committed. */
@@ -46,12 +34,6 @@ export function createSharedDriver(inner: Driver, open: () => boolean): Driver {
   const run = (query: CompiledQuery) => {
     if (!connection) throw new Error('The database is not open.');
     return connection.executeQuery(query);
-  };
-
-  const turnOf = (one: DatabaseConnection): Turn => {
-    const turn = turns.get(one);
-    if (!turn) throw new Error('The connection is of another database.');
-    return turn;
   };
 
   const passOn = (): void => {
@@ -73,24 +55,7 @@ export function createSharedDriver(inner: Driver, open: () => boolean): Driver {
     for (const { resolve } of committed) resolve();
   };
 
-  /** A turn as Kysely uses it. What is no transaction reads and writes committed data alone. */
-  const newTurn = (): DatabaseConnection => {
-    const turn: Turn = { inTransaction: false, shared: false, ended: false, passedOn: false };
-    const one: DatabaseConnection = {
-      async executeQuery<R>(query: CompiledQuery) {
-        if (!connection) throw new Error('The database is not open.');
-        if (!turn.inTransaction && done.length > 0) await commitDone();
-        return connection.executeQuery<R>(query);
-      },
-      async *streamQuery<R>(query: CompiledQuery, chunkSize: number) {
-        if (!connection) throw new Error('The database is not open.');
-        if (!turn.inTransaction && done.length > 0) await commitDone();
-        yield* connection.streamQuery<R>(query, chunkSize);
-      },
-    };
-    turns.set(one, turn);
-    return one;
-  };
+  const commitBefore = () => (done.length > 0 ? commitDone() : undefined);
 
   return {
     ...delegated(inner),
@@ -99,9 +64,10 @@ export function createSharedDriver(inner: Driver, open: () => boolean): Driver {
       connection = await inner.acquireConnection();
     },
     async acquireConnection() {
+      if (!connection) throw new Error('The database is not open.');
       if (taken) await new Promise<void>((resolve) => queue.push(resolve));
       taken = true;
-      return newTurn();
+      return new Turn(connection, commitBefore);
     },
     async beginTransaction(one) {
       const turn = turnOf(one);
@@ -144,6 +110,40 @@ export function createSharedDriver(inner: Driver, open: () => boolean): Driver {
       passOn();
     },
   };
+}
+
+/** Somebody's use of the one connection. What is no transaction reads and writes committed data alone. */
+class Turn implements DatabaseConnection {
+  inTransaction = false;
+  /** It runs as a savepoint of a transaction that others began, whose commits wait for ours. */
+  shared = false;
+  /** It is done, whatever becomes of its commit: the connection may be somebody else's. */
+  ended = false;
+  passedOn = false;
+  readonly #connection: DatabaseConnection;
+  readonly #commitBefore: () => Promise<void> | undefined;
+
+  constructor(connection: DatabaseConnection, commitBefore: () => Promise<void> | undefined) {
+    this.#connection = connection;
+    this.#commitBefore = commitBefore;
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const before = this.inTransaction ? undefined : this.#commitBefore();
+    if (before) await before;
+    return this.#connection.executeQuery<R>(query);
+  }
+
+  async *streamQuery<R>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<R>> {
+    const before = this.inTransaction ? undefined : this.#commitBefore();
+    if (before) await before;
+    yield* this.#connection.streamQuery<R>(query, chunkSize);
+  }
+}
+
+function turnOf(one: DatabaseConnection): Turn {
+  if (one instanceof Turn) return one;
+  throw new Error('The connection is of another database.');
 }
 
 /** What stays as it is: they run on the connection that they are given. */
