@@ -73,6 +73,7 @@ export function watchChanges(context: WatchContext, watchers: () => Iterable<Wat
       // Its lists may have changed between its request and this look.
       const first = !known.has(watcher);
       known.add(watcher);
+      if (!first && !round && fresh.length === 0 && watcher.subscriptions.size === 0) continue;
       if (round) watcher.ping();
       const own = fresh.filter((note) => concerns(note, watcher));
       try {
