@@ -7,7 +7,7 @@ import type { Outbound } from '../lib/outbound.ts';
 import type { Tables } from '../store/schema.ts';
 import { attempt } from './attempt.ts';
 import { claim, dueSubscriptions, release, TIMING, type Item, type Timing } from './claim.ts';
-import { concurrencyOf, isHeld, newLane, roomOf, takesOffers, type Lane, type Run } from './lane.ts';
+import { concurrencyOf, isHeld, judge, newLane, roomOf, takesOffers, type Lane, type Run } from './lane.ts';
 import { createOffers } from './offers.ts';
 import { createOutcomes } from './outcomes.ts';
 import { deleteOldEvents } from './retention.ts';
@@ -250,9 +250,7 @@ export function createDeliverer(
       },
       'delivery',
     );
-    const well = outcome.verdict === 'succeeded';
-    lane.suspect = !well || durationMs >= SLOW_MS;
-    lane.proven = well;
+    judge(lane, outcome.verdict === 'succeeded', durationMs < SLOW_MS);
     lane.holdUntil = Math.max(lane.holdUntil, outcome.holdUntil);
     if (lane.suspect) giveBack(lane);
     const written = write(outcome);

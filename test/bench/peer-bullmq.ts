@@ -10,7 +10,8 @@ import { takeEvents } from './events-door.ts';
  */
 const address = new URL(process.argv[2] ?? '');
 const connection = { host: '127.0.0.1', port: Number(process.argv[3]) };
-const AT_ONCE = 16;
+/** As many as Gatehouse has to a receiver that answers well. */
+const AT_ONCE = 64;
 const secret = randomBytes(32);
 const key = createSecretKey(secret);
 const agent = new Agent({ connections: AT_ONCE });
