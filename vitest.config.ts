@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -5,6 +6,8 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 60_000,
     pool: 'forks',
+    // Most tests wait for a process, a socket or a clock: with a worker a core the machine would idle.
+    maxWorkers: Math.max(4, availableParallelism()),
     projects: [
       {
         extends: true,
