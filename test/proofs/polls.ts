@@ -7,7 +7,7 @@ import { claim, type Proof } from './proof.ts';
 const APART_MS = 6 * MINUTE;
 const NEW_A_LIFE = 5;
 /** From the answer of the list to the end of the commit. */
-const COMMIT_WITHIN_MS = 80;
+const COMMIT_WITHIN_MS = 250;
 
 /** A shop is polled; the service is killed between the answer of the list and the end of the commit, or just after. */
 export const polls: Proof = {
