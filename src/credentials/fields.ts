@@ -26,9 +26,9 @@ export const FORMATS = {
 /** The name with which the host of an address template ends: `{siteUrl}/oauth`, `https://{host}:8443/oauth`. */
 const HOST_END = /^(?:https?:\/\/)?[^/?#]*\{(\w+)\}(?::\d+)?(?=[/?#]|$)/;
 
-// eslint-disable-next-line no-control-regex
+// eslint-disable-next-line no-control-regex -- what it finds is the point
 const CONTROL = /[\u0000-\u001f\u007f]/;
-// eslint-disable-next-line no-control-regex
+// eslint-disable-next-line no-control-regex -- what it finds is the point
 const CONTROL_BUT_LINES = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 
 const field = (title: string, secret: boolean): CredentialField => ({
