@@ -27,6 +27,8 @@ export interface Offer {
 export interface Deliverer {
   /** To be called after each commit that published, or made deliveries due. */
   wake(): void;
+  /** The same for who has the transaction at hand: what it published goes out with no look at the store. */
+  committed(tx: Transaction<Tables>): void;
   /** A subscription was changed, disabled or deleted: what is under way to one that is gone ends. */
   changed(subscriptionId: string): void;
   offer(tx: Transaction<Tables>, target: Target): Offer | undefined;
@@ -358,6 +360,11 @@ export function createDeliverer(
   const deliverer: Deliverer = {
     wake() {
       if (offers.size === 0 || unoffered) scanWanted = true;
+      kick();
+    },
+    committed(tx) {
+      offers.committed(tx);
+      if (unoffered) scanWanted = true;
       kick();
     },
     changed,

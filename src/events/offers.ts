@@ -14,12 +14,15 @@ export interface Offers {
   /** How many items of this subscription wait for their commit. */
   waitingFor(subscriptionId: string): number;
   readonly size: number;
+  /** The transaction took place: its items need no look at the store. */
+  committed(tx: Tx): void;
   /** Items whose transactions are committed. Others are kept until their lease ends: they were rolled back. */
   taken(): Promise<{ target: Target; items: Item[] }[]>;
 }
 
 interface Offer {
   until: number;
+  committed: boolean;
   bySubscription: Map<string, { target: Target; items: Item[] }>;
 }
 
@@ -49,7 +52,7 @@ export function createOffers({ db, clock }: Pick<Context, 'db' | 'clock'>): Offe
     add(tx, target, item) {
       let offer = byTransaction.get(tx);
       if (!offer) {
-        byTransaction.set(tx, (offer = { until: item.until, bySubscription: new Map() }));
+        byTransaction.set(tx, (offer = { until: item.until, committed: false, bySubscription: new Map() }));
         open.push(offer);
       }
       const known = offer.bySubscription.get(target.subscriptionId);
@@ -65,12 +68,16 @@ export function createOffers({ db, clock }: Pick<Context, 'db' | 'clock'>): Offe
     get size() {
       return open.length;
     },
+    committed(tx) {
+      const offer = byTransaction.get(tx);
+      if (offer) offer.committed = true;
+    },
     async taken() {
       const looked = open;
       open = [];
       const found: { target: Target; items: Item[] }[] = [];
       for (const offer of looked) {
-        if (await isCommitted(offer)) found.push(...offer.bySubscription.values());
+        if (offer.committed || (await isCommitted(offer))) found.push(...offer.bySubscription.values());
         else if (offer.until > clock.now()) open.push(offer);
       }
       return found;

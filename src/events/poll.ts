@@ -111,7 +111,6 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
     if (baseline || at === undefined || at <= until || model.poll.lagSeconds === 0) unified.push(one);
   }
   const deliveries = await commit(context, source, { pass, unified, until, baseline, deep });
-  if (deliveries > 0) context.deliverer.wake();
   context.log.debug(
     { sourceId: source.sourceId, records: unified.length, deliveries, skewMs: now - pass.startedAt },
     'polled',
@@ -133,7 +132,7 @@ async function commit(
 ): Promise<number> {
   const now = context.clock.now();
   const incomplete = pass.continuation !== undefined || pass.unstable;
-  const deliveries = await together(context.db).add(async (tx) => {
+  const deliveries = await together(context).add(async (tx) => {
     const baselineAt = source.baselineAt ?? until;
     const intervalMs = nextInterval(context, source, unified.length > 0 && !baseline);
     const waitMs = pass.continuation
@@ -189,14 +188,15 @@ async function commit(
 const groups = new WeakMap<Db, GroupCommit<Write, number | undefined>>();
 type Write = (tx: Transaction<Tables>) => Promise<number | undefined>;
 
-function together(db: Db): GroupCommit<Write, number | undefined> {
+function together({ db, deliverer }: PollContext): GroupCommit<Write, number | undefined> {
   const known = groups.get(db);
   if (known) return known;
-  const made = createGroupCommit(db, async (tx, writes: Write[]) => {
+  const write = async (tx: Transaction<Tables>, writes: Write[]) => {
     const results: (number | undefined)[] = [];
-    for (const write of writes) results.push(await write(tx));
+    for (const one of writes) results.push(await one(tx));
     return results;
-  });
+  };
+  const made = createGroupCommit(db, write, (tx) => deliverer.committed(tx));
   groups.set(db, made);
   return made;
 }

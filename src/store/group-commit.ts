@@ -24,11 +24,13 @@ interface Entry<T, R> {
 
 /**
  * `write` gets the items of one transaction and answers with a result for each, in their order. When a transaction of
- * several fails, each of its items is written in one of its own, so that one bad item fails alone.
+ * several fails, each of its items is written in one of its own, so that one bad item fails alone. `committed` hears of
+ * each transaction that took place.
  */
 export function createGroupCommit<T, R = void>(
   db: Db,
   write: (tx: Transaction<Tables>, items: T[]) => Promise<R[]>,
+  committed?: (tx: Transaction<Tables>) => void,
 ): GroupCommit<T, R> {
   let queue: Entry<T, R>[] = [];
   let underWay = 0;
@@ -36,12 +38,15 @@ export function createGroupCommit<T, R = void>(
 
   const commit = async (batch: Entry<T, R>[]): Promise<void> => {
     try {
-      const results = await db.transaction().execute((tx) =>
-        write(
+      let transaction: Transaction<Tables> | undefined;
+      const results = await db.transaction().execute((tx) => {
+        transaction = tx;
+        return write(
           tx,
           batch.map(({ item }) => item),
-        ),
-      );
+        );
+      });
+      if (transaction) committed?.(transaction);
       for (const [position, result] of results.entries()) batch[position]?.resolve(result);
     } catch (error) {
       const [only, ...others] = batch;

@@ -15,7 +15,6 @@ const listening = perDatabase((db) =>
     .selectAll()
     .where('source_id', '=', '')
     .where('enabled', '=', sql.lit(1))
-    .orderBy('installation_id')
     .compile(),
 );
 

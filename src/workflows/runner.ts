@@ -4,6 +4,7 @@ import type { Context } from '../context.ts';
 import type { EventSource, NewEvent } from '../events/publish.ts';
 import { SECOND } from '../lib/clock.ts';
 import type { Tables } from '../store/schema.ts';
+import type { runsOfEvents } from './occasions.ts';
 
 const LOOK_EVERY_MS = SECOND;
 const SOON_MS = 50;
@@ -34,6 +35,7 @@ export function createRuns(): Runs {
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<void> | undefined;
   let again = false;
+  let occasions: Promise<{ runsOfEvents: typeof runsOfEvents }> | undefined;
 
   async function look(context: Context): Promise<void> {
     const { lookOnce } = await import('./round.ts');
@@ -74,8 +76,8 @@ export function createRuns(): Runs {
     start,
     wake,
     async onEvents(tx, context, source, events) {
-      const { runsOfEvents } = await import('./occasions.ts');
-      const made = await runsOfEvents(tx, context, source, events);
+      const found = await (occasions ??= import('./occasions.ts'));
+      const made = await found.runsOfEvents(tx, context, source, events);
       // The caller's transaction commits meanwhile; where it takes longer, the next tick finds them.
       if (made > 0) setTimeout(() => wake(), SOON_MS).unref();
       return made;

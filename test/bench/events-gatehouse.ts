@@ -56,18 +56,22 @@ async function open() {
   };
 }
 
-const publishes = createGroupCommit<{ sourceId: string; event: NewEvent }>(context.db, async (tx, items) => {
-  for (const [sourceId, mine] of Map.groupBy(items, (item) => item.sourceId)) {
-    const source = { sourceId, environment: 'development' as const };
-    await publish(
-      tx,
-      context,
-      source,
-      mine.map(({ event }) => event),
-    );
-  }
-  return items.map(() => undefined);
-});
+const publishes = createGroupCommit<{ sourceId: string; event: NewEvent }>(
+  context.db,
+  async (tx, items) => {
+    for (const [sourceId, mine] of Map.groupBy(items, (item) => item.sourceId)) {
+      const source = { sourceId, environment: 'development' as const };
+      await publish(
+        tx,
+        context,
+        source,
+        mine.map(({ event }) => event),
+      );
+    }
+    return items.map(() => undefined);
+  },
+  (tx) => context.deliverer.committed(tx),
+);
 
 const door = createServer(
   takeEvents(async (endpoint, text) => {
@@ -81,7 +85,6 @@ const door = createServer(
     };
     const wanted = endpoint === 'all' ? said.sources : [said.sources[Number(endpoint)] ?? ''];
     await Promise.all(wanted.map((sourceId) => publishes.add({ sourceId, event })));
-    context.deliverer.wake();
   }),
 );
 door.listen(0, '127.0.0.1', () => {
