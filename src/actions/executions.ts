@@ -42,6 +42,7 @@ export interface ExecutionLog extends AsyncDisposable {
 
 const BATCH_MS = 50;
 const RETRY_MS = SECOND;
+const ROWS_AT_ONCE = 64;
 /** Rows that wait while the store fails; beyond them the oldest are given up, which is logged. */
 const MAX_WAITING = 10_000;
 /** `last_used_at` is written once in this time per credential, not per call. */
@@ -179,7 +180,11 @@ function forgetOldest(usedAt: Map<string, number>): void {
 
 async function writeRows(db: Db, rows: Row[], used: ReadonlyMap<string, number>): Promise<void> {
   await db.transaction().execute(async (tx) => {
-    await insertExecutions(db, tx, rows);
+    for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+      // SQLite works on our own thread: whoever is being served meanwhile waits for one part, not for all of them.
+      if (at > 0) await new Promise((next) => setImmediate(next));
+      await insertExecutions(db, tx, rows.slice(at, at + ROWS_AT_ONCE));
+    }
     // In one order everywhere, so that two processes never wait for each other's rows.
     for (const [credentialId, at] of [...used].sort(([a], [b]) => (a < b ? -1 : 1))) {
       await tx

@@ -6,7 +6,7 @@ import { createAddressGuard, type AllowedAddress } from './addresses.ts';
 import { GatehouseError } from './errors.ts';
 import { decoderOf, unpacked } from './outbound-body.ts';
 import { BlockedAddress, outboundError } from './outbound-errors.ts';
-import { endOf, wholeAnswer } from './outbound-exchange.ts';
+import { End, wholeAnswer } from './outbound-exchange.ts';
 import { SANDBOX_HOST } from './sandbox.ts';
 import { readTarget, type Target } from './target.ts';
 
@@ -242,7 +242,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   return {
     async request(request) {
       const { timeoutMs = DEFAULT_TIMEOUT_MS, maxBytes = MAX_ANSWER_BYTES } = request;
-      const end = endOf(timeoutMs, request.signal);
+      const end = new End(timeoutMs, request.signal);
       // Who names a deadline knows how slow this third party is; the end watches over it.
       const patienceMs = request.timeoutMs === undefined ? HEADERS_TIMEOUT_MS : 0;
       try {

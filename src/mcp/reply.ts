@@ -17,8 +17,21 @@ export interface Framing {
   events: boolean;
 }
 
-export function framingOf(accept: string | undefined): Framing {
-  if (accept === undefined || accept.trim() === '') return { json: true, events: true };
+export function framingOf(accept = ''): Framing {
+  let framing = framings.get(accept);
+  if (!framing) {
+    framing = readAccept(accept);
+    if (framings.size < MAX_FRAMINGS) framings.set(accept, framing);
+  }
+  return framing;
+}
+
+/** Clients send one of a few texts with each request. */
+const framings = new Map<string, Framing>();
+const MAX_FRAMINGS = 100;
+
+function readAccept(accept: string): Framing {
+  if (accept.trim() === '') return { json: true, events: true };
   const types = new Set(
     accept
       .toLowerCase()
