@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto';
-import { issueConfirmation, spend, takeConfirmation, type ConfirmedCall } from '../actions/confirmation.ts';
+import {
+  issueConfirmation,
+  takeConfirmation,
+  type ConfirmedCall,
+  type TokenFault,
+} from '../actions/confirmation.ts';
 import type { Question } from '../actions/execute.ts';
 import type { Action } from '../connectors/catalog.ts';
 import { isoTime } from '../lib/clock.ts';
@@ -7,18 +12,15 @@ import { GatehouseError } from '../lib/errors.ts';
 import { withoutHidden } from '../lib/hidden.ts';
 import { canonicalJson, type JsonObject } from '../lib/json.ts';
 import { InputRequired, type Inputs } from './input.ts';
-import { STATE_LIFETIME_MS } from './request-state.ts';
 import type { ToolScope } from './tool.ts';
 
 const TOKEN = 'confirmationToken';
 const MAX_SHOWN_CHARS = 4000;
 
-type Fault = 'altered' | 'expired' | 'spent';
-
 /**
  * Lets a call run that its user agrees to: asked by the client where that can ask, else shown by the token that the same
  * call was given before. An agreement is to this call alone, and good once.
- * @throws GatehouseError `confirmation_declined`; `confirmation_required` with a token (`details.confirmationToken`) for the
+ * @throws GatehouseError `confirmation_declined`; `request_state_invalid` for an agreement that was used; `confirmation_required` with a token (`details.confirmationToken`) for the
  * call to come again with, or with an InputRequired as its cause where the client is asked between two requests.
  */
 export async function confirmCall(
@@ -28,13 +30,15 @@ export async function confirmCall(
 ): Promise<void> {
   const { context, inputs } = scope;
   const call = callOf(scope, question);
-  let fault: Fault | undefined;
+  // The step names the call: an answer about another account or other parameters is none.
+  const step = `confirm ${createHash('sha256').update(canonicalJson(call)).digest('base64url')}`;
+  let fault: TokenFault | undefined;
+  if (inputs?.isOver(step)) return inputs.take();
   if (token !== undefined) {
     fault = await takeConfirmation(context, call, token);
-    if (fault === undefined) return;
+    if (fault === undefined) return inputs?.settle(step);
   } else if (inputs?.abilities.form) {
-    fault = await ask(scope, inputs, question, call);
-    if (fault === undefined) return;
+    return ask(scope, inputs, question, step);
   }
   const { token: fresh, expiresAt } = await issueConfirmation(context, call);
   throw required(scope, question, fault, { [TOKEN]: fresh, expiresAt: isoTime(expiresAt) });
@@ -70,18 +74,15 @@ function callOf(
 
 /** Puts the question to the client's person. */
 async function ask(
-  scope: Pick<ToolScope, 'context' | 'grant'>,
+  scope: Pick<ToolScope, 'grant'>,
   inputs: Inputs,
   question: Question,
-  call: ConfirmedCall,
-): Promise<Fault | undefined> {
-  const { context } = scope;
-  // The step names the call: an answer about another account or other parameters is none.
-  const step = `confirm ${createHash('sha256').update(canonicalJson(call)).digest('base64url')}`;
+  step: string,
+): Promise<void> {
   // No fields: to accept is to agree.
   const params = { message: messageFor(question), requestedSchema: { type: 'object', properties: {} } };
   try {
-    const { answers, stateId } = await inputs.ask({
+    const { answers } = await inputs.ask({
       step,
       requests: { confirm: { method: 'elicitation/create', params } },
     });
@@ -92,9 +93,7 @@ async function ask(
         { details: { rule: scope.grant.live.decision.confirms(question.action.effect) } },
       );
     }
-    if (stateId === undefined) return undefined;
-    const until = context.clock.now() + STATE_LIFETIME_MS;
-    return (await spend(context, `state ${stateId}`, until)) ? undefined : 'spent';
+    await inputs.take();
   } catch (error) {
     if (error instanceof InputRequired) throw required(scope, question, undefined, {}, error);
     throw error;
@@ -116,7 +115,7 @@ function messageFor({ connector, action, input, credential }: Question): string 
 function required(
   { grant }: Pick<ToolScope, 'grant'>,
   { connector, action: { connectorId, actionId, name, effect } }: Question,
-  fault: Fault | undefined,
+  fault: TokenFault | undefined,
   details: JsonObject,
   cause?: unknown,
 ): GatehouseError {

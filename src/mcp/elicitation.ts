@@ -54,6 +54,9 @@ export function sessionInputs(
     live: true,
     unbidden: undefined,
     brought: () => undefined,
+    isOver: () => false,
+    settle: () => {},
+    take: async () => {},
     async ask({ requests, keep = null }) {
       const until = ended();
       const given = await Promise.all(
@@ -62,7 +65,7 @@ export function sessionInputs(
           return answer ? [[key, answer]] : [];
         }),
       );
-      return { answers: Object.fromEntries(given.flat()), kept: keep, stateId: undefined };
+      return { answers: Object.fromEntries(given.flat()), kept: keep };
     },
     announce(elicitationId) {
       void announce(context, session, elicitationId);

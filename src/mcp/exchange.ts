@@ -39,7 +39,7 @@ export interface Exchange {
 }
 
 export function createExchange(
-  context: Pick<Context, 'db' | 'clock' | 'log' | 'hashKey'>,
+  context: Pick<Context, 'db' | 'clock' | 'log' | 'keys'>,
   core: McpCore,
   { sessions, listeners, watch }: { sessions: Sessions; listeners: Listeners; watch: Watch },
 ): Exchange {

@@ -12,8 +12,6 @@ export interface Answered {
   answers: InputAnswers;
   /** What the step kept when it asked. */
   kept: Json;
-  /** Of the state that carried it, for a step that must take an answer only once. Undefined within one request. */
-  stateId: string | undefined;
 }
 
 /** A step of a call that needs its client. */
@@ -34,6 +32,15 @@ export interface Inputs {
   ask(wish: InputWish): Promise<Answered>;
   /** What this request brings for a step, without asking. */
   brought(step: string): Answered | undefined;
+  /** Whether a step is over since an earlier request. */
+  isOver(step: string): boolean;
+  /** Ends a step that needs no answer any more, for the requests that follow. */
+  settle(step: string): void;
+  /**
+   * Uses what the client agreed to so far, right before something is done for it: what came with a state is good once.
+   * @throws GatehouseError `request_state_invalid` when another request used it.
+   */
+  take(): Promise<void>;
   /** Answers that came with no state: they answer nobody's question, and an app may still take them. */
   readonly unbidden: InputAnswers | undefined;
   /** Tells the client when the account behind a link is connected (sessions: notifications/elicitation/complete). */
@@ -81,19 +88,25 @@ function capabilityOf(method: string): JsonObject {
   return { [method === 'elicitation/create' ? 'elicitation' : (method.split('/')[0] ?? '')]: {} };
 }
 
-/** The questions of a modern request: what it brings is looked at, what is missing ends it. */
-export function modernInputs({
+/**
+ * The questions of a modern request: what it brings is looked at, what is missing ends it.
+ * Rejects with GatehouseError `request_state_invalid` for a state that is none of this call.
+ */
+export async function modernInputs({
   abilities,
   states,
   requestState,
   responses,
+  signal,
 }: {
   abilities: Abilities;
   states: RequestStates;
   requestState: string | undefined;
   responses: JsonObject | undefined;
-}): Inputs {
-  const state = requestState === undefined ? undefined : states.open(requestState);
+  /** Aborts when the client goes away. */
+  signal: AbortSignal;
+}): Promise<Inputs> {
+  const state = requestState === undefined ? undefined : await states.open(requestState);
   const done: { [step: string]: JsonObject } = { ...state?.done };
   const answersTo = (keys: string[]): InputAnswers =>
     Object.fromEntries(
@@ -102,22 +115,28 @@ export function modernInputs({
         return isJsonObject(answer) ? [[key, answer]] : [];
       }),
     );
-  let taken = false;
+  let used = false;
   /** Answers count once: a step that asks the same again wants another answer. */
   const brought = (step: string): Answered | undefined => {
-    if (taken || state?.pending.step !== step) return undefined;
-    taken = true;
+    if (used || state?.pending.step !== step) return undefined;
+    used = true;
     const { keys, kept } = state.pending;
-    return { answers: answersTo(keys), kept, stateId: state.stateId };
+    return { answers: answersTo(keys), kept };
   };
+  let taken: Promise<void> | undefined;
   return {
     abilities,
     live: false,
     brought,
     unbidden: state || !responses ? undefined : answersTo(Object.keys(responses)),
+    isOver: (step) => done[step] !== undefined,
+    settle: (step) => void (done[step] = {}),
+    async take() {
+      if (state) await (taken ??= states.take(state, signal));
+    },
     async ask({ step, requests, keep = null }) {
       const over = done[step];
-      if (over) return { answers: objectsIn(over), kept: keep, stateId: undefined };
+      if (over) return { answers: objectsIn(over), kept: keep };
       const now = brought(step);
       if (now && Object.keys(requests).every((key) => now.answers[key])) {
         done[step] = now.answers;
@@ -127,7 +146,7 @@ export function modernInputs({
       throw new InputRequired({
         resultType: 'input_required',
         inputRequests: Object.fromEntries(Object.entries(requests).map(withoutId)),
-        requestState: states.seal({ pending, done }),
+        requestState: await states.seal({ pending, done }, taken ? undefined : state),
       });
     },
   };

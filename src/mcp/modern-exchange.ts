@@ -46,7 +46,7 @@ export interface ModernExchange {
 }
 
 export function createModernExchange(
-  context: Pick<Context, 'db' | 'hashKey' | 'clock'>,
+  context: Pick<Context, 'db' | 'keys' | 'clock'>,
   { core, listeners, watch }: { core: McpCore; listeners: Listeners; watch: Watch },
 ): ModernExchange {
   return {
@@ -103,7 +103,7 @@ export function createModernExchange(
         grant,
         requestId,
         signal,
-        inputs: modernInputs({ abilities, states, requestState, responses }),
+        inputs: await modernInputs({ abilities, states, requestState, responses, signal }),
         trace: traceOf(request),
         onProgress: progressOf(request, stream),
         onLog: (message) => log(stream, logLevel, message),

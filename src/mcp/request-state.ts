@@ -1,18 +1,28 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { spend } from '../actions/confirmation.ts';
 import type { Context } from '../context.ts';
+import { loadSecret } from '../identity/secrets.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { canonicalJson, isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
+import { perDatabase } from '../store/kept.ts';
 import type { Grant } from './grant.ts';
 import type { RpcRequest } from './message.ts';
 
-export const STATE_LIFETIME_MS = 20 * MINUTE;
+const LIFETIME_MS = 20 * MINUTE;
 const MAX_CHARS = 64 * 1024;
 
+type StateContext = Pick<Context, 'db' | 'keys' | 'clock'>;
+
 /** What a call that waits for its client has done so far; between its requests the client alone keeps it. */
-export interface CallState {
-  /** Of this state alone, for whoever takes it only once. */
+export interface CallState extends Progress {
+  /** Of what the call does next. States that come of this one before that is done have the same. */
   stateId: string;
+  /** Epoch milliseconds. */
+  until: number;
+}
+
+interface Progress {
   /** What was asked for, under which keys, and what the asking step keeps. */
   pending: { step: string; keys: string[]; kept: Json };
   /** Answers of steps that are over. */
@@ -21,9 +31,16 @@ export interface CallState {
 
 /** Makes and reads `requestState` (MCP 2026-07-28, multi round-trip requests). */
 export interface RequestStates {
-  seal(state: Omit<CallState, 'stateId'>): string;
+  /** `from`: the state that this one comes of, unless it was taken. */
+  seal(progress: Progress, from: CallState | undefined): Promise<string>;
   /** @throws GatehouseError `request_state_invalid` when it was altered, is over, or belongs to another call. */
-  open(text: string): CallState;
+  open(text: string): Promise<CallState>;
+  /**
+   * Uses what a state agreed to: one request among all processes can, so that one agreement is one call. A client that
+   * went away meanwhile has had nothing of it, and may come again.
+   * @throws GatehouseError `request_state_invalid` for all others.
+   */
+  take(state: CallState, signal: AbortSignal): Promise<void>;
 }
 
 /**
@@ -31,28 +48,29 @@ export interface RequestStates {
  * hash binds them to server, user, caller, method, name and arguments, and to a time.
  */
 export function requestStates(
-  { hashKey, clock }: Pick<Context, 'hashKey' | 'clock'>,
+  context: StateContext,
   { live, userId, caller, environment }: Grant,
   { method, params = {} }: RpcRequest,
 ): RequestStates {
+  const { clock } = context;
   const { name = null, uri = null, arguments: args = {} } = params;
   const { serverId } = live.server;
-  const hashOf = (payload: string): Buffer => {
+  const hashOf = async (payload: string): Promise<Buffer> => {
     const call = canonicalJson([environment, serverId, userId ?? null, caller, method, name, uri, args]);
-    const key = createHmac('sha256', hashKey).update('mcp request state').digest();
-    return createHmac('sha256', key).update(`${payload}\n${call}`).digest();
+    return createHmac('sha256', await keyOf(context))
+      .update(`${payload}\n${call}`)
+      .digest();
   };
   return {
-    seal(state) {
-      const until = clock.now() + STATE_LIFETIME_MS;
-      const text = JSON.stringify({ ...state, stateId: randomUUID(), until });
-      const payload = Buffer.from(text).toString('base64url');
-      return `${payload}.${hashOf(payload).toString('base64url')}`;
+    async seal(progress, from) {
+      const { stateId, until } = from ?? { stateId: randomUUID(), until: clock.now() + LIFETIME_MS };
+      const payload = Buffer.from(JSON.stringify({ ...progress, stateId, until })).toString('base64url');
+      return `${payload}.${(await hashOf(payload)).toString('base64url')}`;
     },
-    open(text) {
+    async open(text) {
       const [payload = '', hash = '', ...rest] = text.length > MAX_CHARS ? [] : text.split('.');
       const given = Buffer.from(hash, 'base64url');
-      const right = hashOf(payload);
+      const right = await hashOf(payload);
       // Base64 has several spellings of the same bytes: only our own counts.
       const ours = rest.length === 0 && given.length === right.length && given.toString('base64url') === hash;
       if (!ours || !timingSafeEqual(given, right)) {
@@ -66,6 +84,7 @@ export function requestStates(
       const { step, keys, kept = null } = pending;
       return {
         stateId,
+        until,
         pending: {
           step: String(step),
           keys: Array.isArray(keys) ? keys.map(String) : [],
@@ -74,11 +93,35 @@ export function requestStates(
         done: Object.fromEntries(Object.entries(done).filter(entryOfObject)),
       };
     },
+    async take({ stateId, until }, signal) {
+      const id = `state ${stateId}`;
+      if (signal.aborted) throw gone();
+      if (!(await spend(context, id, until)))
+        throw invalid('was used already, and one agreement is good for one call, which may have been made');
+      if (!signal.aborted) return;
+      await context.db.deleteFrom('spent_tokens').where('token_id', '=', id).execute();
+      throw gone();
+    },
   };
+}
+
+const kept = perDatabase((): { key?: Promise<Buffer> } => ({}));
+
+function keyOf(context: StateContext): Promise<Buffer> {
+  const one = kept(context.db);
+  if (!one.key) {
+    one.key = loadSecret(context, 'request-state-key');
+    one.key.catch(() => delete one.key);
+  }
+  return one.key;
 }
 
 function entryOfObject(entry: [string, Json]): entry is [string, JsonObject] {
   return isJsonObject(entry[1]);
+}
+
+function gone(): GatehouseError {
+  return new GatehouseError('unavailable', 'The client went away before anything was done.');
 }
 
 function invalid(why: string): GatehouseError {

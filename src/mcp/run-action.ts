@@ -36,8 +36,10 @@ export async function runAction(
   // An app that asks back is called several times for one wish.
   let agreed = false;
   try {
-    const run = (answers?: JsonObject) =>
-      executeAction(context, {
+    const run = async (answers?: JsonObject) => {
+      // What was answered to an app is agreed to as well.
+      if (answers && action?.effect !== 'read') await scope.inputs?.take();
+      return executeAction(context, {
         environment: grant.environment,
         caller: grant.caller,
         requestId: scope.requestId,
@@ -64,6 +66,7 @@ export async function runAction(
         trace: scope.trace,
         answers,
       });
+    };
     if (action?.definition.response.body === 'content') {
       const appName =
         context.catalog.connector(grant.environment, wish.connectorId)?.name ?? wish.connectorId;

@@ -308,10 +308,8 @@ describe('a client that asks its user', () => {
       const done = await call('cus_1010', answer);
       expect(done.at('result.isError')).toBeUndefined();
       const again = await call('cus_1010', answer);
-      expect(again.at('result.structuredContent.error')).toMatchObject({
-        code: 'confirmation_required',
-        details: { reason: 'spent' },
-      });
+      expect(again.at('error.data.code')).toBe('request_state_invalid');
+      expect(again.at('error.message')).toContain('one agreement is good for one call');
     });
 
     test('does nothing when the user declines, and takes no answer for other arguments', async () => {
@@ -365,7 +363,12 @@ describe('a client that asks its user', () => {
     const rows = await service.call('GET', `/api/executions?serverId=${one.serverId}`);
     const found = rows.at('data');
     const codes = new Set(Array.isArray(found) ? found.map((row) => valueAt(row, 'errorCode')) : []);
-    expect([...codes].sort()).toEqual(['confirmation_declined', 'confirmation_required', null]);
+    expect([...codes].sort()).toEqual([
+      'confirmation_declined',
+      'confirmation_required',
+      null,
+      'request_state_invalid',
+    ]);
     expect(service.logged.join('')).not.toContain('MCP request failed');
   });
 });

@@ -1,0 +1,263 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Json, JsonObject } from '../../src/lib/json.ts';
+import { rpc, type RpcAnswer } from '../support/mcp.ts';
+import { modern } from '../support/modern.ts';
+import { startService, type Service } from '../support/service.ts';
+import { startThirdParty, type ThirdParty } from '../support/third-party.ts';
+
+/*
+ * What a person agreed to is done once (MCP 2026-07-28), whoever repeats the request: an app that asks back before it
+ * pays, at two processes on one store.
+ */
+
+const APP = `id: bank
+name: Bank
+description: An app of the tests.
+categories: [data]
+website: https://bank.example.com
+sources: [{title: The tests themselves, read: 2026-11-21}]
+baseUrl: '{origin}'
+variables:
+  origin: {title: Address, format: origin}
+authentication: [{type: bearer}]
+actions:
+  pay: {description: Pays., effect: write, request: POST /pay, response: {body: content}}
+  close_account: {description: Closes., effect: destructive, request: POST /close, response: {body: content}}
+`;
+
+const form = { method: 'elicitation/create', params: { message: 'Really?', requestedSchema: {} } };
+const asks = { capabilities: { elicitation: { form: {} }, sampling: {} } };
+const agreed = { action: 'accept', content: {} };
+
+let folder: string;
+let app: ThirdParty;
+let services: Service[];
+let url: string;
+/** What the app did, rather than asked. */
+let effects = 0;
+let slow = 0;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse-agreements-'));
+  mkdirSync(join(folder, 'catalog', 'bank'), { recursive: true });
+  writeFileSync(join(folder, 'catalog', 'bank', 'connector.yaml'), APP);
+  app = await startThirdParty();
+  app.answer = ({ body }) => {
+    const { inputResponses = {} } = JSON.parse(body || '{}');
+    if (!inputResponses.really) return { status: 200, body: { inputRequests: { really: form } } };
+    effects++;
+    return { status: 200, body: { content: [{ type: 'text', text: 'Done.' }] }, delayMs: slow };
+  };
+  const options = { env: { GATEHOUSE_HOME: folder }, catalogFolder: join(folder, 'catalog') };
+  services = [await startService(options), await startService(options)];
+  const [service] = services;
+  if (!service) throw new Error('no service');
+  const userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
+  const headers = { 'x-svc-userid': userId };
+  await service.call('POST', `/users/${userId}/credentials`, {
+    headers,
+    body: { connectorId: 'bank', data: { token: 'bank_token', origin: app.origin } },
+  });
+  const body = { name: 'bank', toolMode: 'direct', restrictions: { confirm: ['destructive'] } };
+  url = (await service.call('POST', '/api/servers', { headers, body })).text('accessUrl');
+});
+afterAll(async () => {
+  for (const service of services) await service.stop();
+  await app[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+});
+beforeEach(() => {
+  effects = 0;
+  slow = 0;
+});
+
+/** One request, at either of the two processes. */
+function call(
+  name: string,
+  more: JsonObject = {},
+  { at = 0, signal }: { at?: number; signal?: AbortSignal } = {},
+) {
+  const there = url.replace(services[0]?.url ?? '', services[at]?.url ?? '');
+  return modern(
+    there,
+    'tools/call',
+    { name, arguments: {}, ...more },
+    { ...asks, ...(signal ? { signal } : {}) },
+  );
+}
+
+const answering = (asked: RpcAnswer, key: string): JsonObject => ({
+  inputResponses: { [key]: agreed },
+  requestState: stateOf(asked),
+});
+function stateOf(asked: RpcAnswer): Json {
+  expect(asked.at('result.resultType')).toBe('input_required');
+  return asked.at('result.requestState') ?? null;
+}
+const outcome = (answer: RpcAnswer) => answer.at('error.data.code') ?? answer.at('result.content.0.text');
+
+/** The last request of a call that was agreed to, and that its app asked about. */
+async function finalRequest() {
+  const asked = await call('bank_close_account');
+  expect(asked.at('result.inputRequests')).toHaveProperty('confirm');
+  const again = await call('bank_close_account', answering(asked, 'confirm'));
+  expect(again.at('result.inputRequests')).toHaveProperty('really');
+  expect(effects).toBe(0);
+  return answering(again, 'really');
+}
+
+/** Nothing can be written to the store until it ends. */
+function busyStore() {
+  const gate = Promise.withResolvers<void>();
+  const work = services[0]?.context.db.transaction().execute(() => gate.promise);
+  return {
+    async end() {
+      gate.resolve();
+      await work;
+    },
+  };
+}
+
+/** Sends a request, and closes the line while the store is busy. */
+async function hangUp(request: JsonObject): Promise<unknown> {
+  const leave = new AbortController();
+  const lost = call('bank_close_account', request, { signal: leave.signal });
+  setTimeout(() => leave.abort(), 100);
+  return lost.finally(() => new Promise((resolve) => setTimeout(resolve, 100)));
+}
+
+describe('an agreement of several requests', () => {
+  test('runs its call once, however often the last request is repeated', async () => {
+    const last = await finalRequest();
+    expect(outcome(await call('bank_close_account', last))).toBe('Done.');
+    for (const at of [0, 1, 0]) {
+      const repeated = await call('bank_close_account', last, { at });
+      expect([repeated.status, outcome(repeated)]).toEqual([200, 'request_state_invalid']);
+      expect(repeated.at('error.message')).toContain('used already');
+    }
+    expect(effects).toBe(1);
+  });
+
+  test('runs its call once when its last request comes many times at once, at two processes', async () => {
+    const last = await finalRequest();
+    const outcomes = await Promise.all(
+      [0, 1, 0, 1, 0, 1].map(async (at) => outcome(await call('bank_close_account', last, { at }))),
+    );
+    expect(outcomes.filter((one) => one === 'Done.')).toHaveLength(1);
+    expect(outcomes.filter((one) => one === 'request_state_invalid')).toHaveLength(5);
+    expect(effects).toBe(1);
+  });
+
+  test('is not multiplied by repeating a request in the middle of it', async () => {
+    const asked = await call('bank_close_account');
+    const middle = answering(asked, 'confirm');
+    const states = [await call('bank_close_account', middle), await call('bank_close_account', middle)];
+    expect(states.map((one) => one.at('result.resultType') ?? outcome(one))).toEqual([
+      'input_required',
+      'request_state_invalid',
+    ]);
+  });
+
+  test('is taken again by who lost the line before anything was done', async () => {
+    const last = await finalRequest();
+    const busy = busyStore();
+    await expect(hangUp(last)).rejects.toThrow('abort');
+    await busy.end();
+    expect(effects).toBe(0);
+    expect(outcome(await call('bank_close_account', last))).toBe('Done.');
+    const again = busyStore();
+    await expect(hangUp(last)).rejects.toThrow('abort');
+    await again.end();
+    expect(outcome(await call('bank_close_account', last))).toBe('request_state_invalid');
+    expect(effects).toBe(1);
+  });
+
+  test('is used by who lost the line while the app was at work', async () => {
+    const last = await finalRequest();
+    slow = 400;
+    const leave = new AbortController();
+    const lost = call('bank_close_account', last, { signal: leave.signal });
+    await expect.poll(() => effects).toBe(1);
+    leave.abort();
+    await expect(lost).rejects.toThrow('abort');
+    expect(outcome(await call('bank_close_account', last))).toBe('request_state_invalid');
+    expect(effects).toBe(1);
+  });
+
+  test('may begin with a token, which is not asked for again', async () => {
+    const sampling = { capabilities: { sampling: {}, elicitation: { url: {} } } };
+    const ask = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } };
+    const before = app.answer;
+    app.answer = (seen) => {
+      const answer = before?.(seen);
+      return seen.body.includes('really')
+        ? answer
+        : { status: 200, body: { inputRequests: { really: ask } } };
+    };
+    const send = (args: JsonObject, more: JsonObject = {}) =>
+      modern(url, 'tools/call', { name: 'bank_close_account', arguments: args, ...more }, sampling);
+    const refused = await send({});
+    const token = refused.at('result.structuredContent.error.details.confirmationToken') ?? null;
+    const asked = await send({ confirmationToken: token });
+    const last = { inputResponses: { really: { role: 'assistant' } }, requestState: stateOf(asked) };
+    expect(outcome(await send({ confirmationToken: token }, last))).toBe('Done.');
+    expect(outcome(await send({ confirmationToken: token }, last))).toBe('request_state_invalid');
+    app.answer = before;
+    expect(effects).toBe(1);
+  });
+});
+
+test('what an app alone asked about is done once, too', async () => {
+  const last = answering(await call('bank_pay'), 'really');
+  expect(outcome(await call('bank_pay', last))).toBe('Done.');
+  expect(outcome(await call('bank_pay', last, { at: 1 }))).toBe('request_state_invalid');
+  expect(effects).toBe(1);
+});
+
+test('a state with any one character changed, cut or grown is refused, and nothing is done', async () => {
+  const last = await finalRequest();
+  const state = String(last['requestState']);
+  const dot = state.indexOf('.');
+  const places = [
+    ...Array.from({ length: 40 }, (_, n) => Math.floor((n * dot) / 40)),
+    ...Array.from({ length: state.length - dot }, (_, n) => dot + n),
+  ];
+  const changed = places.map(
+    (at) => state.slice(0, at) + (state[at] === 'A' ? 'B' : 'A') + state.slice(at + 1),
+  );
+  const outcomes = new Set<unknown>();
+  for (const requestState of [
+    ...changed,
+    '',
+    '.',
+    state.slice(0, -1),
+    `${state}A`,
+    `${state}.A`,
+    state.slice(0, dot),
+  ])
+    outcomes.add(outcome(await call('bank_close_account', { ...last, requestState })));
+  expect([...outcomes]).toEqual(['request_state_invalid']);
+  expect(outcome(await call('bank_pay', last))).toBe('request_state_invalid');
+  expect(effects).toBe(0);
+});
+
+test('states are under a secret of their own, loaded when one is first needed', async () => {
+  const fresh = await startService({ catalogFolder: join(folder, 'catalog') });
+  const names = async () =>
+    (await fresh.context.db.selectFrom('secrets').select('name').execute()).map(({ name }) => name);
+  const body = { name: 'bank', restrictions: {} };
+  const server = await fresh.call('POST', '/api/servers', { body });
+  await modern(server.text('accessUrl'), 'tools/list', {}, asks);
+  await rpc(server.text('accessUrl'), 'tools/list');
+  expect(await names()).not.toContain('request-state-key');
+  await modern(
+    server.text('accessUrl'),
+    'tools/call',
+    { name: 'list_connectors_svc', arguments: {}, requestState: 'x' },
+    asks,
+  );
+  expect(await names()).toContain('request-state-key');
+  await fresh.stop();
+});
