@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Action, Connector } from '../connectors/catalog.ts';
+import { requireConnector, type Action, type Connector } from '../connectors/catalog.ts';
 import { checkInput } from '../connectors/validate.ts';
 import type { Context } from '../context.ts';
 import { chooseCredential } from '../credentials/choose.ts';
@@ -250,10 +250,7 @@ function find(
   { catalog }: Pick<Context, 'catalog'>,
   { environment, connectorId, actionId }: Pick<ExecuteRequest, 'environment' | 'connectorId' | 'actionId'>,
 ): { connector: Connector; action: Action } {
-  const connector = catalog.connector(environment, connectorId);
-  if (!connector) {
-    throw new GatehouseError('connector_not_found', `There is no connector "${connectorId.slice(0, 64)}".`);
-  }
+  const connector = requireConnector({ catalog }, environment, connectorId);
   const action = catalog.action(environment, connectorId, actionId);
   if (action) return { connector, action };
   throw new GatehouseError('action_not_found', `${connector.name} has no action "${actionId.slice(0, 64)}".`);

@@ -1,25 +1,12 @@
 import { requireOAuthClient } from '../credentials/oauth-apps.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { assertRedirectAllowed, readSettings } from '../servers/settings.ts';
-import type { Environment } from '../store/schema.ts';
 import { appsOf } from './apps.ts';
-import { createSession } from './sessions.ts';
+import { createSession, type NewSession } from './sessions.ts';
 import type { ConnectContext } from './submit.ts';
 
-/** For whom a link is made, and where it leads in the end. */
-export interface LinkWish {
-  environment: Environment;
-  /** An existing user of that environment. */
-  userId: string;
-  connectors?: string[] | undefined;
-  /** The only way to authenticate that is offered. */
-  type?: string | undefined;
-  /** A credential of that user, to be connected anew. */
-  credentialId?: string | undefined;
-  prefill?: Record<string, string> | undefined;
-  redirectUri?: string | undefined;
-  state?: string | undefined;
-}
+/** For whom a link is made, and where it leads in the end: `redirectUri` is judged when it is made. */
+export type LinkWish = Omit<NewSession, 'via'>;
 
 /**
  * A link that connects an account: its address and its end, epoch milliseconds.

@@ -54,7 +54,9 @@ export interface NewSession {
   /** An existing user of that environment. */
   userId: string;
   connectors?: string[] | undefined;
+  /** The only way to authenticate that is offered. */
   type?: string | undefined;
+  /** A credential of that user, to be connected anew. */
   credentialId?: string | undefined;
   /** Values of fields that need not be asked for. */
   prefill?: Record<string, string> | undefined;

@@ -1,3 +1,4 @@
+import { GatehouseError } from '../lib/errors.ts';
 import type { Environment } from '../store/schema.ts';
 import type { FileFault } from './parse.ts';
 import type { ActionDefinition, ConnectorFile, JsonSchema, Paging } from './format.ts';
@@ -103,4 +104,15 @@ export function catalogOf(all: Connector[]): Catalog {
     connector: (environment, connectorId) => byId[environment].get(connectorId),
     action: (environment, connectorId, actionId) => byId[environment].get(connectorId)?.actions.get(actionId),
   };
+}
+
+/** @throws GatehouseError `connector_not_found` */
+export function requireConnector(
+  { catalog }: { catalog: Catalog },
+  environment: Environment,
+  connectorId: string,
+): Connector {
+  const connector = catalog.connector(environment, connectorId);
+  if (connector) return connector;
+  throw new GatehouseError('connector_not_found', `There is no connector "${connectorId.slice(0, 64)}".`);
 }

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
-import { SANDBOX_ID, type Connector } from '../connectors/catalog.ts';
+import { requireConnector, SANDBOX_ID, type Connector } from '../connectors/catalog.ts';
 import type { CredentialField } from '../connectors/format.ts';
 import type { Context } from '../context.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
@@ -192,14 +192,4 @@ function defaultsOf(fields: ReadonlyMap<string, CredentialField>): Record<string
 /** A secret opens for its own client id alone: one that was exchanged in the row would send it to a stranger. */
 function binding(environment: Environment, connectorId: string, clientId: string): string {
   return `oauth-app|${environment}|${connectorId}|${clientId}`;
-}
-
-function requireConnector(
-  { catalog }: Pick<Context, 'catalog'>,
-  environment: Environment,
-  connectorId: string,
-): Connector {
-  const connector = catalog.connector(environment, connectorId);
-  if (connector) return connector;
-  throw new GatehouseError('connector_not_found', `There is no connector "${connectorId.slice(0, 64)}".`);
 }

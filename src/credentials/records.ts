@@ -1,4 +1,4 @@
-import type { Connector } from '../connectors/catalog.ts';
+import { requireConnector, type Connector } from '../connectors/catalog.ts';
 import type { Authentication } from '../connectors/format.ts';
 import type { Context } from '../context.ts';
 import { forLiving } from '../identity/users.ts';
@@ -346,16 +346,6 @@ export async function deleteCredential(
   await noteAccounts(context, key);
   const connector = catalog.connector(key.environment, credential.connectorId);
   if (connector) await endTokens(context, connector, credential);
-}
-
-function requireConnector(
-  { catalog }: Pick<Context, 'catalog'>,
-  environment: Environment,
-  connectorId: string,
-): Connector {
-  const connector = catalog.connector(environment, connectorId);
-  if (connector) return connector;
-  throw new GatehouseError('connector_not_found', `There is no connector "${connectorId.slice(0, 64)}".`);
 }
 
 /**

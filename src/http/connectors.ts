@@ -2,12 +2,11 @@ import { withLink } from '../connect/offer.ts';
 import { z } from 'zod';
 import { executeAction } from '../actions/execute.ts';
 import { assertIdempotencyKey } from '../actions/idempotency.ts';
-import type { Action, Connector } from '../connectors/catalog.ts';
+import { requireConnector, type Action, type Connector } from '../connectors/catalog.ts';
 import type { Context } from '../context.ts';
 import { authenticationMetadata } from '../credentials/metadata.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
-import type { Environment } from '../store/schema.ts';
 import { iconOf } from './icon.ts';
 import { defineRoute } from './route.ts';
 import { EXECUTION_ERRORS, executed, fields } from './executed.ts';
@@ -268,12 +267,6 @@ export const executeActionRoute = defineRoute({
     return { body: answer, ...(replayed ? { headers: { 'Idempotency-Replayed': 'true' } } : {}) };
   },
 });
-
-function requireConnector({ catalog }: Context, environment: Environment, connectorId: string): Connector {
-  const found = catalog.connector(environment, connectorId);
-  if (found) return found;
-  throw new GatehouseError('connector_not_found', `There is no connector "${connectorId.slice(0, 64)}".`);
-}
 
 function connectorView({ publicUrl }: Context, one: Connector): z.input<typeof connector> {
   return {

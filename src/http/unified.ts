@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import { eventScope } from '../connectors/events-format.ts';
-import type { Connector } from '../connectors/catalog.ts';
+import { requireConnector, type Connector } from '../connectors/catalog.ts';
 import type { Context } from '../context.ts';
 import { credentialNotFound, type Credential } from '../credentials/credential.ts';
 import { findConnection } from '../credentials/records.ts';
@@ -114,12 +114,7 @@ export const putFieldMappingRoute = defineRoute({
   audited: true,
   async handler({ context, caller, body }) {
     const { environment } = caller;
-    if (body.connectorId !== undefined && !context.catalog.connector(environment, body.connectorId)) {
-      throw new GatehouseError(
-        'connector_not_found',
-        `There is no connector "${body.connectorId.slice(0, 64)}".`,
-      );
-    }
+    if (body.connectorId !== undefined) requireConnector(context, environment, body.connectorId);
     const connection =
       body.connectionId === undefined
         ? undefined
