@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts';
+import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, parseJson } from '../lib/json.ts';
 import { createTtlCache } from '../lib/ttl-cache.ts';
@@ -7,7 +8,7 @@ import { findApiKey } from './api-keys.ts';
 import type { Issuers, OwnAudience } from './issuers.ts';
 import { USER_SCOPES, type Scope } from './scopes.ts';
 import { createUser, findUser, findUserByName, type User } from './users.ts';
-import { verifyUserToken } from './user-tokens.ts';
+import { CLOCK_TOLERANCE_SECONDS, verifyUserToken } from './user-tokens.ts';
 
 /** Who stands behind a request. Every 401 about keys and JWTs is born in this file. */
 export interface Caller {
@@ -18,6 +19,8 @@ export interface Caller {
   /** The user that a JWT speaks for; undefined for everybody else. */
   userId: string | undefined;
   scopes: 'all' | ReadonlySet<Scope>;
+  /** When its bearer is refused because of the time alone, epoch milliseconds; undefined for never. */
+  endsAt?: number;
 }
 
 /** How long a key, token or user that was just ended may still be taken for good. */
@@ -100,8 +103,10 @@ async function jwtCaller(
   own: OwnAudience | undefined,
 ): Promise<Caller> {
   try {
-    const { environment, userId } = await userOfJwt(context, jwt, own);
-    return { kind: 'jwt', environment, label: `jwt:${userId}`, userId, scopes: USER_SCOPES };
+    const { user, expiresAt } = await userOfJwt(context, jwt, own);
+    const { environment, userId } = user;
+    const endsAt = expiresAt + CLOCK_TOLERANCE_SECONDS * SECOND;
+    return { kind: 'jwt', environment, label: `jwt:${userId}`, userId, scopes: USER_SCOPES, endsAt };
   } catch (error) {
     if (!(error instanceof GatehouseError) || error.status !== 401) throw error;
     const challenge = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
@@ -113,7 +118,7 @@ async function userOfJwt(
   context: CallerContext & { issuers: Issuers },
   jwt: string,
   own: OwnAudience | undefined,
-): Promise<User> {
+): Promise<{ user: User; expiresAt: number }> {
   const issuer = issuerOf(jwt);
   if (context.issuers.trusts(issuer)) {
     const issued = await context.issuers.verify(issuer, jwt, own);
@@ -121,10 +126,11 @@ async function userOfJwt(
     const user =
       (await findUserByName(context.db, environment, issued.username)) ??
       (createUsers ? await createOrFind(context, environment, issued.username) : undefined);
-    return live(user, issued.issuedAt);
+    return { user: live(user, issued.issuedAt), expiresAt: issued.expiresAt };
   }
   const claims = await verifyUserToken(context, jwt);
-  return live(await findUser(context.db, claims.environment, claims.userId), claims.issuedAt);
+  const user = await findUser(context.db, claims.environment, claims.userId);
+  return { user: live(user, claims.issuedAt), expiresAt: claims.expiresAt };
 }
 
 function issuerOf(jwt: string): string {

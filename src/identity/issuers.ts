@@ -28,7 +28,9 @@ const JWKS_MAX_BYTES = 256 * 1024;
 export interface IssuedName {
   issuer: JwtIssuer;
   username: string;
+  /** Epoch milliseconds. */
   issuedAt: number;
+  expiresAt: number;
 }
 
 /** An audience that counts beside the configured ones, for issuers of one environment: an MCP server's address (RFC 8707). */
@@ -95,7 +97,8 @@ async function verifyWith(
     requiredClaims: ['exp'],
   });
   const issuedAt = payload.iat === undefined ? now : payload.iat * SECOND;
-  if ((payload.exp ?? 0) * SECOND - issuedAt > MAX_LIFETIME_MS) {
+  const expiresAt = (payload.exp ?? 0) * SECOND;
+  if (expiresAt - issuedAt > MAX_LIFETIME_MS) {
     throw new GatehouseError(
       'unauthorized',
       'The JWT lives longer than 24 hours. Have its issuer shorten it.',
@@ -108,7 +111,7 @@ async function verifyWith(
       `The JWT has no claim "${issuer.userClaim}" that names its user.`,
     );
   }
-  return { issuer, username, issuedAt };
+  return { issuer, username, issuedAt, expiresAt };
 }
 
 async function fetchKeys({ outbound }: Pick<Context, 'outbound'>, url: string): Promise<Response> {

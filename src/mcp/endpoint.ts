@@ -102,6 +102,7 @@ async function byToken(
     label: `token:${serverId}`,
     userId: undefined,
     scopes: new Set(['mcp:use']),
+    ...(tokenExpiresAt === null ? {} : { endsAt: tokenExpiresAt }),
   };
   return { live, caller };
 }

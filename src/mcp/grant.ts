@@ -17,6 +17,8 @@ export interface Grant {
   readonly credentialHeader: string | undefined;
   /** From the header x-redirect-uri: where a person returns to after connecting an account. */
   readonly redirectUri: string | undefined;
+  /** When its bearer or its user's JWT ends by the time alone, epoch milliseconds; Infinity for never. */
+  readonly endsAt: number;
 }
 
 /** What a request says of its user, besides its bearer. */
@@ -49,6 +51,7 @@ export async function grantFor(
     userId,
     credentialHeader: headers.credential,
     redirectUri: headers.redirectUri,
+    endsAt: Math.min(caller.endsAt ?? Infinity, wish.token?.endsAt ?? Infinity),
   };
 }
 

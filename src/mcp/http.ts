@@ -178,22 +178,18 @@ async function listen(
       'A GET opens an event stream: Accept must include text/event-stream.',
     );
   }
-  const session = exchange.session(await grant(context, visit, knocked), sessionId);
+  const granted = await grant(context, visit, knocked);
+  const session = exchange.session(granted, sessionId);
   const lastEventId = headerText(req, 'last-event-id');
-  const place = lastEventId === undefined ? undefined : placeOf(session, lastEventId);
-  if (lastEventId !== undefined && !place)
+  const last = lastEventId === undefined ? undefined : placeOf(session, lastEventId);
+  if (lastEventId !== undefined && !last)
     throw new GatehouseError(
       'invalid_request',
       'Last-Event-ID names no event of this session. Leave it out.',
     );
-  const rights = () => rightsOf(context, req, path);
-  session.rights = rights;
-  // The request is not kept longer than its stream.
-  res.on('close', () => {
-    if (session.rights === rights) session.rights = rightsOfNobody;
-  });
   beginEvents(res, { ...headers, 'Mcp-Session-Id': session.sessionId });
-  openStream(session, res, place);
+  const { endsAt } = granted;
+  openStream(session, res, { last, endsAt, rights: () => rightsOf(context, req, path) });
 }
 
 async function preflight(context: Context, { req, res }: Visit, origin: string | undefined): Promise<void> {
@@ -246,10 +242,6 @@ async function authenticated<T>(context: Context, { req }: Visit, check: () => P
 /** What a request that opened a stream may do now. @throws as knock and grantOf */
 async function rightsOf(context: Context, req: IncomingMessage, path: McpPath): Promise<Grant> {
   return grantOf(context, req, await knock(context, req, path));
-}
-
-async function rightsOfNobody(): Promise<Grant> {
-  throw new GatehouseError('session_not_found', 'Nobody listens in this session.');
 }
 
 function grant(context: Context, visit: Visit, knocked: Knock): Promise<Grant> {

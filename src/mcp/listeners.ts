@@ -50,8 +50,13 @@ export interface Listeners {
   hush(): void;
 }
 
+interface Listener extends Watcher {
+  /** Ends its stream with its result. */
+  end(): void;
+}
+
 export function createListeners(): Listeners {
-  const listeners = new Set<Watcher>();
+  const listeners = new Set<Listener>();
   const perCaller = new Map<string, number>();
 
   return {
@@ -77,7 +82,7 @@ export function createListeners(): Listeners {
     },
     all: () => listeners,
     hush() {
-      for (const listener of listeners) listener.leave();
+      for (const listener of listeners) listener.end();
     },
   };
 }
@@ -108,12 +113,17 @@ function ownerOf({ live, caller }: Grant): string {
   return `${live.server.serverId} ${caller}`;
 }
 
-function listenerOf(ear: Ear, { id, grant, filter, newest, since, rights }: Listening): Watcher {
+function listenerOf(ear: Ear, { id, grant, filter, newest, since, rights }: Listening): Listener {
   const subscriptions = new Set(filter.resourceSubscriptions);
   const wanted = new Set([
     ...LISTS.flatMap((list) => (filter[`${list}ListChanged`] ? [`notifications/${list}/list_changed`] : [])),
     ...(subscriptions.size > 0 ? ['notifications/resources/updated'] : []),
   ]);
+  const end = (): void => {
+    const result = completeResult('subscriptions/listen', '{}', { [SUBSCRIPTION_ID]: id });
+    ear.send(responseText(id, { result, failed: false }));
+    ear.end();
+  };
   return {
     environment: grant.environment,
     serverId: grant.live.server.serverId,
@@ -122,16 +132,14 @@ function listenerOf(ear: Ear, { id, grant, filter, newest, since, rights }: List
     shape: grant.live.shape,
     newest,
     since,
+    endsAt: grant.endsAt,
     rights,
     tell(method, params = {}) {
       if (wanted.has(method)) ear.send(tagged(id, method, params));
     },
     ping: () => ear.ping(),
-    leave() {
-      const result = completeResult('subscriptions/listen', '{}', { [SUBSCRIPTION_ID]: id });
-      ear.send(responseText(id, { result, failed: false }));
-      ear.end();
-    },
+    leave: end,
+    end,
   };
 }
 

@@ -41,7 +41,7 @@ export interface Session extends Watcher {
   /** Aborts when the session ends. */
   readonly gone: AbortSignal;
   readonly subscriptions: Set<string>;
-  /** Set by the GET that opens the standing stream. */
+  /** Of the GET that opened the standing stream. */
   rights: () => Promise<Grant>;
   /** Told when the standing stream opens and closes. */
   readonly listens: (open: boolean) => void;
@@ -106,6 +106,7 @@ export function createSessions(clock: Clock): Sessions {
       const [eldest] = siblings;
       if (siblings.size >= MAX_OF_ONE_CALLER && eldest) end(eldest);
       const leave = new AbortController();
+      const atFirst = async () => grant;
       const session: Session = {
         sessionId: randomUUID(),
         environment: grant.environment,
@@ -128,16 +129,23 @@ export function createSessions(clock: Clock): Sessions {
         eventBytes: 0,
         nextEvent: 0,
         nextStream: 0,
-        rights: async () => grant,
+        rights: atFirst,
+        endsAt: Infinity,
         since: clock.now(),
         listens(open) {
-          if (!open) return void listening.delete(session);
-          session.since = clock.now();
-          listening.add(session);
+          if (open) {
+            session.since = clock.now();
+            listening.add(session);
+            return;
+          }
+          listening.delete(session);
+          // The request of the stream is not kept longer than that.
+          session.rights = atFirst;
         },
         tell: (method, params) => notify(session, method, params),
         ping: () => ping(session),
-        leave: () => end(session),
+        // The client of a token that was too old comes again with a newer one, and finds its session.
+        leave: (why) => (why.code === 'token_expired' ? hang(session) : end(session)),
       };
       sessions.set(session.sessionId, session);
       owned.set(ownerOf(session), siblings.add(session));
@@ -158,7 +166,7 @@ export function createSessions(clock: Clock): Sessions {
     },
     end,
     hush() {
-      for (const session of listening) session.open.get(STANDING)?.end();
+      for (const session of listening) hang(session);
     },
     listening: () => listening,
     close() {
@@ -166,6 +174,11 @@ export function createSessions(clock: Clock): Sessions {
       for (const session of sessions.values()) end(session);
     },
   };
+}
+
+/** Ends the standing stream. */
+function hang(session: Session): void {
+  session.open.get(STANDING)?.end();
 }
 
 function ownerOf({ serverId, caller }: Pick<Session, 'serverId' | 'caller'>): string {
@@ -193,10 +206,21 @@ export function placeOf(session: Session, lastEventId: string): Place | undefine
   return { stream, number: Number(number) };
 }
 
-/** Opens the standing stream, or takes up a stream behind the event that its client has. */
-export function openStream(session: Session, res: ServerResponse, last: Place | undefined): void {
+/**
+ * Opens the standing stream, which lasts as long as the rights of its client, or takes up a stream behind the event that
+ * the client has.
+ */
+export function openStream(
+  session: Session,
+  res: ServerResponse,
+  { last, endsAt, rights }: { last: Place | undefined } & Pick<Session, 'endsAt' | 'rights'>,
+): void {
   const stream = last?.stream ?? STANDING;
   session.open.get(stream)?.end();
+  if (stream === STANDING) {
+    session.rights = rights;
+    session.endsAt = endsAt;
+  }
   attach(session, stream, res);
   if (!last) return;
   for (const event of session.events) {

@@ -181,6 +181,7 @@ async function answerPlain(line: Line, request: RpcRequest, call: LineCall): Pro
         shape: call.grant.live.shape,
         newest: new Map(),
         since: context.clock.now(),
+        endsAt: call.grant.endsAt,
         rights: line.rights,
         ping: () => {},
         // Each request is refused from then on.

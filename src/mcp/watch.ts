@@ -10,7 +10,7 @@ import { eventScopeOf, newestOf } from './events.ts';
 import type { Grant } from './grant.ts';
 
 const LOOK_EVERY_MS = SECOND / 2;
-/** Proxies close what is silent for a minute. What ends by time alone is noticed then, too. */
+/** Proxies close what is silent for a minute. Rights are looked at then, too, in case a note was lost. */
 const PING_EVERY = 50;
 /** A note may be committed late, and the clocks of processes differ: this far back is looked at again. */
 const OVERLAP_MS = 5 * SECOND;
@@ -31,13 +31,15 @@ export interface Watcher {
   shape: string;
   /** The newest event of each scope that it subscribed to, when last looked at. */
   readonly newest: Map<EventScope, string>;
+  /** When its rights end by the time alone, as far as is known: then they are looked at anew. Epoch milliseconds. */
+  endsAt: number;
   /** The rights of its caller and user as they are now. @throws GatehouseError once they are gone. */
   rights(): Promise<Grant>;
   /** A notification; it drops those that were not asked for. */
   tell(method: string, params?: JsonObject): void;
   ping(): void;
-  /** Ends its stream. */
-  leave(): void;
+  /** Ends its stream, for the reason that its rights are gone. */
+  leave(why: GatehouseError): void;
 }
 
 export interface Watch {
@@ -55,7 +57,8 @@ type Note = Pick<Tables['changes'], 'environment' | 'kind' | 'subject' | 'at'>;
  */
 export function watchChanges(context: WatchContext, watchers: () => Iterable<Watcher>): Watch {
   const notes = noteReader(context);
-  const known = new WeakSet<Watcher>();
+  /** The look that met them as they began: what is done from time to time is not done for all at once. */
+  const met = new WeakMap<Watcher, { look: number; since: number }>();
   let looking = false;
   let looks = 0;
 
@@ -68,23 +71,29 @@ export function watchChanges(context: WatchContext, watchers: () => Iterable<Wat
       context.servers.forget();
       context.callers.forget();
     }
-    const round = ++looks % PING_EVERY === 0;
+    looks++;
     for (const watcher of all) {
       // Its lists may have changed between its request and this look.
-      const first = !known.has(watcher);
-      known.add(watcher);
-      if (!first && !round && fresh.length === 0 && watcher.subscriptions.size === 0) continue;
+      const { since } = watcher;
+      const before = met.get(watcher);
+      const first = before?.since !== since;
+      if (first) met.set(watcher, { look: looks, since });
+      const round = !first && (looks - before.look) % PING_EVERY === 0;
+      const over = watcher.endsAt <= context.clock.now();
+      if (!first && !round && !over && fresh.length === 0 && watcher.subscriptions.size === 0) continue;
       if (round) watcher.ping();
       const own = fresh.filter((note) => concerns(note, watcher));
       try {
-        if (first || round || own.length > 0) {
-          const told = tellShape(watcher, await watcher.rights());
+        if (first || round || over || own.length > 0) {
+          const rights = await watcher.rights();
+          watcher.endsAt = rights.endsAt;
+          const told = tellShape(watcher, rights);
           const accounts = own.some(({ kind, at }) => kind === 'accounts' && at >= watcher.since);
           if (accounts && !told) tellLists(watcher, LISTS_OF_ACCOUNTS);
         }
         await tellEvents(context, watcher);
       } catch (error) {
-        if (error instanceof GatehouseError && error.status < 500) watcher.leave();
+        if (error instanceof GatehouseError && error.status < 500) watcher.leave(error);
         else context.log.warn({ err: error }, 'changes could not be looked for');
       }
     }

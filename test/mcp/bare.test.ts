@@ -143,6 +143,7 @@ describe('a bare request on the token URL', () => {
       caller: `token:${one.serverId}`,
       userId: one.userId,
       credentialHeader: undefined,
+      endsAt: Infinity,
       redirectUri: undefined,
     };
     const large = parseJson(

@@ -27,7 +27,7 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
   const grantOf = async ({ serverId, userId }: { serverId: string; userId: string }) => {
     const live = await service.context.servers.byId('development', serverId);
     if (!live) throw new Error('no server');
-    const common = { credentialHeader: undefined, redirectUri: undefined };
+    const common = { credentialHeader: undefined, endsAt: Infinity, redirectUri: undefined };
     return { environment: 'development' as const, live, caller: 'test', userId, ...common };
   };
   const execute = (args: object, url = one.accessUrl) =>

@@ -6,7 +6,7 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 export interface AuthorizationServer extends AsyncDisposable {
   issuer: string;
   /** A token for an audience, without the way through a browser. */
-  token(audience: string, subject?: string): Promise<string>;
+  token(audience: string, subject?: string, expires?: string): Promise<string>;
 }
 
 export async function startAuthorizationServer(username: string): Promise<AuthorizationServer> {
@@ -14,14 +14,14 @@ export async function startAuthorizationServer(username: string): Promise<Author
   const jwk = { ...(await exportJWK(publicKey)), kid: 'k1', alg: 'ES256' };
   const codes = new Map<string, { challenge: string; resource: string }>();
   let issuer = '';
-  const token = (audience: string, subject = username) =>
+  const token = (audience: string, subject = username, expires = '5m') =>
     new SignJWT({})
       .setProtectedHeader({ alg: 'ES256', kid: 'k1' })
       .setIssuer(issuer)
       .setAudience(audience)
       .setSubject(subject)
       .setIssuedAt()
-      .setExpirationTime('5m')
+      .setExpirationTime(expires)
       .sign(privateKey);
 
   const server = createServer(async (req, res) => {

@@ -1,0 +1,268 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startAuthorizationServer, type AuthorizationServer } from '../support/authorization-server.ts';
+import { rpc, shop } from '../support/mcp.ts';
+import { modernHeaders, modernParams } from '../support/modern.ts';
+import { startService, type Service } from '../support/service.ts';
+
+/*
+ * A stream that only listens ends with the right to it, about when a POST of the same caller is refused. Whatever ends
+ * the right happens at another process.
+ */
+
+/** A look each half second, and half a second of memory; a machine that is busy with other tests adds to it. */
+const SOON_MS = 1000;
+const BUSY_MS = 1000;
+
+let issuer: AuthorizationServer;
+let here: Service;
+let there: Service;
+beforeAll(async () => {
+  issuer = await startAuthorizationServer('ada');
+  here = await startService({ env: environment() });
+  there = await startService({
+    env: { ...environment(), GATEHOUSE_HOME: here.context.config.home },
+  });
+});
+afterAll(async () => {
+  await there.stop();
+  await here.stop();
+  await issuer[Symbol.asyncDispose]();
+});
+
+const environment = () => ({
+  GATEHOUSE_TEST_CONNECTORS: '1',
+  GATEHOUSE_JWT_ISSUERS: JSON.stringify([
+    {
+      issuer: issuer.issuer,
+      jwksUrl: `${issuer.issuer}/jwks`,
+      audience: 'ours',
+      environment: 'development',
+      createUsers: true,
+    },
+  ]),
+});
+
+/** When the body of a stream ended, in the milliseconds of performance.now(). */
+async function endOf(response: Response): Promise<number> {
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+  for await (const _ of response.body ?? []);
+  return performance.now();
+}
+
+const ACCEPT = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+
+/** A session with its standing stream, and a subscription of the modern form; when each of them ended. */
+async function listening(url: string, headers: Record<string, string>) {
+  const opened = await rpc(
+    url,
+    'initialize',
+    { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+    { headers },
+  );
+  expect(opened.status).toBe(200);
+  const session = { 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' };
+  const standing = await fetch(url, { headers: { ...headers, ...session, accept: 'text/event-stream' } });
+  const subscribed = await fetch(url, {
+    method: 'POST',
+    headers: { ...ACCEPT, ...headers, ...modernHeaders('subscriptions/listen', {}) },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'subscriptions/listen',
+      params: modernParams({ notifications: { toolsListChanged: true } }),
+    }),
+  });
+  return { session, ended: [endOf(standing), endOf(subscribed)] as const };
+}
+
+/** When a POST is refused for the first time, and with what. */
+async function refusal(url: string, headers: Record<string, string>) {
+  for (;;) {
+    const { status } = await rpc(url, 'tools/list', {}, { headers });
+    if (status !== 200) return { at: performance.now(), status };
+    await sleep(25);
+  }
+}
+
+/** How much later than a POST was refused the streams ended, in milliseconds. */
+async function lag(url: string, headers: Record<string, string>, act: () => Promise<unknown>) {
+  const { ended } = await listening(url, headers);
+  // Past the first look, which each stream is given as it begins.
+  await sleep(700);
+  const from = performance.now();
+  await act();
+  const [{ at, status }, ends] = await Promise.all([refusal(url, headers), Promise.all(ended)]);
+  return { status, refusedAfter: at - from, lags: ends.map((end) => end - at) };
+}
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+/** Half a minute is granted to clocks that differ: this token is good for a few seconds more. */
+const dying = (seconds = 3, name = `user ${Math.random()}`) =>
+  issuer.token('ours', name, `-${30 - seconds} seconds`);
+
+describe('the session of a stream', () => {
+  test('is there for a newer JWT of its user when the older one ended', async () => {
+    const { url } = await shop(here);
+    const username = `user ${Math.random()}`;
+    const { ended, session } = await listening(url, bearer(await dying(2, username)));
+    await Promise.all(ended);
+    const headers = { ...bearer(await dying(20, username)), ...session };
+    expect((await rpc(url, 'tools/list', {}, { headers })).status).toBe(200);
+    const other = { ...bearer(await dying(20)), ...session };
+    expect((await rpc(url, 'tools/list', {}, { headers: other })).status).toBe(404);
+  });
+
+  test('is gone once the tokens of its user are revoked', async () => {
+    const { url, userId } = await shop(here);
+    const token = async () => (await here.call('GET', `/2023-12/user/${userId}/token`)).text('token');
+    const { ended, session } = await listening(url, bearer(await token()));
+    await change('POST', `/users/${userId}/tokens/revoke`);
+    await Promise.all(ended);
+    const headers = { ...bearer(await token()), ...session };
+    expect((await rpc(url, 'tools/list', {}, { headers })).status).toBe(404);
+  });
+
+  test('keeps its standing stream when a call of it was taken up again', async () => {
+    const one = await shop(here, { restrictions: { connectors: { allowedIds: ['everything'] } } });
+    const { accessUrl: url, serverId } = one;
+    const { session, ended } = await listening(url, {});
+    let over = false;
+    void ended[0].then(() => (over = true));
+    const called = await fetch(url, {
+      method: 'POST',
+      headers: { ...ACCEPT, ...session },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: {
+          name: 'execute_action_svc',
+          arguments: { connectorId: 'everything', actionId: 'test_reconnection', parameters: {} },
+        },
+      }),
+    });
+    const [, lastEventId = ''] = /^id: (.+)$/m.exec(await called.text()) ?? [];
+    // The app takes its time, so that the client is let go (MCP 2025-11-25) and comes again.
+    const resumed = await fetch(url, {
+      headers: { ...session, accept: 'text/event-stream', 'last-event-id': lastEventId },
+    });
+    expect(await resumed.text()).toContain('Reconnected');
+    await change('PUT', `/api/servers/${serverId}`, { restrictions: {} });
+    await sleep(1500);
+    expect([over, (await rpc(url, 'ping', {}, { headers: session })).status]).toEqual([false, 200]);
+    await fetch(url, { method: 'DELETE', headers: session });
+  });
+});
+
+// The last one, since it ends with another key than all began with.
+describe('a stream ends with', () => {
+  const cases: [string, number, () => Promise<Parameters<typeof lag>>][] = [
+    [
+      'its JWT, by the time alone',
+      401,
+      async () => [(await shop(here)).url, bearer(await dying()), async () => {}],
+    ],
+    [
+      'the JWT of its user, by the time alone',
+      401,
+      async () => {
+        const username = `user ${Math.random()}`;
+        const jwt = await dying(4, username);
+        const one = await shop(here);
+        return [one.accessUrl, { 'x-svc-user-token': jwt }, async () => {}];
+      },
+    ],
+    [
+      'its access token, by the time alone',
+      401,
+      async () => {
+        const { accessUrl, serverId } = await shop(here);
+        const { db, servers } = here.context;
+        await db
+          .updateTable('servers')
+          .set({ token_expires_at: Date.now() + 3000 })
+          .where('server_id', '=', serverId)
+          .execute();
+        servers.forget();
+        return [accessUrl, {}, async () => {}];
+      },
+    ],
+    [
+      'the revocation of the tokens of its user',
+      401,
+      async () => {
+        const { url, userId } = await shop(here);
+        const jwt = (await here.call('GET', `/2023-12/user/${userId}/token`)).text('token');
+        return [url, bearer(jwt), () => change('POST', `/users/${userId}/tokens/revoke`)];
+      },
+    ],
+    [
+      'its user',
+      401,
+      async () => {
+        const { url, userId } = await shop(here);
+        const jwt = (await here.call('GET', `/2023-12/user/${userId}/token`)).text('token');
+        const other = (await shop(here)).url;
+        expect(url).not.toBe(other);
+        return [other, bearer(jwt), () => change('DELETE', `/users/${userId}`)];
+      },
+    ],
+    [
+      'the user of its address',
+      401,
+      async () => {
+        const { accessUrl, userId } = await shop(here);
+        return [accessUrl, {}, () => change('DELETE', `/users/${userId}`)];
+      },
+    ],
+    [
+      'its access token, when that is rotated',
+      401,
+      async () => {
+        const { accessUrl, serverId } = await shop(here);
+        return [accessUrl, {}, () => change('POST', `/api/servers/${serverId}/token`)];
+      },
+    ],
+    [
+      'its server, when that is switched off',
+      403,
+      async () => {
+        const { accessUrl, serverId } = await shop(here);
+        return [accessUrl, {}, () => change('PUT', `/api/servers/${serverId}`, { enabled: false })];
+      },
+    ],
+    [
+      'its API key, when that is rotated',
+      401,
+      async () => {
+        const { url, userId } = await shop(here);
+        const headers = { ...bearer(here.developmentKey), 'x-svc-userid': userId };
+        return [url, headers, () => change('POST', '/api/keys/rotate')];
+      },
+    ],
+  ];
+
+  test('whatever ended the right to it, within a second of the first refusal', async () => {
+    const prepared = [];
+    for (const [name, status, prepare] of cases) prepared.push({ name, status, args: await prepare() });
+    // The rotated key is the one that the others are made with.
+    const last = prepared.pop();
+    const seen = await Promise.all(
+      prepared.map(async ({ name, status, args }) => ({ name, expected: status, ...(await lag(...args)) })),
+    );
+    if (last) seen.push({ name: last.name, expected: last.status, ...(await lag(...last.args)) });
+    for (const { name, expected, status, lags } of seen) {
+      expect.soft([name, status]).toEqual([name, expected]);
+      expect.soft([name, Math.max(...lags) < SOON_MS + BUSY_MS]).toEqual([name, true]);
+    }
+  }, 30_000);
+});
+
+async function change(method: string, path: string, body?: unknown) {
+  const answer = await there.call(method, path, {
+    bearer: here.developmentKey,
+    ...(body === undefined ? {} : { body }),
+  });
+  expect(`${method} ${path} ${answer.status}`).toMatch(/ 20\d$/);
+}
