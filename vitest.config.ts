@@ -15,7 +15,7 @@ export default defineConfig({
           name: 'node',
           include: ['test/**/*.test.ts'],
           exclude: ['test/clients/**', 'test/real/**', 'test/web/**', 'node_modules/**'],
-          globalSetup: ['test/support/global-setup.ts'],
+          globalSetup: ['test/support/kept.ts', 'test/support/global-setup.ts'],
         },
       },
       {

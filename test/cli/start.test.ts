@@ -11,7 +11,7 @@ const serverList = z.object({ servers: z.array(z.object({ name: z.string() })) }
 const ACCESS_URL = /http:\/\/127\.0\.0\.1:\d+\/mcp\/srv_\w+\/gh_mcp_\w{43}/;
 
 test('the first start writes keys and the demonstration once to a file of this user, and logs its path alone', async () => {
-  using home = tempHome();
+  using home = tempHome({ bare: true });
   await using gatehouse = await startCli(cliEnv(home.path));
   const file = join(home.path, 'first-keys');
   await waitFor(() => gatehouse.out().includes('"file"'));

@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { listen } from '../../src/app.ts';
@@ -12,6 +13,7 @@ const order = z.object({ life: z.number(), events: z.number(), overMs: z.number(
 const [catalogFolder = ''] = process.argv.slice(2);
 const AT_ONCE = 5;
 
+flushCompileCache();
 process.once('message', (message) => void serve(order.parse(message)));
 
 async function serve({ life, events, overMs }: z.infer<typeof order>): Promise<void> {

@@ -109,7 +109,7 @@ async function waiting({ context }: Scene): Promise<number> {
 /** What it says it has published is committed: it writes that down in the pipe before it goes on. */
 function spawnService(scene: Scene, acknowledged: Set<string>): ChildProcess {
   const child = fork(join(import.meta.dirname, 'kills-service.ts'), [scene.catalogFolder], {
-    env: { PATH: process.env['PATH'] ?? '', ...scene.env },
+    env: { ...process.env, ...scene.env },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     execArgv: [],
   });

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { readConfig } from '../../src/config.ts';
 import { openContext } from '../../src/context.ts';
 import { listen } from '../../src/app.ts';
@@ -8,6 +9,7 @@ import { createLog } from '../../src/log.ts';
  * is ahead of ours by what it is told. It loads its code first and opens the store when it is told to.
  */
 const [catalogFolder = ''] = process.argv.slice(2);
+flushCompileCache();
 process.once('message', (message) => void live(Number(message)));
 
 async function live(aheadMs: number): Promise<void> {

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { z } from 'zod';
 import { readConfig } from '../../src/config.ts';
 import { createDeliverer } from '../../src/events/deliver.ts';
@@ -23,4 +24,5 @@ const deliverer = createDeliverer(
   },
 );
 deliverer.start();
+flushCompileCache();
 process.stdout.write('{"msg":"ready"}\n');

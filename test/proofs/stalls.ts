@@ -139,7 +139,7 @@ const line = z.object({ msg: z.string() });
 async function startWorker(scene: Scene): Promise<Worker> {
   const settings = JSON.stringify({ catalogFolder: scene.catalogFolder, timing: TIMING });
   const child = spawn(process.execPath, [join(import.meta.dirname, 'stalls-worker.ts'), settings], {
-    env: { PATH: process.env['PATH'] ?? '', ...scene.env },
+    env: { ...process.env, ...scene.env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let late = 0;

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { lendKept, returnKept } from './kept.ts';
 
 export const BIN = resolve(import.meta.dirname, '../../bin/gatehouse.js');
 
@@ -28,9 +29,9 @@ export function cliEnv(home: string, more: Record<string, string> = {}): Record<
   return { PATH: process.env['PATH'] ?? '', HOME: home, GATEHOUSE_HOME: home, PORT: '0', ...more };
 }
 
-/** Runs a command to its end. It fails when that takes over 20 s. */
+/** Runs a command to its end. It fails when that takes over a minute. */
 export async function runCli(args: string[], env: Record<string, string>, input = ''): Promise<Ended> {
-  const child = spawn(process.execPath, [BIN, ...args], { env, timeout: 20_000, cwd: tmpdir() });
+  const child = spawn(process.execPath, [BIN, ...args], { env, timeout: 60_000, cwd: tmpdir() });
   child.stdin.end(input);
   return ended(child);
 }
@@ -76,7 +77,7 @@ export async function freePort(): Promise<number> {
 }
 
 /** Waits until something holds. @throws Error when it does not in time. */
-export async function waitFor(holds: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
+export async function waitFor(holds: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<void> {
   const end = Date.now() + withinMs;
   while (!(await holds())) {
     if (Date.now() > end) throw new Error(`it did not come true within ${withinMs} ms`);
@@ -84,10 +85,20 @@ export async function waitFor(holds: () => boolean | Promise<boolean>, withinMs 
   }
 }
 
-/** A folder that is removed with the test: `using home = tempHome()`. */
-export function tempHome(): Disposable & { path: string } {
+/**
+ * A folder that is removed with the test: `using home = tempHome()`. A start in it finds what other homes kept, unless it is
+ * to be `bare`, as on a new machine.
+ */
+export function tempHome({ bare = false } = {}): Disposable & { path: string } {
   const path = mkdtempSync(join(tmpdir(), 'gatehouse-cli-'));
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+  if (!bare) lendKept(path);
+  return {
+    path,
+    [Symbol.dispose]() {
+      returnKept(path);
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
 }
 
 const listening = z.object({ url: z.string() });

@@ -9,6 +9,7 @@ import { ensureKeys } from '../../src/identity/api-keys.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { parseJson, valueAt, type Json } from '../../src/lib/json.ts';
 import { createLog } from '../../src/log.ts';
+import { lendKept, returnKept } from './kept.ts';
 
 /** A real Gatehouse on a free port of 127.0.0.1, over a database and a home of its own. */
 export interface Service extends AsyncDisposable {
@@ -51,6 +52,8 @@ export interface ServiceOptions {
 
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const home = mkdtempSync(join(tmpdir(), 'gatehouse-service-'));
+  // Definitions of a catalogue of its own are of use to nobody else.
+  if (!options.catalogFolder) lendKept(home);
   const developmentKey = newApiKey('development');
   const productionKey = newApiKey('production');
   const config = readConfig({
@@ -95,6 +98,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const stop = async () => {
     await app.close();
     await context.close();
+    if (!options.catalogFolder) returnKept(home);
     rmSync(home, { recursive: true, force: true });
   };
   return {

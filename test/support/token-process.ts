@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { createKeyRing } from '../../src/crypto/key-ring.ts';
 import { toCredential } from '../../src/credentials/credential.ts';
 import { openValues } from '../../src/credentials/open.ts';
@@ -41,6 +42,7 @@ if (!connector) throw new Error('no connector');
 const known = connector;
 
 process.on('message', (order: Order) => void answer(order));
+flushCompileCache();
 process.send?.({ got: ['ready'] } satisfies Outcome);
 
 async function answer({ credentialId, calls }: Order): Promise<void> {

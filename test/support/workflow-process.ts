@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { flushCompileCache } from 'node:module';
 import { listen } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { openContext } from '../../src/context.ts';
@@ -13,6 +14,7 @@ export interface Serving {
 const [settings = '{}'] = process.argv.slice(2);
 const { env, catalogFolder }: { env: Record<string, string>; catalogFolder: string } = JSON.parse(settings);
 // Everything is loaded: how long a start takes is not what the test is about.
+flushCompileCache();
 process.send?.('loaded');
 await once(process, 'message');
 const context = await openContext(readConfig(env), { log: createLog('silent'), catalogFolder });
