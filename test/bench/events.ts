@@ -4,9 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { Client } from 'pg';
 import { z } from 'zod';
-import { startPostgres } from '../support/postgres.ts';
+import { runSql, startPostgres } from '../support/postgres.ts';
 import type { EventsFigures, EventsJob } from './events-load.ts';
 import { cpuSeconds, lineWith, LOAD_CORE, median, SERVER_CORE, start, type Talking } from './processes.ts';
 import { table } from './table.ts';
@@ -250,13 +249,6 @@ async function processesOnPostgres(rounds: number, seconds: number): Promise<voi
       (middle(kind, 'perSecond') / middle('one', 'perSecond')).toFixed(2),
     ]),
   );
-}
-
-async function runSql(url: string, sql: string): Promise<void> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  await client.query(sql);
-  await client.end();
 }
 
 async function startSender(

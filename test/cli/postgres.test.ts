@@ -6,7 +6,7 @@ import { freshDatabase } from '../support/stores.ts';
 
 test('on PostgreSQL: migrate, the first start with its demonstration, doctor, keys rotate', async () => {
   using home = tempHome();
-  const { database, remove } = await freshDatabase('postgres');
+  const { database, remove } = await freshDatabase('postgres', { empty: true });
   if (database.kind !== 'postgres') throw new Error('not PostgreSQL');
   const env = cliEnv(home.path, { DATABASE_URL: database.url });
   try {

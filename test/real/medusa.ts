@@ -51,7 +51,7 @@ interface Goods {
  * @throws Error with the end of its log when it does not come up; nothing keeps running then.
  */
 export async function startMedusa(folder: string): Promise<Medusa> {
-  const { database, remove } = await freshDatabase('postgres');
+  const { database, remove } = await freshDatabase('postgres', { empty: true });
   let end: (() => Promise<void>) | undefined;
   const stop = async () => {
     await end?.();

@@ -52,7 +52,7 @@ export interface ParseServer extends AsyncDisposable {
  * @throws Error with the end of its log when it does not come up; nothing keeps running then.
  */
 export async function startParseServer(folder: string): Promise<ParseServer> {
-  const { database, remove } = await freshDatabase('postgres');
+  const { database, remove } = await freshDatabase('postgres', { empty: true });
   try {
     if (database.kind !== 'postgres') throw new Error('Parse Server is tested over PostgreSQL.');
     const key = () => randomBytes(16).toString('hex');

@@ -20,7 +20,7 @@ describe.each(STORE_KINDS)('the store on %s', (kind) => {
   let store: Store;
 
   beforeEach(async () => {
-    fresh = await freshDatabase(kind);
+    fresh = await freshDatabase(kind, { empty: true });
     store = await openStore(fresh.database);
   });
   afterEach(async () => {

