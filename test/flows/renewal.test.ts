@@ -57,7 +57,7 @@ describe('at the sandbox', () => {
     expect(same.back.get('credentialId')).toBe(credentialId);
     expect((await bench.credentialOf(back)).at('state')).toBe('active');
     expect((await bench.execute('sandbox', 'list_customers', { limit: 1 })).status).toBe(200);
-  }, 20_000);
+  });
 });
 
 describe('at a server that is not ours', () => {
@@ -96,7 +96,7 @@ describe('at a server that is not ours', () => {
     const again = await bench.connect('foreign', { reconnect: back.get('credentialId') ?? '' });
     expect(again.back.get('credentialId')).toBe(back.get('credentialId'));
     expect((await bench.execute('foreign', 'get_me')).status).toBe(200);
-  }, 20_000);
+  });
 
   test.each([
     ['HTML and 500', { status: 500, type: 'text/html', body: '<h1>Oops</h1>' }],

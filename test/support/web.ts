@@ -73,7 +73,7 @@ export async function startWeb({
   const context: Web['context'] = async (options = {}) => {
     // Nothing that moves, so that nothing waits until it stands still.
     const made = await browser.newContext({ reducedMotion: 'reduce', ...options });
-    made.setDefaultTimeout(8_000);
+    made.setDefaultTimeout(20_000);
     contexts.push(made);
     return made;
   };
@@ -120,7 +120,7 @@ export async function startWeb({
 export async function resultsOf(page: Page): Promise<{ called: unknown[]; promised: unknown[] }> {
   const read = async (): Promise<[unknown[], unknown[]]> => page.evaluate('[called, promised]');
   await expect
-    .poll(async () => (await read()).every((list) => list.length > 0), { timeout: 8_000 })
+    .poll(async () => (await read()).every((list) => list.length > 0), { timeout: 20_000 })
     .toBe(true);
   const [called, promised] = await read();
   return { called, promised };

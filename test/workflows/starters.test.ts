@@ -32,7 +32,7 @@ async function onlyRun(workflowId: string) {
     const listed = await service.call('GET', `/workflows/${workflowId}/runs`);
     runId = String(listed.at('data.0.runId') ?? '');
     return runId !== '';
-  }, 20_000);
+  });
   const run = await service.ended(workflowId, runId);
   expect(run.body).toMatchObject({ status: 'succeeded' });
   return run;
