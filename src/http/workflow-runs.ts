@@ -159,7 +159,7 @@ export const getRunRoute = defineRoute({
   errors: ['run_not_found'],
   async handler({ context, caller, params }) {
     const key = { environment: caller.environment, ...params, userId: filterOf(caller, {}) };
-    return { body: await describeWholeRun(context.db, await requireRun(context.db, key)) };
+    return { body: await describeWholeRun(context, await requireRun(context.db, key)) };
   },
 });
 

@@ -118,7 +118,7 @@ export async function runWorkflow(
     const row = await requireRun(context.db, { environment, workflowId, runId, userId });
     const { status } = row;
     if (status === 'succeeded' || status === 'failed' || status === 'cancelled') {
-      const { steps, error } = await describeWholeRun(context.db, row);
+      const { steps, error } = await describeWholeRun(context, row);
       if (status === 'failed') throw failure(runId, error);
       const data = valueAt(steps.at(-1)?.output ?? null, 'data');
       return {

@@ -54,7 +54,7 @@ export async function advance(
     if (!step) break;
     if (stop.aborted) {
       // Others may go on at once.
-      await commit(context, run, async () => {}, { next_at: context.clock.now() });
+      await commit(context, run, {}, { next_at: context.clock.now() });
       return 'left';
     }
     const next = await runStep(context, work, step, position, stop);
@@ -71,7 +71,7 @@ async function endRun(
   error: string | null,
 ): Promise<void> {
   const now = context.clock.now();
-  await commit(context, run, async () => {}, { status, error, ended_at: now, next_at: now });
+  await commit(context, run, {}, { status, error, ended_at: now, next_at: now });
 }
 
 async function runStep(
@@ -101,11 +101,16 @@ async function runStep(
       const until = now + plan.waitMs;
       const output = JSON.stringify({ data: null, until: isoTime(until) });
       const waiting = { ...fresh, status: 'waiting' as const, output, output_sealed: null };
-      await commit(context, work.run, (tx) => insertStep(tx, waitingRow(waiting)), {
-        status: 'waiting',
-        position,
-        next_at: until,
-      });
+      await commit(
+        context,
+        work.run,
+        { beginning: (tx) => insertStep(tx, waitingRow(waiting)) },
+        {
+          status: 'waiting',
+          position,
+          next_at: until,
+        },
+      );
       return 'waiting';
     }
     case 'call': {
@@ -115,7 +120,7 @@ async function runStep(
         input: loggedInput(work, plan.input),
         sealed: sealStep(context, place, plan.input),
       };
-      await commit(context, work.run, (tx) => insertStep(tx, begun), { position });
+      await commit(context, work.run, { beginning: (tx) => insertStep(tx, begun) }, { position });
       return called(context, work, plan.step, begun, plan.input);
     }
     case 'each': {
@@ -125,7 +130,7 @@ async function runStep(
         input: JSON.stringify({ items: plan.items.length }),
         sealed: sealStep(context, place, plan.items),
       };
-      await commit(context, work.run, (tx) => insertStep(tx, begun), { position });
+      await commit(context, work.run, { beginning: (tx) => insertStep(tx, begun) }, { position });
       return finishItems(context, work, plan.step, begun, stop);
     }
   }
@@ -184,7 +189,12 @@ async function goOn(
   if ('wait' in step || 'map' in step) {
     const now = context.clock.now();
     const set = { status: 'succeeded' as const, ended_at: now };
-    await commit(context, work.run, (tx) => updateStep(tx, row, set), { position: row.position + 1 });
+    await commit(
+      context,
+      work.run,
+      { result: (tx) => updateStep(tx, row, set) },
+      { position: row.position + 1 },
+    );
     work.scope.steps[step.stepId] = outputOf(context, row);
     return 'done';
   }
@@ -233,12 +243,17 @@ async function succeeded(context: WorkContext, work: Work, row: StepRow, output:
     'upstream_too_large',
     `The results of this run are ${kept} bytes; ${MAX_RESULTS_BYTES} are kept at most. Ask for less in its steps.`,
   );
-  await commit(context, work.run, (tx) => updateStep(tx, row, set), {
-    position: row.position + 1,
-    ...(tooMuch
-      ? { status: 'failed', error: loggedError(work, error, row.step_id), ended_at: now, next_at: now }
-      : {}),
-  });
+  await commit(
+    context,
+    work.run,
+    { result: (tx) => updateStep(tx, row, set) },
+    {
+      position: row.position + 1,
+      ...(tooMuch
+        ? { status: 'failed', error: loggedError(work, error, row.step_id), ended_at: now, next_at: now }
+        : {}),
+    },
+  );
   if (tooMuch) return 'failed';
   work.scope.steps[row.step_id] = output;
   return 'done';
@@ -256,7 +271,7 @@ async function done(
   await commit(
     context,
     work.run,
-    (tx) => insertStep(tx, { ...row, attempts: 1, ended_at: context.clock.now() }),
+    { result: (tx) => insertStep(tx, { ...row, attempts: 1, ended_at: context.clock.now() }) },
     { position: fresh.position + 1 },
   );
   work.scope.steps[fresh.step_id] = output;
@@ -273,7 +288,7 @@ async function notPlanned(
 ): Promise<Next> {
   const now = context.clock.now();
   if (error.code === 'unavailable') {
-    await commit(context, work.run, async () => {}, { status: 'waiting', position, next_at: now + BUSY_MS });
+    await commit(context, work.run, {}, { status: 'waiting', position, next_at: now + BUSY_MS });
     return 'waiting';
   }
   if (error.code === 'internal')
@@ -290,7 +305,7 @@ async function notPlanned(
   await commit(
     context,
     work.run,
-    (tx) => insertStep(tx, goesOn ? { ...row, output: JSON.stringify(output) } : row),
+    { result: (tx) => insertStep(tx, goesOn ? { ...row, output: JSON.stringify(output) } : row) },
     goesOn
       ? { position: position + 1 }
       : {

@@ -35,7 +35,8 @@ export async function attempt(
   if (fresh === undefined) {
     if (found.status === 'running' && !repeatable) return failure(outcomeUnknown());
     row = { ...found, status: 'running', attempts: found.attempts + 1 };
-    await commit(context, run, (tx) => updateStep(tx, row, { status: 'running', attempts: row.attempts }));
+    const set = { status: 'running' as const, attempts: row.attempts };
+    await commit(context, run, { beginning: (tx) => updateStep(tx, row, set) });
   }
   try {
     const input = fresh ?? openInput(context, row);
@@ -73,10 +74,15 @@ export async function failedFor(
   switch (decision.next) {
     case 'again': {
       const nextAt = now + decision.waitMs;
-      await commit(context, work.run, (tx) => updateStep(tx, row, againColumns(row, decision, logged)), {
-        status: 'waiting',
-        next_at: nextAt,
-      });
+      await commit(
+        context,
+        work.run,
+        { result: (tx) => updateStep(tx, row, againColumns(row, decision, logged)) },
+        {
+          status: 'waiting',
+          next_at: nextAt,
+        },
+      );
       return 'waiting';
     }
     case 'continue': {
@@ -88,7 +94,12 @@ export async function failedFor(
         sealed: null,
         ended_at: now,
       };
-      await commit(context, work.run, (tx) => updateStep(tx, row, set), { position: row.position + 1 });
+      await commit(
+        context,
+        work.run,
+        { result: (tx) => updateStep(tx, row, set) },
+        { position: row.position + 1 },
+      );
       work.scope.steps[stepId] = output;
       return 'done';
     }
@@ -96,7 +107,7 @@ export async function failedFor(
       await commit(
         context,
         work.run,
-        (tx) => updateStep(tx, row, { status: 'failed', error: logged, ended_at: now }),
+        { result: (tx) => updateStep(tx, row, { status: 'failed', error: logged, ended_at: now }) },
         { status: 'failed', error: loggedError(work, error, stepId), ended_at: now, next_at: now },
       );
       return 'failed';

@@ -2,6 +2,7 @@ import type { Transaction } from 'kysely';
 import type { Context } from '../context.ts';
 import type { Tables } from '../store/schema.ts';
 import type { RunRow } from './begin.ts';
+import { cancelWaiting } from './steps.ts';
 
 const LIVE: RunRow['status'][] = ['queued', 'running', 'waiting'];
 
@@ -24,18 +25,17 @@ export async function endLive(
   const rows = await which(
     tx
       .updateTable('workflow_runs')
-      .set({ status: 'cancelled', ended_at: now, updated_at: now })
+      .set((e) => ({
+        status: 'cancelled',
+        ended_at: now,
+        updated_at: now,
+        // Whoever is at work keeps the lease until its step has ended; of the others nobody holds one.
+        next_at: e.case().when('status', '=', 'running').then(e.ref('next_at')).else(now).end(),
+      }))
       .where('status', 'in', LIVE),
   )
     .returning('run_id')
     .execute();
-  for (const { run_id: runId } of rows) {
-    await tx
-      .updateTable('workflow_steps')
-      .set({ status: 'cancelled', sealed: null, ended_at: now })
-      .where('run_id', '=', runId)
-      .where('status', '=', 'waiting')
-      .execute();
-  }
+  for (const { run_id: runId } of rows) await cancelWaiting(tx, runId, now);
   return rows.length;
 }

@@ -15,6 +15,8 @@ import {
   updateStep,
   type RunChanges,
   type StepRow,
+  type Write,
+  type Writes,
 } from './steps.ts';
 import { objectOf, templateOf } from './template.ts';
 import { loggedError, loggedInput, type Work, type WorkContext } from './work.ts';
@@ -23,8 +25,6 @@ import { loggedError, loggedInput, type Work, type WorkContext } from './work.ts
 const AT_ONCE = 50;
 const MAX_OUTPUT_BYTES = 8 * 1024 * 1024;
 const MOST_ERRORS = 100;
-
-type Write = Parameters<typeof commit>[2];
 
 /**
  * Runs a step for each of its items, in order, each with a row of its own. The result of one is written together with
@@ -50,15 +50,15 @@ export async function runItems(
   const inputOf = createInputs(context, work, step, items);
 
   /** What became of the item before, yet to be written. */
-  let carried: Write = async () => {};
-  const write = async (also: Write = async () => {}, changes: RunChanges = {}): Promise<void> => {
+  let carried: Write | undefined;
+  const write = async ({ result, beginning }: Writes = {}, changes: RunChanges = {}): Promise<void> => {
     const before = carried;
-    carried = async () => {};
-    const both: Write = async (tx) => {
-      await before(tx);
-      await also(tx);
+    carried = undefined;
+    const results: Write = async (tx) => {
+      await before?.(tx);
+      await result?.(tx);
     };
-    await commit(context, run, both, changes);
+    await commit(context, run, { result: results, ...(beginning ? { beginning } : {}) }, changes);
   };
 
   for (let item = 0; item < items.length; item++) {
@@ -81,7 +81,7 @@ export async function runItems(
         return wholeFailed(context, work, step, row, publicError(thrown));
       }
       const fresh = freshRow(context, work, row, item, input);
-      await write((tx) => insertStep(tx, fresh));
+      await write({ beginning: (tx) => insertStep(tx, fresh) });
       result = await attempt(context, work, step, fresh, input);
     }
     if ('output' in result) {
@@ -97,7 +97,9 @@ export async function runItems(
       carried = (tx) => updateStep(tx, place, set);
       results.keep(item, output);
     } else {
-      const next = await itemFailed(context, work, row, result, (also, changes) => write(also, changes));
+      const next = await itemFailed(context, work, row, result, (failed, changes) =>
+        write({ result: failed }, changes),
+      );
       if (next !== 'done') return next;
       results.keep(item, failedOutput(result.error));
     }
@@ -179,7 +181,7 @@ async function itemFailed(
   work: Work,
   whole: StepRow,
   { error, decision, row }: Failure,
-  write: (also: Write, changes?: RunChanges) => Promise<void>,
+  write: (failed: Write, changes?: RunChanges) => Promise<void>,
 ): Promise<Next> {
   const now = context.clock.now();
   const logged = loggedError(work, error);

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely';
+import type { Context } from '../context.ts';
 import { isoTime } from '../lib/clock.ts';
-import { GatehouseError, invalidRequest } from '../lib/errors.ts';
+import { GatehouseError, invalidRequest, type ErrorCode } from '../lib/errors.ts';
 import { parseJson } from '../lib/json.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import type { RunRow } from './begin.ts';
@@ -102,8 +103,12 @@ export function describeRun(row: RunRow) {
 /** Items of a for-each that a run's answer lists. */
 const MOST_ITEMS = 100;
 
-/** A run with its log: what started it, and each step with what went in and out, without secrets. */
-export async function describeWholeRun(db: DbOrTx, row: RunRow) {
+/**
+ * A run with its log: what started it, and each step with what went in and out, without secrets. A step that is under way
+ * although its run has ended, and its lease too, is of a process that died: it is told as failed, its outcome unknown.
+ */
+export async function describeWholeRun({ db, clock }: Pick<Context, 'db' | 'clock'>, row: RunRow) {
+  const abandonedAt = row.ended_at !== null && row.next_at <= clock.now() ? row.next_at : undefined;
   const steps = await db
     .selectFrom('workflow_steps')
     .selectAll()
@@ -112,11 +117,28 @@ export async function describeWholeRun(db: DbOrTx, row: RunRow) {
     .orderBy('position')
     .execute();
   const views = [];
-  for (const step of steps) views.push({ ...describeStep(step), ...(await itemsOf(db, step)) });
+  for (const step of steps) {
+    const { counts, items } = await itemsOf(db, step);
+    // What a for-each calls is called by its items.
+    const calls = counts.size === 0 || counts.has('running');
+    views.push({
+      ...describeStep(asEnded(step, abandonedAt, calls)),
+      ...(counts.size === 0
+        ? {}
+        : {
+            itemCounts: countsAsEnded(counts, abandonedAt),
+            items: items.map((one) => ({ item: one.item, ...describeStep(asEnded(one, abandonedAt)) })),
+          }),
+    });
+  }
   return { ...describeRun(row), triggerValue: parseJson(row.trigger), steps: views };
 }
 
-async function itemsOf(db: DbOrTx, { run_id: runId, position }: StepRow) {
+/** How many items of a for-each stand how, and the first of them. */
+async function itemsOf(
+  db: DbOrTx,
+  { run_id: runId, position }: StepRow,
+): Promise<{ counts: Map<StepRow['status'], number>; items: StepRow[] }> {
   const ofStep = db
     .selectFrom('workflow_steps')
     .where('run_id', '=', runId)
@@ -126,12 +148,35 @@ async function itemsOf(db: DbOrTx, { run_id: runId, position }: StepRow) {
     .select((e) => ['status', e.fn.countAll<number>().as('count')])
     .groupBy('status')
     .execute();
-  if (counted.length === 0) return {};
-  const rows = await ofStep.selectAll().orderBy('item').limit(MOST_ITEMS).execute();
+  if (counted.length === 0) return { counts: new Map(), items: [] };
   return {
-    itemCounts: Object.fromEntries(counted.map(({ status, count }) => [status, Number(count)])),
-    items: rows.map((one) => ({ item: one.item, ...describeStep(one) })),
+    counts: new Map(counted.map(({ status, count }) => [status, Number(count)])),
+    items: await ofStep.selectAll().orderBy('item').limit(MOST_ITEMS).execute(),
   };
+}
+
+const UNKNOWN = JSON.stringify({
+  code: 'upstream_failed' satisfies ErrorCode,
+  error:
+    'The process ended while this call was under way, and the run did not go on: it may have been done. Look it up in ' +
+    'the app before you have it done again.',
+  details: { outcome: 'unknown' },
+});
+
+/** Derived, not stored: whoever held the run is gone, and nobody takes up a run that has ended. */
+function asEnded(row: StepRow, abandonedAt: number | undefined, calls = true): StepRow {
+  if (abandonedAt === undefined || row.status !== 'running') return row;
+  const ended = { ...row, ended_at: abandonedAt };
+  return calls ? { ...ended, status: 'failed', error: UNKNOWN } : { ...ended, status: 'cancelled' };
+}
+
+function countsAsEnded(
+  counts: Map<StepRow['status'], number>,
+  abandonedAt: number | undefined,
+): Partial<Record<StepRow['status'], number>> {
+  const { running = 0, failed = 0, ...others } = Object.fromEntries(counts);
+  if (abandonedAt === undefined || running === 0) return Object.fromEntries(counts);
+  return { ...others, failed: failed + running };
 }
 
 function describeStep(row: StepRow) {

@@ -141,6 +141,14 @@ export async function retryRun(context: RunsContext, key: RunKey): Promise<void>
       .where('status', '=', 'failed')
       .where('sealed', 'is not', null);
     await failed.execute();
+    // Whether what a dead process had under way was done is unknown: whoever knows the name that it had does it once.
+    await tx
+      .updateTable('workflow_steps')
+      .set({ status: 'waiting', attempts: 0 })
+      .where('run_id', '=', taken.run_id)
+      .where('position', '=', taken.position)
+      .where('status', '=', 'running')
+      .execute();
     // What failed before anything was sent, its expressions for one, is worked out anew.
     await tx
       .deleteFrom('workflow_steps')

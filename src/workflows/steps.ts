@@ -22,14 +22,24 @@ export class Overtaken extends Error {
   override readonly name = 'Overtaken';
 }
 
+export type Write = (tx: Tx) => Promise<void>;
+
+/** What is written of steps, in this order. */
+export interface Writes {
+  /** What became of one: written also when the run was cancelled meanwhile. */
+  result?: Write;
+  /** That another begins: then it does not. */
+  beginning?: Write;
+}
+
 /**
- * Writes what became of a step, and with it where the run stands, if the run is still ours.
- * @throws Overtaken when it is not. The result of a step is written all the same when the run was cancelled meanwhile.
+ * Writes what became of a step, which one begins, and with it where the run stands, if the run is still ours.
+ * @throws Overtaken when it is not, or was cancelled.
  */
 export async function commit(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
   run: Pick<RunRow, 'run_id' | 'fence'>,
-  write: (tx: Tx) => Promise<void>,
+  { result, beginning }: Writes,
   changes: RunChanges = {},
 ): Promise<void> {
   const held = await db.transaction().execute(async (tx) => {
@@ -40,27 +50,42 @@ export async function commit(
       .where('fence', '=', run.fence);
     const row = await ours.set({ updated_at: now }).returning('status').executeTakeFirst();
     if (!row) return false;
-    await write(tx);
-    if (row.status !== 'running') return false;
+    await result?.(tx);
+    if (row.status !== 'running') {
+      await cancelWaiting(tx, run.run_id, now);
+      // Nothing is under way here any more.
+      await ours.set({ next_at: now }).execute();
+      return false;
+    }
+    await beginning?.(tx);
     await ours.set({ next_at: now + LEASE_MS, ...changes }).execute();
     return true;
   });
   if (!held) throw new Overtaken('The run is not ours any more.');
 }
 
-/** Prolongs the lease. @returns false when it is lost. */
+/** Of a run that was cancelled: nothing is tried again. */
+export async function cancelWaiting(tx: DbOrTx, runId: string, now: number): Promise<void> {
+  await tx
+    .updateTable('workflow_steps')
+    .set({ status: 'cancelled', sealed: null, ended_at: now })
+    .where('run_id', '=', runId)
+    .where('status', '=', 'waiting')
+    .execute();
+}
+
+/** Prolongs the lease; of a cancelled run too, whose log goes by it while the step that was under way still is. */
 export async function renewLease(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
   run: Pick<RunRow, 'run_id' | 'fence'>,
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
+): Promise<void> {
+  await db
     .updateTable('workflow_runs')
     .set({ next_at: clock.now() + LEASE_MS })
     .where('run_id', '=', run.run_id)
     .where('fence', '=', run.fence)
-    .where('status', '=', 'running')
-    .executeTakeFirst();
-  return numUpdatedRows > 0n;
+    .where('status', 'in', ['running', 'cancelled'])
+    .execute();
 }
 
 /** Rows of the steps themselves, in order. */

@@ -274,3 +274,85 @@ test(
     }
   },
 );
+
+test(
+  'a call that was under way when its process died, in a run that ended without it, may have been done',
+  { timeout: 60_000 },
+  async () => {
+    const world = await openWorld('sqlite');
+    const { ledger } = world;
+    try {
+      const first = await world.serve();
+      const newUser = async (username: string) =>
+        text(await first.call('POST', '/users', { username }), 'userId');
+      const [ada, bob] = [await newUser('ada'), await newUser('bob')];
+      const begin = async (userId: string, step: object) => {
+        const definition = { trigger: { type: 'manual' }, steps: [{ stepId: 'entry', ...step }] };
+        const made = await first.call('POST', '/workflows', {
+          name: `of ${userId} ${JSON.stringify(step)}`.slice(0, 100),
+          definition,
+        });
+        const path = `/workflows/${text(made, 'workflowId')}`;
+        await first.call('POST', `${path}/install?userId=${userId}`, {});
+        return `${path}/runs/${text(await first.call('POST', `${path}/run?userId=${userId}`, {}), 'runId')}`;
+      };
+      const arrived = new Promise<void>((resolve) => {
+        ledger.onCall = async () => {
+          if (ledger.count >= 3) resolve();
+          await new Promise(() => {});
+        };
+      });
+      const ledgers = { connectorId: 'ledger', input: { n: 1 } };
+      const single = await begin(ada, { ...ledgers, actionId: 'post_entry' });
+      const looped = await begin(ada, { ...ledgers, actionId: 'post_plain', forEach: '[1, 2]' });
+      const orphan = await begin(bob, { ...ledgers, actionId: 'post_entry' });
+      await arrived;
+      for (const run of [single, looped]) await first.call('POST', `${run}/cancel`);
+      await kill(first.child);
+
+      const { call, child } = await world.serve();
+      // Its process may still live, for all that others know.
+      expect(await call('GET', single)).toMatchObject({
+        status: 'cancelled',
+        steps: [{ status: 'running' }],
+      });
+      // His run is taken up, and cannot go on.
+      await call('PUT', `/users/${bob}`, { enabled: false });
+      const settled = async (run: string, status: string): Promise<Json> => {
+        for (;;) {
+          const answer = await call('GET', run);
+          if (valueAt(answer, 'status') === status && valueAt(answer, 'steps.0.status') !== 'running')
+            return answer;
+          await new Promise((next) => setTimeout(next, 100));
+        }
+      };
+      const unknown = {
+        status: 'failed',
+        endedAt: expect.any(String),
+        error: {
+          code: 'upstream_failed',
+          error: expect.stringContaining('it may have been done'),
+          details: { outcome: 'unknown' },
+        },
+      };
+      expect(valueAt(await settled(single, 'cancelled'), 'steps')).toMatchObject([unknown]);
+      expect(valueAt(await settled(looped, 'cancelled'), 'steps')).toMatchObject([
+        { ...unknown, itemCounts: { failed: 1 }, items: [unknown] },
+      ]);
+      const failed = await settled(orphan, 'failed');
+      expect(failed).toMatchObject({ error: { code: 'forbidden' }, steps: [unknown] });
+      expect(ledger.count).toBe(3);
+
+      // Tried again, the call has the name that it had: an app that knows it does it once.
+      ledger.onCall = async () => {};
+      await call('PUT', `/users/${bob}`, { enabled: true });
+      await call('POST', `${orphan}/retry`);
+      expect(valueAt(await settled(orphan, 'succeeded'), 'steps.0.error')).toBeUndefined();
+      expect([...ledger.calls.values()].toSorted()).toEqual([1, 1, 2]);
+      await kill(child);
+    } finally {
+      for (const child of children.splice(0)) child.kill('SIGKILL');
+      await world.close();
+    }
+  },
+);

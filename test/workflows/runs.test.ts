@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DAY } from '../../src/lib/clock.ts';
+import { DAY, SECOND } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { until } from '../support/events.ts';
 import { startService } from '../support/service.ts';
@@ -213,6 +213,57 @@ describe('a run that is under way', () => {
     const run = await service.ended(workflowId, runId);
     expect(run.at('status')).toBe('cancelled');
     expect(run.at('steps')).toMatchObject([{ stepId: 'slow', status: 'succeeded' }]);
+  });
+
+  test('and cancelled keeps a step that outlasts its lease, until that has ended', async () => {
+    const clock = manualClock();
+    const own = await startWorkflows({ clock });
+    const workflowId = await own.define(
+      manual([{ stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 6000 } }]),
+    );
+    await own.install(workflowId);
+    const started = await own.call('POST', `/workflows/${workflowId}/run?userId=${own.userId}`);
+    const path = `/workflows/${workflowId}/runs/${started.text('runId')}`;
+    const status = async () => (await own.call('GET', path)).at('steps.0.status');
+    await until(async () => (await status()) === 'running');
+    await own.call('POST', `${path}/cancel`);
+    clock.advance(8 * SECOND);
+    // Within this time the lease is renewed.
+    await new Promise((next) => setTimeout(next, 4000));
+    clock.advance(8 * SECOND);
+    expect(await status()).toBe('running');
+    await until(async () => (await status()) === 'succeeded');
+    await own.stop();
+  });
+
+  test('for its items is cancelled before the next of them', async () => {
+    const slow = { stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 500 } };
+    const workflowId = await service.define(manual([{ ...slow, forEach: '[1, 2, 3]' }]));
+    await service.install(workflowId);
+    const started = await service.call('POST', `/workflows/${workflowId}/run?userId=${service.userId}`);
+    const path = `/workflows/${workflowId}/runs/${started.text('runId')}`;
+    const steps = async () => (await service.call('GET', path)).at('steps');
+    await until(async () => JSON.stringify(await steps()).includes('"item":0'));
+    await service.call('POST', `${path}/cancel`);
+    await until(async () => !JSON.stringify(await steps()).includes('running'));
+    expect(await steps()).toMatchObject([
+      { status: 'cancelled', itemCounts: { succeeded: 1 }, items: [{ status: 'succeeded' }] },
+    ]);
+  });
+
+  test('for its items is cancelled while it waits to try one again', async () => {
+    const busy = { stepId: 'busy', connectorId: 'sandbox', actionId: 'fail', input: { status: '=item' } };
+    const workflowId = await service.define(
+      manual([{ ...busy, onError: { retry: 3 }, forEach: '[204, 422]' }]),
+    );
+    await service.install(workflowId);
+    const started = await service.call('POST', `/workflows/${workflowId}/run?userId=${service.userId}`);
+    const runId = started.text('runId');
+    await service.ended(workflowId, runId, ['waiting']);
+    await service.call('POST', `/workflows/${workflowId}/runs/${runId}/cancel`);
+    expect((await service.ended(workflowId, runId)).at('steps')).toMatchObject([
+      { status: 'cancelled', itemCounts: { succeeded: 1, cancelled: 1 } },
+    ]);
   });
 
   test('ends with its workflow', async () => {
