@@ -7,7 +7,7 @@ import { withFreshTokens } from '../credentials/refresh.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError, publicError } from '../lib/errors.ts';
 import { parseJson, type Json } from '../lib/json.ts';
-import type { Tables } from '../store/schema.ts';
+import type { Db, Tables } from '../store/schema.ts';
 import { customFieldsOf } from '../unified/field-mappings.ts';
 import { unifiedId } from '../unified/ids.ts';
 import { recordInput } from '../unified/inputs.ts';
@@ -21,7 +21,8 @@ import { pollNow, toSource, type Source } from './source.ts';
 
 type Row = Selectable<Tables['inbox']>;
 
-const BATCH = 200;
+/** Few at a time: what a fetch takes is written when the batch is done. */
+const BATCH = 50;
 const MAX_ATTEMPTS = 12;
 const LONGEST_RETRY_MS = 30 * MINUTE;
 
@@ -32,62 +33,118 @@ type Meaning =
   | { kind: 'changed' }
   | { kind: 'nothing' };
 
-/** Turns webhooks that arrived into events, source by source, until none is due. */
-export async function processInbox(context: PollContext, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    const rows = await context.db
-      .selectFrom('inbox')
-      .selectAll()
-      .where('processed_at', 'is', null)
-      .where('next_at', '<=', context.clock.now())
-      .orderBy('received_at')
-      .limit(BATCH)
-      .execute();
-    if (rows.length === 0) return;
-    const bySource = new Map<string, Row[]>();
-    for (const row of rows) bySource.set(row.source_id, [...(bySource.get(row.source_id) ?? []), row]);
-    for (const [sourceId, batch] of bySource) await processOf(context, sourceId, batch);
+/** Sources whose webhooks this process is turning into events, and whether more arrived meanwhile. */
+const underWay = new WeakMap<Db, Map<string, { again: boolean }>>();
+
+/**
+ * Turns webhooks that arrived into events: each source by itself and in order, so that an app that is slow, or whose
+ * webhooks nobody can store, holds up no other. Begins up to `room` sources, and answers with what is under way.
+ */
+export async function processInbox(
+  context: PollContext,
+  { signal, room }: { signal: AbortSignal; room: number },
+): Promise<Promise<void>[]> {
+  const busy = underWay.get(context.db) ?? new Map<string, { again: boolean }>();
+  underWay.set(context.db, busy);
+  const due = await context.db
+    .selectFrom('inbox')
+    .select('source_id')
+    .distinct()
+    // Written out, so that the partial index is seen to fit.
+    .where('processed_at', 'is', null)
+    .where('next_at', '<=', context.clock.now())
+    .limit(room + busy.size)
+    .execute();
+  const idle: string[] = [];
+  for (const { source_id: sourceId } of due) {
+    const state = busy.get(sourceId);
+    if (state) state.again = true;
+    else idle.push(sourceId);
   }
+  return idle.slice(0, room).map(async (sourceId) => {
+    const state = { again: false };
+    busy.set(sourceId, state);
+    try {
+      do state.again = false;
+      while (((await processSome(context, sourceId, signal)) || state.again) && !signal.aborted);
+    } finally {
+      busy.delete(sourceId);
+    }
+  });
 }
 
-async function processOf(context: PollContext, sourceId: string, rows: Row[]): Promise<void> {
+/** The webhooks of a source that are due, oldest first. False when there were none. */
+async function processSome(context: PollContext, sourceId: string, signal: AbortSignal): Promise<boolean> {
+  const rows = await context.db
+    .selectFrom('inbox')
+    .selectAll()
+    .where('source_id', '=', sourceId)
+    .where('processed_at', 'is', null)
+    .where('next_at', '<=', context.clock.now())
+    .orderBy('received_at')
+    .limit(BATCH)
+    .execute();
   const found = await context.db
     .selectFrom('sources')
     .selectAll()
     .where('source_id', '=', sourceId)
     .executeTakeFirst();
-  const source = found && toSource(found);
-  const connector = source && context.catalog.connector(source.environment, source.connectorId);
+  // With a source its webhooks go.
+  if (rows.length === 0 || !found) return false;
+  const source = toSource(found);
+  const connector = context.catalog.connector(source.environment, source.connectorId);
   const webhooks = connector?.definition.webhooks;
-  const meanings = new Map<string, Meaning>();
+  const meanings = new Map<Row, Meaning>();
   for (const row of rows) {
+    if (signal.aborted) break;
     try {
-      const known = source && connector && webhooks;
+      const known = connector && webhooks;
       meanings.set(
-        row.inbox_id,
+        row,
         known ? await meaningOf(context, source, connector, webhooks, row) : { kind: 'nothing' },
       );
     } catch (error) {
       await postpone(context, row, error);
     }
   }
-  if (!source) return;
-  const deliveries = await commit(context, source, meanings);
+  const deliveries = await commitAll(context, source, meanings);
   if (deliveries > 0) context.deliverer.wake();
+  return true;
+}
+
+/** All in one transaction; when the store refuses that, each in its own, and those that it refuses then wait. */
+async function commitAll(
+  context: PollContext,
+  source: Source,
+  meanings: ReadonlyMap<Row, Meaning>,
+): Promise<number> {
+  try {
+    return await commit(context, source, meanings);
+  } catch (error) {
+    if (meanings.size === 1) for (const row of meanings.keys()) await postpone(context, row, error);
+    if (meanings.size < 2) return 0;
+    let deliveries = 0;
+    for (const one of meanings) deliveries += await commitAll(context, source, new Map([one]));
+    return deliveries;
+  }
 }
 
 /** Marks the rows and tells what they say in one transaction: of two processes the first one counts. */
 async function commit(
   context: PollContext,
   source: Source,
-  meanings: ReadonlyMap<string, Meaning>,
+  meanings: ReadonlyMap<Row, Meaning>,
 ): Promise<number> {
   if (meanings.size === 0) return 0;
   return context.db.transaction().execute(async (tx) => {
     const mine = await tx
       .updateTable('inbox')
       .set({ processed_at: context.clock.now(), error: null })
-      .where('inbox_id', 'in', [...meanings.keys()])
+      .where(
+        'inbox_id',
+        'in',
+        [...meanings.keys()].map((row) => row.inbox_id),
+      )
       .where('processed_at', 'is', null)
       .returning('inbox_id')
       .execute();
@@ -99,8 +156,8 @@ async function commit(
       sightings = [];
     };
     // In the order of arrival, which is that of the rows.
-    for (const [inboxId, meaning] of meanings) {
-      if (!won.has(inboxId) || meaning.kind === 'nothing') continue;
+    for (const [row, meaning] of meanings) {
+      if (!won.has(row.inbox_id) || meaning.kind === 'nothing') continue;
       if (meaning.kind === 'seen') sightings.push(meaning.sighting);
       else if (meaning.kind === 'changed') await pollNow(tx, context, source.sourceId);
       else {

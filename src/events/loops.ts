@@ -7,6 +7,8 @@ const LOOK_EVERY_MS = SECOND;
 /** Under way at once in one process: most of a poll or a job is waiting for an app. */
 const MAX_POLLS = 128;
 const MAX_JOBS = 8;
+/** Sources whose webhooks are looked at; some say only which record is to be read at the app. */
+const MAX_INBOXES = 64;
 
 /** The loops that bring events in: webhooks that arrived, polls, jobs. */
 export interface Sources {
@@ -20,7 +22,7 @@ export interface Sources {
 export function createSources(): Sources {
   const stop = new AbortController();
   const loops = [
-    createLoop(stop.signal, async () => (await import('./round.ts')).inboxRound, 1),
+    createLoop(stop.signal, async () => (await import('./round.ts')).inboxRound, MAX_INBOXES),
     createLoop(stop.signal, async () => (await import('./round.ts')).pollRound, MAX_POLLS),
     createLoop(stop.signal, async () => (await import('./round.ts')).jobRound, MAX_JOBS),
   ];

@@ -15,10 +15,7 @@ export type Round = (
 ) => Promise<Promise<unknown>[]>;
 
 /** Webhooks that arrived become events. */
-export const inboxRound: Round = async (context, { signal }) => {
-  await processInbox(context, signal);
-  return [];
-};
+export const inboxRound: Round = processInbox;
 
 /** Sources whose credential works again go on, and those whose time has come are polled. */
 export const pollRound: Round = async (context, { signal, room }) => {

@@ -2,6 +2,7 @@ import type { Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
 
 import { accounts, oauthAppFields } from './migration-accounts.ts';
+import { eventIndexes } from './migration-event-indexes.ts';
 import { events } from './migration-events.ts';
 import { workflows } from './migration-workflows.ts';
 import { policy } from './migration-policy.ts';
@@ -23,6 +24,7 @@ export const MIGRATIONS: Migration[] = [
   { name: 'policy', up: policy },
   { name: 'large results', up: largeResults },
   { name: 'search documents', up: searchDocuments },
+  { name: 'event indexes', up: eventIndexes },
 ];
 
 async function foundation(tx: Transaction<Tables>): Promise<void> {

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../support/events.ts';
 import { startReceiver, verified, type Receiver } from '../support/receiver.ts';
@@ -100,6 +101,8 @@ let orders: Record<string, { id: string; total: string; createdAt: string; updat
 let hooks: Hook[] = [];
 let asked: string[] = [];
 let made = 0;
+/** Lets the app answer questions for orders whose ids begin with `slow`. */
+let answerSlow: (() => void)[] = [];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gatehouse-hub-'));
@@ -150,6 +153,7 @@ function answer(
     hooks = hooks.filter((hook) => hook.id !== id);
     return send(there ? 200 : 404, {});
   }
+  if (id.startsWith('slow')) return void answerSlow.push(() => send(404, {}));
   const order = orders[id];
   return order ? send(200, { ...order }) : send(404, { message: 'no such order' });
 }
@@ -264,12 +268,51 @@ test('what is removed is told by its id', async () => {
   ]);
 });
 
+test('an app that does not answer holds up its own webhooks alone, and what comes meanwhile is told after them', async () => {
+  const slow = await subscribe(await connect({ token: 'slow_token', origin: upstream.origin }));
+  const before = told(subscription).length;
+  expect(await send(hooks.at(-1), { what: 'order.made', which: 'slow_1' })).toBe(200);
+  await until(() => answerSlow.length === 1);
+  saveOrder('ord_quick', '4.00');
+  await send(hooks[0], { what: 'order.made', which: 'ord_quick' });
+  await until(() => told(subscription).length === before + 1);
+  await send(hooks.at(-1), { what: 'order.made', which: 'ord_quick' });
+  for (const answerNow of answerSlow) answerNow();
+  await until(() => told(slow).length === 1);
+  await service.call('DELETE', `/webhooks/${slow.id}`);
+  await until(() => hooks.length === 1);
+});
+
+test('a webhook that the store refuses waits alone', async () => {
+  const { db } = service.context;
+  await sql`create trigger refuse before insert on seen when new.key like '%poison%'
+    begin select raise(abort, 'refused'); end`.execute(db);
+  const before = told(subscription).length;
+  await send(hooks[0], { what: 'order.gone', which: 'poison' });
+  saveOrder('ord_healthy', '6.00');
+  await send(hooks[0], { what: 'order.made', which: 'ord_healthy' });
+  await until(() => told(subscription).length === before + 1);
+  await until(async () => {
+    const row = await db
+      .selectFrom('inbox')
+      .select('attempts')
+      .where('processed_at', 'is', null)
+      .executeTakeFirst();
+    return (row?.attempts ?? 0) > 0;
+  });
+  await sql`drop trigger refuse`.execute(db);
+  await db.updateTable('inbox').set({ next_at: 0 }).where('processed_at', 'is', null).execute();
+  service.context.sources.wake();
+  await until(() => told(subscription).length === before + 2);
+  expect(told(subscription).at(-1)).toMatchObject(['deleted', { remoteId: 'poison' }]);
+});
+
 test('a registration that the app switched off is removed and made anew, with its new secret', async () => {
   for (const hook of hooks) hook.status = 'off';
   await service.context.db.updateTable('jobs').set({ next_at: 0 }).where('kind', '=', 'register').execute();
   service.context.sources.wake();
   await until(() => hooks.length === 1 && hooks[0]?.status === 'on');
-  expect([hooks[0]?.id, hooks[0]?.secret]).toEqual(['hook_2', 'secret_2']);
+  expect([hooks[0]?.id, hooks[0]?.secret]).toEqual(['hook_3', 'secret_3']);
   const before = told(subscription).length;
   saveOrder('ord_3', '3.00');
   await until(async () => (await send(hooks[0], { what: 'order.made', which: 'ord_3' })) === 200);
@@ -293,7 +336,7 @@ test('a credential that lacks what webhooks take is polled, until somebody subsc
   });
   expect(again.at('source')).toBe('native');
   await until(async () => (await sourceOf()).hook_state === 'registered');
-  expect(hooks).toMatchObject([{ id: 'hook_3', status: 'on' }]);
+  expect(hooks).toMatchObject([{ id: 'hook_4', status: 'on' }]);
   await service.call('DELETE', `/webhooks/${again.text('subscriptionId')}`);
 });
 
