@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Selectable } from 'kysely';
 import type { Connector } from '../connectors/catalog.ts';
 import type { Webhooks } from '../connectors/events-format.ts';
@@ -109,6 +110,8 @@ async function processSome(context: PollContext, sourceId: string, signal: Abort
   }
   const deliveries = await commitAll(context, source, meanings);
   if (deliveries > 0) context.deliverer.wake();
+  // SQLite answers within the turn, and there may be thousands.
+  await nextTurn();
   return true;
 }
 

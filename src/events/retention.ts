@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { DAY, MINUTE } from '../lib/clock.ts';
 
@@ -39,6 +40,7 @@ export async function deleteOldEvents({ db, clock }: Pick<Context, 'db' | 'clock
         old.map((row) => row.event_id),
       )
       .execute();
+    await nextTurn();
   }
   const silent = await db
     .selectFrom('subscriptions')

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Updateable } from 'kysely';
 import { z } from 'zod';
 import type { EventScope } from '../connectors/event-scopes.ts';
@@ -24,6 +25,7 @@ export type SubscriptionContext = Pick<
 const OLD_SECRET_MS = DAY;
 /** Each is a signature in a header: who rotates more often in a day loses the oldest. */
 const MOST_OLD_SECRETS = 8;
+const DELETED_AT_ONCE = 500;
 
 /** What is not of this form never reaches the store, which may refuse its characters. */
 const SUBSCRIPTION_ID = /^sub_[0-9A-Za-z]{22}$/;
@@ -192,6 +194,11 @@ export async function deleteSubscription(
   environment: Environment,
   subscriptionId: string,
 ): Promise<void> {
+  await change(context, environment, subscriptionId, {
+    status: 'disabled',
+    reason: 'It is being deleted. Delete it again, should it still be there.',
+  });
+  await forgetDeliveries(context, subscriptionId);
   await context.db.transaction().execute(async (tx) => {
     const { source_id: sourceId } = await requireSubscription(tx, environment, subscriptionId);
     if (sourceId !== null) await holdSource(tx, sourceId);
@@ -199,6 +206,23 @@ export async function deleteSubscription(
     if (sourceId !== null) await releaseIfUnheard(tx, context, sourceId);
   });
   context.deliverer.changed(subscriptionId);
+}
+
+/** Few at a time: a million that went with their subscription would keep everybody else waiting for twenty seconds. */
+async function forgetDeliveries({ db }: Pick<Context, 'db'>, subscriptionId: string): Promise<void> {
+  for (let deleted = DELETED_AT_ONCE; deleted === DELETED_AT_ONCE; await nextTurn()) {
+    const { numDeletedRows } = await db
+      .deleteFrom('deliveries')
+      .where('delivery_id', 'in', (some) =>
+        some
+          .selectFrom('deliveries')
+          .select('delivery_id')
+          .where('subscription_id', '=', subscriptionId)
+          .limit(DELETED_AT_ONCE),
+      )
+      .executeTakeFirst();
+    deleted = Number(numDeletedRows);
+  }
 }
 
 /** A new secret; the old one signs beside it for 24 hours. @throws GatehouseError `subscription_not_found` */

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { isoTime } from '../../src/lib/clock.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
@@ -105,6 +106,39 @@ test('a recovery ends where it was told to', async () => {
   expect((await recover({ since: between })).at('recovered')).toBe(1);
   expect((await recover({ since: 'yesterday' })).at('details.faults.0.field')).toBe('since');
   await service.call('DELETE', `/webhooks/${subscriptionId}`);
+});
+
+test('recovering among many events, and deleting many deliveries, lets others have their turns', async () => {
+  const { subscriptionId } = await subscribe(service, { address: receiver.url });
+  const { db } = service.context;
+  const { source_id: sourceId } = await db
+    .selectFrom('subscriptions')
+    .select('source_id')
+    .where('subscription_id', '=', subscriptionId)
+    .executeTakeFirstOrThrow();
+  await sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)
+    insert into events select 'evt_many_' || i, 'development', ${sourceId}, 'commerce/orders', 'updated', 'r', '{}', i from n`.execute(
+    db,
+  );
+  // A request itself takes two or three.
+  const turnsOf = async (request: () => Promise<{ status: number }>) => {
+    let turns = 0;
+    const timer = setInterval(() => turns++, 0);
+    const { status } = await request();
+    clearInterval(timer);
+    return { status, many: turns > 6 };
+  };
+  const recover = () =>
+    service.call('POST', `/webhooks/${subscriptionId}/recover`, { body: { since: '1970-01-01T00:00:00Z' } });
+  expect(await turnsOf(recover)).toEqual({ status: 202, many: true });
+  await sql`insert into deliveries (delivery_id, subscription_id, event_id, sequence, status, next_at, created_at, updated_at)
+    select 'msg_' || event_id, ${subscriptionId}, event_id, created_at, 'succeeded', 0, 0, 0 from events
+    where event_id like 'evt_many_%'`.execute(db);
+  expect(await turnsOf(() => service.call('DELETE', `/webhooks/${subscriptionId}`))).toEqual({
+    status: 200,
+    many: true,
+  });
+  expect(await db.selectFrom('deliveries').select('delivery_id').limit(1).execute()).toEqual([]);
 });
 
 test('a connection that is deleted takes its subscriptions along, and what is under way ends quietly', async () => {

@@ -107,3 +107,27 @@ test('a credential that could not be stored is not told of', async () => {
   expect((await told(1))[0]?.type).toBe('credential.created');
   expect(receiver.received.length).toBe(1);
 });
+
+test('what happened while the address was given up comes with a recovery', async () => {
+  const { service, receiver, connect, told } = await start();
+  const settings = await service.call('GET', '/api/settings');
+  const path = `/webhooks/${settings.text('eventsSubscriptionId')}`;
+  const since = new Date().toISOString();
+  receiver.answer = (_, res) => res.writeHead(410).end();
+  await connect();
+  await until(async () => (await service.call('GET', path)).at('status') === 'disabled');
+  const missed = await connect('sandbox_meanwhile');
+  receiver.answer = (_, res) => res.writeHead(200).end();
+  await service.call('POST', `${path}/enable`);
+  const recover = () => service.call('POST', `${path}/recover`, { body: { since } });
+  // The connection that it was given up over, that it was, and the connection after it.
+  expect((await recover()).at('recovered')).toBe(3);
+  const events = (await told(4)).slice(1);
+  expect(events.map(({ type }) => type).toSorted()).toEqual([
+    'credential.created',
+    'credential.created',
+    'subscription.disabled',
+  ]);
+  expect(events.map(({ data }) => data['credentialId'])).toContain(missed);
+  expect((await recover()).at('recovered')).toBe(0);
+});
