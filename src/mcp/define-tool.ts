@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { invalidRequest } from '../lib/errors.ts';
+import { invalidRequest, type Fault } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Sizing } from './results.ts';
 import type { BuiltInTool, ToolScope } from './tool.ts';
@@ -32,12 +32,37 @@ export function tool<S extends z.ZodType>(spec: {
         const value = await spec.run(scope, parsed.data);
         return { value, sizing: spec.sizing?.(parsed.data) };
       }
-      const faults = parsed.error.issues.map((issue) => ({
-        field:
-          issue.path.join('.') || (issue.code === 'unrecognized_keys' ? issue.keys.join(', ') : '(whole)'),
-        rule: issue.code === 'unrecognized_keys' ? 'is not a known argument' : issue.message,
-      }));
-      throw invalidRequest(faults, `The arguments of ${spec.name}`);
+      throw invalidRequest(parsed.error.issues.flatMap(faultsOf), `The call of ${spec.name}`);
     },
   };
+}
+
+/** What is wrong, in the words that the checks of actions' own parameters have. */
+function faultsOf(issue: z.core.$ZodIssue): Fault[] {
+  const at = issue.path.join('.');
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => ({
+      field: [...issue.path, key].join('.'),
+      rule: 'is not a known argument',
+    }));
+  return [{ field: at || '(whole)', rule: ruleOf(issue) }];
+}
+
+function ruleOf(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.message.endsWith('received undefined') ? 'is required' : `must be ${issue.expected}`;
+    case 'too_small':
+      return `must be at least ${issue.minimum}${unitOf(issue.origin)}`;
+    case 'too_big':
+      return `must be at most ${issue.maximum}${unitOf(issue.origin)}`;
+    case 'invalid_value':
+      return `must be one of: ${issue.values.join(', ')}`;
+    default:
+      return issue.message;
+  }
+}
+
+function unitOf(origin: string): string {
+  return origin === 'string' ? ' characters' : origin === 'array' ? ' items' : '';
 }

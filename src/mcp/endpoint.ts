@@ -114,12 +114,24 @@ export async function grantOf(
   { live, caller }: Knock,
 ): Promise<Grant> {
   const jwt = headerText(req, 'x-svc-user-token');
-  const token = jwt === undefined ? undefined : await context.callers.fromJwt(jwt);
+  const token = jwt === undefined ? undefined : await userToken(context, jwt);
   const wish = { userId: headerText(req, 'x-svc-userid'), token };
   return grantFor(context, live, caller, wish, {
     credential: headerText(req, 'x-credential-id'),
     redirectUri: headerText(req, 'x-redirect-uri'),
   });
+}
+
+async function userToken({ callers }: Context, jwt: string): Promise<Caller> {
+  try {
+    return await callers.fromJwt(jwt);
+  } catch (error) {
+    if (!(error instanceof GatehouseError) || error.status !== 401) throw error;
+    throw new GatehouseError(error.code, `The header x-svc-user-token: ${error.message}`, {
+      headers: error.headers,
+      cause: error,
+    });
+  }
 }
 
 /**

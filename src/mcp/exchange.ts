@@ -17,7 +17,14 @@ import type { Grant } from './grant.ts';
 import { initializeResult, negotiate } from './initialize.ts';
 import type { Listeners } from './listeners.ts';
 import { LOG_LEVELS } from '../lib/log-level.ts';
-import { hasFailed, responseText, type Answer, type Message, type RpcRequest } from './message.ts';
+import {
+  hasFailed,
+  responseText,
+  type Answer,
+  type Message,
+  type RpcFault,
+  type RpcRequest,
+} from './message.ts';
 import { createModernExchange } from './modern-exchange.ts';
 import { sendEmpty, sendJson, sendResult } from './reply.ts';
 import type { McpCore } from './server.ts';
@@ -145,15 +152,20 @@ export function createExchange(
         return NOTHING;
       case 'logging/setLevel': {
         const level = LOG_LEVELS.find((one) => one === params['level']);
-        if (!level) return { error: levelFault() };
+        if (!level) return fault(requestId, levelFault());
         if (session) session.logLevel = level;
         return NOTHING;
       }
       case 'resources/subscribe':
       case 'resources/unsubscribe': {
         const uri = params['uri'];
-        if (typeof uri !== 'string') return fault(-32602, 'params.uri must be a string');
-        if (!session) return fault(-32600, 'Subscriptions need a session: initialize first.');
+        if (typeof uri !== 'string')
+          return fault(requestId, { code: -32602, message: 'params.uri must be a string' });
+        if (!session)
+          return fault(requestId, {
+            code: -32600,
+            message: 'Subscriptions need a session: initialize first.',
+          });
         if (request.method === 'resources/unsubscribe') {
           session.subscriptions.delete(uri);
           return NOTHING;
@@ -161,7 +173,10 @@ export function createExchange(
         const missing = await core.resourceFault(uri, { grant, requestId, signal });
         if (missing) return { error: missing };
         if (session.subscriptions.size >= MAX_SUBSCRIPTIONS && !session.subscriptions.has(uri))
-          return fault(-32602, `A session subscribes to at most ${MAX_SUBSCRIPTIONS} resources.`);
+          return fault(requestId, {
+            code: -32602,
+            message: `A session subscribes to at most ${MAX_SUBSCRIPTIONS} resources.`,
+          });
         for (const [scope, event] of await newestOf(context, grant, [uri])) session.newest.set(scope, event);
         session.subscriptions.add(uri);
         return NOTHING;
@@ -172,8 +187,8 @@ export function createExchange(
   }
 }
 
-function fault(code: number, message: string): Answer {
-  return { error: { code, message } };
+function fault(requestId: string, { code, message }: RpcFault): Answer {
+  return { error: { code, message, data: { code: 'invalid_request', requestId } } };
 }
 
 /** What needs no answer: the client's answers to us, and its notifications. */

@@ -107,6 +107,7 @@ async function enter(context: Context, exchange: Exchange, visit: Visit): Promis
     case 'GET':
       return listen(context, exchange, visit, knocked, path);
     case 'DELETE': {
+      if (sessionIdOf(req) === undefined) throw notAllowed('DELETE');
       const session = exchange.session(await grant(context, visit, knocked), sessionIdOf(req));
       exchange.end(session);
       return sendEmpty(res, 200, headers);
@@ -138,6 +139,13 @@ async function post(
     throw new GatehouseError(
       'unsupported_media_type',
       'The Content-Type of an MCP request is application/json.',
+    );
+  }
+  const encoding = headerText(req, 'content-encoding') ?? 'identity';
+  if (encoding.toLowerCase() !== 'identity') {
+    throw new GatehouseError(
+      'unsupported_media_type',
+      'The body of an MCP request is sent as it is, without a Content-Encoding.',
     );
   }
   const body = parse(await readBody(req, MIB));
@@ -295,11 +303,10 @@ function sessionIdOf(req: IncomingMessage): string | undefined {
 }
 
 function notAllowed(method: string | undefined): GatehouseError {
+  const inSessions = method === 'GET' || method === 'DELETE';
   return new GatehouseError(
     'method_not_allowed',
-    `${method} is not allowed here without a session. Send JSON-RPC by POST.`,
-    {
-      headers: { Allow: METHODS },
-    },
+    `${method} is not allowed here${inSessions ? ' without a session (Mcp-Session-Id)' : ''}. Send JSON-RPC by POST.`,
+    { headers: { Allow: METHODS } },
   );
 }

@@ -64,6 +64,8 @@ class RpcError extends Error {
   }
 }
 
+const UNKNOWN_METHOD = -32601;
+
 export function createMcpCore(context: Context): McpCore {
   const visibility = createVisibility(context);
   const searchActions = createActionSearch(context, indexMaker(context));
@@ -142,7 +144,8 @@ export function createMcpCore(context: Context): McpCore {
         return faultOf(toRpcError(context, thrown, call.requestId));
       }
     },
-    async answer(request, call) {
+    async answer(asked, call) {
+      const request = withoutTask(asked);
       const fault = paramsFault(request);
       if (fault) return invalidParams(call, fault);
       const plain = plainCall(request);
@@ -154,7 +157,10 @@ export function createMcpCore(context: Context): McpCore {
       try {
         const response = await server.ask({ ...request, id }, call.signal);
         if (call.interim) return interim(call.interim);
-        if ('error' in response) return { error: response.error };
+        if ('error' in response)
+          return response.error.code === UNKNOWN_METHOD
+            ? unknownMethod(call, request.method)
+            : { error: response.error };
         return call.rendered ?? { result: JSON.stringify(response.result), failed: false };
       } finally {
         calls.delete(id);
@@ -168,6 +174,11 @@ function invalidParams({ requestId }: McpCall, message: string): Answer {
   return { error: { code: -32602, message, data: { code: 'invalid_request', requestId } } };
 }
 
+function unknownMethod({ requestId }: McpCall, method: string): Answer {
+  const message = `There is no method "${method.slice(0, 64)}" here.`;
+  return { error: { code: UNKNOWN_METHOD, message, data: { code: 'method_not_found', requestId } } };
+}
+
 function interim(result: JsonObject): Answer {
   return { result: JSON.stringify(result), failed: false, interim: true };
 }
@@ -176,12 +187,19 @@ function faultOf({ code, message, data }: RpcError): RpcFault {
   return { code, message, data };
 }
 
+/** A task is for servers that declare tasks; others pass over it (MCP 2025-11-25). */
+function withoutTask(request: JSONRPCRequest): JSONRPCRequest {
+  if (request.params?.['task'] === undefined) return request;
+  const { task: _, ...params } = request.params;
+  return { ...request, params };
+}
+
 interface PlainCall {
   name: string;
   args: JsonObject;
 }
 
-/** A tools/call that asks for nothing that only the SDK knows: `task`, other members of `_meta`. */
+/** A tools/call that asks for nothing that only the SDK knows: other members of `_meta`. */
 function plainCall({ method, params = {} }: JSONRPCRequest): PlainCall | undefined {
   if (method !== 'tools/call') return undefined;
   const { name, arguments: args = {}, _meta: meta = {}, ...others } = params;
@@ -295,7 +313,7 @@ function paramsFault({ method, params }: JSONRPCRequest): string | undefined {
       : `params.${name} must be an object`;
   switch (method) {
     case 'tools/call':
-      return text('name') ?? object('arguments') ?? object('task');
+      return text('name') ?? object('arguments');
     case 'prompts/get':
       return text('name') ?? object('arguments') ?? allStrings(params?.['arguments']);
     case 'resources/read':
@@ -303,9 +321,7 @@ function paramsFault({ method, params }: JSONRPCRequest): string | undefined {
     case 'resources/unsubscribe':
       return text('uri');
     case 'completion/complete':
-      return isJsonObject(params?.['ref']) && isJsonObject(params['argument'])
-        ? undefined
-        : 'params.ref and params.argument must be objects';
+      return completionFault(params);
     case 'tools/list':
     case 'prompts/list':
     case 'resources/list':
@@ -316,8 +332,22 @@ function paramsFault({ method, params }: JSONRPCRequest): string | undefined {
   }
 }
 
-function allStrings(value: unknown): string | undefined {
+function completionFault(params: { [name: string]: unknown } = {}): string | undefined {
+  const { ref, argument, context } = params;
+  if (!isJsonObject(ref) || !isJsonObject(argument)) return 'params.ref and params.argument must be objects';
+  const subject = { 'ref/prompt': 'name', 'ref/resource': 'uri' }[String(ref['type'])];
+  if (subject === undefined) return 'params.ref.type must be ref/prompt or ref/resource';
+  if (typeof ref[subject] !== 'string') return `params.ref.${subject} must be a string`;
+  const bad = ['name', 'value'].find((member) => typeof argument[member] !== 'string');
+  if (bad !== undefined) return `params.argument.${bad} must be a string`;
+  if (context !== undefined && !isJsonObject(context)) return 'params.context must be an object';
+  const chosen = context?.['arguments'];
+  if (chosen !== undefined && !isJsonObject(chosen)) return 'params.context.arguments must be an object';
+  return allStrings(chosen, 'params.context.arguments');
+}
+
+function allStrings(value: unknown, where = 'params.arguments'): string | undefined {
   if (!isJsonObject(value)) return undefined;
   const bad = Object.keys(value).find((name) => typeof value[name] !== 'string');
-  return bad === undefined ? undefined : `params.arguments.${bad} must be a string`;
+  return bad === undefined ? undefined : `${where}.${bad} must be a string`;
 }

@@ -89,6 +89,13 @@ export function createSessions(clock: Clock): Sessions {
     for (const res of session.open.values()) res.end();
     session.open.clear();
   };
+  /** Who has the most gives up the eldest, so that nobody's many sessions end those of others. */
+  const makeRoom = (): void => {
+    let most: Set<Session> | undefined;
+    for (const siblings of owned.values()) if (siblings.size > (most?.size ?? 1)) most = siblings;
+    const [eldest] = most ?? sessions.values();
+    if (eldest) end(eldest);
+  };
   const sweep = setInterval(() => {
     for (const session of sessions.values()) {
       if (session.lastUsed > clock.now() - IDLE_MS) break;
@@ -100,8 +107,7 @@ export function createSessions(clock: Clock): Sessions {
   return {
     create(grant, { protocolVersion, abilities }) {
       const { serverId } = grant.live.server;
-      const [oldest] = sessions.values();
-      if (sessions.size >= MAX_SESSIONS && oldest) end(oldest);
+      if (sessions.size >= MAX_SESSIONS) makeRoom();
       const siblings = owned.get(ownerOf({ serverId, caller: grant.caller })) ?? new Set();
       const [eldest] = siblings;
       if (siblings.size >= MAX_OF_ONE_CALLER && eldest) end(eldest);

@@ -1,8 +1,11 @@
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
 import { parseJson } from '../../src/lib/json.ts';
+import { abilitiesOf } from '../../src/mcp/abilities.ts';
 import { beginEvents, eventText, sendJson, writeEvent } from '../../src/mcp/reply.ts';
+import { createSessions } from '../../src/mcp/sessions.ts';
 import { rpc, shop } from '../support/mcp.ts';
 import { modernHeaders, modernParams } from '../support/modern.ts';
 import { startService, type Service } from '../support/service.ts';
@@ -62,6 +65,20 @@ describe('a body', () => {
       200,
       -32602,
     ],
+    ...[
+      { ref: { type: 'x' }, argument: { name: 1 } },
+      { ref: { type: 'ref/prompt' }, argument: { name: 'a', value: '' } },
+      { ref: { type: 'ref/prompt', name: 'connect_app' }, argument: { name: 'a', value: 5 } },
+      {
+        ref: { type: 'ref/resource', uri: 'svc://x' },
+        argument: { name: 'a', value: '' },
+        context: { arguments: { a: 1 } },
+      },
+    ].map((params): [string, number, number] => [
+      JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'completion/complete', params }),
+      200,
+      -32602,
+    ]),
     ['{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"loud"}}', 200, -32602],
     [
       '{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"svc://connectors"}}',
@@ -75,6 +92,50 @@ describe('a body', () => {
     expect([answer.status, answer.at('error.code')]).toEqual([status, code]);
     expect(answer.headers.get('content-type')).toBe('application/json');
     expect(String(answer.at('error.message'))).not.toMatch(/zod|invalid_type|\bexpected\b|at \w+ \(/);
+    expect(answer.at('error.data')).toMatchObject({
+      code: expect.any(String),
+      requestId: expect.any(String),
+    });
+  });
+
+  test('of an unknown method is told which', async () => {
+    const answer = await rpc(one.accessUrl, 'tools/lst');
+    expect(answer.at('error')).toMatchObject({
+      code: -32601,
+      message: 'There is no method "tools/lst" here.',
+      data: { code: 'method_not_found' },
+    });
+  });
+
+  test('that would make a call a task is answered as if it did not', async () => {
+    const params = { name: 'list_connectors_svc', task: { ttl: 1000 } };
+    for (const answer of [
+      await rpc(one.accessUrl, 'tools/call', params),
+      await rpc(one.accessUrl, 'tools/call', { ...params, other: 1 }),
+    ])
+      expect(answer.at('result.structuredContent.connectors')).toHaveLength(1);
+  });
+
+  test('with wrong arguments is told each of them in plain words', async () => {
+    const call = async (name: string, args: object) =>
+      (await rpc(one.accessUrl, 'tools/call', { name, arguments: args })).at('result.content.0.text');
+    expect(await call('list_connectors_svc', { category: 5, more: 1 })).toBe(
+      'The call of list_connectors_svc is invalid. category: must be string; more: is not a known argument. ' +
+        'Repair what is named and call again.',
+    );
+    expect(await call('search_actions_svc', { query: '', effect: 'x', limit: 11 })).toContain(
+      'query: must be at least 1 characters; effect: must be one of: read, write, destructive; limit: must be at most 10.',
+    );
+    expect(await call('execute_batch_svc', { calls: [{ connectorId: 'sandbox', action: 'x' }] })).toContain(
+      'calls.0.actionId: is required; calls.0.action: is not a known argument.',
+    );
+    expect(await call('execute_batch_svc', { calls: [] })).toContain('calls: must be at least 1 items.');
+  });
+
+  test('that is compressed is refused with words that say so', async () => {
+    const answer = await rpc(one.accessUrl, 'ping', undefined, { headers: { 'content-encoding': 'gzip' } });
+    expect([answer.status, answer.at('error.data.code')]).toEqual([415, 'unsupported_media_type']);
+    expect(answer.at('error.message')).toContain('Content-Encoding');
   });
 
   test('with a member that nobody knows is answered, and so is one in UTF-8 with a mark', async () => {
@@ -92,6 +153,19 @@ describe('headers', () => {
   test.each(['PUT', 'PATCH'])('%s is 405 with what is allowed', async (method) => {
     const answer = await fetch(one.accessUrl, { method });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST, GET, DELETE, OPTIONS']);
+    expect(await answer.text()).toContain(`${method} is not allowed here. Send JSON-RPC by POST.`);
+  });
+
+  test.each(['GET', 'DELETE'])('%s without a session is 405', async (method) => {
+    const answer = await fetch(one.accessUrl, { method, headers: { accept: 'text/event-stream' } });
+    expect(answer.status).toBe(405);
+    expect(await answer.text()).toContain(`${method} is not allowed here without a session (Mcp-Session-Id)`);
+  });
+
+  test('a user token that is none is told by its header', async () => {
+    const answer = await rpc(one.accessUrl, 'ping', undefined, { headers: { 'x-svc-user-token': 'abc' } });
+    expect(answer.status).toBe(401);
+    expect(answer.at('error.message')).toContain('x-svc-user-token');
   });
 
   test('a version that nobody speaks is refused without a session too', async () => {
@@ -218,6 +292,29 @@ describe('a client that never reads', () => {
   });
 });
 
+test('ten thousand sessions of a few callers end none of somebody else', async () => {
+  const live = await service.context.servers.byId('development', one.serverId);
+  if (!live) throw new Error('no server');
+  const sessions = createSessions(systemClock);
+  const client = { protocolVersion: '2025-11-25', abilities: abilitiesOf('2025-11-25', {}) };
+  const grantOf = (caller: string) => ({
+    environment: 'development' as const,
+    live,
+    caller,
+    userId: one.userId,
+    credentialHeader: undefined,
+    redirectUri: undefined,
+    endsAt: Infinity,
+  });
+  const mine = sessions.create(grantOf('me'), client);
+  const greedy = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'].map(grantOf);
+  const first = greedy.map((grant) => sessions.create(grant, client).sessionId);
+  for (let n = 0; n < 11_000; n++) sessions.create(greedy[n % 10] ?? grantOf('a'), client);
+  expect(sessions.find(mine.sessionId, grantOf('me'))).toBe(mine);
+  expect(greedy.map((grant, n) => sessions.find(first[n] ?? '', grant))).toEqual(greedy.map(() => undefined));
+  sessions.close();
+});
+
 test('one caller cannot listen a thousand times', async () => {
   const own = await shop(service);
   const leave = new AbortController();
@@ -237,7 +334,7 @@ test('one caller cannot listen a thousand times', async () => {
   const refused = await listen();
   expect([refused.status, parseJson(await refused.text())]).toMatchObject([429, { error: { code: -32009 } }]);
   leave.abort();
-});
+}, 60_000);
 
 /** A socket that has asked for something and reads nothing of the answer. */
 async function deaf(server: ReturnType<typeof createServer>) {
