@@ -10,6 +10,7 @@ import {
 } from './api.ts';
 import { drawChooser } from './chooser.ts';
 import { awaitConsent } from './consent.ts';
+import { canKeep } from './draft.ts';
 import type { Frame } from './frame.ts';
 import type { Start } from './messages.ts';
 import { badged, drawList, drawStatement, type Action } from './screens.ts';
@@ -37,6 +38,8 @@ export interface Purpose {
   connected(session: Session, app: AppView, outcome: Connected): void;
   /** Where the user came from, if that is not the end. */
   back?: (() => void) | undefined;
+  /** Keeps what has to be there when the whole page comes back from the app, if anything has. */
+  keep?: ((state: string) => void) | undefined;
 }
 
 /** A user's way to an account inside the modal: the choice of an app, its form or consent, and what comes of it. */
@@ -48,7 +51,7 @@ export interface Connecting {
 
 export function createConnecting(
   { frame, call, environment, start, tell, leave }: Modal,
-  { wish, know: told, connected, back }: Purpose,
+  { wish, know: told, connected, back, keep }: Purpose,
 ): Connecting {
   let session: Session | undefined;
   /** What came of it, once that is settled. */
@@ -132,14 +135,22 @@ export function createConnecting(
     });
   }
 
-  /** The whole page goes to the app, where it may come back; else a link opens a tab, which no browser blocks. */
+  /**
+   * The whole page goes to the app, where it may come back and loses nothing; else a link opens a tab, which no browser
+   * blocks.
+   */
   async function elsewhere(on: Session, app: AppView, choice: Choice): Promise<Action> {
-    const { returnTo, state } = start;
+    const { returnTo, state = '' } = start;
+    const returns = returnTo !== undefined && (keep === undefined || canKeep());
     const wish = { environment, app: app.connectorId, returnTo, state };
-    const answer = returnTo === undefined ? undefined : await makeSession(call, wish);
+    const answer = returns ? await makeSession(call, wish) : undefined;
     if (!answer?.ok) return { label: texts.blockedTab(app.name), href: addressOf(on, choice) };
     const url = addressOf(answer.value, choice);
-    return { label: texts.blockedHere(app.name), run: () => tell({ gatehouse: 'redirect', url }) };
+    const go = (): void => {
+      keep?.(state);
+      tell({ gatehouse: 'redirect', url });
+    };
+    return { label: texts.blockedHere(app.name), run: go };
   }
 
   function settle(on: Session, app: AppView, outcome: ConnectionResult): void {

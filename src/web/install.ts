@@ -1,6 +1,7 @@
 import type { ConfigSchema, FieldSchema, InstallForm, Problem } from './api.ts';
 import { createConnecting, type Connecting, type Modal } from './connecting.ts';
 import { h, icon, newId } from './dom.ts';
+import { keepDraft, takeDraft } from './draft.ts';
 import { drawForm } from './form.ts';
 import { badged, drawStatement } from './screens.ts';
 import type { Installed, InstallationResult, NotConnected } from './sdk-types.ts';
@@ -14,11 +15,14 @@ export function createInstalling(
   workflowId: string,
   { know, installed }: { know(outcome: InstallationResult | undefined): void; installed(): void },
 ): { begin(): Promise<void>; cancel(): Promise<NotConnected> } {
-  const { frame, call, leave } = modal;
+  const { frame, call, leave, start } = modal;
   const path = `/workflows/${encodeURIComponent(workflowId)}/install`;
+  /** Where the page left for an app and came back: what it left, and what came of it there, until that is shown. */
+  const draft = takeDraft(start.resumed?.state);
+  let returned = start.resumed?.result;
   /** What the user chose and typed so far, kept while an account is connected. */
-  const chosen = new Map<string, string>();
-  let typed: Record<string, string> | undefined;
+  const chosen = new Map(Object.entries(draft?.chosen ?? {}));
+  let typed = draft?.typed;
   let connecting: Connecting | undefined;
   return {
     begin,
@@ -37,10 +41,20 @@ export function createInstalling(
     frame.know(form);
     for (const [id, credentialId] of Object.entries(form.installation?.credentials ?? {}))
       if (!chosen.has(id)) chosen.set(id, credentialId);
-    show(form);
+    const result = returned;
+    returned = undefined;
+    for (const { connectorId, credentials } of form.connectors)
+      if (result?.success && credentials.some(({ credentialId }) => credentialId === result.credentialId))
+        chosen.set(connectorId, result.credentialId);
+    const refuse = show(form);
+    if (result?.success !== false) return;
+    const app = form.connectors.find(({ connectorId }) => connectorId === draft?.connectorId);
+    const problem = { code: result.error, message: result.message };
+    refuse(failureText(problem, form.branding.name, app?.name ?? texts.anApp));
   }
 
-  function show(form: InstallForm): void {
+  /** @returns what shows a sentence above the form. */
+  function show(form: InstallForm): (sentence: string) => void {
     const { name, branding, installation } = form;
     const fields = drawForm({
       inputSchema: textual(form, typed),
@@ -91,6 +105,12 @@ export function createInstalling(
           void begin();
         },
         back: () => void connecting?.cancel().then(begin),
+        keep: (state) =>
+          keepDraft(state, {
+            connectorId: app.connectorId,
+            typed: typed ?? {},
+            chosen: Object.fromEntries(chosen),
+          }),
       });
       void connecting.begin();
     };
@@ -111,6 +131,7 @@ export function createInstalling(
         ),
       ),
     );
+    return refuse;
   }
 
   /** The account that was chosen, if it is there; the first, where nothing was. */

@@ -1,4 +1,5 @@
 import type { Choice, Problem } from './api.ts';
+import type { ConnectionResult } from './sdk-types.ts';
 
 /*
  * Messages between windows: the connect page and the SDK around it (another origin, which the browser let embed us), and
@@ -13,6 +14,8 @@ export interface Start {
   connectors?: string[];
   /** The workflow to install; then it is not about an account. */
   workflowId?: string;
+  /** Of an installation that the whole page left for an app: the `state` that it took along, and what came of it there. */
+  resumed?: { state: string; result: ConnectionResult };
   /** The address of the page around the modal, for the way back of a redirect. */
   returnTo?: string;
   /** What the way back brings along, so that the SDK knows it as its own. */

@@ -79,10 +79,14 @@ export interface Gatehouse {
   install(options: InstallOptions): Promise<InstallationResult>;
   /**
    * Where the browser blocks the window of an app, the whole page goes there and comes back to its own address. Call
-   * this once when the page loads: after such a return it gives the result and cleans the address; else undefined. The
-   * page's address must be among the environment's `redirectUris`.
+   * this once when the page loads: after such a return it gives the result and cleans the address; else undefined. Where
+   * the page left in the middle of an `install`, its modal opens again once a token is set, with all that the user had
+   * typed and the account that came of it; the promise is of what comes of that. The page's address must be among the
+   * environment's `redirectUris`.
    */
-  resume(callback?: (result: ConnectionResult) => void): ConnectionResult | undefined;
+  resume(
+    callback?: (result: ConnectionResult | InstallationResult) => void,
+  ): ConnectionResult | Promise<InstallationResult> | undefined;
 }
 
 export declare const setToken: Gatehouse['setToken'];

@@ -1,4 +1,11 @@
-import type { Connected, ConnectionResult, Gatehouse, Installed, NotConnected } from './sdk-types.ts';
+import type {
+  Connected,
+  ConnectionResult,
+  Gatehouse,
+  InstallationResult,
+  Installed,
+  NotConnected,
+} from './sdk-types.ts';
 
 /*
  * What a page of an application loads. Served as one file twice: as it stands (`/sdk.mjs`), and as a script whose global
@@ -7,7 +14,7 @@ import type { Connected, ConnectionResult, Gatehouse, Installed, NotConnected } 
  */
 
 const HERE = import.meta.url;
-/** In sessionStorage while the whole page is at the connect page: `{state}`. */
+/** In sessionStorage while the whole page is at the connect page: a Mark. */
 const MARK = 'gatehouse.redirect';
 /** The connect page answers before it is loaded; one that does not is the browser's own page, which says why not. */
 const HANDSHAKE_MS = 2_000;
@@ -32,7 +39,15 @@ interface Target {
   url: string;
 }
 
+interface Mark {
+  state: string;
+  /** The workflow that is being installed. */
+  workflowId?: string | undefined;
+}
+
 let target: Target | undefined;
+/** What waits for a token. */
+let onToken: (() => void) | undefined;
 /** Ends the modal that is open. */
 let endOpen: (() => void) | undefined;
 
@@ -46,6 +61,9 @@ export const setToken: Gatehouse['setToken'] = (token, options = {}) => {
     );
   }
   target = { token, environment, url: addressOf(claims['iss']) };
+  const goOn = onToken;
+  onToken = undefined;
+  goOn?.();
 };
 
 export const authenticate: Gatehouse['authenticate'] = ({ app, category, callback } = {}) => {
@@ -68,6 +86,8 @@ interface Choice {
   app?: string | undefined;
   category?: string | undefined;
   workflowId?: string;
+  /** The installation is gone on with; see messages.ts. */
+  resumed?: { state: string; result: ConnectionResult };
 }
 
 /** Opens the modal for a choice; the callback is called once, with what the promise resolves to. */
@@ -95,7 +115,7 @@ function ask<Good>(
 export const resume: Gatehouse['resume'] = (callback) => {
   const address = new URL(location.href);
   const query = address.searchParams;
-  const state = remembered();
+  const { state, workflowId } = remembered();
   if (state === undefined || !query.has('success') || query.get('state') !== state) return undefined;
   remember(undefined);
   const id = query.get('connectionId') ?? '';
@@ -106,8 +126,16 @@ export const resume: Gatehouse['resume'] = (callback) => {
       : { success: false, error, message: `The account was not connected (${error}).` };
   for (const name of ['success', 'connectionId', 'credentialId', 'error', 'state']) query.delete(name);
   history.replaceState(history.state, '', address);
-  callback?.(result);
-  return result;
+  if (workflowId === undefined) {
+    callback?.(result);
+    return result;
+  }
+  return new Promise<InstallationResult>((resolve) => {
+    const choice = { workflowId, resumed: { state, result } };
+    const goOn = () => resolve(ask<Installed>('install', choice, callback));
+    if (target) goOn();
+    else onToken = goOn;
+  });
 };
 
 function openModal<Good>(
@@ -185,7 +213,7 @@ function openModal<Good>(
       } else if (data.gatehouse === 'result' && typeof data.result?.success === 'boolean') {
         finish(data.result);
       } else if (data.gatehouse === 'redirect' && String(data.url).startsWith(`${url}/connect/s/`)) {
-        redirecting = remember(state);
+        redirecting = remember({ state, workflowId: choice.workflowId });
         location.assign(data.url);
       }
     },
@@ -264,19 +292,19 @@ function notLoaded(url: string): NotConnected {
   return { success: false, error: 'not_loaded', message };
 }
 
-function remembered(): string | undefined {
+function remembered(): Partial<Mark> {
   try {
-    return sessionStorage.getItem(MARK) ?? undefined;
+    return JSON.parse(sessionStorage.getItem(MARK) ?? '{}');
   } catch {
-    return undefined;
+    return {};
   }
 }
 
 /** Whether the result of a redirect will be found; storage can be forbidden. */
-function remember(state: string | undefined): boolean {
+function remember(mark: Mark | undefined): boolean {
   try {
-    if (state === undefined) sessionStorage.removeItem(MARK);
-    else sessionStorage.setItem(MARK, state);
+    if (mark === undefined) sessionStorage.removeItem(MARK);
+    else sessionStorage.setItem(MARK, JSON.stringify(mark));
     return true;
   } catch {
     return false;

@@ -162,7 +162,8 @@ ${'<p>Orders flow in here.</p>'.repeat(60)}</main>
 const SCRIPT = `
 globalThis.called = [];
 globalThis.promised = [];
-globalThis.resumed = Gatehouse.resume();
+globalThis.resumed = Gatehouse.resume((result) => called.push(result));
+if (resumed instanceof Promise) resumed.then((result) => promised.push(result));
 globalThis.connect = (options) => {
   Gatehouse.authenticate({ ...options, callback: (result) => called.push(result) }).then((result) => promised.push(result));
 };

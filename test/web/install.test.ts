@@ -122,6 +122,109 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
     expect((await resultsOf(other)).called).toMatchObject([{ success: false, error: 'workflow_not_found' }]);
   });
 
+  /** A form that is filled in, in a browser that opens no windows, at the choice of how to connect the sandbox. */
+  const blocked = async (script = ''): Promise<{ page: Page; modal: FrameLocator; workflowId: string }> => {
+    const made = await web.service.call('POST', '/workflows', {
+      body: {
+        name: `Blocked ${Math.random().toString(36).slice(2, 7)}`,
+        definition: manual([message('a', 'x')], { configurableFields: fields }),
+      },
+    });
+    const workflowId = made.text('workflowId');
+    const context = await web.context();
+    await context.addInitScript(`window.open = () => null; ${script}`);
+    const page = await web.visit(context, '/?tab=flows');
+    const modal = await web.install(page, { workflowId });
+    await modal.getByRole('textbox', { name: 'Send to' }).fill('boss@example.com');
+    await modal.getByRole('textbox', { name: 'Days' }).fill('');
+    await modal.getByRole('combobox', { name: 'Weekends too' }).selectOption('Yes');
+    await modal.getByRole('textbox', { name: 'Tags' }).fill('["a"');
+    await modal.getByLabel('Key', { exact: false }).first().fill('canary-7021');
+    await modal.getByRole('button', { name: /^Connect (another )?Sandbox/ }).click();
+    await modal.getByRole('radio', { name: 'Sign in' }).check();
+    await button(modal, 'Continue to Sandbox').click();
+    await modal.getByRole('heading', { name: 'Your browser blocked the window' }).waitFor();
+    return { page, modal, workflowId };
+  };
+  /** Goes to the sandbox with the whole page, answers there, and is back. */
+  const thereAndBack = async (page: Page, modal: FrameLocator, answer: string): Promise<void> => {
+    await button(modal, 'Go to Sandbox and come back').click();
+    await page.getByRole('button', { name: 'Continue to Sandbox' }).click();
+    await page.getByRole('button', { name: answer }).click();
+    await page.waitForURL(`${web.host}/**`);
+    // The page has its token a while after it asked for what came of the redirect.
+    expect(page.url()).toBe(`${web.host}/?tab=flows`);
+    expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).toBe('{}');
+    await page.evaluate(`Gatehouse.setToken(${JSON.stringify(web.token)})`);
+    await modal.getByRole('heading', { name: /^Set up “Blocked/ }).waitFor();
+  };
+  const standing = async (modal: FrameLocator) => ({
+    recipient: await modal.getByRole('textbox', { name: 'Send to' }).inputValue(),
+    days: await modal.getByRole('textbox', { name: 'Days' }).inputValue(),
+    weekends: await modal.getByRole('combobox', { name: 'Weekends too' }).inputValue(),
+    tags: await modal.getByRole('textbox', { name: 'Tags' }).inputValue(),
+    key: await modal.getByLabel('Key', { exact: false }).first().inputValue(),
+  });
+  const typed = {
+    recipient: 'boss@example.com',
+    days: '',
+    weekends: 'Yes',
+    tags: '["a"',
+    key: 'canary-7021',
+  };
+
+  test('where windows are blocked goes on after the whole page was at the app', async () => {
+    const { page, modal, workflowId } = await blocked();
+    await thereAndBack(page, modal, 'Allow');
+    expect(await standing(modal)).toEqual(typed);
+    const accounts = await web.service.call('GET', `/users/${web.userId}/credentials`, {
+      headers: { 'x-svc-userid': web.userId },
+    });
+    const newest = [accounts.at('data')].flat().find((one) => Object(one).type === 'oauth2');
+    const { credentialId } = Object(newest);
+    expect(await modal.getByRole('combobox', { name: 'Sandbox account' }).inputValue()).toBe(credentialId);
+    // Nothing of it is left in this tab.
+    expect(await modal.locator(':root').evaluate(() => sessionStorage.length)).toBe(0);
+
+    await modal.getByRole('textbox', { name: 'Tags' }).fill('["a"]');
+    await button(modal, 'Set up').click();
+    await button(modal, 'Done').click();
+    const { called, promised } = await resultsOf(page);
+    expect(called).toMatchObject([{ success: true, workflowId, version: 1 }]);
+    expect(promised).toEqual(called);
+    expect((await installed(workflowId)).at('data.0')).toMatchObject({
+      config: { recipient: 'boss@example.com', weekends: true, tags: ['a'], key: '[secret]' },
+      credentials: { sandbox: credentialId },
+    });
+    await page.reload();
+    expect(await page.evaluate('resumed')).toBeUndefined();
+  });
+
+  test('where windows are blocked and the app was denied says so above all that was typed', async () => {
+    const { page, modal } = await blocked();
+    await thereAndBack(page, modal, 'Deny');
+    await modal.getByRole('alert').getByText('You did not give Gatehouse access to Sandbox').waitFor();
+    expect(await standing(modal)).toEqual(typed);
+    expect(await page.evaluate('called')).toEqual([]);
+    await page.keyboard.press('Escape');
+    const { called, promised } = await resultsOf(page);
+    expect(called).toMatchObject([{ success: false, error: 'closed' }]);
+    expect(promised).toEqual(called);
+  });
+
+  test('where windows are blocked and nothing can be kept opens a tab', async () => {
+    const { page, modal } = await blocked(
+      `if (top !== window) Object.defineProperty(window, 'sessionStorage', { get() { throw new Error('denied'); } });`,
+    );
+    const [tab] = await Promise.all([
+      page.context().waitForEvent('page'),
+      modal.getByRole('link', { name: 'Open Sandbox in a new tab' }).click(),
+    ]);
+    await tab.getByRole('button', { name: 'Allow' }).click();
+    await modal.getByRole('heading', { name: /^Set up “Blocked/ }).waitFor();
+    expect(await standing(modal)).toEqual(typed);
+  });
+
   test('needs a workflowId', async () => {
     const page = await web.visit();
     expect(
