@@ -42,6 +42,9 @@ function buildProgram(done: (code: number) => void): Command {
     .command('serve', { isDefault: true })
     .description('Serve MCP, REST and the reference on one port. What is run without a command.')
     .addHelpText('after', SERVE_HELP)
+    .showHelpAfterError(
+      'Settings are environment variables, such as PORT=8080. Run with --help to see how it is used.',
+    )
     // As the default it is given whatever is no command.
     .allowExcessArguments(true)
     .action(async (_options, command: Command) => {
@@ -117,7 +120,7 @@ function buildProgram(done: (code: number) => void): Command {
   connectors
     .command('check')
     .description('Check a connector file, and replay the examples.yaml beside it.')
-    .argument('<file>', 'path of a connector.yaml')
+    .argument('<file>', 'path of a connector.yaml, or of its folder')
     .option('--json', 'print what was found as JSON')
     .addHelpText('after', CHECK_HELP)
     .action(async (file: string, { json }: { json?: boolean }) => {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { replayExample } from '../actions/replay.ts';
 import { buildCatalog } from '../connectors/build.ts';
@@ -27,8 +27,13 @@ export interface Checked {
   untried: string[];
 }
 
-/** `gatehouse connectors check`: the file, then its examples. Exit code 1 when there is a fault. */
-export async function checkConnector(file: string, { json }: { json: boolean }): Promise<number> {
+/** `gatehouse connectors check`: the file (of a folder, its connector.yaml), then its examples. Exit code 1 when there is a fault. */
+export async function checkConnector(path: string, { json }: { json: boolean }): Promise<number> {
+  const isFolder = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  const file = isFolder ? join(path, 'connector.yaml') : path;
   const checked = await checkFile(file);
   const { connectorId, actions, examples, records, webhooks, faults, unverified, untried } = checked;
   if (json) process.stdout.write(`${JSON.stringify({ ok: faults.length === 0, ...checked })}\n`);

@@ -22,7 +22,9 @@ export function checkHome({ home }: Config): Finding {
   const fix = 'Set GATEHOUSE_HOME to a folder that this user may write.';
   try {
     if (!existsSync(home)) {
-      accessSync(nearestFolder(home), constants.W_OK);
+      const above = nearest(home);
+      if (!statSync(above).isDirectory()) return { name, state: 'fail', found: `${above} is no folder`, fix };
+      accessSync(above, constants.W_OK);
       return { name, state: 'ok', found: `${home} is not there yet; the first start makes it` };
     }
     const { mode } = statSync(home);
@@ -164,9 +166,10 @@ function keyFile({ home }: Config): string {
   return join(home, 'master.key');
 }
 
-function nearestFolder(path: string): string {
+/** What is there of the folders above a path: usually a folder. */
+function nearest(path: string): string {
   const parent = dirname(path);
-  return existsSync(parent) || parent === path ? parent : nearestFolder(parent);
+  return existsSync(parent) || parent === path ? parent : nearest(parent);
 }
 
 function reasonOf(error: unknown): string {

@@ -102,7 +102,7 @@ function demonstrationLines(
     `  curl -s ${accessUrl} -H 'Content-Type: application/json' -d '{"jsonrpc":"2.0","id":"1","method":"tools/list"}'`,
     '',
     strong('MCP Inspector'),
-    `  npx @modelcontextprotocol/inspector --cli ${accessUrl} --transport http --method tools/list`,
+    `  npx @modelcontextprotocol/inspector@2 --cli ${accessUrl} --transport http --method tools/list`,
   ];
 }
 

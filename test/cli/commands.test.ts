@@ -33,6 +33,7 @@ test.each([
 test.each([
   [['bogus'], "unknown command 'bogus'"],
   [['--bogus'], "unknown option '--bogus'"],
+  [['serve', '--port', '80'], 'PORT=8080'],
   [['keys'], 'Usage: gatehouse keys'],
   [['keys', 'rotate'], "missing required argument 'environment'"],
   [['keys', 'rotate', 'staging'], "must be development or production, not 'staging'"],
@@ -106,11 +107,13 @@ test('keys rotate before the first start makes no key that the start would then 
 test('connectors check replays the examples of a good file', async () => {
   using home = tempHome();
   const file = join(SANDBOX, 'connector.yaml');
-  const { code, out } = await runCli(['connectors', 'check', file], cliEnv(home.path));
-  expect([code, out]).toEqual([
-    0,
-    `${file}: sandbox is good: 15 actions, 18 examples replayed, 3 records mapped, 3 webhooks judged\n`,
-  ]);
+  for (const given of [file, SANDBOX]) {
+    const { code, out } = await runCli(['connectors', 'check', given], cliEnv(home.path));
+    expect([code, out]).toEqual([
+      0,
+      `${file}: sandbox is good: 15 actions, 18 examples replayed, 3 records mapped, 3 webhooks judged\n`,
+    ]);
+  }
 });
 
 test('connectors check lists the schemes that no source confirms', async () => {
@@ -224,6 +227,7 @@ test('doctor finds a wrong master key, a lost one, a home that is a file and a n
   const file = join(home.path, 'file');
   writeFileSync(file, '');
   expect(await failed(cliEnv(file))).toEqual(['home']);
+  expect(await failed(cliEnv(join(file, 'below')))).toEqual(['home']);
 
   await using store = await openStore({ kind: 'sqlite', path: join(home.path, 'gatehouse.db') });
   await store.db
