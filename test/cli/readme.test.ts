@@ -1,0 +1,60 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { tempHome, cliEnv, runCli } from '../support/cli.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+const README = read('README.md');
+
+test('README.md has each variable, each npm script and each command', async () => {
+  const variables = [...read('src/config.ts').matchAll(/\b(?:GATEHOUSE|DATABASE|LOG)_[A-Z_]+\b/g)];
+  const { scripts } = z
+    .object({ scripts: z.record(z.string(), z.string()) })
+    .parse(JSON.parse(read('package.json')));
+  using home = tempHome();
+  const help = (await runCli(['--help'], cliEnv(home.path))).out;
+  const commands = [...help.slice(help.indexOf('Commands:')).matchAll(/^ {2}([a-z]+) /gm)].map(
+    ([, name]) => name,
+  );
+  expect(commands).toContain('doctor');
+  const wanted = [
+    ...variables.map(([name]) => name),
+    ...Object.keys(scripts)
+      // npm runs those by itself.
+      .filter((name) => !name.startsWith('pre'))
+      .map((name) => (['start', 'test'].includes(name) ? `npm ${name}` : `npm run ${name}`)),
+    ...commands.filter((name) => name !== 'help' && name !== 'serve').map((name) => `gatehouse ${name}`),
+  ];
+  expect(wanted.filter((word) => !README.includes(word))).toEqual([]);
+});
+
+test('links between our pages lead to a file, and to a heading of it', () => {
+  const pages = [
+    'README.md',
+    'ARCHITECTURE.md',
+    ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`),
+  ];
+  const broken = pages.flatMap((page) =>
+    [...read(page).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)]
+      .filter(([, path = '', heading]) => {
+        const to = path === '' ? page : join(dirname(page), path);
+        return (
+          !existsSync(join(ROOT, to)) || (heading !== undefined && !headingsOf(read(to)).includes(heading))
+        );
+      })
+      .map(([link]) => `${page}: ${link}`),
+  );
+  expect(broken).toEqual([]);
+});
+
+/** As GitHub names them. */
+function headingsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
