@@ -7,7 +7,17 @@ import type { Outbound } from '../lib/outbound.ts';
 import type { Tables } from '../store/schema.ts';
 import { attempt } from './attempt.ts';
 import { claim, dueSubscriptions, release, TIMING, type Item, type Timing } from './claim.ts';
-import { concurrencyOf, isHeld, judge, newLane, roomOf, takesOffers, type Lane, type Run } from './lane.ts';
+import {
+  concurrencyOf,
+  isHeld,
+  judge,
+  newLane,
+  NOBODY,
+  roomOf,
+  takesOffers,
+  type Lane,
+  type Run,
+} from './lane.ts';
 import { createOffers } from './offers.ts';
 import { createOutcomes } from './outcomes.ts';
 import { deleteOldEvents } from './retention.ts';
@@ -83,6 +93,8 @@ export function createDeliverer(
   let scanWanted = false;
   let scannedAt = -Infinity;
   let unoffered = false;
+  /** Something was committed since offers were looked at. */
+  let offersWanted = false;
   let claiming: Promise<void> | undefined;
   let takingOffers: Promise<void> | undefined;
   let scanTimer: NodeJS.Timeout | undefined;
@@ -114,13 +126,10 @@ export function createDeliverer(
   };
 
   const takeOffers = async (): Promise<void> => {
-    for (;;) {
-      if (state !== 'running' || offers.size === 0) return;
-      const before = offers.size;
-      const taken = await offers.taken();
-      for (const { target, items } of taken) pump(enqueue(target, items));
-      if (taken.length === 0 && offers.size >= before) return;
-    }
+    do {
+      offersWanted = false;
+      for (const { target, items } of await offers.taken()) pump(enqueue(target, items));
+    } while (offersWanted && state === 'running');
   };
 
   const claimDue = async (): Promise<void> => {
@@ -159,9 +168,14 @@ export function createDeliverer(
 
   const kick = (): void => {
     if (state !== 'running') return;
-    takingOffers ??= takeOffers()
-      .catch((error: unknown) => log.error({ err: error }, 'deliveries not taken over'))
-      .finally(() => (takingOffers = undefined));
+    if (offers.size > 0) {
+      takingOffers ??= takeOffers()
+        .catch((error: unknown) => log.error({ err: error }, 'deliveries not taken over'))
+        .finally(() => {
+          takingOffers = undefined;
+          if (offersWanted) kick();
+        });
+    }
     if (outcomes.unwritten.size > 0) return;
     if (scanWanted) {
       const waitMs = SCAN_GAP_MS - (performance.now() - scannedAt);
@@ -360,11 +374,13 @@ export function createDeliverer(
   const deliverer: Deliverer = {
     wake() {
       if (offers.size === 0 || unoffered) scanWanted = true;
+      offersWanted = true;
       kick();
     },
     committed(tx) {
       offers.committed(tx);
       if (unoffered) scanWanted = true;
+      offersWanted = true;
       kick();
     },
     changed,
@@ -425,22 +441,3 @@ export function createDeliverer(
   const outcomes = createOutcomes({ ...context, deliverer });
   return deliverer;
 }
-
-/** A lane that nothing is known of. */
-const NOBODY = newLane(
-  {
-    subscriptionId: '',
-    environment: 'development',
-    active: true,
-    address: '',
-    scope: '',
-    connectionId: null,
-    headers: {},
-    keys: [],
-    secrets: [],
-    ordered: false,
-    ratePerSecond: null,
-    holdUntil: 0,
-  },
-  0,
-);

@@ -61,6 +61,25 @@ export function newLane(target: Target, readAt: number): Lane {
   };
 }
 
+/** A lane that nothing is known of. */
+export const NOBODY = newLane(
+  {
+    subscriptionId: '',
+    environment: 'development',
+    active: true,
+    address: '',
+    scope: '',
+    connectionId: null,
+    headers: {},
+    keys: [],
+    secrets: [],
+    ordered: false,
+    ratePerSecond: null,
+    holdUntil: 0,
+  },
+  0,
+);
+
 /** How many attempts may run at once. */
 export function concurrencyOf(lane: Lane): number {
   return lane.suspect || lane.target.ordered ? 1 : lane.width;

@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { publish } from '../../src/events/publish.ts';
+import { startEvents, subscribe, type EventsService } from '../support/events.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { freshDatabase } from '../support/stores.ts';
+
+/* Transactions that publish beside each other, which only PostgreSQL has. */
+
+let service: EventsService;
+let receiver: Receiver;
+let remove: () => Promise<void>;
+beforeAll(async () => {
+  const fresh = await freshDatabase('postgres');
+  remove = fresh.remove;
+  const { database } = fresh;
+  receiver = await startReceiver();
+  service = await startEvents({ env: { DATABASE_URL: database.kind === 'postgres' ? database.url : '' } });
+});
+afterAll(async () => {
+  await service.stop();
+  await receiver[Symbol.asyncDispose]();
+  await remove();
+});
+
+test('what is committed while others are looked at goes out at once, and what is rolled back never', async () => {
+  await subscribe(service, { address: receiver.url });
+  const { context } = service;
+  const { source_id: sourceId } = await context.db
+    .selectFrom('sources')
+    .select('source_id')
+    .executeTakeFirstOrThrow();
+  const publishHeld = async (id: string) => {
+    const held = Promise.withResolvers<void>();
+    const published = Promise.withResolvers<void>();
+    const ended = context.db.transaction().execute(async (tx) => {
+      await publish(tx, context, { sourceId, environment: 'development' }, [
+        { eventScope: 'commerce/orders', event: 'created', recordId: id, body: { id } },
+      ]);
+      published.resolve();
+      await held.promise;
+      return tx;
+    });
+    await published.promise;
+    return { held, ended };
+  };
+  const took: number[] = [];
+  for (let round = 0; round < 12; round++) {
+    const before = receiver.received.length;
+    const one = await publishHeld(`order_${round}`);
+    const began = performance.now();
+    context.deliverer.wake();
+    await sleep(round % 3);
+    one.held.resolve();
+    const tx = await one.ended;
+    context.deliverer.committed(tx);
+    await receiver.arrived(before + 1);
+    took.push(performance.now() - began);
+  }
+  const gone = await publishHeld('gone');
+  context.deliverer.wake();
+  gone.held.reject(new Error('rolled back'));
+  await expect(gone.ended).rejects.toThrow('rolled back');
+  await sleep(1200);
+  expect(receiver.received.map(({ body }) => JSON.parse(body).id)).not.toContain('gone');
+  expect(Math.max(...took)).toBeLessThan(700);
+});
