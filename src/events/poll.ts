@@ -239,10 +239,10 @@ async function failed(context: PollContext, source: Source, error: unknown): Pro
 }
 
 /** The process ends in the middle of a round: another one takes it. */
-async function letGo({ db }: PollContext, { sourceId, leaseToken }: Source): Promise<void> {
+async function letGo({ db, clock }: PollContext, { sourceId, leaseToken }: Source): Promise<void> {
   await db
     .updateTable('sources')
-    .set({ lease_token: null, lease_until: null })
+    .set({ next_poll_at: clock.now(), lease_token: null, lease_until: null })
     .where('source_id', '=', sourceId)
     .where('lease_token', '=', leaseToken)
     .execute();

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import fc from 'fast-check';
-import { resumeSources } from '../../src/events/sources.ts';
+import { pollSource } from '../../src/events/poll.ts';
+import { claimSources, resumeSources } from '../../src/events/sources.ts';
 import { MINUTE } from '../../src/lib/clock.ts';
 import { openWorld, stepsOf, styles, type World } from './world.ts';
 
@@ -46,4 +47,17 @@ test('a source whose credential dies waits, and goes on where it stopped', async
   await resumeSources(service.context);
   await settle(run);
   expect(await world.toldOf(run.connectionId)).toEqual([...run.expected]);
+});
+
+test('a round that the end of its process cut short is another one at once', async () => {
+  const { clock, service } = world;
+  const run = await world.begin({ paging: 'page', order: 'ascending' }, 0);
+  clock.advance(20 * MINUTE);
+  const claimed = async () =>
+    (await claimSources(service.context, 100)).find(({ credentialId }) => credentialId === run.connectionId);
+  const source = await claimed();
+  if (!source) throw new Error('nothing was due');
+  expect(await claimed()).toBeUndefined();
+  await pollSource(service.context, source, AbortSignal.abort());
+  expect((await claimed())?.sourceId).toBe(source.sourceId);
 });
