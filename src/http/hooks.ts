@@ -3,6 +3,7 @@ import { acceptHook } from '../events/intake.ts';
 import { bodyOf } from '../events/verify.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { MIB } from '../lib/http-body.ts';
+import type { Json } from '../lib/json.ts';
 import { defineRoute, type Route } from './route.ts';
 
 /** Larger than what any app sends: Shopify and GitHub stay below 25 MB, others far below. */
@@ -36,13 +37,18 @@ function hookRoute(method: 'GET' | 'POST', operationId: string, summary: string)
       );
       const text = search.toString();
       const path = `/hooks/${params.connectorId}/${params.token}`;
+      let parsed: { body: Json } | undefined;
       const request = {
         method,
         url: `${context.publicUrl}${path}${text === '' ? '' : `?${text}`}`,
         query: search,
         header,
         raw,
-        body: bodyOf(raw, header('content-type') ?? ''),
+        // Not before somebody asks: an address that nobody expects costs no parsing.
+        get body() {
+          parsed ??= { body: bodyOf(raw, header('content-type') ?? '') };
+          return parsed.body;
+        },
       };
       const accepted = await acceptHook(context, params.connectorId, params.token, request).catch(
         (error: unknown) => {
