@@ -6,7 +6,7 @@ import { customFieldsOf } from '../unified/field-mappings.ts';
 import { toUnified, type Unified } from '../unified/map.ts';
 import type { PollContext } from './poll.ts';
 import { publish, type NewEvent } from './publish.ts';
-import { readAll } from './read-all.ts';
+import { MAX_RECORDS, readAll } from './read-all.ts';
 import { toSource, type Source } from './source.ts';
 
 const payloadSchema = z.object({ subscriptionId: z.string(), sourceId: z.string() });
@@ -31,21 +31,37 @@ export function backfillJob(context: PollContext): JobKind {
       const source = toSource(row);
       // The baseline says what was there before; it comes first.
       if (source.baselineAt === null) return source.status === 'active' ? SECOND : MINUTE;
-      const records = await recordsBefore(context, source, source.baselineAt, signal);
+      const { records, isAll } = await recordsBefore(context, source, source.baselineAt, signal);
       for (let more = true; more && !signal.aborted;)
         more = await sendBatch(context, source, subscriptionId, records);
+      if (!isAll) await say(context, subscriptionId, INCOMPLETE);
       return signal.aborted ? 0 : undefined;
     },
     async gaveUp(payload, error) {
       const { subscriptionId } = payloadSchema.parse(payload);
       context.log.warn({ subscriptionId, reason: error.message }, 'a backfill was given up');
+      await say(context, subscriptionId, `The backfill failed: ${error.message}`);
       await context.db
         .updateTable('subscriptions')
-        .set({ backfill: 'none', reason: `The backfill failed: ${error.message}`.slice(0, 500) })
+        .set({ backfill: 'none' })
         .where('subscription_id', '=', subscriptionId)
         .execute();
     },
   };
+}
+
+const INCOMPLETE =
+  `The backfill may lack records: the app has more than the ${MAX_RECORDS} that are read, or they kept changing ` +
+  'meanwhile. Fetch the rest with the list of the unified model.';
+
+/** Tells the subscriber why, in words of ours. */
+async function say({ db }: PollContext, subscriptionId: string, reason: string): Promise<void> {
+  await db
+    .updateTable('subscriptions')
+    .set({ reason: reason.slice(0, 500) })
+    .where('subscription_id', '=', subscriptionId)
+    .where('status', '=', 'active')
+    .execute();
 }
 
 /** Publishes the next batch and notes how far it came, in one transaction. Whether more follow. */
@@ -125,9 +141,9 @@ async function recordsBefore(
   source: Source,
   before: number,
   signal: AbortSignal,
-): Promise<Unified[]> {
+): Promise<{ records: Unified[]; isAll: boolean }> {
   const { environment, connectorId, credentialId, scope } = source;
-  const { records } = await readAll(context, source, signal);
+  const { records, complete } = await readAll(context, source, signal);
   const connector = context.catalog.connector(environment, connectorId);
   if (!connector) throw new GatehouseError('connector_not_found', `There is no ${connectorId}.`);
   const fields = await customFieldsOf(context, { environment, connectorId, credentialId, scope });
@@ -136,5 +152,5 @@ async function recordsBefore(
     const one = await toUnified({ connector, scope, connectionId: credentialId }, record, fields);
     if (one.createdAt === undefined || one.createdAt < before) found.push(one);
   }
-  return found.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+  return { records: found.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1)), isAll: complete };
 }

@@ -48,7 +48,7 @@ const subscription = z.object({
   scope: z.string(),
   events: z.array(z.string()),
   status: z.enum(['active', 'disabled']),
-  reason: z.string().optional().meta({ description: 'Why it is disabled.' }),
+  reason: z.string().optional().meta({ description: 'Why it is disabled, or what its backfill lacks.' }),
   headers: z.array(z.string()).meta({ description: 'Names of the headers that are sent along.' }),
   ratePerSecond: z.int().nullable(),
   ordered: z.boolean(),
