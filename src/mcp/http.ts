@@ -258,7 +258,10 @@ function grant(context: Context, visit: Visit, knocked: Knock): Promise<Grant> {
 
 function refuse(context: Context, { req, res, requestId, id, headers, route }: Visit, thrown: unknown): void {
   const error = publicError(thrown);
-  if (error.code === 'internal') context.log.error({ requestId, route, err: thrown }, 'request failed');
+  // A client that hung up while it was sending is no fault of ours.
+  const hungUp = req.destroyed && !req.complete;
+  if (error.code === 'internal' && !hungUp)
+    context.log.error({ requestId, route, err: thrown }, 'request failed');
   // A client may still be sending what was not read.
   if (!req.complete) headers['Connection'] = 'close';
   // No invitation to authenticate where the address itself is the credential.

@@ -262,6 +262,17 @@ describe('a session', () => {
   });
 });
 
+test('a client that hangs up while it sends is no failure of the service', async () => {
+  const { port, pathname } = new URL(one.accessUrl);
+  const seen = service.logged.length;
+  const socket = connect(Number(port), '127.0.0.1');
+  const head = 'Content-Type: application/json\r\nContent-Length: 1000';
+  socket.write(`POST ${pathname} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${head}\r\n\r\n{`);
+  setTimeout(() => socket.destroy(), 200);
+  await expect.poll(() => service.logged.slice(seen).join(''), { timeout: 5000 }).toContain('"request"');
+  expect(service.logged.slice(seen).join('')).not.toContain('"level":50');
+});
+
 describe('a client that never reads', () => {
   test('loses an event stream that grew beyond a mebibyte', async () => {
     let closed = false;
