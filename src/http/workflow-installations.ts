@@ -23,8 +23,8 @@ import {
   CREDENTIAL_ERRORS,
   installation,
   jsonObject,
+  keyOf,
   TAG,
-  userOf,
   userQuery,
   workflowParams,
 } from './workflow-shapes.ts';
@@ -38,19 +38,34 @@ const query = z.strictObject(userQuery);
 const NO_STORE = { 'Cache-Control': 'no-store' };
 const NOT_FOUND = ['workflow_not_found', 'user_not_found', 'installation_not_found'] as const;
 
-export const getInstallFormRoute = defineRoute({
-  method: 'GET',
+/** What a user does with its own installation, from a page too, and a server in its name. */
+const ofUser = {
   path: '/workflows/{workflowId}/install',
-  operationId: 'getInstallForm',
   tag: TAG,
-  summary: 'Read what installing asks for',
-  description: 'The configurable fields, and for each app the accounts of the user to choose from.',
   auth: 'api_key_or_jwt',
   scope: 'workflows:install',
   apiVersion: true,
   cors: true,
   params: workflowParams,
   query,
+} as const;
+
+/** What only servers do with the installations of users. */
+const ofOperator = {
+  tag: TAG,
+  auth: 'api_key',
+  scope: 'workflows:write',
+  apiVersion: true,
+  params: workflowParams,
+  audited: true,
+} as const;
+
+export const getInstallFormRoute = defineRoute({
+  ...ofUser,
+  method: 'GET',
+  operationId: 'getInstallForm',
+  summary: 'Read what installing asks for',
+  description: 'The configurable fields, and for each app the accounts of the user to choose from.',
   success: {
     status: 200,
     description: 'The form, and the installation where there is one.',
@@ -75,25 +90,18 @@ export const getInstallFormRoute = defineRoute({
   },
   errors: ['workflow_not_found', 'user_not_found', 'workflow_version_not_found'],
   async handler({ context, caller, params, query: asked }) {
-    const key = { environment: caller.environment, ...params, userId: userOf(caller, asked) };
+    const key = keyOf(caller, params, asked);
     return { body: await formOf(context, key), headers: NO_STORE };
   },
 });
 
 export const installRoute = defineRoute({
+  ...ofUser,
   method: 'POST',
-  path: '/workflows/{workflowId}/install',
   operationId: 'installWorkflow',
-  tag: TAG,
   summary: 'Install a workflow for an end user',
   description:
     'The newest published version. What is missing among the accounts is a 409 with the link that connects it.',
-  auth: 'api_key_or_jwt',
-  scope: 'workflows:install',
-  apiVersion: true,
-  cors: true,
-  params: workflowParams,
-  query,
   body: z.strictObject({ config: config.default({}), credentials: credentials.default({}) }),
   success: {
     status: 201,
@@ -103,7 +111,7 @@ export const installRoute = defineRoute({
   errors: [...NOT_FOUND, ...CREDENTIAL_ERRORS, 'workflow_version_not_found', 'installation_exists'],
   audited: true,
   async handler({ context, caller, params, query: asked, body }) {
-    const key = { environment: caller.environment, ...params, userId: userOf(caller, asked) };
+    const key = keyOf(caller, params, asked);
     const made = await linked(context, key, install(context, key, body));
     const { row, definition } = made;
     return {
@@ -117,20 +125,13 @@ export const installRoute = defineRoute({
 });
 
 export const updateInstallationRoute = defineRoute({
+  ...ofUser,
   method: 'PUT',
-  path: '/workflows/{workflowId}/install',
   operationId: 'updateInstallation',
-  tag: TAG,
   summary: 'Change an installation',
   description:
     'Changes what is named; `config` is replaced whole, and [secret] leaves a secret field as it is. Runs under way go ' +
     'on with the configuration that they began with. Disabled, nothing begins any more.',
-  auth: 'api_key_or_jwt',
-  scope: 'workflows:install',
-  apiVersion: true,
-  cors: true,
-  params: workflowParams,
-  query,
   body: z.strictObject({
     config: config.optional(),
     credentials: credentials.optional(),
@@ -140,25 +141,18 @@ export const updateInstallationRoute = defineRoute({
   errors: [...NOT_FOUND, ...CREDENTIAL_ERRORS],
   audited: true,
   async handler({ context, caller, params, query: asked, body }) {
-    const key = { environment: caller.environment, ...params, userId: userOf(caller, asked) };
+    const key = keyOf(caller, params, asked);
     const { row, definition } = await linked(context, key, updateInstallation(context, key, body));
     return { body: describeInstallation(context, row, definition) };
   },
 });
 
 export const uninstallRoute = defineRoute({
+  ...ofUser,
   method: 'DELETE',
-  path: '/workflows/{workflowId}/install',
   operationId: 'uninstallWorkflow',
-  tag: TAG,
   summary: 'Uninstall a workflow for an end user',
   description: 'Runs that are under way are cancelled; their log stays.',
-  auth: 'api_key_or_jwt',
-  scope: 'workflows:install',
-  apiVersion: true,
-  cors: true,
-  params: workflowParams,
-  query,
   success: {
     status: 200,
     description: 'It is uninstalled.',
@@ -167,9 +161,9 @@ export const uninstallRoute = defineRoute({
   errors: [...NOT_FOUND],
   audited: true,
   async handler({ context, caller, params, query: asked }) {
-    const userId = userOf(caller, asked);
-    await uninstall(context, { environment: caller.environment, ...params, userId });
-    return { body: { message: 'The workflow was uninstalled.', ...params, userId } };
+    const key = keyOf(caller, params, asked);
+    await uninstall(context, key);
+    return { body: { message: 'The workflow was uninstalled.', ...params, userId: key.userId } };
   },
 });
 
@@ -197,22 +191,18 @@ export const listInstallationsRoute = defineRoute({
 });
 
 export const rotateHookRoute = defineRoute({
+  ...ofUser,
   method: 'POST',
   path: '/workflows/{workflowId}/install/rotate-token',
   operationId: 'rotateWorkflowHook',
-  tag: TAG,
+  cors: false,
   summary: 'Make a new address for a call trigger',
   description: 'The address before ends at once.',
-  auth: 'api_key_or_jwt',
-  scope: 'workflows:install',
-  apiVersion: true,
-  params: workflowParams,
-  query,
   success: { status: 200, description: 'The new address.', schema: z.object({ hookUrl }) },
   errors: [...NOT_FOUND],
   audited: true,
   async handler({ context, caller, params, query: asked }) {
-    const key = { environment: caller.environment, ...params, userId: userOf(caller, asked) };
+    const key = keyOf(caller, params, asked);
     return { body: { hookUrl: await rotateHook(context, key) }, headers: NO_STORE };
   },
 });
@@ -220,19 +210,15 @@ export const rotateHookRoute = defineRoute({
 const fieldNames = z.array(z.string()).optional();
 
 export const upgradeRoute = defineRoute({
+  ...ofOperator,
   method: 'PUT',
   path: '/workflows/{workflowId}/upgrade',
   operationId: 'upgradeWorkflow',
-  tag: TAG,
   summary: 'Upgrade an installed workflow for an end user',
   description:
     'Moves the installation to the newest version when that has the same configurable fields (names, types, formats, ' +
     'enums, required ones). With others it must be reinstalled: false, with the reason. Runs under way finish on the ' +
     'version they began with.',
-  auth: 'api_key',
-  scope: 'workflows:write',
-  apiVersion: true,
-  params: workflowParams,
   query: z.strictObject({
     userId: z.string().max(64).meta({ description: 'The end user.' }),
     dryRun: z
@@ -254,7 +240,6 @@ export const upgradeRoute = defineRoute({
     }),
   },
   errors: [...NOT_FOUND, ...CREDENTIAL_ERRORS],
-  audited: true,
   async handler({ context, caller, params, query: { userId, dryRun } }) {
     const key = { environment: caller.environment, ...params, userId };
     return { body: await linked(context, key, upgrade(context, key, { dryRun: dryRun === 'true' })) };
@@ -262,15 +247,11 @@ export const upgradeRoute = defineRoute({
 });
 
 export const rollbackRoute = defineRoute({
+  ...ofOperator,
   method: 'POST',
   path: '/workflows/{workflowId}/rollback',
   operationId: 'rollbackWorkflow',
-  tag: TAG,
   summary: 'Undo the last upgrade for an end user',
-  auth: 'api_key',
-  scope: 'workflows:write',
-  apiVersion: true,
-  params: workflowParams,
   query: z.strictObject({ userId: z.string().max(64) }),
   success: {
     status: 200,
@@ -283,7 +264,6 @@ export const rollbackRoute = defineRoute({
     }),
   },
   errors: [...NOT_FOUND, ...CREDENTIAL_ERRORS],
-  audited: true,
   async handler({ context, caller, params, query: { userId } }) {
     const key = { environment: caller.environment, ...params, userId };
     return { body: await rollback(context, key) };
@@ -291,18 +271,14 @@ export const rollbackRoute = defineRoute({
 });
 
 export const upgradeAllRoute = defineRoute({
+  ...ofOperator,
   method: 'POST',
   path: '/workflows/{workflowId}/upgrade-all',
   operationId: 'upgradeAllInstallations',
-  tag: TAG,
   summary: 'Upgrade the installations of a workflow, all or a part',
   description:
     'Each in a transaction of its own. A larger `percent` takes in whom a smaller one had, so a roll-out is 5, 25, 100. ' +
     'Undo with rollback.',
-  auth: 'api_key',
-  scope: 'workflows:write',
-  apiVersion: true,
-  params: workflowParams,
   body: z.strictObject({
     percent: z.number().min(0).max(100).default(100),
     dryRun: z.boolean().default(false),
@@ -325,7 +301,6 @@ export const upgradeAllRoute = defineRoute({
     }),
   },
   errors: ['workflow_not_found'],
-  audited: true,
   async handler({ context, caller, params, body }) {
     return { body: await upgradeAll(context, { environment: caller.environment, ...params }, body) };
   },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { assertIdempotencyKey } from '../actions/idempotency.ts';
+import type { Caller } from '../identity/caller.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { jsonFromBody, MIB } from '../lib/http-body.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
@@ -13,6 +14,7 @@ import {
   MAX_OFFSET,
   requireRun,
   RUN_STATUSES,
+  type RunKey,
 } from '../workflows/run-log.ts';
 import { cancelRun, disabled, retryRun, startRun, tryVersion } from '../workflows/runs.ts';
 import { defineRoute } from './route.ts';
@@ -21,10 +23,10 @@ import {
   CREDENTIAL_ERRORS,
   filterOf,
   jsonObject,
+  keyOf,
   run,
   runParams,
   TAG,
-  userOf,
   userQuery,
   versionNumber,
   wholeRun,
@@ -58,7 +60,7 @@ export const runWorkflowRoute = defineRoute({
   success: started,
   errors: ['workflow_not_found', 'user_not_found', 'installation_not_found', 'installation_disabled'],
   async handler({ context, caller, requestId, params, query: asked, body, header }) {
-    const key = { environment: caller.environment, ...params, userId: userOf(caller, asked) };
+    const key = keyOf(caller, params, asked);
     const runId = await startRun(context, key, {
       caller: caller.label,
       requestId,
@@ -89,7 +91,7 @@ export const tryVersionRoute = defineRoute({
   success: started,
   errors: ['workflow_not_found', 'workflow_version_not_found', 'user_not_found', ...CREDENTIAL_ERRORS],
   async handler({ context, caller, requestId, params, query: asked, body }) {
-    const key = { environment: caller.environment, ...params, userId: userOf(caller, asked) };
+    const key = keyOf(caller, params, asked);
     const runId = await tryVersion(context, key, { ...body, caller: caller.label, requestId });
     return { body: { runId } };
   },
@@ -158,7 +160,7 @@ export const getRunRoute = defineRoute({
   success: { status: 200, description: 'The run.', schema: wholeRun },
   errors: ['run_not_found'],
   async handler({ context, caller, params }) {
-    const key = { environment: caller.environment, ...params, userId: filterOf(caller, {}) };
+    const key = runKeyOf(caller, params);
     return { body: await describeWholeRun(context, await requireRun(context.db, key)) };
   },
 });
@@ -178,7 +180,7 @@ export const cancelRunRoute = defineRoute({
   errors: ['run_not_found', 'run_ended'],
   audited: true,
   async handler({ context, caller, params }) {
-    const key = { environment: caller.environment, ...params, userId: filterOf(caller, {}) };
+    const key = runKeyOf(caller, params);
     await cancelRun(context, key);
     return { body: describeRun(await requireRun(context.db, key)) };
   },
@@ -199,7 +201,7 @@ export const retryRunRoute = defineRoute({
   errors: ['run_not_found', 'run_not_failed', 'installation_not_found', 'installation_disabled'],
   audited: true,
   async handler({ context, caller, params }) {
-    const key = { environment: caller.environment, ...params, userId: filterOf(caller, {}) };
+    const key = runKeyOf(caller, params);
     await retryRun(context, key);
     return { body: describeRun(await requireRun(context.db, key)) };
   },
@@ -241,6 +243,11 @@ export const callWorkflowRoute = defineRoute({
     return { body: { runId } };
   },
 });
+
+/** A JWT sees the runs of its user alone. */
+function runKeyOf(caller: Caller, params: { workflowId: string; runId: string }): RunKey {
+  return { environment: caller.environment, ...params, userId: filterOf(caller, {}) };
+}
 
 /** What a key names within an installation: keys of calls and of runs do not meet. */
 function nameOf(kind: 'run' | 'call', key: string | undefined): string | undefined {

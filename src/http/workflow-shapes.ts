@@ -111,10 +111,15 @@ export const userQuery = {
 };
 
 /** @throws GatehouseError `invalid_request` when an API key names no user, `forbidden` for somebody else's JWT. */
-export function userOf(caller: Caller, { userId }: { userId?: string | undefined }): string {
+function userOf(caller: Caller, { userId }: { userId?: string | undefined }): string {
   const named = filterOf(caller, { userId });
   if (named !== undefined) return named;
   throw invalidRequest([{ field: 'userId', rule: 'is required: the userId of an end user' }], 'The query');
+}
+
+/** Whose installation of which workflow is meant. @throws GatehouseError as userOf() */
+export function keyOf<P extends object>(caller: Caller, params: P, asked: { userId?: string | undefined }) {
+  return { environment: caller.environment, ...params, userId: userOf(caller, asked) };
 }
 
 /** The user whose things alone are shown; undefined: everybody's. */
