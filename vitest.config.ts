@@ -1,6 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { writeToMemory } from './test/support/memory.ts';
 import { SlowestFirst } from './test/support/slowest-first.ts';
+
+writeToMemory();
 
 export default defineConfig({
   test: {

@@ -46,7 +46,6 @@ describe('a tools/call', () => {
     { _meta: { 'io.modelcontextprotocol/related-task': 1 } },
     { _meta: { progressToken: {} } },
     { _meta: { progressToken: 1.5 } },
-    { task: 5 },
   ])('with %j is refused', async (wrong) => {
     const answer = await rpc(one.accessUrl, 'tools/call', { name: 'list_connectors_svc', ...wrong });
     expect(answer.at('error.code')).toBe(-32602);

@@ -129,8 +129,8 @@ export async function created(
 
 class RolledBack extends Error {}
 
-/** Polls until something holds, 10 s at most. */
-export async function until(holds: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
+/** Polls until something holds, 30 s at most: a machine that does other things as well takes its time. */
+export async function until(holds: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<void> {
   const end = Date.now() + withinMs;
   while (!(await holds())) {
     if (Date.now() > end) throw new Error(`it did not come true within ${withinMs} ms`);

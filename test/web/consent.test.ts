@@ -154,7 +154,9 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
   test('whose window is closed can be opened again, or left', async () => {
     const page = await web.visit();
     const modal = await atSandbox(page);
-    await (await windowOf(page, modal, 'Continue to Sandbox')).close();
+    const first = await windowOf(page, modal, 'Continue to Sandbox');
+    await first.getByRole('button', { name: 'Allow' }).waitFor();
+    await first.close();
     await modal.getByText('If its window is gone, open it again.').waitFor();
     const second = await windowOf(page, modal, 'Open the window again');
     await second.getByRole('button', { name: 'Allow' }).waitFor();
