@@ -126,10 +126,11 @@ export function createDeliverer(
   };
 
   const takeOffers = async (): Promise<void> => {
-    do {
+    for (;;) {
       offersWanted = false;
       for (const { target, items } of await offers.taken()) pump(enqueue(target, items));
-    } while (offersWanted && state === 'running');
+      if (!offersWanted || state !== 'running') return;
+    }
   };
 
   const claimDue = async (): Promise<void> => {
