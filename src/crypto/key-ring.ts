@@ -1,7 +1,8 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
-import { existsSync, linkSync, mkdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../config.ts';
+import { makeFolder } from '../lib/folders.ts';
 
 const KEY_BYTES = 32;
 const IV_BYTES = 12;
@@ -101,7 +102,7 @@ export function loadKeyRing(config: Pick<Config, 'masterKeys' | 'masterKeyFile' 
 
 function createKeyFile(path: string): void {
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(path));
     if (existsSync(path)) return;
     // Written whole under another name and then linked: a second first start never reads half a key.
     const draft = `${path}.${randomBytes(6).toString('hex')}`;

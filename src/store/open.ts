@@ -1,8 +1,8 @@
-import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { Kysely } from 'kysely';
 import type { Config } from '../config.ts';
+import { makeFolder } from '../lib/folders.ts';
 import { postgresDialect } from './postgres.ts';
 import type { Db, Tables } from './schema.ts';
 import { BLOCKING_BUSY_TIMEOUT_MS, sqliteDialect } from './sqlite.ts';
@@ -32,7 +32,7 @@ export async function openStore(where: Config['database']): Promise<Store> {
 function openSqlite(path: string): Store {
   let sqlite: Sqlite.Database;
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(path));
     sqlite = new Sqlite(path, { timeout: BLOCKING_BUSY_TIMEOUT_MS });
     sqlite.pragma('journal_mode = WAL');
     // FULL: what we acknowledged survives a power loss. Hot writes are batched, so its fsync is shared.

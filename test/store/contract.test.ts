@@ -123,6 +123,9 @@ test('a database that cannot be opened is one clear line', async () => {
   const nowhere = openStore({ kind: 'sqlite', path: '/dev/null/gatehouse.db' });
   await expect(nowhere).rejects.toThrow(StoreError);
   await expect(nowhere).rejects.toThrow(/Cannot open the database \/dev\/null\/gatehouse\.db/);
+  // Where no folder can be made at all; the kernel says only that it is not there.
+  const never = openStore({ kind: 'sqlite', path: '/proc/none/deep/gatehouse.db' });
+  await expect(never).rejects.toThrow(/Cannot open the database \/proc\/none\/deep\/gatehouse\.db: ENOENT/);
   const nobody = openStore({ kind: 'postgres', url: 'postgres://127.0.0.1:1/none' });
   await expect(nobody).rejects.toThrow(/Cannot connect to the PostgreSQL server/);
 });
