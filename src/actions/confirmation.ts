@@ -1,9 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Context } from '../context.ts';
-import { loadSecret } from '../identity/secrets.ts';
+import { keptSecret } from '../identity/secrets.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { canonicalJson, type JsonObject } from '../lib/json.ts';
-import { perDatabase } from '../store/kept.ts';
 
 const LIFETIME_MS = 10 * MINUTE;
 const ID_BYTES = 16;
@@ -11,6 +10,8 @@ const TIME_BYTES = 6;
 const TOKEN = /^gh_confirm_([\w-]{30})\.([\w-]{43})$/;
 
 type ConfirmationContext = Pick<Context, 'db' | 'keys' | 'clock'>;
+
+const keyOf = keptSecret('confirmation-key');
 
 /** All that an agreement is about: with any other value it is none. */
 export interface ConfirmedCall {
@@ -76,15 +77,4 @@ function hashOf(key: Buffer, payload: string, call: ConfirmedCall): Buffer {
   return createHmac('sha256', key)
     .update(`${payload}\n${canonicalJson(call)}`)
     .digest();
-}
-
-const kept = perDatabase((): { key?: Promise<Buffer> } => ({}));
-
-function keyOf(context: ConfirmationContext): Promise<Buffer> {
-  const one = kept(context.db);
-  if (!one.key) {
-    one.key = loadSecret(context, 'confirmation-key');
-    one.key.catch(() => delete one.key);
-  }
-  return one.key;
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Context } from '../context.ts';
 import { KeyError } from '../crypto/key-ring.ts';
+import { perDatabase } from '../store/kept.ts';
 
 type SecretContext = Pick<Context, 'db' | 'keys' | 'clock'>;
 
@@ -27,7 +28,7 @@ class SealedSecretError extends Error {
 }
 
 /** 32 random bytes by name, sealed in the store (contract.md section 2) and made when they are first asked for. */
-export async function loadSecret({ db, keys, clock }: SecretContext, name: string): Promise<Buffer> {
+async function loadSecret({ db, keys, clock }: SecretContext, name: string): Promise<Buffer> {
   const find = () => db.selectFrom('secrets').select('sealed').where('name', '=', name).executeTakeFirst();
   let row = await find();
   if (!row) {
@@ -45,4 +46,17 @@ export async function loadSecret({ db, keys, clock }: SecretContext, name: strin
   } catch (cause) {
     throw new SealedSecretError(cause instanceof Error ? cause.message : String(cause), { cause });
   }
+}
+
+/** A secret as loadSecret() has it, read at its first use and kept for each database. */
+export function keptSecret(name: string): (context: SecretContext) => Promise<Buffer> {
+  const kept = perDatabase((): { secret?: Promise<Buffer> } => ({}));
+  return (context) => {
+    const one = kept(context.db);
+    if (!one.secret) {
+      one.secret = loadSecret(context, name);
+      one.secret.catch(() => delete one.secret);
+    }
+    return one.secret;
+  };
 }

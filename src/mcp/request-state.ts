@@ -1,11 +1,10 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { spend } from '../actions/confirmation.ts';
 import type { Context } from '../context.ts';
-import { loadSecret } from '../identity/secrets.ts';
+import { keptSecret } from '../identity/secrets.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { canonicalJson, isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
-import { perDatabase } from '../store/kept.ts';
 import type { Grant } from './grant.ts';
 import type { RpcRequest } from './message.ts';
 
@@ -13,6 +12,8 @@ const LIFETIME_MS = 20 * MINUTE;
 const MAX_CHARS = 64 * 1024;
 
 type StateContext = Pick<Context, 'db' | 'keys' | 'clock'>;
+
+const keyOf = keptSecret('request-state-key');
 
 /** What a call that waits for its client has done so far; between its requests the client alone keeps it. */
 export interface CallState extends Progress {
@@ -103,17 +104,6 @@ export function requestStates(
       throw gone();
     },
   };
-}
-
-const kept = perDatabase((): { key?: Promise<Buffer> } => ({}));
-
-function keyOf(context: StateContext): Promise<Buffer> {
-  const one = kept(context.db);
-  if (!one.key) {
-    one.key = loadSecret(context, 'request-state-key');
-    one.key.catch(() => delete one.key);
-  }
-  return one.key;
 }
 
 function entryOfObject(entry: [string, Json]): entry is [string, JsonObject] {
