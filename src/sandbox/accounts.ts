@@ -75,7 +75,11 @@ const MAX_ACCOUNTS = 100;
 export const MAX_WRITTEN = 500;
 /** Requests that one key may make in a second. */
 export const REQUESTS_PER_SECOND = 50;
-const FIRST_IDS: Record<string, number> = { cus: 1121, ord: 5241 };
+/**
+ * Ids of new records begin with the seconds since then: nothing outlives a restart here, but who listens remembers the ids
+ * of an earlier run, and would take a new record for one that it has seen.
+ */
+const ID_EPOCH_MS = Date.UTC(2020, 0, 1);
 
 export function createAccounts(clock: Clock): Accounts {
   const accounts = new Map<string, Account>();
@@ -94,6 +98,7 @@ export function createAccounts(clock: Clock): Accounts {
 
 function openAccount(clock: Clock, id: string, { customers, orders, products }: Seeded): Account {
   const counters = new Map<string, number>();
+  const firstId = Math.floor((clock.now() - ID_EPOCH_MS) / SECOND);
   let written = 0;
   let windowStart = 0;
   let inWindow = 0;
@@ -108,7 +113,7 @@ function openAccount(clock: Clock, id: string, { customers, orders, products }: 
     webhooks: [],
     answers: new Map(),
     nextId(prefix) {
-      const next = counters.get(prefix) ?? FIRST_IDS[prefix] ?? 1;
+      const next = counters.get(prefix) ?? firstId;
       counters.set(prefix, next + 1);
       return `${prefix}_${next}`;
     },

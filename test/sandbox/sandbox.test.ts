@@ -8,6 +8,8 @@ import { manualClock } from '../support/clock.ts';
 
 /** The sandbox alone, as any client meets it: no Gatehouse in between. */
 const clock = manualClock();
+const customerMade = z.object({ customer: z.object({ id: z.string() }) });
+const contactMade = z.object({ contact: z.object({ id: z.string() }) });
 let base = '';
 let server: ReturnType<typeof createServer>;
 
@@ -142,24 +144,25 @@ test('what is written is there, for its key alone', async () => {
   const made = await call('POST', '/customers', { key, json: { name: 'Ada', email: 'Ada@Example.com' } });
   expect(made).toMatchObject({
     status: 201,
-    body: { customer: { id: 'cus_1121', email: 'ada@example.com', segment: 'new' } },
+    body: { customer: { id: expect.stringMatching(/^cus_\d+$/), email: 'ada@example.com', segment: 'new' } },
   });
+  const customerId = customerMade.parse(made.body).customer.id;
   expect(
     await call('POST', '/customers', { key, json: { name: 'A', email: 'ada@example.com' } }),
   ).toMatchObject({ status: 409 });
-  expect((await call('GET', '/customers/cus_1121', { key })).status).toBe(200);
-  expect((await call('GET', '/customers/cus_1121')).status).toBe(404);
+  expect((await call('GET', `/customers/${customerId}`, { key })).status).toBe(200);
+  expect((await call('GET', `/customers/${customerId}`)).status).toBe(404);
 
-  const wish = { customer_id: 'cus_1121', currency: 'JPY', lines: [{ product_id: 'prd_101', quantity: 2 }] };
+  const wish = { customer_id: customerId, currency: 'JPY', lines: [{ product_id: 'prd_101', quantity: 2 }] };
   const order = await call('POST', '/orders', { key, json: wish });
   expect(order).toMatchObject({
     status: 201,
-    body: { order: { id: 'ord_5241', number: 5241, status: 'open', currency: 'JPY' } },
+    body: { order: { id: expect.stringMatching(/^ord_\d+$/), status: 'open', currency: 'JPY' } },
   });
 
-  expect((await call('DELETE', '/customers/cus_1121', { key })).status).toBe(204);
-  expect((await call('GET', '/customers/cus_1121', { key })).status).toBe(404);
-  expect((await call('DELETE', '/customers/cus_1121', { key })).status).toBe(404);
+  expect((await call('DELETE', `/customers/${customerId}`, { key })).status).toBe(204);
+  expect((await call('GET', `/customers/${customerId}`, { key })).status).toBe(404);
+  expect((await call('DELETE', `/customers/${customerId}`, { key })).status).toBe(404);
 });
 
 test('messages are listed newest first', async () => {
@@ -182,7 +185,10 @@ test('a contact is added once and changed afterwards', async () => {
   expect(first).toMatchObject({ status: 201, body: { created: true } });
   expect(second).toMatchObject({
     status: 200,
-    body: { created: false, contact: { id: 'con_1', name: 'B', tags: ['y'] } },
+    body: {
+      created: false,
+      contact: { id: contactMade.parse(first.body).contact.id, name: 'B', tags: ['y'] },
+    },
   });
 });
 
