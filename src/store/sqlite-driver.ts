@@ -19,8 +19,8 @@ interface Waiting {
 /**
  * One SQLite connection for all, a turn at a time, with commits that are shared: a transaction that is done is not synced
  * by itself, but with those that follow it within two phases of the event loop. Each still resolves after its sync only, and
- * fails alone: it is a savepoint of the whole. Nothing but transactions ever sees what is not committed. Measured: a third
- * of the syncs of a busy service, which waits for them half of its time.
+ * fails alone: it is a savepoint of the whole. Nothing but transactions ever sees what is not committed. Measured: three
+ * syncs in ten fewer for a busy service, which waits for them half of its time.
  */
 export function createSharedDriver(inner: Driver, open: () => boolean): Driver {
   /** Who waits for a turn, in order. */
@@ -48,11 +48,9 @@ export function createSharedDriver(inner: Driver, open: () => boolean): Driver {
     try {
       await run(COMMIT);
     } catch (error) {
-      try {
-        if (open()) await run(ROLLBACK);
-      } finally {
-        for (const { reject } of committed) reject(error);
-      }
+      for (const { reject } of committed) reject(error);
+      // They know why already; should this fail too, the next that begins is told.
+      if (open()) await run(ROLLBACK).catch(() => undefined);
       return;
     }
     for (const { resolve } of committed) resolve();
