@@ -31,6 +31,8 @@ export default defineConfig({
           include: ['test/web/*.test.ts'],
           // One process loads everything once for all of them.
           isolate: false,
+          // Very rarely a window stays open; not seen twice, not explained. The reporter tells what was tried again.
+          retry: process.env['CI'] ? 1 : 0,
           globalSetup: ['test/support/chromium.ts'],
         },
       },

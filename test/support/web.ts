@@ -126,6 +126,20 @@ export async function resultsOf(page: Page): Promise<{ called: unknown[]; promis
   return { called, promised };
 }
 
+/** Clicks the button that ends a window, and waits until it is closed. Of a window that stays it tells what it shows. */
+export async function closesAt(popup: Page, button: string): Promise<void> {
+  const gone = popup.waitForEvent('close');
+  const click = popup.getByRole('button', { name: button }).click();
+  try {
+    await Promise.all([gone, click]);
+  } catch (cause) {
+    // A window may be gone before its click is told to have been one.
+    if (popup.isClosed()) return;
+    const shown = await popup.locator('body').innerText({ timeout: 1_000 }).catch(String);
+    throw new Error(`The window stays at ${popup.url()} and shows: ${shown}`, { cause });
+  }
+}
+
 /** The application's page: `/` loads the SDK as a script, `/strict` under a strict Content-Security-Policy. */
 async function startHost(gatehouse: string) {
   const policy = `default-src 'none'; script-src 'self' ${gatehouse}; frame-src ${gatehouse}; require-trusted-types-for 'script'`;

@@ -1,7 +1,7 @@
 import type { FrameLocator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { foreignConnector, startOidc, type Oidc } from '../support/oidc.ts';
-import { HAS_BROWSER, resultsOf, startWeb, type Web } from '../support/web.ts';
+import { closesAt, HAS_BROWSER, resultsOf, startWeb, type Web } from '../support/web.ts';
 
 describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
   let oidc: Oidc;
@@ -43,9 +43,7 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
     const modal = await atSandbox(page);
     const popup = await windowOf(page, modal, 'Continue to Sandbox');
     await modal.getByRole('heading', { name: 'Finish in the window of Sandbox' }).waitFor();
-    const gone = popup.waitForEvent('close');
-    await popup.getByRole('button', { name: 'Allow' }).click();
-    await gone;
+    await closesAt(popup, 'Allow');
     await modal.getByRole('heading', { name: 'Sandbox is connected' }).waitFor();
     await modal.getByRole('button', { name: 'Done' }).click();
     const { called } = await resultsOf(page);
@@ -64,9 +62,7 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
     await popup.getByPlaceholder('Enter any login').fill('alice');
     await popup.getByPlaceholder('and password').fill('any');
     await popup.getByRole('button', { name: 'Sign-in' }).click();
-    const gone = popup.waitForEvent('close');
-    await popup.getByRole('button', { name: 'Continue' }).click();
-    await gone;
+    await closesAt(popup, 'Continue');
     await modal.getByRole('heading', { name: 'Foreign is connected' }).waitFor();
     await page.keyboard.press('Escape');
     const { called } = await resultsOf(page);
@@ -94,9 +90,7 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
     await popup.getByPlaceholder('Enter any login').fill('alice');
     await popup.getByPlaceholder('and password').fill('any');
     await popup.getByRole('button', { name: 'Sign-in' }).click();
-    const gone = popup.waitForEvent('close');
-    await popup.getByRole('button', { name: 'Continue' }).click();
-    await gone;
+    await closesAt(popup, 'Continue');
     oidc.trouble = undefined;
     await modal.getByText(sentence).waitFor();
     expect(await page.evaluate('called')).toEqual([]);
