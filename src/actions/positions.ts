@@ -37,15 +37,15 @@ const storedPosition = z.object({ cursor: z.string(), pages: z.int(), earlier: z
  */
 export function storedPositions(
   { db, clock, keys }: Pick<Context, 'db' | 'clock' | 'keys'>,
-  list: { listHash: string; credentialId: string },
+  list: { listHash: () => string; credentialId: string },
 ): Positions {
-  const binding = (offset: number): string => `position|${list.listHash}|${offset}`;
+  const binding = (offset: number): string => `position|${list.listHash()}|${offset}`;
   return {
     async nearest(offset) {
       const row = await db
         .selectFrom('page_positions')
         .select(['item_offset', 'position'])
-        .where('list_hash', '=', list.listHash)
+        .where('list_hash', '=', list.listHash())
         .where('item_offset', '<=', offset)
         .where('expires_at', '>', clock.now())
         .orderBy('item_offset', 'desc')
@@ -59,7 +59,7 @@ export function storedPositions(
       const byOffset = new Map(positions.map((position) => [position.offset, position]));
       const expiresAt = clock.now() + KEPT_MS;
       const rows = [...byOffset.values()].map(({ offset, ...position }) => ({
-        list_hash: list.listHash,
+        list_hash: list.listHash(),
         credential_id: list.credentialId,
         item_offset: offset,
         position: keys.seal(JSON.stringify(position), binding(offset)),
@@ -80,7 +80,7 @@ export function storedPositions(
     },
 
     async forget() {
-      await db.deleteFrom('page_positions').where('list_hash', '=', list.listHash).execute();
+      await db.deleteFrom('page_positions').where('list_hash', '=', list.listHash()).execute();
     },
   };
 
@@ -97,12 +97,12 @@ export function storedPositions(
   async function prune(): Promise<void> {
     await db
       .deleteFrom('page_positions')
-      .where('list_hash', '=', list.listHash)
+      .where('list_hash', '=', list.listHash())
       .where('item_offset', 'not in', (e) =>
         e
           .selectFrom('page_positions')
           .select('item_offset')
-          .where('list_hash', '=', list.listHash)
+          .where('list_hash', '=', list.listHash())
           .orderBy('expires_at', 'desc')
           .orderBy('item_offset', 'desc')
           .limit(MAX_PER_LIST),

@@ -41,9 +41,9 @@ export async function readList(
   let hash: string | undefined;
   const positions = storedPositions(context, {
     credentialId: credential?.credentialId ?? '',
-    // Only lists that are read in order ask for it.
-    get listHash() {
-      return (hash ??= sha256(
+    // Only lists that are read in order ask for it. A getter would give each of these objects a shape of its own.
+    listHash: () =>
+      (hash ??= sha256(
         [
           list.environment,
           list.account,
@@ -52,8 +52,7 @@ export async function readList(
           source.paging.style,
           canonicalJson(call.input),
         ].join('\n'),
-      ));
-    },
+      )),
   });
   return readPage(source, positions, list.window);
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { acceptHook } from '../events/intake.ts';
-import { bodyOf } from '../events/verify.ts';
+import { bodyOf, type HookRequest } from '../events/verify.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { MIB } from '../lib/http-body.ts';
 import type { Json } from '../lib/json.ts';
@@ -12,6 +12,29 @@ const MAX_BYTES = 10 * MIB;
 /** Where apps send their webhooks; with GET some check the address before the first one. */
 export const receiveHookRoute = hookRoute('POST', 'receiveHook', 'Take a webhook of an app');
 export const checkHookRoute = hookRoute('GET', 'checkHook', 'Answer the address check of an app');
+
+/** Parsed when somebody asks for the body: an address that nobody expects costs none of it. */
+class ReceivedHook implements HookRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly query: URLSearchParams;
+  readonly header: HookRequest['header'];
+  readonly raw: Buffer;
+  #parsed: { body: Json } | undefined;
+
+  constructor({ method, url, query, header, raw }: Omit<HookRequest, 'body'>) {
+    this.method = method;
+    this.url = url;
+    this.query = query;
+    this.header = header;
+    this.raw = raw;
+  }
+
+  get body(): Json {
+    this.#parsed ??= { body: bodyOf(this.raw, this.header('content-type') ?? '') };
+    return this.#parsed.body;
+  }
+}
 
 function hookRoute(method: 'GET' | 'POST', operationId: string, summary: string): Route {
   return defineRoute({
@@ -37,19 +60,8 @@ function hookRoute(method: 'GET' | 'POST', operationId: string, summary: string)
       );
       const text = search.toString();
       const path = `/hooks/${params.connectorId}/${params.token}`;
-      let parsed: { body: Json } | undefined;
-      const request = {
-        method,
-        url: `${context.publicUrl}${path}${text === '' ? '' : `?${text}`}`,
-        query: search,
-        header,
-        raw,
-        // Not before somebody asks: an address that nobody expects costs no parsing.
-        get body() {
-          parsed ??= { body: bodyOf(raw, header('content-type') ?? '') };
-          return parsed.body;
-        },
-      };
+      const url = `${context.publicUrl}${path}${text === '' ? '' : `?${text}`}`;
+      const request = new ReceivedHook({ method, url, query: search, header, raw });
       const accepted = await acceptHook(context, params.connectorId, params.token, request).catch(
         (error: unknown) => {
           if (error instanceof GatehouseError) throw error;

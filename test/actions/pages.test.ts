@@ -39,7 +39,7 @@ afterAll(async () => {
 });
 
 const newPositions = (listHash = `list-${lists++}`): Positions =>
-  storedPositions({ db: store.db, clock, keys }, { listHash, credentialId: 'cred_1' });
+  storedPositions({ db: store.db, clock, keys }, { listHash: () => listHash, credentialId: 'cred_1' });
 
 const positionsOf = (listHash: string) =>
   store.db.selectFrom('page_positions').selectAll().where('list_hash', '=', listHash).execute();
