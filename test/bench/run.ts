@@ -23,13 +23,13 @@ import { benchSessions, openSession } from './sessions.ts';
 import { table } from './table.ts';
 
 /*
- * npm run bench [-- --rounds 5 --seconds 3 --only tools/list]: Gatehouse beside the bare official SDK and an Express echo, in
+ * npm run bench [-- --rounds 5 --seconds 5 --only tools/list]: Gatehouse beside the bare official SDK and an Express echo, in
  * one run, rounds interleaved. Prints Markdown tables. Nothing here judges: read the ratios.
  */
 const { values: options } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '3' },
-    seconds: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '5' },
     connections: { type: 'string', default: '16' },
     only: { type: 'string', default: '' },
   },
@@ -37,7 +37,8 @@ const { values: options } = parseArgs({
 const ROUNDS = Number(options.rounds);
 const SECONDS = Number(options.seconds);
 const CONNECTIONS = Number(options.connections);
-const WARM_UP_REQUESTS = 5000;
+/** What a service that runs all day has behind it: until then V8 still compiles beside it, and more of what is larger. */
+const WARM_UP = { requests: 20_000, seconds: 20 };
 const scratch = mkdtempSync(join(tmpdir(), 'gatehouse-bench-run-'));
 const here = (name: string) => new URL(name, import.meta.url).pathname;
 
@@ -147,7 +148,7 @@ async function runCell(cell: Cell): Promise<void> {
         headers: await headersOf(cell, target, url),
         connections: cell.connections ?? CONNECTIONS,
       };
-      await drive({ ...load, requests: WARM_UP_REQUESTS, seconds: SECONDS });
+      await drive({ ...load, ...WARM_UP });
       const before = cpuSeconds(pidOf(child));
       const figures = await drive({ ...load, requests: 1e9, seconds: SECONDS });
       const cpu = ((cpuSeconds(pidOf(child)) - before) * 1e6) / figures.requests;
