@@ -3,9 +3,11 @@ import Sqlite from 'better-sqlite3';
 import { Kysely } from 'kysely';
 import type { Config } from '../config.ts';
 import { makeFolder } from '../lib/folders.ts';
+import { diskOf, NO_DISK } from './group-sync.ts';
 import { postgresDialect } from './postgres.ts';
 import type { Db, Tables } from './schema.ts';
-import { BLOCKING_BUSY_TIMEOUT_MS, sqliteDialect } from './sqlite.ts';
+import { sqliteDialect } from './sqlite.ts';
+import { BLOCKING_BUSY_TIMEOUT_MS } from './sqlite-driver.ts';
 
 /** An open database. `await using` it, or call close(): nothing else ends its connections. */
 export interface Store extends AsyncDisposable {
@@ -31,12 +33,15 @@ export async function openStore(where: Config['database']): Promise<Store> {
 
 function openSqlite(path: string): Store {
   let sqlite: Sqlite.Database;
+  let disk = NO_DISK;
   try {
     makeFolder(dirname(path));
     sqlite = new Sqlite(path, { timeout: BLOCKING_BUSY_TIMEOUT_MS });
-    sqlite.pragma('journal_mode = WAL');
-    // FULL: what we acknowledged survives a power loss. Hot writes are batched, so its fsync is shared.
-    sqlite.pragma('synchronous = FULL');
+    // What we acknowledged survives a power loss: the driver syncs the write-ahead log, many commits at once. A file system
+    // that knows no such log (some networks') leaves it to SQLite.
+    const ahead = sqlite.pragma('journal_mode = WAL', { simple: true }) === 'wal';
+    sqlite.pragma(`synchronous = ${ahead ? 'NORMAL' : 'FULL'}`);
+    if (ahead) disk = diskOf(`${path}-wal`);
     // A checkpoint holds up the commit that it falls to: at 1,000 pages (the default) that is one in fifty events.
     sqlite.pragma('wal_autocheckpoint = 4000');
     sqlite.pragma('foreign_keys = ON');
@@ -50,7 +55,7 @@ function openSqlite(path: string): Store {
       { cause: error },
     );
   }
-  const db = new Kysely<Tables>({ dialect: sqliteDialect(sqlite) });
+  const db = new Kysely<Tables>({ dialect: sqliteDialect(sqlite, disk) });
   return toStore('sqlite', db);
 }
 

@@ -39,7 +39,7 @@ const write = (name: string, then: () => void = () => {}) =>
     return name;
   });
 
-test('transactions that wait for each other share a commit, and each is committed when it resolves', async () => {
+test('transactions at once resolve together, and each is there for others when it does', async () => {
   const versions = new Set<number>();
   await Promise.all(
     Array.from({ length: 40 }, (_, n) =>
@@ -66,10 +66,9 @@ test('one that fails among them leaves nothing behind, and takes nobody along', 
   expect(names()).toEqual(kept);
 });
 
-test('what is no transaction never sees what is not committed', async () => {
+test('nothing is read here before it is there for others', async () => {
   const read = async () => {
     const rows = await store.db.selectFrom('secrets').select('name').execute();
-    // The other process sees as much at the same moment: nothing is read here before it is there.
     expect(names().length).toBeGreaterThanOrEqual(rows.length);
   };
   const work = Array.from({ length: 60 }, (_, n) => (n % 3 === 2 ? read() : write(`n${n}`)));

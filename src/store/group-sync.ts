@@ -1,0 +1,153 @@
+import { closeSync, fdatasync, fdatasyncSync, fsyncSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/**
+ * A commit in quiet is synced on the spot: the way through a thread costs a fast disk a tenth of a delivery's latency. A disk
+ * that takes longer than this on average is left to the thread for a while.
+ */
+const FAST_MS = 1;
+const QUIET_MS = 4;
+const LEFT_ALONE_MS = 10_000;
+/** How much of the average the last one is. */
+const LAST_SHARE = 0.2;
+
+/** How what was written to a file reaches the disk. */
+export interface Disk {
+  syncNow(): void;
+  sync(done: (error: Error | null) => void): void;
+  close(): void;
+}
+
+/** For who syncs by itself. */
+export const NO_DISK: Disk = { syncNow: () => {}, sync: (done) => done(null), close: () => {} };
+
+/** A file, which need not be there before the first sync. */
+export function diskOf(path: string): Disk {
+  let fd: number | undefined;
+  const open = (): number => {
+    if (fd !== undefined) return fd;
+    fd = openSync(path, 'r+');
+    // It may be new: its name is kept by its folder.
+    if (process.platform !== 'win32') syncFolder(dirname(path));
+    return fd;
+  };
+  return {
+    syncNow: () => fdatasyncSync(open()),
+    sync: (done) => fdatasync(open(), done),
+    close: () => {
+      if (fd !== undefined) closeSync(fd);
+    },
+  };
+}
+
+function syncFolder(path: string): void {
+  const folder = openSync(path, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/** Commits that reach the disk together. */
+export interface GroupSync {
+  /** Something was committed, and is not on the disk yet. */
+  committed(): void;
+  /** Resolves when all that was committed until now is on the disk; undefined when it is. @throws what the disk said. */
+  durable(): Promise<void> | undefined;
+  close(): Promise<void>;
+}
+
+interface Waiting {
+  upTo: number;
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * One sync serves every commit that was made before it began, and the process goes on while the disk works. What a disk
+ * failed to keep once cannot be known to be kept by a second try: after a failure nothing is durable any more.
+ */
+export function createGroupSync(disk: Disk): GroupSync {
+  let written = 0;
+  let onDisk = 0;
+  let waiting: Waiting[] = [];
+  let running = false;
+  let endedAt = -Infinity;
+  let averageMs = 0;
+  let leftAloneUntil = 0;
+  let failure: Error | undefined;
+
+  const finish = (upTo: number, error: Error | null): void => {
+    running = false;
+    endedAt = performance.now();
+    if (error)
+      failure = new Error(`The disk did not keep what was written: ${error.message}`, { cause: error });
+    else onDisk = upTo;
+    const all = waiting;
+    waiting = [];
+    for (const one of all) {
+      if (failure) one.reject(failure);
+      else if (one.upTo <= onDisk) one.resolve();
+      else waiting.push(one);
+    }
+    if (waiting.length > 0) plan();
+  };
+
+  const begin = (): void => {
+    const upTo = written;
+    try {
+      disk.sync((error) => finish(upTo, error));
+    } catch (error) {
+      finish(upTo, toError(error));
+    }
+  };
+
+  const syncNow = (): void => {
+    const startedAt = performance.now();
+    let error: Error | null = null;
+    try {
+      disk.syncNow();
+    } catch (caught) {
+      error = toError(caught);
+    }
+    finish(written, error);
+    averageMs += (endedAt - startedAt - averageMs) * LAST_SHARE;
+    if (averageMs < FAST_MS) return;
+    averageMs = 0;
+    leftAloneUntil = endedAt + LEFT_ALONE_MS;
+  };
+
+  const plan = (): void => {
+    if (running) return;
+    running = true;
+    const now = performance.now();
+    if (now - endedAt > QUIET_MS && now > leftAloneUntil) return syncNow();
+    // What else is done in this turn of the event loop comes along.
+    setImmediate(() => setImmediate(begin));
+  };
+
+  const durable = (): Promise<void> | undefined => {
+    if (failure) return Promise.reject(failure);
+    if (onDisk === written) return undefined;
+    return new Promise((resolve, reject) => {
+      waiting.push({ upTo: written, resolve, reject });
+      plan();
+    });
+  };
+
+  return {
+    committed() {
+      written++;
+    },
+    durable,
+    async close() {
+      await durable();
+      disk.close();
+    },
+  };
+}
+
+function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}

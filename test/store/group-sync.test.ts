@@ -1,0 +1,122 @@
+import Sqlite from 'better-sqlite3';
+import { Kysely } from 'kysely';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Disk } from '../../src/store/group-sync.ts';
+import type { Tables } from '../../src/store/schema.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { openStore } from '../../src/store/open.ts';
+import { sqliteDialect } from '../../src/store/sqlite.ts';
+import { freshDatabase } from '../support/stores.ts';
+
+/** A disk that is done when it is told to be. Waited for on the spot it is so slow that nobody does so again. */
+class HeldDisk implements Disk {
+  working: ((error: Error | null) => void) | undefined;
+  begun = 0;
+  syncNow(): void {
+    for (const end = performance.now() + 10; performance.now() < end;);
+  }
+  sync(done: (error: Error | null) => void): void {
+    this.begun++;
+    this.working = done;
+  }
+  close(): void {}
+  async finish(error: Error | null = null): Promise<void> {
+    while (!this.working) await new Promise((next) => setTimeout(next, 5));
+    const { working } = this;
+    this.working = undefined;
+    working?.(error);
+  }
+}
+
+let path: string;
+let remove: () => Promise<void>;
+let beside: Sqlite.Database;
+beforeEach(async () => {
+  const fresh = await freshDatabase('sqlite');
+  if (fresh.database.kind !== 'sqlite') throw new Error('not a file');
+  ({ remove } = fresh);
+  ({ path } = fresh.database);
+  await using store = await openStore(fresh.database);
+  await migrate(store, 1);
+  beside = new Sqlite(path);
+});
+afterEach(async () => {
+  beside.close();
+  await remove();
+});
+
+async function openHeld(): Promise<{ db: Kysely<Tables>; disk: HeldDisk }> {
+  const disk = new HeldDisk();
+  const db = new Kysely<Tables>({ dialect: sqliteDialect(new Sqlite(path), disk) });
+  await write(db, 'first');
+  return { db, disk };
+}
+
+const write = (db: Kysely<Tables>, name: string) =>
+  db.transaction().execute(async (tx) => {
+    await tx.insertInto('secrets').values({ name, sealed: 'x', created_at: 1 }).execute();
+    return name;
+  });
+const read = (db: Kysely<Tables>) => db.selectFrom('secrets').select('name').orderBy('name').execute();
+
+/** What has ended by now, in the order of its ending. */
+function note(): { ended: string[]; of: (name: string, work: Promise<unknown>) => void } {
+  const ended: string[] = [];
+  return {
+    ended,
+    of: (name, work) =>
+      void work.then(
+        () => ended.push(name),
+        (error: unknown) => ended.push(`${name}: ${String(error)}`),
+      ),
+  };
+}
+const seenBeside = () => beside.prepare('select count(*) from secrets').pluck().get();
+
+test('what is committed resolves when the disk has it, and what comes meanwhile waits for the next sync', async () => {
+  const { db, disk } = await openHeld();
+  const { ended, of } = note();
+  for (const name of ['a', 'b', 'c']) of(name, write(db, name));
+  await expect.poll(() => disk.begun).toBe(1);
+  expect(seenBeside()).toBe(4);
+  of('late', write(db, 'late'));
+  // The process goes on: the transaction is done while the disk works.
+  await expect.poll(seenBeside).toBe(5);
+  expect(ended).toEqual([]);
+
+  await disk.finish();
+  await expect.poll(() => ended).toEqual(['a', 'b', 'c']);
+  await disk.finish();
+  await expect.poll(() => ended).toEqual(['a', 'b', 'c', 'late']);
+  expect(disk.begun).toBe(2);
+  await db.destroy();
+});
+
+test('reading waits for what it may have seen, and costs no sync when there is nothing', async () => {
+  const { db, disk } = await openHeld();
+  expect((await read(db)).length).toBe(1);
+  await db.transaction().execute((tx) => tx.selectFrom('secrets').selectAll().execute());
+  await db.deleteFrom('secrets').where('name', '=', 'nobody').execute();
+  expect(disk.begun).toBe(0);
+
+  const { ended, of } = note();
+  of('write', write(db, 'a'));
+  of('read', read(db));
+  await expect.poll(() => disk.begun).toBe(1);
+  expect(ended).toEqual([]);
+  await disk.finish();
+  await expect.poll(() => ended).toEqual(['write', 'read']);
+  await db.destroy();
+});
+
+test('a disk that fails once is believed no more', async () => {
+  const { db, disk } = await openHeld();
+  const { ended, of } = note();
+  of('a', write(db, 'a'));
+  await disk.finish(new Error('EIO: i/o error, fdatasync'));
+  const refused = 'Error: The disk did not keep what was written: EIO: i/o error, fdatasync';
+  await expect.poll(() => ended).toEqual([`a: ${refused}`]);
+  await expect(write(db, 'b')).rejects.toThrow('The disk did not keep what was written');
+  await expect(read(db)).rejects.toThrow('The disk did not keep what was written');
+  await expect(db.destroy()).rejects.toThrow('The disk did not keep what was written');
+});
