@@ -2,6 +2,7 @@ import type { Context } from '../context.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Outbound, OutboundAnswer } from '../lib/outbound.ts';
 import { scrub } from '../lib/scrub.ts';
+import type { StopSignal } from '../lib/stop.ts';
 import type { Item } from './claim.ts';
 import { retryAfter, retryDelay } from './schedule.ts';
 import { signatureHeaders } from './signature.ts';
@@ -23,7 +24,7 @@ export async function attempt(
   { clock, scheduleMs, ...how }: AttemptContext,
   target: Target,
   item: Item,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<Outcome | undefined> {
   const at = clock.now();
   const started = performance.now();
@@ -86,7 +87,7 @@ async function post(
   target: Target,
   item: Item,
   now: number,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<Met> {
   try {
     const answer = await outbound.request({

@@ -44,6 +44,8 @@ export interface Item {
   until: number;
   /** Not before this: the slot that its rate gave it. */
   notBefore: number;
+  /** See Crowd. */
+  place: number;
 }
 
 export interface Claim {
@@ -121,6 +123,16 @@ export async function claim(
   });
 }
 
+/** Of items that were claimed those that nobody here holds. Who stood still past its own lease takes some anew: those go on. */
+export function withoutHeld(held: Iterable<Item>, claimed: readonly Item[]): Item[] {
+  const here = new Map([...held].map((item) => [item.deliveryId, item]));
+  return claimed.filter((item) => {
+    const mine = here.get(item.deliveryId);
+    if (mine) mine.until = item.until;
+    return mine === undefined;
+  });
+}
+
 /** Takes what is due of one subscription, respecting its order and rate. */
 export async function takeDue(
   tx: Tx,
@@ -185,6 +197,7 @@ export async function takeDue(
     token,
     until,
     notBefore: intervalMs > 0 ? slot + position * intervalMs : now,
+    place: -1,
   }));
   return { taken, more: ids.length === most };
 }

@@ -3,10 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import type { Context } from '../context.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
+import { Crowd } from '../lib/crowd.ts';
 import type { Outbound } from '../lib/outbound.ts';
+import { Stop } from '../lib/stop.ts';
 import type { Tables } from '../store/schema.ts';
 import { attempt } from './attempt.ts';
-import { claim, dueSubscriptions, release, TIMING, type Item, type Timing } from './claim.ts';
+import { claim, dueSubscriptions, release, TIMING, type Item, type Timing, withoutHeld } from './claim.ts';
 import {
   concurrencyOf,
   isHeld,
@@ -25,7 +27,7 @@ import type { Outcome } from './settle.ts';
 import { readTargets, type Target } from './target.ts';
 
 /** What publish knows of a delivery before it has a lease. */
-export type NewItem = Omit<Item, 'token' | 'until' | 'notBefore'>;
+export type NewItem = Omit<Item, 'token' | 'until' | 'notBefore' | 'place'>;
 
 /** Hands over deliveries of one subscription from a transaction that is under way. */
 export interface Offer {
@@ -82,7 +84,7 @@ export function createDeliverer(
   const lanes = new Map<string, Lane>();
   const offers = createOffers(context);
   /** Deliveries that are in this process, from the claim until what came of them is written. */
-  const held = new Map<string, Item>();
+  const held = new Crowd<Item>();
   /** Lanes that wait for room in the pools. */
   const stalled = new Set<Lane>();
   /** Lanes that may take more from the store. */
@@ -113,14 +115,9 @@ export function createDeliverer(
   const enqueue = (target: Target, items: readonly Item[]): Lane => {
     const lane = laneOf(target);
     for (const item of items) {
-      const here = held.get(item.deliveryId);
-      // We stood still past our own lease and took it anew: it is being attempted already.
-      if (here) here.until = item.until;
-      else {
-        held.set(item.deliveryId, item);
-        lane.queue.push(item);
-        load.queued++;
-      }
+      held.add(item);
+      lane.queue.push(item);
+      load.queued++;
     }
     return lane;
   };
@@ -153,7 +150,7 @@ export function createDeliverer(
       for (let at = 0; at < wishes.length; at += CLAIMED_AT_ONCE) {
         const claims = await claim(context, token, leaseMs, wishes.slice(at, at + CLAIMED_AT_ONCE));
         for (const { target, items, more } of claims) {
-          const lane = enqueue(target, items);
+          const lane = enqueue(target, withoutHeld(held, items));
           lane.more = more;
           pump(lane);
         }
@@ -226,7 +223,7 @@ export function createDeliverer(
   };
 
   const begin = (lane: Lane, item: Item): void => {
-    const run: Run = { item, ended: new AbortController(), slow: lane.suspect };
+    const run: Run = { item, ended: new Stop(), slow: lane.suspect, place: -1 };
     lane.running.add(run);
     if (run.slow) load.slow++;
     else load.fast++;
@@ -240,13 +237,13 @@ export function createDeliverer(
       giveBack(lane);
       pumpStalled();
     }, SLOW_MS);
-    void attempt({ clock, scheduleMs, outbound, attemptMs }, lane.target, item, run.ended.signal)
+    void attempt({ clock, scheduleMs, outbound, attemptMs }, lane.target, item, run.ended)
       .then((outcome) => {
         clearTimeout(timer);
         if (run.slow) load.slow--;
         else load.fast--;
         lane.running.delete(run);
-        return outcome ? finish(lane, outcome) : void held.delete(item.deliveryId);
+        return outcome ? finish(lane, outcome) : held.delete(item);
       })
       .finally(() => {
         pump(lane);
@@ -273,7 +270,7 @@ export function createDeliverer(
     const written = write(outcome);
     if (target.ordered) {
       // The next begins when this one is written: a crash in between must not send it again behind its successor.
-      const writing: Run = { item, ended: new AbortController(), slow: false };
+      const writing: Run = { item, ended: new Stop(), slow: false, place: -1 };
       lane.running.add(writing);
       void written.finally(() => {
         lane.running.delete(writing);
@@ -286,7 +283,7 @@ export function createDeliverer(
   const write = async (outcome: Outcome): Promise<void> => {
     const troubled = outcomes.unwritten.size > 0;
     const disabled = await outcomes.write(outcome);
-    if (!outcomes.unwritten.has(outcome.item.deliveryId)) held.delete(outcome.item.deliveryId);
+    if (!outcomes.unwritten.has(outcome.item.deliveryId)) held.delete(outcome.item);
     if (disabled) changed(outcome.target.subscriptionId);
     if (troubled && outcomes.unwritten.size === 0) for (const lane of lanes.values()) pump(lane);
   };
@@ -308,18 +305,22 @@ export function createDeliverer(
 
   /** Lets others have what a lane holds and has not begun; the store tells when it is its turn again. */
   const giveBack = (lane: Lane): void => {
-    const ids = lane.queue.splice(0).map(({ deliveryId }) => deliveryId);
-    if (ids.length === 0) return;
-    load.queued -= ids.length;
-    void releaseAll(ids);
+    const items = lane.queue.splice(0);
+    if (items.length === 0) return;
+    load.queued -= items.length;
+    void releaseAll(items);
   };
 
-  const releaseAll = async (ids: readonly string[]): Promise<void> => {
-    for (const id of ids) held.delete(id);
+  const releaseAll = async (items: readonly Item[]): Promise<void> => {
+    for (const item of items) held.delete(item);
     try {
-      await release(context, token, ids);
+      await release(
+        context,
+        token,
+        items.map(({ deliveryId }) => deliveryId),
+      );
     } catch (error) {
-      log.error({ err: error, count: ids.length }, 'deliveries not given back; their leases will end');
+      log.error({ err: error, count: items.length }, 'deliveries not given back; their leases will end');
     }
   };
 
@@ -351,8 +352,8 @@ export function createDeliverer(
     stalled.delete(lane);
     hungry.delete(lane);
     clearTimeout(lane.timer);
-    for (const { deliveryId } of lane.queue.splice(0)) {
-      held.delete(deliveryId);
+    for (const item of lane.queue.splice(0)) {
+      held.delete(item);
       load.queued--;
     }
     for (const run of lane.running) run.ended.abort();
@@ -398,7 +399,7 @@ export function createDeliverer(
             return undefined;
           }
           const until = clock.now() + leaseMs;
-          offers.add(tx, target, { ...item, token, until, notBefore: 0 });
+          offers.add(tx, target, { ...item, token, until, notBefore: 0, place: -1 });
           return { token, until };
         },
       };
@@ -435,8 +436,7 @@ export function createDeliverer(
       for (const lane of lanes.values()) for (const run of lane.running) run.ended.abort();
       await outcomes.close();
       state = 'closed';
-      for (const id of outcomes.unwritten) held.delete(id);
-      await releaseAll([...held.keys()]);
+      await releaseAll([...held].filter(({ deliveryId }) => !outcomes.unwritten.has(deliveryId)));
     },
   };
   const outcomes = createOutcomes({ ...context, deliverer });

@@ -1,3 +1,5 @@
+import { Crowd } from '../lib/crowd.ts';
+import type { Stop } from '../lib/stop.ts';
 import type { Item } from './claim.ts';
 import type { Target } from './target.ts';
 
@@ -10,7 +12,7 @@ export interface Lane {
   /** When the target was read (epoch milliseconds). */
   readAt: number;
   queue: Item[];
-  running: Set<Run>;
+  running: Crowd<Run>;
   /** Answered well once: its share of memory may be larger. */
   proven: boolean;
   suspect: boolean;
@@ -29,9 +31,11 @@ export interface Lane {
 
 export interface Run {
   item: Item;
-  ended: AbortController;
+  ended: Stop;
   /** Whether it counts among the slow ones. */
   slow: boolean;
+  /** See Crowd. */
+  place: number;
 }
 
 /**
@@ -49,7 +53,7 @@ export function newLane(target: Target, readAt: number): Lane {
     target,
     readAt,
     queue: [],
-    running: new Set(),
+    running: new Crowd(),
     proven: false,
     suspect: false,
     width: WIDTH_AT_FIRST,

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { tooLarge } from './outbound-body.ts';
+import type { StopSignal } from './stop.ts';
 
 /*
  * Classes where closures would be shorter: measured, the closures of an exchange lived on in V8's old generation, each with
@@ -13,10 +14,10 @@ export class End {
   /** What it ends; whoever waits says so. */
   waiting: { end(): void } | undefined;
   readonly #timer: NodeJS.Timeout;
-  readonly #signal: AbortSignal | undefined;
+  readonly #signal: StopSignal | undefined;
 
   /** A deadline and a signal as one, without the signals, events and listeners of AbortSignal.any(). */
-  constructor(timeoutMs: number, signal: AbortSignal | undefined) {
+  constructor(timeoutMs: number, signal: StopSignal | undefined) {
     this.#timer = setTimeout(endByTime, timeoutMs, this);
     this.#signal = signal;
     signal?.addEventListener('abort', this, { once: true });

@@ -8,6 +8,7 @@ import { decoderOf, unpacked } from './outbound-body.ts';
 import { BlockedAddress, outboundError } from './outbound-errors.ts';
 import { End, wholeAnswer } from './outbound-exchange.ts';
 import { SANDBOX_HOST } from './sandbox.ts';
+import type { StopSignal } from './stop.ts';
 import { readTarget, type Target } from './target.ts';
 
 export interface OutboundRequest {
@@ -15,7 +16,7 @@ export interface OutboundRequest {
   url: string;
   headers?: Record<string, string>;
   body?: string | Uint8Array;
-  signal?: AbortSignal;
+  signal?: StopSignal;
   /** The whole exchange, redirects included; default 60 s. */
   timeoutMs?: number;
   /** After decompression; default 10 MiB. */
@@ -76,7 +77,7 @@ export interface Outbound {
   /** @throws GatehouseError upstream_timeout, upstream_failed, upstream_too_large, invalid_request */
   request(request: OutboundRequest): Promise<OutboundAnswer>;
   /** As request(), with the body still to come. */
-  stream(request: OutboundRequest): Promise<OutboundStream>;
+  stream(request: OutboundRequest & { signal?: AbortSignal }): Promise<OutboundStream>;
   /**
    * Judges an address as a request would, without calling it: the scheme, literals, and what its name resolves to now.
    * @throws GatehouseError invalid_request, upstream_failed with `details.reason` blocked_address or dns
