@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readConfig } from '../config.ts';
-import { openContext } from '../context.ts';
 import { rotateApiKey } from '../identity/api-keys.ts';
-import { createLog } from '../log.ts';
-import { StartError } from './faults.ts';
+import { openStarted } from './started.ts';
 import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
 
 export function isEnvironment(text: string): text is Environment {
@@ -15,12 +13,8 @@ export function isEnvironment(text: string): text is Environment {
  * @throws StartError before the first start, which makes the keys of both environments and shows them.
  */
 export async function rotate(environment: Environment): Promise<number> {
-  const config = readConfig();
-  const context = await openContext(config, { log: createLog(config.logLevel, process.stderr) });
+  const context = await openStarted(readConfig());
   try {
-    const any = await context.db.selectFrom('api_keys').select('key_id').limit(1).executeTakeFirst();
-    if (!any)
-      throw new StartError('There are no API keys yet. Start Gatehouse once: it makes them and shows them.');
     const key = await rotateApiKey(context, environment);
     const requestId = randomUUID();
     await context.audit.record({

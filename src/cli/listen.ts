@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { readConfig } from '../config.ts';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import { eventScope } from '../connectors/events-format.ts';
-import { openContext, type Context } from '../context.ts';
+import type { Context } from '../context.ts';
 import { requireConnection } from '../credentials/records.ts';
 import { TIMING } from '../events/claim.ts';
 import {
@@ -19,8 +19,8 @@ import { MINUTE } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { parseJson } from '../lib/json.ts';
 import { createOutbound, type Outbound } from '../lib/outbound.ts';
-import { createLog } from '../log.ts';
 import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
+import { openStarted } from './started.ts';
 
 export interface ListenWish {
   /** Where deliveries go; undefined: they are printed alone. */
@@ -67,7 +67,7 @@ export async function listen(wish: ListenWish): Promise<number> {
   // A reader that has seen enough (`| head`) ends us.
   process.stdout.on('error', () => stop.abort());
   const config = readConfig();
-  const context = await openContext(config, { log: createLog(config.logLevel, process.stderr) });
+  const context = await openStarted(config);
   const outbound = createOutbound({ ...config, allowedNetworks: forwardAllowed(wish) });
   try {
     await listenUntil(context, wish, outbound, stop.signal);

@@ -97,12 +97,21 @@ test('migrate says what it did, once', async () => {
   });
 });
 
-test('keys rotate before the first start makes no key that the start would then not show', async () => {
-  using home = tempHome();
-  const { code, out, err } = await runCli(['keys', 'rotate', 'production'], cliEnv(home.path));
-  expect([code, out]).toEqual([1, '']);
-  expect(err).toMatch(/^gatehouse: There are no API keys yet\. Start Gatehouse once.*\n$/);
-});
+test.each([[['keys', 'rotate', 'production']], [['listen']]])(
+  '%j where Gatehouse was never started makes nothing there, and says what to do',
+  async (args) => {
+    using home = tempHome();
+    const place = join(home.path, 'mistyped');
+    const { code, out, err } = await runCli(args, cliEnv(place));
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toMatch(/^gatehouse: There is no Gatehouse at .*mistyped.* yet: start it once .*\n$/);
+    expect(existsSync(place)).toBe(false);
+
+    await runCli(['migrate'], cliEnv(home.path));
+    const migrated = await runCli(args, cliEnv(home.path));
+    expect(migrated).toMatchObject({ code: 1, err: expect.stringContaining('There is no Gatehouse at ') });
+  },
+);
 
 test('connectors check replays the examples of a good file', async () => {
   using home = tempHome();

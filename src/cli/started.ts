@@ -1,0 +1,27 @@
+import { existsSync } from 'node:fs';
+import type { Config } from '../config.ts';
+import { openContext } from '../context.ts';
+import { createLog } from '../log.ts';
+import { StartError } from './faults.ts';
+
+/**
+ * Opens a Gatehouse that was started before: a mistyped home must not become a new and empty one.
+ * @throws StartError where there is none.
+ */
+export async function openStarted(config: Config) {
+  const { database } = config;
+  if (database.kind === 'sqlite' && !existsSync(database.path)) throw notStarted(config);
+  const context = await openContext(config, { log: createLog(config.logLevel, process.stderr) });
+  const key = await context.db.selectFrom('api_keys').select('key_id').limit(1).executeTakeFirst();
+  if (key) return context;
+  await context.close();
+  throw notStarted(config);
+}
+
+function notStarted({ database }: Config): StartError {
+  const where = database.kind === 'sqlite' ? database.path : 'the database of DATABASE_URL';
+  return new StartError(
+    `There is no Gatehouse at ${where} yet: start it once (gatehouse serve), which makes its keys and shows them, ` +
+      'or set GATEHOUSE_HOME or DATABASE_URL to where it is.',
+  );
+}
