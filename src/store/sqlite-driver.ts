@@ -29,6 +29,10 @@ export function createSqliteDriver(sqlite: Sqlite.Database, disk: Disk): Driver 
   const queue: (() => void)[] = [];
   let taken = false;
 
+  const take = async (): Promise<void> => {
+    if (taken) await new Promise<void>((resolve) => queue.push(resolve));
+    taken = true;
+  };
   const passOn = (): void => {
     const next = queue.shift();
     if (next) next();
@@ -76,19 +80,34 @@ export function createSqliteDriver(sqlite: Sqlite.Database, disk: Disk): Driver 
     passedOn = false;
 
     async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-      const result = await tryRun<R>(query);
       if (this.inTransaction) {
+        const result = await tryRun<R>(query);
         this.wrote ||= result.wrote;
         return result;
       }
+      if (this.passedOn) await this.takeAgain();
+      const result = await tryRun<R>(query);
       if (result.wrote) syncs.committed();
-      await syncs.durable();
+      await this.passOnUntilDurable();
       return result;
     }
 
     async *streamQuery<R>({ sql, parameters }: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
-      await syncs.durable();
       for (const row of statements(sql).statement.iterate(...parameters)) yield { rows: [row as R] };
+    }
+
+    /** Others use the connection while this one waits for the disk. */
+    async passOnUntilDurable(): Promise<void> {
+      const durable = syncs.durable();
+      if (!durable) return;
+      this.passedOn = true;
+      passOn();
+      await durable;
+    }
+
+    async takeAgain(): Promise<void> {
+      await take();
+      this.passedOn = false;
     }
   }
   const turnOf = (one: DatabaseConnection): Turn => {
@@ -99,22 +118,22 @@ export function createSqliteDriver(sqlite: Sqlite.Database, disk: Disk): Driver 
   return {
     async init() {},
     async acquireConnection() {
-      if (taken) await new Promise<void>((resolve) => queue.push(resolve));
-      taken = true;
+      await take();
       return new Turn();
     },
     async beginTransaction(one) {
+      const turn = turnOf(one);
+      if (turn.passedOn) await turn.takeAgain();
       await tryRun(BEGIN);
-      turnOf(one).inTransaction = true;
+      turn.inTransaction = true;
+      turn.wrote = false;
     },
     async commitTransaction(one) {
       const turn = turnOf(one);
       await tryRun(COMMIT);
       turn.inTransaction = false;
       if (turn.wrote) syncs.committed();
-      turn.passedOn = true;
-      passOn();
-      await syncs.durable();
+      await turn.passOnUntilDurable();
     },
     async rollbackTransaction(one) {
       const turn = turnOf(one);

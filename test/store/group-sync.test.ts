@@ -103,9 +103,14 @@ test('reading waits for what it may have seen, and costs no sync when there is n
   of('write', write(db, 'a'));
   of('read', read(db));
   await expect.poll(() => disk.begun).toBe(1);
+  // Who waits for the disk does not keep the connection.
+  of('late', write(db, 'b'));
+  await expect.poll(seenBeside).toBe(3);
   expect(ended).toEqual([]);
   await disk.finish();
   await expect.poll(() => ended).toEqual(['write', 'read']);
+  await disk.finish();
+  await expect.poll(() => ended).toEqual(['write', 'read', 'late']);
   await db.destroy();
 });
 
