@@ -123,14 +123,19 @@ export async function claim(
   });
 }
 
-/** Of items that were claimed those that nobody here holds. Who stood still past its own lease takes some anew: those go on. */
-export function withoutHeld(held: Iterable<Item>, claimed: readonly Item[]): Item[] {
-  const here = new Map([...held].map((item) => [item.deliveryId, item]));
-  return claimed.filter((item) => {
-    const mine = here.get(item.deliveryId);
-    if (mine) mine.until = item.until;
-    return mine === undefined;
-  });
+/**
+ * Claims without what somebody here holds already: who stood still past its own lease takes some anew, and those go on. One
+ * look at what is held for all claims.
+ */
+export function withoutHeld(held: Iterable<Item>, claims: readonly Claim[]): Claim[] {
+  const claimed = new Map(claims.flatMap(({ items }) => items.map((item) => [item.deliveryId, item])));
+  for (const mine of held) {
+    const again = claimed.get(mine.deliveryId);
+    if (!again) continue;
+    mine.until = again.until;
+    claimed.delete(mine.deliveryId);
+  }
+  return claims.map((one) => ({ ...one, items: one.items.filter((item) => claimed.has(item.deliveryId)) }));
 }
 
 /** Takes what is due of one subscription, respecting its order and rate. */

@@ -149,8 +149,8 @@ export function createDeliverer(
       });
       for (let at = 0; at < wishes.length; at += CLAIMED_AT_ONCE) {
         const claims = await claim(context, token, leaseMs, wishes.slice(at, at + CLAIMED_AT_ONCE));
-        for (const { target, items, more } of claims) {
-          const lane = enqueue(target, withoutHeld(held, items));
+        for (const { target, items, more } of withoutHeld(held, claims)) {
+          const lane = enqueue(target, items);
           lane.more = more;
           pump(lane);
         }
