@@ -1,7 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import type { Context } from '../context.ts';
 import { SECOND } from '../lib/clock.ts';
-import { chunksOf, perDatabase, withValues } from '../store/kept.ts';
+import { chunksOf, perDatabase, runKept } from '../store/kept.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import { readTargets, type Target } from './target.ts';
 
@@ -89,9 +89,9 @@ const subscriptionsDue = perDatabase((db) =>
 /** Subscriptions with deliveries whose time has come and that nobody has. One look at an index when there are none. */
 export async function dueSubscriptions({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<string[]> {
   const now = clock.now();
-  const { rows: any } = await db.executeQuery(withValues(anythingDue(db), [now]));
+  const { rows: any } = await runKept(db, anythingDue(db), [now]);
   if (any.length === 0) return [];
-  const { rows } = await db.executeQuery(withValues(subscriptionsDue(db), [now]));
+  const { rows } = await runKept(db, subscriptionsDue(db), [now]);
   return rows.map((row) => row.subscription_id);
 }
 

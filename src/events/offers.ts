@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { Context } from '../context.ts';
-import { perDatabase, withValues } from '../store/kept.ts';
+import { perDatabase, runKept } from '../store/kept.ts';
 import type { Tables } from '../store/schema.ts';
 import type { Item } from './claim.ts';
 import type { Target } from './target.ts';
@@ -44,7 +44,7 @@ export function createOffers({ db, clock }: Pick<Context, 'db' | 'clock'>): Offe
     const [first] = offer.bySubscription.values();
     const item = first?.items[0];
     if (!item) return false;
-    const { rows } = await db.executeQuery(withValues(isThere(db), [item.deliveryId, item.token]));
+    const { rows } = await runKept(db, isThere(db), [item.deliveryId, item.token]);
     return rows.length > 0;
   };
 

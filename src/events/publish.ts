@@ -4,7 +4,7 @@ import type { EventScope } from '../connectors/event-scopes.ts';
 import type { Context } from '../context.ts';
 import { newOrderedId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { manyRows, perDatabase, withValues } from '../store/kept.ts';
+import { manyRows, perDatabase, runKept } from '../store/kept.ts';
 import type { Environment, Tables } from '../store/schema.ts';
 import { toTarget, type SubscriptionRow } from './target.ts';
 
@@ -109,8 +109,7 @@ export async function publish(
   // A backfill tells one subscriber of what is old.
   if (options.only === undefined) await context.runs.onEvents(tx, context, source, events);
   const { sourceId, environment } = source;
-  const statement = withValues(subscribersOfSource(context.db), [sourceId, environment]);
-  const { rows } = await tx.executeQuery(statement);
+  const { rows } = await runKept(tx, subscribersOfSource(context.db), [sourceId, environment]);
   const subscribers = rows
     .filter((row) => options.only === undefined || row.subscription_id === options.only)
     .toSorted((a, b) => (a.subscription_id < b.subscription_id ? -1 : 1));
@@ -131,7 +130,7 @@ export async function listeners(
   { db }: Pick<Context, 'db'>,
   environment: Environment,
 ): Promise<SubscriptionRow[]> {
-  return (await tx.executeQuery(withValues(listenersOfEnvironment(db), [environment]))).rows;
+  return (await runKept(tx, listenersOfEnvironment(db), [environment])).rows;
 }
 
 /** Stores what any of the subscribers wants and numbers it for those that are active. @returns deliveries made. */
@@ -199,9 +198,7 @@ async function number(
   now: number,
 ): Promise<Insertable<Tables['deliveries']>[]> {
   if (events.length === 0 || row.status !== 'active') return [];
-  const { rows } = await tx.executeQuery(
-    withValues(takeNumbers(context.db), [events.length, row.subscription_id, 'active']),
-  );
+  const { rows } = await runKept(tx, takeNumbers(context.db), [events.length, row.subscription_id, 'active']);
   const last = rows[0]?.sequence;
   // Disabled by another process since the row was read.
   if (last === undefined) return [];

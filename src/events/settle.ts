@@ -1,7 +1,7 @@
 import { sql, type CompiledQuery, type Insertable, type Transaction } from 'kysely';
 import type { Context } from '../context.ts';
 import { HOUR } from '../lib/clock.ts';
-import { chunksOf, manyRows, perDatabase, withValues } from '../store/kept.ts';
+import { chunksOf, manyRows, perDatabase, runKept } from '../store/kept.ts';
 import type { Db, Tables } from '../store/schema.ts';
 import type { Item } from './claim.ts';
 import type { Target } from './target.ts';
@@ -75,19 +75,17 @@ export async function settle(
   const failed = outcomes.filter(({ verdict }) => verdict !== 'succeeded');
   for (const id of await settleSuccesses(tx, context, succeeded, now)) written.add(id);
   for (const { item, verdict, status, error } of failed) {
-    const { rows } = await tx.executeQuery(
-      withValues(settleFailure(context.db), [
-        verdict === 'dead' ? 'dead' : 'waiting',
-        item.attempts + 1,
-        item.step + 1,
-        typeof verdict === 'object' ? verdict.retryAt : now,
-        status,
-        error,
-        now,
-        item.deliveryId,
-        item.token,
-      ]),
-    );
+    const { rows } = await runKept(tx, settleFailure(context.db), [
+      verdict === 'dead' ? 'dead' : 'waiting',
+      item.attempts + 1,
+      item.step + 1,
+      typeof verdict === 'object' ? verdict.retryAt : now,
+      status,
+      error,
+      now,
+      item.deliveryId,
+      item.token,
+    ]);
     for (const row of rows) written.add(row.delivery_id);
   }
   const ours = outcomes.filter(({ item }) => written.has(item.deliveryId));
@@ -113,7 +111,7 @@ async function settleSuccesses(
       const ids = chunk.map(({ item }) => item.deliveryId);
       const [first] = chunk;
       const values = [first?.status, now, first?.item.token, ...ids];
-      const { rows } = await tx.executeQuery(withValues(statement, values));
+      const { rows } = await runKept(tx, statement, values);
       for (const row of rows) written.push(row.delivery_id);
     }
   }
@@ -170,15 +168,14 @@ async function judgeReceivers(
   const disabled: Disabled[] = [];
   for (const subscriptionId of new Set([...well, ...ill.keys(), ...holds.keys()].toSorted())) {
     const holdUntil = holds.get(subscriptionId);
-    if (holdUntil !== undefined)
-      await tx.executeQuery(withValues(hold(context.db), [holdUntil, subscriptionId, holdUntil]));
+    if (holdUntil !== undefined) await runKept(tx, hold(context.db), [holdUntil, subscriptionId, holdUntil]);
     if (well.has(subscriptionId)) {
-      await tx.executeQuery(withValues(endFailing(context.db), [subscriptionId]));
+      await runKept(tx, endFailing(context.db), [subscriptionId]);
       if (!ill.get(subscriptionId)?.gone) continue;
     }
     const outcome = ill.get(subscriptionId);
     if (!outcome) continue;
-    await tx.executeQuery(withValues(beginFailing(context.db), [now, subscriptionId]));
+    await runKept(tx, beginFailing(context.db), [now, subscriptionId]);
     const reason = outcome.gone
       ? 'The receiver answered 410: it is gone for good.'
       : 'The receiver answered with nothing but failures for 120 hours.';

@@ -22,6 +22,30 @@ interface Entry<T, R> {
   reject: (error: unknown) => void;
 }
 
+/** What one group brings to a transaction. */
+interface Batch {
+  write(tx: Transaction<Tables>): Promise<void>;
+  committed(tx: Transaction<Tables>): void;
+  failed(error: unknown): void;
+  /** Its items one by one; of a single one nothing is left to take apart. */
+  apart(): Batch[];
+}
+
+/** Groups that write in the same transactions. */
+interface Rounds {
+  /** `take` gives what waits in a group. */
+  join(take: () => Batch | undefined): void;
+  /** Resolves when nothing waits any more. */
+  run(): Promise<void>;
+}
+
+const shared = new WeakMap<Db, Rounds>();
+
+/** All groups of this database write in the same transactions: where there is one connection, they could but take turns. */
+export function shareTransactions(db: Db): void {
+  shared.set(db, createRounds(db));
+}
+
 /**
  * `write` gets the items of one transaction and answers with a result for each, in their order. When a transaction of
  * several fails, each of its items is written in one of its own, so that one bad item fails alone. `committed` hears of
@@ -32,53 +56,89 @@ export function createGroupCommit<T, R = void>(
   write: (tx: Transaction<Tables>, items: T[]) => Promise<R[]>,
   committed?: (tx: Transaction<Tables>) => void,
 ): GroupCommit<T, R> {
-  let queue: Entry<T, R>[] = [];
+  const rounds = shared.get(db) ?? createRounds(db);
+  const queue: Entry<T, R>[] = [];
   let underWay = 0;
-  let running: Promise<void> | undefined;
 
-  const commit = async (batch: Entry<T, R>[]): Promise<void> => {
-    try {
-      let transaction: Transaction<Tables> | undefined;
-      const results = await db.transaction().execute((tx) => {
-        transaction = tx;
-        return write(
+  const batchOf = (entries: Entry<T, R>[]): Batch => {
+    let results: R[] = [];
+    return {
+      async write(tx) {
+        results = await write(
           tx,
-          batch.map(({ item }) => item),
+          entries.map(({ item }) => item),
         );
-      });
-      if (transaction) committed?.(transaction);
-      for (const [position, result] of results.entries()) batch[position]?.resolve(result);
-    } catch (error) {
-      const [only, ...others] = batch;
-      if (others.length === 0) only?.reject(error);
-      else for (const entry of batch) await commit([entry]);
-    }
+      },
+      committed(tx) {
+        underWay -= entries.length;
+        committed?.(tx);
+        for (const [position, result] of results.entries()) entries[position]?.resolve(result);
+      },
+      failed(error) {
+        underWay -= entries.length;
+        for (const entry of entries) entry.reject(error);
+      },
+      apart: () => (entries.length > 1 ? entries.map((entry) => batchOf([entry])) : []),
+    };
   };
 
-  const run = async (): Promise<void> => {
-    // What else arrives in this turn of the event loop comes along.
-    await new Promise((next) => setImmediate(next));
-    while (queue.length > 0) {
-      const batch = queue.splice(0, MOST_ITEMS);
-      underWay = batch.length;
-      await commit(batch);
-      underWay = 0;
-    }
-    running = undefined;
-  };
+  rounds.join(() => {
+    if (queue.length === 0) return undefined;
+    const entries = queue.splice(0, MOST_ITEMS);
+    underWay += entries.length;
+    return batchOf(entries);
+  });
 
   return {
     add(item) {
       return new Promise((resolve, reject) => {
         queue.push({ item, resolve, reject });
-        running ??= run();
+        void rounds.run();
       });
     },
     get waiting() {
       return queue.length + underWay;
     },
     async idle() {
-      await running;
+      if (queue.length + underWay > 0) await rounds.run();
     },
+  };
+}
+
+function createRounds(db: Db): Rounds {
+  const groups: (() => Batch | undefined)[] = [];
+  let running: Promise<void> | undefined;
+
+  const commit = async (batches: Batch[]): Promise<void> => {
+    let transaction: Transaction<Tables> | undefined;
+    try {
+      await db.transaction().execute(async (tx) => {
+        transaction = tx;
+        for (const batch of batches) await batch.write(tx);
+      });
+    } catch (error) {
+      const [only, ...others] = batches;
+      const smaller = others.length > 0 ? batches : (only?.apart() ?? []);
+      if (smaller.length === 0) only?.failed(error);
+      for (const batch of smaller) await commit([batch]);
+      return;
+    }
+    if (transaction) for (const batch of batches) batch.committed(transaction);
+  };
+
+  const run = async (): Promise<void> => {
+    // What else arrives in this turn of the event loop comes along.
+    await new Promise((next) => setImmediate(next));
+    for (;;) {
+      const batches = groups.map((take) => take()).filter((batch) => batch !== undefined);
+      if (batches.length === 0) break;
+      await commit(batches);
+    }
+    running = undefined;
+  };
+
+  return {
+    join: (take) => void groups.push(take),
+    run: () => (running ??= run()),
   };
 }

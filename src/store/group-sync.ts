@@ -2,14 +2,14 @@ import { closeSync, fdatasync, fdatasyncSync, fsyncSync, openSync } from 'node:f
 import { dirname } from 'node:path';
 
 /**
- * A commit in quiet is synced on the spot: the way through a thread costs a fast disk a tenth of a delivery's latency. A disk
- * that takes longer than this on average is left to the thread for a while.
+ * A fast disk is waited for on the spot: the way through a thread and back costs about as much as the sync (measured: a
+ * tenth of an event's latency in quiet, and of its processor time under load). One that takes longer than this on average is
+ * left to the thread for a while.
  */
 const FAST_MS = 1;
-const QUIET_MS = 4;
 const LEFT_ALONE_MS = 10_000;
-/** How much of the average the last one is. */
-const LAST_SHARE = 0.2;
+/** How much of the average the last one is: a single slow one says little. */
+const LAST_SHARE = 0.05;
 
 /** How what was written to a file reaches the disk. */
 export interface Disk {
@@ -53,8 +53,11 @@ function syncFolder(path: string): void {
 export interface GroupSync {
   /** Something was committed, and is not on the disk yet. */
   committed(): void;
-  /** Resolves when all that was committed until now is on the disk; undefined when it is. @throws what the disk said. */
-  durable(): Promise<void> | undefined;
+  /**
+   * Resolves when all that was committed until now is on the disk; undefined when it is. Where `others` are about to commit
+   * as well, their sync may be this one's. @throws what the disk said.
+   */
+  durable(others?: boolean): Promise<void> | undefined;
   close(): Promise<void>;
 }
 
@@ -72,15 +75,14 @@ export function createGroupSync(disk: Disk): GroupSync {
   let written = 0;
   let onDisk = 0;
   let waiting: Waiting[] = [];
+  let planned = false;
+  /** In the thread. */
   let running = false;
-  let endedAt = -Infinity;
   let averageMs = 0;
   let leftAloneUntil = 0;
   let failure: Error | undefined;
 
   const finish = (upTo: number, error: Error | null): void => {
-    running = false;
-    endedAt = performance.now();
     if (error)
       failure = new Error(`The disk did not keep what was written: ${error.message}`, { cause: error });
     else onDisk = upTo;
@@ -94,12 +96,17 @@ export function createGroupSync(disk: Disk): GroupSync {
     if (waiting.length > 0) plan();
   };
 
-  const begin = (): void => {
+  const syncInThread = (): void => {
     const upTo = written;
+    running = true;
+    const done = (error: Error | null): void => {
+      running = false;
+      finish(upTo, error);
+    };
     try {
-      disk.sync((error) => finish(upTo, error));
+      disk.sync(done);
     } catch (error) {
-      finish(upTo, toError(error));
+      done(toError(error));
     }
   };
 
@@ -111,23 +118,33 @@ export function createGroupSync(disk: Disk): GroupSync {
     } catch (caught) {
       error = toError(caught);
     }
-    finish(written, error);
+    const endedAt = performance.now();
     averageMs += (endedAt - startedAt - averageMs) * LAST_SHARE;
-    if (averageMs < FAST_MS) return;
-    averageMs = 0;
-    leftAloneUntil = endedAt + LEFT_ALONE_MS;
+    if (averageMs >= FAST_MS) {
+      averageMs = 0;
+      leftAloneUntil = endedAt + LEFT_ALONE_MS;
+    }
+    finish(written, error);
   };
 
+  const isFast = (): boolean => !running && performance.now() > leftAloneUntil;
+
+  /** What else is done in this turn of the event loop comes along. */
   const plan = (): void => {
-    if (running) return;
-    running = true;
-    const now = performance.now();
-    if (now - endedAt > QUIET_MS && now > leftAloneUntil) return syncNow();
-    // What else is done in this turn of the event loop comes along.
-    setImmediate(() => setImmediate(begin));
+    if (planned || running) return;
+    planned = true;
+    setImmediate(() =>
+      setImmediate(() => {
+        planned = false;
+        if (waiting.length === 0 || running) return;
+        if (isFast()) syncNow();
+        else syncInThread();
+      }),
+    );
   };
 
-  const durable = (): Promise<void> | undefined => {
+  const durable = (others = false): Promise<void> | undefined => {
+    if (!failure && onDisk < written && !others && isFast()) syncNow();
     if (failure) return Promise.reject(failure);
     if (onDisk === written) return undefined;
     return new Promise((resolve, reject) => {

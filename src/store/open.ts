@@ -3,6 +3,7 @@ import Sqlite from 'better-sqlite3';
 import { Kysely } from 'kysely';
 import type { Config } from '../config.ts';
 import { makeFolder } from '../lib/folders.ts';
+import { shareTransactions } from './group-commit.ts';
 import { diskOf, NO_DISK } from './group-sync.ts';
 import { postgresDialect } from './postgres.ts';
 import type { Db, Tables } from './schema.ts';
@@ -56,6 +57,7 @@ function openSqlite(path: string): Store {
     );
   }
   const db = new Kysely<Tables>({ dialect: sqliteDialect(sqlite, disk) });
+  shareTransactions(db);
   return toStore('sqlite', db);
 }
 

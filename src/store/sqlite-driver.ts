@@ -54,11 +54,12 @@ export function createSqliteDriver(sqlite: Sqlite.Database, disk: Disk): Driver 
     };
   };
   /** With patience for other processes that write. */
-  const tryRun = <R>(query: Query): Promise<Ran<R>> => {
+  const tryRun = <R>(query: Query): Ran<R> | Promise<Ran<R>> => {
     try {
-      return Promise.resolve(run<R>(query));
+      return run<R>(query);
     } catch (error) {
-      return isBusy(error) ? retry<R>(query) : Promise.reject(error);
+      if (isBusy(error)) return retry<R>(query);
+      throw error;
     }
   };
   const retry = async <R>(query: Query): Promise<Ran<R>> => {
@@ -81,7 +82,8 @@ export function createSqliteDriver(sqlite: Sqlite.Database, disk: Disk): Driver 
 
     async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
       if (this.inTransaction) {
-        const result = await tryRun<R>(query);
+        const ran = tryRun<R>(query);
+        const result = ran instanceof Promise ? await ran : ran;
         this.wrote ||= result.wrote;
         return result;
       }
@@ -99,7 +101,7 @@ export function createSqliteDriver(sqlite: Sqlite.Database, disk: Disk): Driver 
 
     /** Others use the connection while this one waits for the disk. */
     async passOnUntilDurable(): Promise<void> {
-      const durable = syncs.durable();
+      const durable = syncs.durable(queue.length > 0);
       if (!durable) return;
       this.passedOn = true;
       passOn();

@@ -2,7 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import type { Context } from '../context.ts';
 import type { EventSource, NewEvent } from '../events/publish.ts';
 import { isoTime } from '../lib/clock.ts';
-import { perDatabase, withValues } from '../store/kept.ts';
+import { perDatabase, runKept } from '../store/kept.ts';
 import type { Tables } from '../store/schema.ts';
 import { beginRun } from './begin.ts';
 import { firingAfter } from './firing.ts';
@@ -25,7 +25,7 @@ export async function runsOfEvents(
   source: EventSource,
   events: readonly NewEvent[],
 ): Promise<number> {
-  const { rows } = await tx.executeQuery(withValues(listening(context.db), [source.sourceId]));
+  const { rows } = await runKept(tx, listening(context.db), [source.sourceId]);
   let made = 0;
   for (const row of rows) {
     const wanted: unknown = JSON.parse(row.events ?? '[]');
