@@ -5,7 +5,7 @@ import { scrub } from '../lib/scrub.ts';
 import type { StopSignal } from '../lib/stop.ts';
 import type { Item } from './claim.ts';
 import { retryAfter, retryDelay } from './schedule.ts';
-import { signatureHeaders } from './signature.ts';
+import { addSignature } from './signature.ts';
 import type { Outcome } from './settle.ts';
 import type { Target } from './target.ts';
 
@@ -21,36 +21,67 @@ type AttemptContext = Pick<Context, 'clock'> & {
 
 /** POSTs a delivery once and says what came of it. Never throws; undefined when `signal` ended it. */
 export async function attempt(
-  { clock, scheduleMs, ...how }: AttemptContext,
+  { clock, scheduleMs, outbound, attemptMs }: AttemptContext,
   target: Target,
   item: Item,
   signal: StopSignal,
 ): Promise<Outcome | undefined> {
   const at = clock.now();
   const started = performance.now();
-  const met = await post(how, target, item, at, signal);
+  let answer: OutboundAnswer | undefined;
+  let error: string | null;
+  try {
+    answer = await outbound.request({
+      method: 'POST',
+      url: target.address,
+      headers: requestOf(target, item, at),
+      body: item.body,
+      timeoutMs: attemptMs,
+      maxBytes: READ_BYTES,
+      statusDecides: true,
+      signal,
+    });
+    error = errorOf(answer.status);
+  } catch (thrown) {
+    error = coarse(thrown);
+  }
   if (signal.aborted) return undefined;
   const durationMs = Math.round(performance.now() - started);
-  const now = clock.now();
-  const status = met.answer?.status ?? null;
-  const error = met.error ?? errorOf(status);
-  const retryAfterMs = retryAfter(met.answer?.headers['retry-after'], now);
-  const asksForLess = status === 429 || status === 503;
-  const common = {
+  const outcome: Outcome = {
     item,
     target,
     at,
     durationMs,
-    status,
+    status: answer?.status ?? null,
     error,
-    excerpt: met.answer ? excerptOf(met.answer, target) : null,
+    excerpt: answer ? excerptOf(answer, target) : null,
+    verdict: 'succeeded',
+    counts: true,
+    gone: false,
+    holdUntil: 0,
+  };
+  return error === null ? outcome : failed(outcome, answer, scheduleMs, clock.now());
+}
+
+/** The outcome of an attempt that failed: whether and when it is tried again, and what the receiver asked for. */
+function failed(
+  outcome: Outcome,
+  answer: OutboundAnswer | undefined,
+  scheduleMs: readonly number[],
+  now: number,
+): Outcome {
+  const { item, status } = outcome;
+  const retryAfterMs = retryAfter(answer?.headers['retry-after'], now);
+  const gone = status === 410;
+  const asksForLess = status === 429 || status === 503;
+  const delay = gone ? undefined : retryDelay(scheduleMs, item.step + 1, retryAfterMs);
+  return {
+    ...outcome,
+    verdict: delay === undefined ? 'dead' : { retryAt: now + delay },
     counts: !asksForLess,
-    gone: status === 410,
+    gone,
     holdUntil: asksForLess && retryAfterMs !== undefined ? now + retryAfterMs : 0,
   };
-  if (error === null) return { ...common, verdict: 'succeeded' };
-  const delay = status === 410 ? undefined : retryDelay(scheduleMs, item.step + 1, retryAfterMs);
-  return { ...common, verdict: delay === undefined ? 'dead' : { retryAt: now + delay } };
 }
 
 /** Headers and body of a delivery (contract.md section 7). What the subscriber wishes never replaces ours. */
@@ -59,51 +90,17 @@ export function requestOf(
   item: Pick<Item, 'deliveryId' | 'sequence' | 'scope' | 'event' | 'body' | 'marks'>,
   now: number,
 ): Record<string, string> {
-  const marks: Record<string, string> = item.marks === null ? {} : JSON.parse(item.marks);
-  return {
-    ...target.headers,
-    ...marks,
-    'content-type': 'application/json',
-    'user-agent': 'Gatehouse',
-    'x-svc-scope': item.scope,
-    'x-svc-event': item.event,
-    ...(target.connectionId === null ? {} : { 'x-svc-connection-id': target.connectionId }),
-    'x-svc-subscription-id': target.subscriptionId,
-    'x-svc-sequence': String(item.sequence),
-    ...signatureHeaders(
-      target.keys.filter(({ until }) => until > now).map(({ key }) => key),
-      { id: item.deliveryId, body: item.body, now },
-    ),
-  };
-}
-
-interface Met {
-  answer: OutboundAnswer | undefined;
-  error: string | undefined;
-}
-
-async function post(
-  { outbound, attemptMs }: Pick<AttemptContext, 'outbound' | 'attemptMs'>,
-  target: Target,
-  item: Item,
-  now: number,
-  signal: StopSignal,
-): Promise<Met> {
-  try {
-    const answer = await outbound.request({
-      method: 'POST',
-      url: target.address,
-      headers: requestOf(target, item, now),
-      body: item.body,
-      timeoutMs: attemptMs,
-      maxBytes: READ_BYTES,
-      statusDecides: true,
-      signal,
-    });
-    return { answer, error: undefined };
-  } catch (error) {
-    return { answer: undefined, error: coarse(error) };
-  }
+  const headers: Record<string, string> = { ...target.headers };
+  if (item.marks !== null) Object.assign(headers, JSON.parse(item.marks));
+  headers['content-type'] = 'application/json';
+  headers['user-agent'] = 'Gatehouse';
+  headers['x-svc-scope'] = item.scope;
+  headers['x-svc-event'] = item.event;
+  if (target.connectionId !== null) headers['x-svc-connection-id'] = target.connectionId;
+  headers['x-svc-subscription-id'] = target.subscriptionId;
+  headers['x-svc-sequence'] = String(item.sequence);
+  addSignature(headers, target.keys, { id: item.deliveryId, body: item.body, now });
+  return headers;
 }
 
 /** One of a few codes: what a stranger learns must not map the network inside. */
@@ -114,8 +111,8 @@ function coarse(error: unknown): string {
   return typeof reason === 'string' ? reason : 'unreachable';
 }
 
-function errorOf(status: number | null): string | null {
-  if (status === null || (status >= 200 && status < 300)) return null;
+function errorOf(status: number): string | null {
+  if (status >= 200 && status < 300) return null;
   return status >= 300 && status < 400 ? 'redirect' : 'status';
 }
 

@@ -79,6 +79,7 @@ export function createDeliverer(
   const leastMs = attemptMs + timing.marginMs;
   if (leaseMs <= leastMs) throw new Error('The lease must be longer than an attempt and its margin.');
   const { db, clock, log } = context;
+  const attempts = { clock, scheduleMs, outbound, attemptMs };
   /** Who we are on leases. */
   const token = randomUUID();
   const lanes = new Map<string, Lane>();
@@ -213,7 +214,7 @@ export function createDeliverer(
       }
       lane.queue.shift();
       load.queued--;
-      begin(lane, item);
+      void begin(lane, item);
     }
     if (lane.more && room(lane) > 0) {
       lane.more = false;
@@ -222,7 +223,7 @@ export function createDeliverer(
     }
   };
 
-  const begin = (lane: Lane, item: Item): void => {
+  const begin = async (lane: Lane, item: Item): Promise<void> => {
     const run: Run = { item, ended: new Stop(), slow: lane.suspect, place: -1 };
     lane.running.add(run);
     if (run.slow) load.slow++;
@@ -237,18 +238,15 @@ export function createDeliverer(
       giveBack(lane);
       pumpStalled();
     }, SLOW_MS);
-    void attempt({ clock, scheduleMs, outbound, attemptMs }, lane.target, item, run.ended)
-      .then((outcome) => {
-        clearTimeout(timer);
-        if (run.slow) load.slow--;
-        else load.fast--;
-        lane.running.delete(run);
-        return outcome ? finish(lane, outcome) : held.delete(item);
-      })
-      .finally(() => {
-        pump(lane);
-        pumpStalled();
-      });
+    const outcome = await attempt(attempts, lane.target, item, run.ended);
+    clearTimeout(timer);
+    if (run.slow) load.slow--;
+    else load.fast--;
+    lane.running.delete(run);
+    if (outcome) finish(lane, outcome);
+    else held.delete(item);
+    pump(lane);
+    pumpStalled();
   };
 
   const finish = (lane: Lane, outcome: Outcome): void => {

@@ -15,21 +15,30 @@ export function signingKey(secret: string): KeyObject {
   return createSecretKey(Buffer.from(secret.slice(PREFIX.length), 'base64'));
 }
 
+/** A key that signs until then (epoch milliseconds). */
+export interface SigningKey {
+  key: KeyObject;
+  until: number;
+}
+
 /**
- * The headers that prove one attempt: `webhook-id` stays on every retry, `webhook-timestamp` is the time of this
- * attempt, `webhook-signature` has one signature for each key.
+ * Adds the headers that prove one attempt: `webhook-id` stays on every retry, `webhook-timestamp` is the time of this
+ * attempt, `webhook-signature` has one signature for each key whose time is not over.
  */
-export function signatureHeaders(
-  keys: readonly KeyObject[],
+export function addSignature(
+  headers: Record<string, string>,
+  keys: readonly SigningKey[],
   { id, body, now }: { id: string; body: string; now: number },
-): Record<string, string> {
-  const timestamp = Math.floor(now / 1000);
+): void {
+  const timestamp = String(Math.floor(now / 1000));
   const content = `${id}.${timestamp}.${body}`;
-  return {
-    'webhook-id': id,
-    'webhook-timestamp': String(timestamp),
-    'webhook-signature': keys
-      .map((key) => `v1,${createHmac('sha256', key).update(content).digest('base64')}`)
-      .join(' '),
-  };
+  let signatures = '';
+  for (const { key, until } of keys) {
+    if (until <= now) continue;
+    const signature = createHmac('sha256', key).update(content).digest('base64');
+    signatures += signatures === '' ? `v1,${signature}` : ` v1,${signature}`;
+  }
+  headers['webhook-id'] = id;
+  headers['webhook-timestamp'] = timestamp;
+  headers['webhook-signature'] = signatures;
 }

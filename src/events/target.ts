@@ -1,9 +1,8 @@
-import type { KeyObject } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import type { Context } from '../context.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
-import { signingKey } from './signature.ts';
+import { signingKey, type SigningKey } from './signature.ts';
 
 export type SubscriptionRow = Selectable<Tables['subscriptions']>;
 
@@ -19,7 +18,7 @@ export interface Target {
   /** Headers that the subscriber wants. */
   headers: Readonly<Record<string, string>>;
   /** The signing key, and the one before it. */
-  keys: readonly { key: KeyObject; until: number }[];
+  keys: readonly SigningKey[];
   /** What must never be in a log: the secrets, and the values of the headers. */
   secrets: readonly string[];
   /** One at a time, in order. */

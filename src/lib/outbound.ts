@@ -6,7 +6,7 @@ import { createAddressGuard, type AllowedAddress } from './addresses.ts';
 import { GatehouseError } from './errors.ts';
 import { decoderOf, unpacked } from './outbound-body.ts';
 import { BlockedAddress, outboundError } from './outbound-errors.ts';
-import { End, wholeAnswer } from './outbound-exchange.ts';
+import { End, wholeAnswer, type RawAnswer } from './outbound-exchange.ts';
 import { SANDBOX_HOST } from './sandbox.ts';
 import type { StopSignal } from './stop.ts';
 import { readTarget, type Target } from './target.ts';
@@ -44,10 +44,18 @@ export interface OutboundStream {
   body: AsyncIterable<Buffer>;
 }
 
+type Asked = Pick<OutboundRequest, 'method' | 'headers' | 'body'>;
+
 /** What an answer must tell for a redirect to be followed. */
 interface Hop {
   statusCode: number;
   headers: Record<string, string | string[] | undefined>;
+}
+
+/** An address, and who calls it. */
+interface Way {
+  agent: Dispatcher;
+  target: Target;
 }
 
 /** All addresses of a name, as dns.lookup() gives them. */
@@ -160,35 +168,47 @@ export function createOutbound(options: OutboundOptions): Outbound {
     };
   }
 
-  /** Asks, and follows redirects where it is told to; each hop passes the guard. */
+  /** By which way an address is called. Every request passes here. @throws BlockedAddress, GatehouseError */
+  function wayOf(url: string, allowSandbox = false): Way | Promise<Way> {
+    const target = readTarget(url);
+    if (
+      allowSandbox &&
+      target.hostname === SANDBOX_HOST &&
+      target.path.startsWith('/sandbox/') &&
+      sandboxOrigin
+    )
+      return wayToSandbox(target.path, sandboxOrigin);
+    assertGuarded(target);
+    const agent = agents.get('guarded');
+    return agent && !options.egressProxy ? { agent, target } : wayAnew(target);
+  }
+
+  async function wayToSandbox(path: string, origin: () => Promise<string>): Promise<Way> {
+    const target = readTarget((await origin()) + path);
+    return { agent: agents.get('sandbox') ?? (await agentOf('sandbox')), target };
+  }
+
+  async function wayAnew(target: Target): Promise<Way> {
+    if (options.egressProxy) await checkNames(target);
+    return { agent: await agentOf('guarded'), target };
+  }
+
+  /** What is behind the redirects of a first answer, which came from `target`; each hop passes the guard. */
   async function follow<A extends Hop>(
-    request: OutboundRequest,
-    ask: (agent: Dispatcher, options: Dispatcher.DispatchOptions) => Promise<A>,
+    first: A,
+    from: Target,
+    { method: firstMethod, headers: firstHeaders = {}, body: firstBody, allowSandbox }: OutboundRequest,
+    ask: (way: Way, asked: Asked) => Promise<A>,
     discard: (answer: A) => Promise<void>,
   ): Promise<A> {
-    let url = request.url;
-    let { method, body, headers = {} } = request;
-    for (let hop = 0; ; hop++) {
-      let target = readTarget(url);
-      const own =
-        request.allowSandbox &&
-        target.hostname === SANDBOX_HOST &&
-        target.path.startsWith('/sandbox/') &&
-        sandboxOrigin;
-      if (own) target = readTarget((await own()) + target.path);
-      else assertGuarded(target);
-      if (!own && options.egressProxy) await checkNames(target);
-      const agent = agents.get(own ? 'sandbox' : 'guarded') ?? (await agentOf(own ? 'sandbox' : 'guarded'));
-      const answer = await ask(agent, {
-        origin: target.origin,
-        path: target.path,
-        method: toMethod(method),
-        headers,
-        body: body ?? null,
-      });
-      if (!request.followRedirects || !isRedirect(answer.statusCode)) return answer;
+    let answer = first;
+    let target = from;
+    let method = firstMethod;
+    let headers = firstHeaders;
+    let body = firstBody;
+    for (let hop = 0; isRedirect(answer.statusCode); hop++) {
       const location = answer.headers['location'];
-      if (typeof location !== 'string') return answer;
+      if (typeof location !== 'string') break;
       await discard(answer);
       if (hop === MAX_REDIRECTS) {
         throw new GatehouseError(
@@ -215,8 +235,11 @@ export function createOutbound(options: OutboundOptions): Outbound {
         }
         headers = harmless(headers);
       }
-      url = next.href;
+      const way = await wayOf(next.href, allowSandbox);
+      target = way.target;
+      answer = await ask(way, { method, headers, body });
     }
+    return answer;
   }
 
   function assertGuarded({ hostname, port, protocol, host }: Target): void {
@@ -247,18 +270,14 @@ export function createOutbound(options: OutboundOptions): Outbound {
       // Who names a deadline knows how slow this third party is; the end watches over it.
       const patienceMs = request.timeoutMs === undefined ? HEADERS_TIMEOUT_MS : 0;
       try {
-        const { statusCode, headers, body } = await follow(
-          request,
-          (agent, asked) =>
-            wholeAnswer(
-              agent,
-              { ...asked, headersTimeout: patienceMs, bodyTimeout: patienceMs },
-              end,
-              maxBytes,
-              request.statusDecides,
-            ),
-          async () => {},
-        );
+        const ask = ({ agent, target }: Way, asked: Asked): Promise<RawAnswer> =>
+          wholeAnswer(agent, toDispatch(target, asked, patienceMs), end, maxBytes, request.statusDecides);
+        const known = wayOf(request.url, request.allowSandbox);
+        const way = known instanceof Promise ? await known : known;
+        let answer = await ask(way, request);
+        if (request.followRedirects && isRedirect(answer.statusCode))
+          answer = await follow(answer, way.target, request, ask, async () => {});
+        const { statusCode, headers, body } = answer;
         // What may be cut does not unpack.
         const encoding = request.statusDecides ? undefined : encodingOf(request, statusCode, headers);
         return {
@@ -281,12 +300,13 @@ export function createOutbound(options: OutboundOptions): Outbound {
         outboundError(error, { host: hostOf(request.url), ended, timeoutMs });
       try {
         const patienceMs = request.timeoutMs ?? HEADERS_TIMEOUT_MS;
-        const { statusCode, headers, body } = await follow(
-          request,
-          (agent, asked) =>
-            agent.request({ ...asked, signal: ended, headersTimeout: patienceMs, bodyTimeout: patienceMs }),
-          (answer) => answer.body.dump(),
-        );
+        const ask = ({ agent, target }: Way, asked: Asked): Promise<Dispatcher.ResponseData> =>
+          agent.request({ ...toDispatch(target, asked, patienceMs), signal: ended });
+        const way = await wayOf(request.url, request.allowSandbox);
+        let answer = await ask(way, request);
+        if (request.followRedirects)
+          answer = await follow(answer, way.target, request, ask, ({ body }) => body.dump());
+        const { statusCode, headers, body } = answer;
         const most = request.maxBytes ?? MAX_ANSWER_BYTES;
         return {
           status: statusCode,
@@ -327,6 +347,22 @@ function portOf(target: { port: string; protocol: string }): number {
 
 function hostOf(text: string): string {
   return URL.canParse(text) ? new URL(text).host : 'the address';
+}
+
+function toDispatch(
+  { origin, path }: Target,
+  { method, headers = {}, body }: Asked,
+  patienceMs: number,
+): Dispatcher.DispatchOptions {
+  return {
+    origin,
+    path,
+    method: toMethod(method),
+    headers,
+    body: body ?? null,
+    headersTimeout: patienceMs,
+    bodyTimeout: patienceMs,
+  };
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
