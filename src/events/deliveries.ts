@@ -20,6 +20,17 @@ export function deliveryNotFound(deliveryId: string): GatehouseError {
   );
 }
 
+/** What `deliveries.first_attempt` tells of a first attempt that succeeded; times in milliseconds. */
+export type FirstAttempt = z.infer<typeof firstAttemptText>;
+
+const firstAttemptText = z.strictObject({
+  at: z.number(),
+  durationMs: z.number(),
+  status: z.number().nullable(),
+  /** The beginning of the answer, without secrets. */
+  excerpt: z.string().nullable(),
+});
+
 export interface DeliveryFilter {
   subscriptionId: string;
   status?: Tables['deliveries']['status'] | undefined;
@@ -102,15 +113,24 @@ function describeDelivery(
     nextAttemptAt: row.status === 'waiting' && row.lease_token === null ? isoTime(row.next_at) : null,
     createdAt: isoTime(row.created_at),
     updatedAt: isoTime(row.updated_at),
-    attempts: attempts.map((attempt) => ({
-      number: attempt.number,
-      at: isoTime(attempt.at),
-      durationMs: attempt.duration_ms,
-      status: attempt.status,
-      error: attempt.error,
-      excerpt: attempt.excerpt,
-    })),
+    attempts: [
+      ...firstOf(row),
+      ...attempts.map((attempt) => ({
+        number: attempt.number,
+        at: isoTime(attempt.at),
+        durationMs: attempt.duration_ms,
+        status: attempt.status,
+        error: attempt.error,
+        excerpt: attempt.excerpt,
+      })),
+    ],
   };
+}
+
+function firstOf({ first_attempt: text }: Pick<Selectable<Tables['deliveries']>, 'first_attempt'>) {
+  if (text === null) return [];
+  const { at, durationMs, status, excerpt } = firstAttemptText.parse(JSON.parse(text));
+  return [{ number: 1, at: isoTime(at), durationMs, status, error: null, excerpt }];
 }
 
 function toCursor(sequence: number): string {

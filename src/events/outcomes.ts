@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '../log.ts';
+import type { Context } from '../context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { createGroupCommit } from '../store/group-commit.ts';
 import { announceDisabled } from './operator.ts';
@@ -21,7 +21,7 @@ export interface Outcomes {
 
 const WRITE_AGAIN_MS = SECOND;
 
-export function createOutcomes(context: PublishContext & { log: Logger }): Outcomes {
+export function createOutcomes(context: PublishContext & Pick<Context, 'log' | 'store'>): Outcomes {
   const { db, log } = context;
   const unwritten = new Set<string>();
   let closed = false;

@@ -1,9 +1,10 @@
-import { sql, type CompiledQuery, type Insertable, type Transaction } from 'kysely';
+import { sql, type Insertable, type Transaction } from 'kysely';
 import type { Context } from '../context.ts';
 import { HOUR } from '../lib/clock.ts';
-import { chunksOf, manyRows, perDatabase, runKept } from '../store/kept.ts';
-import type { Db, Tables } from '../store/schema.ts';
+import { manyRows, perDatabase, runKept } from '../store/kept.ts';
+import type { Tables } from '../store/schema.ts';
 import type { Item } from './claim.ts';
+import type { FirstAttempt } from './deliveries.ts';
 import type { Target } from './target.ts';
 
 type Tx = Transaction<Tables>;
@@ -66,14 +67,13 @@ const settleFailure = perDatabase((db) =>
  */
 export async function settle(
   tx: Tx,
-  context: Pick<Context, 'db' | 'clock'>,
+  context: Pick<Context, 'db' | 'clock' | 'store'>,
   outcomes: readonly Outcome[],
 ): Promise<{ written: ReadonlySet<string>; disabled: Disabled[] }> {
   const now = context.clock.now();
-  const written = new Set<string>();
   const succeeded = outcomes.filter(({ verdict }) => verdict === 'succeeded');
   const failed = outcomes.filter(({ verdict }) => verdict !== 'succeeded');
-  for (const id of await settleSuccesses(tx, context, succeeded, now)) written.add(id);
+  const written = await settleSuccesses(tx, context, succeeded, now);
   for (const { item, verdict, status, error } of failed) {
     const { rows } = await runKept(tx, settleFailure(context.db), [
       verdict === 'dead' ? 'dead' : 'waiting',
@@ -89,37 +89,46 @@ export async function settle(
     for (const row of rows) written.add(row.delivery_id);
   }
   const ours = outcomes.filter(({ item }) => written.has(item.deliveryId));
-  await insertAttempts(context.db, tx, ours.map(toAttempt));
+  await insertAttempts(context.db, tx, ours.filter((outcome) => !succeededAtOnce(outcome)).map(toAttempt));
   return { written, disabled: await judgeReceivers(tx, context, ours, now) };
 }
 
-const successStatements = perDatabase(() => new Map<number, CompiledQuery<{ delivery_id: string }>>());
+/** Most do: what is to be told of the attempt is kept with the delivery, and needs no row of its own. */
+function succeededAtOnce({ item, verdict }: Outcome): boolean {
+  return verdict === 'succeeded' && item.attempts === 0;
+}
 
 async function settleSuccesses(
   tx: Tx,
-  { db }: Pick<Context, 'db'>,
+  { db, store }: Pick<Context, 'db' | 'store'>,
   outcomes: readonly Outcome[],
   now: number,
-): Promise<string[]> {
-  const kept = successStatements(db);
-  const written: string[] = [];
-  const groups = Map.groupBy(outcomes, ({ status, item }) => `${status} ${item.token}`);
-  for (const group of groups.values()) {
-    for (const chunk of chunksOf(group)) {
-      let statement = kept.get(chunk.length);
-      if (!statement) kept.set(chunk.length, (statement = successStatement(db, chunk.length)));
-      const ids = chunk.map(({ item }) => item.deliveryId);
-      const [first] = chunk;
-      const values = [first?.status, now, first?.item.token, ...ids];
-      const { rows } = await runKept(tx, statement, values);
-      for (const row of rows) written.push(row.delivery_id);
-    }
+): Promise<Set<string>> {
+  const written = new Set<string>();
+  if (outcomes.length === 0) return written;
+  if (store.kind === 'postgres') {
+    const { rows } = await runKept(tx, settleManySuccesses(db), [
+      outcomes.map(({ item }) => item.deliveryId),
+      outcomes.map(({ item }) => item.token),
+      outcomes.map(({ status }) => status),
+      outcomes.map(toFirstAttempt),
+      now,
+    ]);
+    for (const row of rows) written.add(row.delivery_id);
+    return written;
+  }
+  // Measured: half of what one statement for many rows costs SQLite.
+  for (const outcome of outcomes) {
+    const { deliveryId, token } = outcome.item;
+    const values = [outcome.status, toFirstAttempt(outcome), now, deliveryId, token];
+    const { numAffectedRows } = await runKept(tx, settleSuccess(db), values);
+    if (numAffectedRows === 1n) written.add(deliveryId);
   }
   return written;
 }
 
-function successStatement(db: Db, size: number): CompiledQuery<{ delivery_id: string }> {
-  return db
+const settleSuccess = perDatabase((db) =>
+  db
     .updateTable('deliveries')
     .set((e) => ({
       status: sql.lit('succeeded'),
@@ -127,13 +136,30 @@ function successStatement(db: Db, size: number): CompiledQuery<{ delivery_id: st
       lease_token: sql`null`,
       last_status: 0,
       last_error: sql`null`,
+      first_attempt: e.fn.coalesce(e.val(''), 'first_attempt'),
       updated_at: 0,
     }))
+    .where('delivery_id', '=', '')
     .where('lease_token', '=', '')
     .where('status', '=', sql.lit('waiting'))
-    .where('delivery_id', 'in', Array<string>(size).fill(''))
-    .returning('delivery_id')
-    .compile();
+    .compile(),
+);
+/** A call for each row would be a way to the server for each. */
+const settleManySuccesses = perDatabase((db) =>
+  sql<{ delivery_id: string }>`
+    update deliveries as d
+    set status = 'succeeded', attempts = d.attempts + 1, lease_token = null, last_status = v.status, last_error = null,
+      first_attempt = coalesce(v.first_attempt, d.first_attempt), updated_at = $5
+    from unnest($1::text[], $2::text[], $3::integer[], $4::text[]) as v (delivery_id, token, status, first_attempt)
+    where d.delivery_id = v.delivery_id and d.lease_token = v.token and d.status = 'waiting'
+    returning d.delivery_id`.compile(db),
+);
+
+function toFirstAttempt(outcome: Outcome): string | null {
+  if (!succeededAtOnce(outcome)) return null;
+  const { at, durationMs, status, excerpt } = outcome;
+  const first: FirstAttempt = { at, durationMs, status, excerpt };
+  return JSON.stringify(first);
 }
 
 function toAttempt(outcome: Outcome): Insertable<Tables['delivery_attempts']> {

@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
  * tenth of an event's latency in quiet, and of its processor time under load). One that takes longer than this on average is
  * left to the thread for a while.
  */
-const FAST_MS = 1;
+const FAST_MS = 2;
 const LEFT_ALONE_MS = 10_000;
 /** How much of the average the last one is: a single slow one says little. */
 const LAST_SHARE = 0.05;

@@ -13,3 +13,8 @@ export async function eventIndexes(tx: Transaction<Tables>): Promise<void> {
     );
   }
 }
+
+/** Room for the attempt of most deliveries: the first, which succeeds. */
+export async function firstAttempts(tx: Transaction<Tables>): Promise<void> {
+  await tx.schema.alterTable('deliveries').addColumn('first_attempt', 'text').execute();
+}

@@ -276,6 +276,8 @@ export interface Tables extends WorkflowTables {
     lease_token: string | null;
     last_status: number | null;
     last_error: string | null;
+    /** The first attempt as JSON when it succeeded; all others are rows of `delivery_attempts`. */
+    first_attempt: Generated<string | null>;
     /** Extra headers of this delivery alone, as JSON: markers of a backfill, a test. */
     marks: string | null;
     created_at: number;

@@ -124,10 +124,9 @@ async function sendTo(service: EventsService, subscriptionId: string, addresses:
 
 async function attemptsOf({ context }: EventsService, subscriptionId: string): Promise<number> {
   const row = await context.db
-    .selectFrom('delivery_attempts')
-    .innerJoin('deliveries', 'deliveries.delivery_id', 'delivery_attempts.delivery_id')
-    .select((e) => e.fn.countAll<number>().as('count'))
-    .where('deliveries.subscription_id', '=', subscriptionId)
+    .selectFrom('deliveries')
+    .select((e) => e.fn.sum<number | null>('attempts').as('count'))
+    .where('subscription_id', '=', subscriptionId)
     .executeTakeFirstOrThrow();
   return Number(row.count);
 }

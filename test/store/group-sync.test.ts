@@ -13,7 +13,7 @@ class HeldDisk implements Disk {
   working: ((error: Error | null) => void) | undefined;
   begun = 0;
   syncNow(): void {
-    for (const end = performance.now() + 25; performance.now() < end;);
+    for (const end = performance.now() + 50; performance.now() < end;);
   }
   sync(done: (error: Error | null) => void): void {
     this.begun++;
