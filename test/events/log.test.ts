@@ -34,10 +34,10 @@ test('a delivery that succeeded is sent again by a replay, under its own id and 
   expect(verified(secret, second)).toEqual(verified(secret, first));
   for (const name of ['webhook-id', 'x-svc-sequence']) expect(second.headers[name]).toBe(first.headers[name]);
   await until(async () => (await deliveries(subscriptionId)).at('data.0.attemptCount') === 2);
-  expect((await deliveries(subscriptionId)).at('data.0.attempts.1')).toMatchObject({
-    number: 2,
-    status: 200,
-  });
+  expect((await deliveries(subscriptionId)).at('data.0.attempts')).toMatchObject([
+    { number: 1, status: 200, error: null, excerpt: null },
+    { number: 2, status: 200, error: null, excerpt: null },
+  ]);
   expect((await replay('msg_0000000000000000000000')).text('code')).toBe('delivery_not_found');
   await service.call('DELETE', `/webhooks/${subscriptionId}`);
 });
