@@ -8,8 +8,9 @@ import { dirname } from 'node:path';
  */
 const FAST_MS = 2;
 const LEFT_ALONE_MS = 10_000;
-/** How much of the average the last one is: a single slow one says little. */
+/** How much of the average the last one is, and as what it counts at most: a few slow ones among many say little. */
 const LAST_SHARE = 0.05;
+const COUNTS_AT_MOST_MS = 10;
 
 /** How what was written to a file reaches the disk. */
 export interface Disk {
@@ -119,7 +120,7 @@ export function createGroupSync(disk: Disk): GroupSync {
       error = toError(caught);
     }
     const endedAt = performance.now();
-    averageMs += (endedAt - startedAt - averageMs) * LAST_SHARE;
+    averageMs += (Math.min(endedAt - startedAt, COUNTS_AT_MOST_MS) - averageMs) * LAST_SHARE;
     if (averageMs >= FAST_MS) {
       averageMs = 0;
       leftAloneUntil = endedAt + LEFT_ALONE_MS;

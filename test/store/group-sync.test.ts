@@ -8,12 +8,12 @@ import { openStore } from '../../src/store/open.ts';
 import { sqliteDialect } from '../../src/store/sqlite.ts';
 import { freshDatabase } from '../support/stores.ts';
 
-/** A disk that is done when it is told to be. Waited for on the spot it is so slow that nobody does so again. */
+/** A disk that is done when it is told to be. Waited for on the spot it is slow, so that nobody does so for long. */
 class HeldDisk implements Disk {
   working: ((error: Error | null) => void) | undefined;
   begun = 0;
   syncNow(): void {
-    for (const end = performance.now() + 50; performance.now() < end;);
+    for (const end = performance.now() + 12; performance.now() < end;);
   }
   sync(done: (error: Error | null) => void): void {
     this.begun++;
@@ -49,6 +49,11 @@ async function openHeld(): Promise<{ db: Kysely<Tables>; disk: HeldDisk }> {
   const disk = new HeldDisk();
   const db = new Kysely<Tables>({ dialect: sqliteDialect(new Sqlite(path), disk) });
   await write(db, 'first');
+  for (let n = 0; n < 4; n++)
+    await db
+      .updateTable('secrets')
+      .set({ created_at: n + 2 })
+      .execute();
   return { db, disk };
 }
 
