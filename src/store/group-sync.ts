@@ -4,17 +4,19 @@ import { dirname } from 'node:path';
 /**
  * A fast disk is waited for on the spot: the way through a thread and back costs about as much as the sync (measured: a
  * tenth of an event's latency in quiet, and of its processor time under load). One that takes longer than this on average is
- * left to the thread for a while.
+ * left to the thread for a while, and each time that it was not better after that for twice as long.
  */
 const FAST_MS = 2;
-const LEFT_ALONE_MS = 10_000;
+const LEFT_ALONE_MS = 1000;
+const LEFT_ALONE_AT_MOST_MS = 60_000;
 /** How much of the average the last one is, and as what it counts at most: a few slow ones among many say little. */
 const LAST_SHARE = 0.05;
 const COUNTS_AT_MOST_MS = 10;
 
 /** How what was written to a file reaches the disk. */
 export interface Disk {
-  syncNow(): void;
+  /** Left out where it must never be waited for on the spot. */
+  syncNow?(): void;
   sync(done: (error: Error | null) => void): void;
   close(): void;
 }
@@ -81,6 +83,7 @@ export function createGroupSync(disk: Disk): GroupSync {
   let running = false;
   let averageMs = 0;
   let leftAloneUntil = 0;
+  let leftAloneMs = LEFT_ALONE_MS;
   let failure: Error | undefined;
 
   const finish = (upTo: number, error: Error | null): void => {
@@ -115,20 +118,22 @@ export function createGroupSync(disk: Disk): GroupSync {
     const startedAt = performance.now();
     let error: Error | null = null;
     try {
-      disk.syncNow();
+      disk.syncNow?.();
     } catch (caught) {
       error = toError(caught);
     }
     const endedAt = performance.now();
     averageMs += (Math.min(endedAt - startedAt, COUNTS_AT_MOST_MS) - averageMs) * LAST_SHARE;
     if (averageMs >= FAST_MS) {
-      averageMs = 0;
-      leftAloneUntil = endedAt + LEFT_ALONE_MS;
-    }
+      leftAloneUntil = endedAt + leftAloneMs;
+      leftAloneMs = Math.min(leftAloneMs * 2, LEFT_ALONE_AT_MOST_MS);
+      // On trial then: one or two slow ones are enough.
+      averageMs = FAST_MS * 0.8;
+    } else if (averageMs < FAST_MS / 2) leftAloneMs = LEFT_ALONE_MS;
     finish(written, error);
   };
 
-  const isFast = (): boolean => !running && performance.now() > leftAloneUntil;
+  const isFast = (): boolean => !running && disk.syncNow !== undefined && performance.now() > leftAloneUntil;
 
   /** What else is done in this turn of the event loop comes along. */
   const plan = (): void => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import Sqlite from 'better-sqlite3';
 import { Kysely } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -8,13 +9,10 @@ import { openStore } from '../../src/store/open.ts';
 import { sqliteDialect } from '../../src/store/sqlite.ts';
 import { freshDatabase } from '../support/stores.ts';
 
-/** A disk that is done when it is told to be. Waited for on the spot it is slow, so that nobody does so for long. */
+/** A disk that is done when it is told to be. */
 class HeldDisk implements Disk {
   working: ((error: Error | null) => void) | undefined;
   begun = 0;
-  syncNow(): void {
-    for (const end = performance.now() + 12; performance.now() < end;);
-  }
   sync(done: (error: Error | null) => void): void {
     this.begun++;
     this.working = done;
@@ -48,12 +46,10 @@ afterEach(async () => {
 async function openHeld(): Promise<{ db: Kysely<Tables>; disk: HeldDisk }> {
   const disk = new HeldDisk();
   const db = new Kysely<Tables>({ dialect: sqliteDialect(new Sqlite(path), disk) });
-  await write(db, 'first');
-  for (let n = 0; n < 4; n++)
-    await db
-      .updateTable('secrets')
-      .set({ created_at: n + 2 })
-      .execute();
+  const first = write(db, 'first');
+  await disk.finish();
+  await first;
+  disk.begun = 0;
   return { db, disk };
 }
 
@@ -129,4 +125,28 @@ test('a disk that fails once is believed no more', async () => {
   await expect(write(db, 'b')).rejects.toThrow('The disk did not keep what was written');
   await expect(read(db)).rejects.toThrow('The disk did not keep what was written');
   await expect(db.destroy()).rejects.toThrow('The disk did not keep what was written');
+});
+
+test('a disk that is slow on the spot is left to the thread, and tried again after a while', async () => {
+  const waits = { onTheSpot: 0, inThread: 0 };
+  let slowMs = 12;
+  const disk: Disk = {
+    syncNow() {
+      waits.onTheSpot++;
+      for (const end = performance.now() + slowMs; performance.now() < end;);
+    },
+    sync(done) {
+      waits.inThread++;
+      setImmediate(done, null);
+    },
+    close() {},
+  };
+  const db = new Kysely<Tables>({ dialect: sqliteDialect(new Sqlite(path), disk) });
+  for (let n = 0; n < 20; n++) await write(db, `slow${n}`);
+  const { onTheSpot } = waits;
+  expect(onTheSpot).toBeLessThan(10);
+  expect(waits.inThread).toBe(20 - onTheSpot);
+  slowMs = 0;
+  await expect.poll(() => write(db, randomUUID()).then(() => waits.onTheSpot)).toBeGreaterThan(onTheSpot);
+  await db.destroy();
 });
