@@ -129,12 +129,15 @@ function createRounds(db: Db): Rounds {
   const run = async (): Promise<void> => {
     // What else arrives in this turn of the event loop comes along.
     await new Promise((next) => setImmediate(next));
-    for (;;) {
-      const batches = groups.map((take) => take()).filter((batch) => batch !== undefined);
-      if (batches.length === 0) break;
-      await commit(batches);
+    try {
+      for (;;) {
+        const batches = groups.map((take) => take()).filter((batch) => batch !== undefined);
+        if (batches.length === 0) return;
+        await commit(batches);
+      }
+    } finally {
+      running = undefined;
     }
-    running = undefined;
   };
 
   return {
