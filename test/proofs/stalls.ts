@@ -78,6 +78,8 @@ async function stall(
   receiver.answer = ({ path }, res) => res.writeHead(Number(path.at(-1)) % 2 === 0 ? 200 : 500).end();
   other.child.kill('SIGCONT');
   await sleep(Math.max(0, stoppedAt + 2 * TIMING.leaseMs - Date.now()));
+  // What the other one sent is written by it, however busy the machine is.
+  await until(async () => (await unsettled(scene)) === 0);
 
   const before = await rowsOf(scene);
   const taken = new Set(ids(receiver.received));
