@@ -89,8 +89,8 @@ const subscriptionsDue = perDatabase((db) =>
 /** Subscriptions with deliveries whose time has come and that nobody has. One look at an index when there are none. */
 export async function dueSubscriptions({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<string[]> {
   const now = clock.now();
-  const { rows: any } = await runKept(db, anythingDue(db), [now]);
-  if (any.length === 0) return [];
+  const { rows: first } = await runKept(db, anythingDue(db), [now]);
+  if (first.length === 0) return [];
   const { rows } = await runKept(db, subscriptionsDue(db), [now]);
   return rows.map((row) => row.subscription_id);
 }
