@@ -25,6 +25,8 @@ interface Ran<R> extends QueryResult<R> {
 export function createSqliteDriver(sqlite: Sqlite.Database, disk: Disk): Driver {
   const statements = keptStatements(sqlite);
   const syncs = createGroupSync(disk);
+  /** Turns that ended: kysely keeps a note of each object that was one. */
+  const spare: Turn[] = [];
   /** Who waits for a turn, in order. */
   const queue: (() => void)[] = [];
   let taken = false;
@@ -122,7 +124,10 @@ export function createSqliteDriver(sqlite: Sqlite.Database, disk: Disk): Driver 
     async init() {},
     async acquireConnection() {
       await take();
-      return new Turn();
+      const turn = spare.pop() ?? new Turn();
+      turn.passedOn = false;
+      turn.inTransaction = false;
+      return turn;
     },
     async beginTransaction(one) {
       const turn = turnOf(one);
@@ -146,7 +151,9 @@ export function createSqliteDriver(sqlite: Sqlite.Database, disk: Disk): Driver 
       await tryRun(ROLLBACK);
     },
     async releaseConnection(one) {
-      if (!turnOf(one).passedOn) passOn();
+      const turn = turnOf(one);
+      if (!turn.passedOn) passOn();
+      spare.push(turn);
     },
     async destroy() {
       try {
