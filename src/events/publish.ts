@@ -45,13 +45,24 @@ const insertDeliveries = manyRows((db, rows: Insertable<Tables['deliveries']>[])
   db.insertInto('deliveries').values(rows),
 );
 /**
- * Those of a source, and whoever listens to its whole environment: two indexes, one statement. Sorted here: SQLite's sorter
- * costs ten times what the look-up does.
+ * Those of a source, and whoever listens to its whole environment: two indexes, one statement, and with each whether workflows
+ * listen too. Sorted here: SQLite's sorter costs ten times what the look-up does.
  */
 const subscribersOfSource = perDatabase((db) =>
   db
     .selectFrom('subscriptions')
     .selectAll()
+    .select((e) =>
+      e
+        .exists(
+          e
+            .selectFrom('workflow_installations')
+            .select('installation_id')
+            .where('workflow_installations.source_id', '=', '')
+            .where('workflow_installations.enabled', '=', sql.lit(1)),
+        )
+        .as('workflows_too'),
+    )
     .where((e) =>
       e.or([
         e('source_id', '=', ''),
@@ -106,10 +117,12 @@ export async function publish(
   } = {},
 ): Promise<number> {
   if (events.length === 0) return 0;
-  // A backfill tells one subscriber of what is old.
-  if (options.only === undefined) await context.runs.onEvents(tx, context, source, events);
   const { sourceId, environment } = source;
-  const { rows } = await runKept(tx, subscribersOfSource(context.db), [sourceId, environment]);
+  const { rows } = await runKept(tx, subscribersOfSource(context.db), [sourceId, sourceId, environment]);
+  const [row] = rows;
+  // A backfill tells one subscriber of what is old. Without a subscriber nothing was said of workflows.
+  if (options.only === undefined && (!row || row.workflows_too))
+    await context.runs.onEvents(tx, context, source, events);
   const subscribers = rows
     .filter((row) => options.only === undefined || row.subscription_id === options.only)
     .toSorted((a, b) => (a.subscription_id < b.subscription_id ? -1 : 1));
