@@ -55,13 +55,30 @@ export interface Claim {
   more: boolean;
 }
 
+/** Written out, so that the partial indexes are seen to fit. What waits for its time, … */
+export const WAITS = sql<boolean>`deliveries.status = 'waiting' and deliveries.offered = 0`;
+/** … and what was handed over by who published it. */
+export const IS_OFFERED = sql<boolean>`deliveries.status = 'waiting' and deliveries.offered = 1`;
+/** Offers that ended in one statement. */
+const ENDED_AT_ONCE = 1000;
+
 const anythingDue = perDatabase((db) =>
   db
     .selectFrom('deliveries')
     .select('delivery_id')
-    .where('status', '=', sql.lit('waiting'))
+    .where(WAITS)
     .where('next_at', '<=', 0)
     .orderBy('next_at')
+    .limit(sql.lit(1))
+    .compile(),
+);
+const anyOfferOver = perDatabase((db) =>
+  db
+    .selectFrom('deliveries')
+    // In the index, as all that is asked for.
+    .select('sequence')
+    .where(IS_OFFERED)
+    .where('next_at', '<=', 0)
     .limit(sql.lit(1))
     .compile(),
 );
@@ -78,8 +95,7 @@ const subscriptionsDue = perDatabase((db) =>
           .selectFrom('deliveries')
           .select('delivery_id')
           .whereRef('deliveries.subscription_id', '=', 'subscriptions.subscription_id')
-          // Written out, so that the partial index is seen to fit.
-          .where('deliveries.status', '=', sql.lit('waiting'))
+          .where(WAITS)
           .where('deliveries.next_at', '<=', 0),
       ),
     )
@@ -87,12 +103,36 @@ const subscriptionsDue = perDatabase((db) =>
 );
 
 /** Subscriptions with deliveries whose time has come and that nobody has. One look at an index when there are none. */
-export async function dueSubscriptions({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<string[]> {
+export async function dueSubscriptions(context: Pick<Context, 'db' | 'clock' | 'store'>): Promise<string[]> {
+  const { db, clock } = context;
   const now = clock.now();
+  const { rows: over } = await runKept(db, anyOfferOver(db), [now]);
+  if (over.length > 0) await endOffers(context, now);
   const { rows: first } = await runKept(db, anythingDue(db), [now]);
   if (first.length === 0) return [];
   const { rows } = await runKept(db, subscriptionsDue(db), [now]);
   return rows.map((row) => row.subscription_id);
+}
+
+/** What was handed over to a process that did not live to tell waits like all else from now on. */
+async function endOffers({ db, store }: Pick<Context, 'db' | 'store'>, now: number): Promise<void> {
+  let over = db
+    .selectFrom('deliveries')
+    .select('delivery_id')
+    .where(IS_OFFERED)
+    .where('next_at', '<=', now)
+    .orderBy('subscription_id')
+    .orderBy('sequence')
+    .limit(ENDED_AT_ONCE);
+  if (store.kind === 'postgres') over = over.forUpdate().skipLocked();
+  for (;;) {
+    const { numUpdatedRows } = await db
+      .updateTable('deliveries')
+      .set({ offered: 0 })
+      .where('delivery_id', 'in', over)
+      .executeTakeFirst();
+    if (numUpdatedRows < ENDED_AT_ONCE) return;
+  }
 }
 
 /** Takes deliveries that are due, up to `limit` of each subscription, in one transaction. `token` is who takes them, for `leaseMs`. */
@@ -218,8 +258,17 @@ async function dueIds(
     .selectFrom('deliveries')
     .select(['delivery_id', 'next_at'])
     .where('subscription_id', '=', subscriptionId)
-    .where('status', '=', sql.lit('waiting'));
+    .where(WAITS);
   if (ordered) {
+    // Handed over before the order was asked for: it goes first.
+    const offered = await tx
+      .selectFrom('deliveries')
+      .select('delivery_id')
+      .where('subscription_id', '=', subscriptionId)
+      .where(IS_OFFERED)
+      .limit(1)
+      .executeTakeFirst();
+    if (offered) return [];
     const rows = await waiting.orderBy('sequence').limit(limit).execute();
     // The head blocks: what follows one that is not due, or that somebody has, stays.
     const blocked = rows.findIndex((row) => row.next_at > now);
@@ -259,7 +308,7 @@ export async function release(
   for (const chunk of chunksOf(deliveryIds)) {
     await db
       .updateTable('deliveries')
-      .set({ lease_token: null, next_at: now, updated_at: now })
+      .set({ lease_token: null, offered: 0, next_at: now, updated_at: now })
       .where('delivery_id', 'in', chunk)
       .where('lease_token', '=', token)
       .where('status', '=', 'waiting')

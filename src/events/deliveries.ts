@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
+import { IS_OFFERED, WAITS } from './claim.ts';
 
 /** Deeper offsets are slow in every database; a cursor goes as deep as one likes. */
 export const MAX_OFFSET = 10_000;
@@ -52,18 +53,10 @@ export async function listDeliveries(db: DbOrTx, filter: DeliveryFilter) {
   if (filter.cursor !== undefined && filter.offset > 0) {
     throw invalidRequest([{ field: 'offset', rule: 'must be left out beside cursor' }]);
   }
-  let query = db
-    .selectFrom('deliveries')
+  const rows = await newestOf(db, filter)
     .innerJoin('events', 'events.event_id', 'deliveries.event_id')
     .selectAll('deliveries')
     .select(['events.event', 'events.scope', 'events.record_id'])
-    .where('deliveries.subscription_id', '=', filter.subscriptionId);
-  // Written out, so that the partial indexes are seen to fit.
-  if (filter.status !== undefined) query = query.where('deliveries.status', '=', sql.lit(filter.status));
-  if (filter.cursor !== undefined) {
-    query = query.where('deliveries.sequence', '<', readCursor(filter.cursor));
-  }
-  const rows = await query
     .orderBy('deliveries.sequence', 'desc')
     .limit(filter.limit + 1)
     .offset(filter.offset)
@@ -83,6 +76,27 @@ export async function listDeliveries(db: DbOrTx, filter: DeliveryFilter) {
     hasMore,
     nextCursor: hasMore && last ? toCursor(last.sequence) : undefined,
   };
+}
+
+/** The newest that a page may show. */
+function newestOf(db: DbOrTx, { subscriptionId, status, limit, offset, cursor }: DeliveryFilter) {
+  let all = db.selectFrom('deliveries').where('subscription_id', '=', subscriptionId);
+  if (cursor !== undefined) all = all.where('sequence', '<', readCursor(cursor));
+  const newest = all
+    .selectAll()
+    .orderBy('sequence', 'desc')
+    .limit(offset + limit + 1);
+  if (status === undefined) return db.selectFrom(newest.as('deliveries'));
+  // Written out, so that the partial indexes are seen to fit.
+  if (status !== 'waiting')
+    return db.selectFrom(newest.where('deliveries.status', '=', sql.lit(status)).as('deliveries'));
+  const waiting = db.selectFrom(newest.where(WAITS).as('waiting')).selectAll();
+  // Few, and in an index of their own, from which asking for their order at once would lead away.
+  const offered = db
+    .selectFrom('deliveries')
+    .selectAll()
+    .where('delivery_id', 'in', all.select('delivery_id').where(IS_OFFERED));
+  return db.selectFrom(waiting.unionAll(offered).as('deliveries'));
 }
 
 async function attemptsOf(db: DbOrTx, ids: string[]): Promise<Selectable<Tables['delivery_attempts']>[]> {

@@ -239,6 +239,7 @@ async function number(
       step: 0,
       next_at: lease?.until ?? now,
       lease_token: lease?.token ?? null,
+      offered: lease ? 1 : 0,
       marks,
       created_at: now,
       updated_at: now,

@@ -44,7 +44,7 @@ export async function replayDelivery(
     if (!found) throw deliveryNotFound(deliveryId);
     await tx
       .updateTable('deliveries')
-      .set({ status: 'waiting', step: 0, next_at: now, updated_at: now })
+      .set({ status: 'waiting', offered: 0, step: 0, next_at: now, updated_at: now })
       .where('delivery_id', '=', deliveryId)
       .where('lease_token', 'is', null)
       .execute();
@@ -134,7 +134,7 @@ async function recoverSome(
   if (ended.length > 0) {
     await tx
       .updateTable('deliveries')
-      .set({ status: 'waiting', step: 0, next_at: now, updated_at: now })
+      .set({ status: 'waiting', offered: 0, step: 0, next_at: now, updated_at: now })
       .where('delivery_id', 'in', ended)
       .execute();
   }

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { HOUR } from '../lib/clock.ts';
 import { manyRows, perDatabase, runKept } from '../store/kept.ts';
 import type { Tables } from '../store/schema.ts';
-import type { Item } from './claim.ts';
+import { IS_OFFERED, WAITS, type Item } from './claim.ts';
 import type { FirstAttempt } from './deliveries.ts';
 import type { Target } from './target.ts';
 
@@ -51,6 +51,7 @@ const settleFailure = perDatabase((db) =>
       step: 0,
       next_at: 0,
       lease_token: sql`null`,
+      offered: sql.lit(0),
       last_status: 0,
       last_error: '',
       updated_at: 0,
@@ -252,11 +253,13 @@ async function disable(
     .where('failing_since', '<=', failingBefore)
     .executeTakeFirst();
   if (numUpdatedRows === 0n) return false;
-  await tx
-    .updateTable('deliveries')
-    .set({ status: 'cancelled', lease_token: null, updated_at: now })
-    .where('subscription_id', '=', subscriptionId)
-    .where('status', '=', 'waiting')
-    .execute();
+  for (const which of [WAITS, IS_OFFERED]) {
+    await tx
+      .updateTable('deliveries')
+      .set({ status: 'cancelled', lease_token: null, updated_at: now })
+      .where('subscription_id', '=', subscriptionId)
+      .where(which)
+      .execute();
+  }
   return true;
 }

@@ -14,6 +14,26 @@ export async function eventIndexes(tx: Transaction<Tables>): Promise<void> {
   }
 }
 
+/**
+ * Most deliveries never wait: they are handed over by who publishes them and are done within milliseconds. One small index
+ * tells of those whose process died on the way; the three of what waits for its time are written for all others only.
+ */
+export async function offeredDeliveries(tx: Transaction<Tables>): Promise<void> {
+  await tx.schema
+    .alterTable('deliveries')
+    .addColumn('offered', 'integer', (c) => c.notNull().defaultTo(0))
+    .execute();
+  for (const columns of [['next_at'], ['subscription_id', 'next_at'], ['subscription_id', 'sequence']]) {
+    const name = `deliveries_waiting_by_${columns.join('_')}`;
+    await tx.schema.dropIndex(name).execute();
+    await sql`create index ${sql.id(name)} on deliveries (${sql.join(columns.map((c) => sql.id(c)))})
+      where status = 'waiting' and offered = 0`.execute(tx);
+  }
+  // So few that looking for the ends of their leases may walk over all of it.
+  await sql`create index deliveries_offered on deliveries (subscription_id, sequence, next_at)
+    where status = 'waiting' and offered = 1`.execute(tx);
+}
+
 /** Room for the attempt of most deliveries: the first, which succeeds. */
 export async function firstAttempts(tx: Transaction<Tables>): Promise<void> {
   await tx.schema.alterTable('deliveries').addColumn('first_attempt', 'text').execute();

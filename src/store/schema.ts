@@ -274,6 +274,8 @@ export interface Tables extends WorkflowTables {
     next_at: number;
     /** Who has it; only that one may write what came of it. */
     lease_token: string | null;
+    /** 1: handed over by who published it, and not heard of since. Set to 0 by whatever makes it wait for its time. */
+    offered: Generated<0 | 1>;
     last_status: number | null;
     last_error: string | null;
     /** The first attempt as JSON when it succeeded; all others are rows of `delivery_attempts`. */

@@ -69,6 +69,37 @@ test('the log says why, with the beginning of the answer and without secrets, an
   await service.call('DELETE', `/webhooks/${subscriptionId}`);
 });
 
+test('what is under way and what is not begun yet are listed together as waiting, newest first', async () => {
+  const { subscriptionId } = await subscribe(service, { address: receiver.url });
+  const held: (() => void)[] = [];
+  receiver.answer = (_, res) => void held.push(() => res.writeHead(200).end());
+  const ids = Array.from({ length: 12 }, (_, n) => `o${n + 1}`);
+  await created(service, ids);
+  await receiver.arrived(5);
+  const kinds = await service.context.db
+    .selectFrom('deliveries')
+    .select('offered')
+    .distinct()
+    .where('subscription_id', '=', subscriptionId)
+    .execute();
+  expect(kinds).toHaveLength(2);
+  const listed: unknown[] = [];
+  for (let cursor: string | undefined, pages = 0; pages < 3; pages++) {
+    const page = await deliveries(
+      subscriptionId,
+      `?status=waiting&limit=5${cursor === undefined ? '' : `&cursor=${cursor}`}`,
+    );
+    for (let n = 0; page.at(`data.${n}`) !== undefined; n++) listed.push(page.at(`data.${n}.sequence`));
+    if (pages < 2) cursor = page.text('pagination.nextCursor');
+  }
+  expect(listed).toEqual(ids.map((_, n) => 12 - n));
+  receiver.answer = (_, res) => res.writeHead(200).end();
+  for (const answer of held) answer();
+  await until(async () => (await deliveries(subscriptionId, '?status=waiting')).at('data.0') === undefined);
+  expect((await deliveries(subscriptionId, '?status=succeeded')).at('data')).toHaveLength(12);
+  await service.call('DELETE', `/webhooks/${subscriptionId}`);
+});
+
 test('what nobody answers is logged as refused, and goes to the new address of its subscription', async () => {
   const gone = await startReceiver();
   const address = gone.url;
