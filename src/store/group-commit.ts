@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import type { Db, Tables } from './schema.ts';
+import type { Transact } from './transact.ts';
 
 /**
  * Many small writes as few synced commits: measured, a row of its own costs 10 to 50 times what it costs in a
@@ -51,8 +52,8 @@ interface Rounds {
 const shared = new WeakMap<Db, Rounds>();
 
 /** All groups of this database write in the same transactions: where there is one connection, they could but take turns. */
-export function shareTransactions(db: Db): void {
-  shared.set(db, createRounds(db));
+export function shareTransactions(db: Db, transact: Transact): void {
+  shared.set(db, createRounds(transact));
 }
 
 /**
@@ -65,7 +66,7 @@ export function createGroupCommit<T, R = void>(
   write: (tx: Transaction<Tables>, items: T[]) => Promise<R[]>,
   committed?: (tx: Transaction<Tables>) => void,
 ): GroupCommit<T, R> {
-  const rounds = shared.get(db) ?? createRounds(db);
+  const rounds = shared.get(db) ?? createRounds((use) => db.transaction().execute(use));
   const queue: Entry<T, R>[] = [];
   let underWay = 0;
 
@@ -114,7 +115,7 @@ export function createGroupCommit<T, R = void>(
   };
 }
 
-function createRounds(db: Db): Rounds {
+function createRounds(transact: Transact): Rounds {
   const groups: (() => Batch | undefined)[] = [];
   let running: Promise<void> | undefined;
   let added = 0;
@@ -135,11 +136,11 @@ function createRounds(db: Db): Rounds {
   };
 
   const commit = async (batches: Batch[]): Promise<void> => {
-    let transaction: Transaction<Tables> | undefined;
+    let transaction: Transaction<Tables>;
     try {
-      await db.transaction().execute(async (tx) => {
-        transaction = tx;
+      transaction = await transact(async (tx) => {
         for (const batch of batches) await batch.write(tx);
+        return tx;
       });
     } catch (error) {
       const [only, ...others] = batches;
@@ -148,7 +149,7 @@ function createRounds(db: Db): Rounds {
       for (const batch of smaller) await commit([batch]);
       return;
     }
-    if (transaction) for (const batch of batches) batch.committed(transaction);
+    for (const batch of batches) batch.committed(transaction);
   };
 
   const run = async (): Promise<void> => {

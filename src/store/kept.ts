@@ -1,11 +1,6 @@
-import {
-  CompiledQuery,
-  Transaction,
-  type Compilable,
-  type DatabaseConnection,
-  type QueryResult,
-} from 'kysely';
+import { CompiledQuery, Transaction, type Compilable, type QueryResult } from 'kysely';
 import type { Db, Tables } from './schema.ts';
+import { connectionOf } from './transact.ts';
 
 /**
  * What is made once per database: compiled statements of hot paths. Building one costs more than running it (measured:
@@ -20,8 +15,6 @@ export function perDatabase<T>(make: (db: Db) => T): (db: Db) => T {
   };
 }
 
-const connections = new WeakMap<Transaction<Tables>, DatabaseConnection>();
-
 /**
  * Runs a compiled statement with other values, in the order in which they stand in its text. In a transaction it goes straight
  * to its connection: kysely's queue before that costs as much as the statement. So await one before the next.
@@ -33,12 +26,8 @@ export async function runKept<R>(
 ): Promise<QueryResult<R>> {
   const query: CompiledQuery<R> = { ...statement, parameters: values };
   if (!(db instanceof Transaction)) return db.executeQuery(query);
-  let connection = connections.get(db);
-  if (!connection) {
-    connection = await db.getExecutor().provideConnection((one) => Promise.resolve(one));
-    connections.set(db, connection);
-  }
-  return connection.executeQuery(query);
+  const connection = connectionOf(db);
+  return (connection instanceof Promise ? await connection : connection).executeQuery(query);
 }
 
 /** Cut into 64, 32 and what is left up to 16: eighteen statement texts serve every batch, and each stays prepared. */

@@ -7,7 +7,9 @@ import { shareTransactions } from './group-commit.ts';
 import { diskOf, NO_DISK } from './group-sync.ts';
 import { postgresDialect } from './postgres.ts';
 import type { Db, Tables } from './schema.ts';
+import { createSqliteDriver } from './sqlite-driver.ts';
 import { sqliteDialect } from './sqlite.ts';
+import { transactionsOn } from './transact.ts';
 import { BLOCKING_BUSY_TIMEOUT_MS } from './sqlite-driver.ts';
 
 /** An open database. `await using` it, or call close(): nothing else ends its connections. */
@@ -56,8 +58,10 @@ function openSqlite(path: string): Store {
       { cause: error },
     );
   }
-  const db = new Kysely<Tables>({ dialect: sqliteDialect(sqlite, disk) });
-  shareTransactions(db);
+  const driver = createSqliteDriver(sqlite, disk);
+  const dialect = sqliteDialect(sqlite, driver);
+  const db = new Kysely<Tables>({ dialect });
+  shareTransactions(db, transactionsOn(db, dialect, driver));
   return toStore('sqlite', db);
 }
 

@@ -6,6 +6,7 @@ import type { Disk } from '../../src/store/group-sync.ts';
 import type { Tables } from '../../src/store/schema.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openStore } from '../../src/store/open.ts';
+import { createSqliteDriver } from '../../src/store/sqlite-driver.ts';
 import { sqliteDialect } from '../../src/store/sqlite.ts';
 import { freshDatabase } from '../support/stores.ts';
 
@@ -45,12 +46,17 @@ afterEach(async () => {
 
 async function openHeld(): Promise<{ db: Kysely<Tables>; disk: HeldDisk }> {
   const disk = new HeldDisk();
-  const db = new Kysely<Tables>({ dialect: sqliteDialect(new Sqlite(path), disk) });
+  const db = openOn(disk);
   const first = write(db, 'first');
   await disk.finish();
   await first;
   disk.begun = 0;
   return { db, disk };
+}
+
+function openOn(disk: Disk): Kysely<Tables> {
+  const sqlite = new Sqlite(path);
+  return new Kysely<Tables>({ dialect: sqliteDialect(sqlite, createSqliteDriver(sqlite, disk)) });
 }
 
 const write = (db: Kysely<Tables>, name: string) =>
@@ -141,7 +147,7 @@ test('a disk that is slow on the spot is left to the thread, and tried again aft
     },
     close() {},
   };
-  const db = new Kysely<Tables>({ dialect: sqliteDialect(new Sqlite(path), disk) });
+  const db = openOn(disk);
   for (let n = 0; n < 20; n++) await write(db, `slow${n}`);
   const { onTheSpot } = waits;
   expect(onTheSpot).toBeLessThan(10);

@@ -1,0 +1,48 @@
+import {
+  SingleConnectionProvider,
+  Transaction,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+} from 'kysely';
+import type { Db, Tables } from './schema.ts';
+
+/** Runs `use` in a transaction: committed when it resolves, with what it gave; rolled back when it throws. */
+export type Transact = <T>(use: (tx: Transaction<Tables>) => Promise<T>) => Promise<T>;
+
+const connections = new WeakMap<Transaction<Tables>, DatabaseConnection>();
+
+/** What a transaction's statements run on. */
+export function connectionOf(tx: Transaction<Tables>): DatabaseConnection | Promise<DatabaseConnection> {
+  return connections.get(tx) ?? findConnection(tx);
+}
+
+async function findConnection(tx: Transaction<Tables>): Promise<DatabaseConnection> {
+  const connection = await tx.getExecutor().provideConnection((one) => Promise.resolve(one));
+  connections.set(tx, connection);
+  return connection;
+}
+
+/** As `db.transaction().execute()`, straight on the driver: measured, kysely's way there takes as long as five statements. */
+export function transactionsOn(db: Db, dialect: Dialect, driver: Driver): Transact {
+  const executor = db.getExecutor();
+  return async (use) => {
+    const connection = await driver.acquireConnection();
+    try {
+      await driver.beginTransaction(connection, {});
+      try {
+        const own = executor.withConnectionProvider(new SingleConnectionProvider(connection));
+        const tx = new Transaction<Tables>({ config: { dialect }, dialect, driver, executor: own });
+        connections.set(tx, connection);
+        const result = await use(tx);
+        await driver.commitTransaction(connection);
+        return result;
+      } catch (error) {
+        await driver.rollbackTransaction(connection);
+        throw error;
+      }
+    } finally {
+      await driver.releaseConnection(connection);
+    }
+  };
+}
