@@ -165,17 +165,19 @@ export function createDeliverer(
     return roomOf(lane);
   };
 
+  /** Looks which offers are committed, of transactions that do not say so themselves. */
+  const kickOffers = (): void => {
+    if (state !== 'running' || offers.size === 0) return;
+    takingOffers ??= takeOffers()
+      .catch((error: unknown) => log.error({ err: error }, 'deliveries not taken over'))
+      .finally(() => {
+        takingOffers = undefined;
+        if (offersWanted) kickOffers();
+      });
+  };
+
   const kick = (): void => {
-    if (state !== 'running') return;
-    if (offers.size > 0) {
-      takingOffers ??= takeOffers()
-        .catch((error: unknown) => log.error({ err: error }, 'deliveries not taken over'))
-        .finally(() => {
-          takingOffers = undefined;
-          if (offersWanted) kick();
-        });
-    }
-    if (outcomes.unwritten.size > 0) return;
+    if (state !== 'running' || outcomes.unwritten.size > 0) return;
     if (scanWanted) {
       const waitMs = SCAN_GAP_MS - (performance.now() - scannedAt);
       if (waitMs > 0) {
@@ -375,12 +377,13 @@ export function createDeliverer(
     wake() {
       if (offers.size === 0 || unoffered) scanWanted = true;
       offersWanted = true;
+      kickOffers();
       kick();
     },
     committed(tx) {
-      offers.committed(tx);
+      if (state === 'running')
+        for (const { target, items } of offers.committed(tx)) pump(enqueue(target, items));
       if (unoffered) scanWanted = true;
-      offersWanted = true;
       kick();
     },
     changed,
@@ -408,6 +411,7 @@ export function createDeliverer(
       const poll = setInterval(() => {
         scanWanted = true;
         forgetIdleLanes();
+        kickOffers();
         kick();
       }, POLL_MS);
       const sweep = setInterval(() => {

@@ -14,16 +14,22 @@ export interface Offers {
   /** How many items of this subscription wait for their commit. */
   waitingFor(subscriptionId: string): number;
   readonly size: number;
-  /** The transaction took place: its items need no look at the store. */
-  committed(tx: Tx): void;
-  /** Items whose transactions are committed. Others are kept until their lease ends: they were rolled back. */
-  taken(): Promise<{ target: Target; items: Item[] }[]>;
+  /** Items of a transaction that took place: they need no look at the store. */
+  committed(tx: Tx): Iterable<Offered>;
+  /** Items of all others that are committed. What is not is kept until its lease ends: it was rolled back. */
+  taken(): Promise<Offered[]>;
+}
+
+/** Items of one subscription. */
+export interface Offered {
+  target: Target;
+  items: Item[];
 }
 
 interface Offer {
   until: number;
-  committed: boolean;
-  bySubscription: Map<string, { target: Target; items: Item[] }>;
+  taken: boolean;
+  bySubscription: Map<string, Offered>;
 }
 
 const isThere = perDatabase((db) =>
@@ -52,7 +58,7 @@ export function createOffers({ db, clock }: Pick<Context, 'db' | 'clock'>): Offe
     add(tx, target, item) {
       let offer = byTransaction.get(tx);
       if (!offer) {
-        byTransaction.set(tx, (offer = { until: item.until, committed: false, bySubscription: new Map() }));
+        byTransaction.set(tx, (offer = { until: item.until, taken: false, bySubscription: new Map() }));
         open.push(offer);
       }
       const known = offer.bySubscription.get(target.subscriptionId);
@@ -70,14 +76,21 @@ export function createOffers({ db, clock }: Pick<Context, 'db' | 'clock'>): Offe
     },
     committed(tx) {
       const offer = byTransaction.get(tx);
-      if (offer) offer.committed = true;
+      if (!offer || offer.taken) return [];
+      offer.taken = true;
+      open = open.filter((one) => one !== offer);
+      return offer.bySubscription.values();
     },
     async taken() {
       const looked = open;
       open = [];
-      const found: { target: Target; items: Item[] }[] = [];
+      const found: Offered[] = [];
       for (const offer of looked) {
-        if (offer.committed || (await isCommitted(offer))) found.push(...offer.bySubscription.values());
+        const there = !offer.taken && (await isCommitted(offer));
+        // Meanwhile its transaction may have said so itself.
+        if (offer.taken) continue;
+        offer.taken = there;
+        if (there) found.push(...offer.bySubscription.values());
         else if (offer.until > clock.now()) open.push(offer);
       }
       return found;
