@@ -45,8 +45,8 @@ const insertDeliveries = manyRows((db, rows: Insertable<Tables['deliveries']>[])
   db.insertInto('deliveries').values(rows),
 );
 /**
- * Those of a source, and whoever listens to its whole environment: two indexes, one statement, and with each whether workflows
- * listen too. Sorted here: SQLite's sorter costs ten times what the look-up does.
+ * Those of a source, and with each whether workflows listen to it too, and anybody to its whole environment. Sorted here:
+ * SQLite's sorter costs ten times what the look-up does.
  */
 const subscribersOfSource = perDatabase((db) =>
   db
@@ -63,17 +63,20 @@ const subscribersOfSource = perDatabase((db) =>
         )
         .as('workflows_too'),
     )
-    .where((e) =>
-      e.or([
-        e('source_id', '=', ''),
-        e.and([
-          e('environment', '=', 'development'),
-          // Written out, so that the partial index is seen to fit.
-          e('kind', '=', sql.lit('listener')),
-          e('source_id', 'is', null),
-        ]),
-      ]),
+    .select((e) =>
+      e
+        .exists(
+          e
+            .selectFrom('subscriptions as others')
+            .select('others.environment')
+            .where('others.environment', '=', 'development')
+            // Written out, so that the partial index is seen to fit.
+            .where('others.kind', '=', sql.lit('listener'))
+            .where('others.source_id', 'is', null),
+        )
+        .as('listeners_too'),
     )
+    .where('source_id', '=', '')
     .compile(),
 );
 const listenersOfEnvironment = perDatabase((db) =>
@@ -118,14 +121,17 @@ export async function publish(
 ): Promise<number> {
   if (events.length === 0) return 0;
   const { sourceId, environment } = source;
-  const { rows } = await runKept(tx, subscribersOfSource(context.db), [sourceId, sourceId, environment]);
+  const { rows } = await runKept(tx, subscribersOfSource(context.db), [sourceId, environment, sourceId]);
   const [row] = rows;
-  // A backfill tells one subscriber of what is old. Without a subscriber nothing was said of workflows.
-  if (options.only === undefined && (!row || row.workflows_too))
-    await context.runs.onEvents(tx, context, source, events);
-  const subscribers = rows
-    .filter((row) => options.only === undefined || row.subscription_id === options.only)
-    .toSorted((a, b) => (a.subscription_id < b.subscription_id ? -1 : 1));
+  let subscribers: SubscriptionRow[] = rows;
+  if (options.only === undefined) {
+    // Where there is no subscriber, nothing was said of others.
+    if (!row || row.workflows_too) await context.runs.onEvents(tx, context, source, events);
+    if (!row || row.listeners_too) subscribers = [...rows, ...(await listeners(tx, context, environment))];
+  } else {
+    // A backfill tells one subscriber of what is old.
+    subscribers = rows.filter(({ subscription_id: id }) => id === options.only);
+  }
   const facts = events.map(({ eventScope, event, recordId, body }): EventFacts => ({
     environment,
     sourceId,
@@ -154,7 +160,10 @@ export async function announce(
   subscribers: readonly SubscriptionRow[],
   marks?: Record<string, string>,
 ): Promise<number> {
-  const wishes = subscribers.map((row) => ({ row, kinds: wantedKinds(row) }));
+  // In the order of their ids, so that two transactions never wait for each other's rows.
+  const wishes = subscribers
+    .toSorted((a, b) => (a.subscription_id < b.subscription_id ? -1 : 1))
+    .map((row) => ({ row, kinds: wantedKinds(row) }));
   const now = context.clock.now();
   const wanted = facts
     .filter(({ event }) => wishes.some(({ kinds }) => kinds === 'all' || kinds.has(event)))
@@ -177,7 +186,6 @@ export async function announce(
 
   const markText = marks === undefined ? null : JSON.stringify(marks);
   const deliveries: Insertable<Tables['deliveries']>[] = [];
-  // Subscribers come in the order of their ids, so that two transactions never wait for each other's rows.
   for (const { row, kinds } of wishes) {
     const mine = kinds === 'all' ? wanted : wanted.filter(({ event }) => kinds.has(event));
     deliveries.push(...(await number(tx, context, row, mine, markText, now)));
