@@ -1,8 +1,8 @@
 import { sql, type Transaction } from 'kysely';
 import type { Context } from '../context.ts';
 import { SECOND } from '../lib/clock.ts';
-import { chunksOf, perDatabase, runKept } from '../store/kept.ts';
-import type { DbOrTx, Tables } from '../store/schema.ts';
+import { chunksOf, inTexts, perDatabase, runKept, textsFor } from '../store/kept.ts';
+import type { Db, Tables } from '../store/schema.ts';
 import { readTargets, type Target } from './target.ts';
 
 type Tx = Transaction<Tables>;
@@ -216,11 +216,8 @@ export async function takeDue(
   const ids = await dueIds(tx, context, target, most, now);
   if (ids.length === 0) return { taken: [], more: false };
   const until = now + leaseMs;
-  await tx
-    .updateTable('deliveries')
-    .set({ lease_token: token, next_at: until, updated_at: now })
-    .where('delivery_id', 'in', ids)
-    .execute();
+  const idTexts = textsFor(context.db, ids);
+  await runKept(tx, lease(context.db), [token, until, now, idTexts]);
   const intervalMs = target.ratePerSecond === null ? 0 : SECOND / target.ratePerSecond;
   if (intervalMs > 0) {
     await tx
@@ -229,7 +226,7 @@ export async function takeDue(
       .where('subscription_id', '=', target.subscriptionId)
       .execute();
   }
-  const rows = await storedItems(tx, ids);
+  const { rows } = await runKept(tx, storedItems(context.db), [idTexts]);
   const taken = rows.map((row, position) => ({
     deliveryId: row.delivery_id,
     sequence: row.sequence,
@@ -249,16 +246,11 @@ export async function takeDue(
 
 async function dueIds(
   tx: Tx,
-  { store }: Pick<Context, 'store'>,
+  { db, store }: Pick<Context, 'db' | 'store'>,
   { subscriptionId, ordered }: Pick<Target, 'subscriptionId' | 'ordered'>,
   limit: number,
   now: number,
 ): Promise<string[]> {
-  const waiting = tx
-    .selectFrom('deliveries')
-    .select(['delivery_id', 'next_at'])
-    .where('subscription_id', '=', subscriptionId)
-    .where(WAITS);
   if (ordered) {
     // Handed over before the order was asked for: it goes first.
     const offered = await tx
@@ -269,18 +261,43 @@ async function dueIds(
       .limit(1)
       .executeTakeFirst();
     if (offered) return [];
-    const rows = await waiting.orderBy('sequence').limit(limit).execute();
+    const rows = await tx
+      .selectFrom('deliveries')
+      .select(['delivery_id', 'next_at'])
+      .where('subscription_id', '=', subscriptionId)
+      .where(WAITS)
+      .orderBy('sequence')
+      .limit(limit)
+      .execute();
     // The head blocks: what follows one that is not due, or that somebody has, stays.
     const blocked = rows.findIndex((row) => row.next_at > now);
     return rows.slice(0, blocked === -1 ? rows.length : blocked).map((row) => row.delivery_id);
   }
-  let due = waiting.where('next_at', '<=', now).orderBy('next_at').limit(limit);
-  if (store.kind === 'postgres') due = due.forUpdate().skipLocked();
-  return (await due.execute()).map((row) => row.delivery_id);
+  const due = store.kind === 'postgres' ? dueUnlocked(db) : dueFirst(db);
+  const { rows } = await runKept(tx, due, [subscriptionId, now, limit]);
+  return rows.map((row) => row.delivery_id);
 }
 
-function storedItems(db: DbOrTx, ids: readonly string[]) {
-  return db
+const selectDue = (db: Db) =>
+  db
+    .selectFrom('deliveries')
+    .select('delivery_id')
+    .where('subscription_id', '=', '')
+    .where(WAITS)
+    .where('next_at', '<=', 0)
+    .orderBy('next_at')
+    .limit(0);
+const dueFirst = perDatabase((db) => selectDue(db).compile());
+const dueUnlocked = perDatabase((db) => selectDue(db).forUpdate().skipLocked().compile());
+const lease = perDatabase((db) =>
+  db
+    .updateTable('deliveries')
+    .set({ lease_token: '', next_at: 0, updated_at: 0 })
+    .where('delivery_id', 'in', inTexts(db))
+    .compile(),
+);
+const storedItems = perDatabase((db) =>
+  db
     .selectFrom('deliveries')
     .innerJoin('events', 'events.event_id', 'deliveries.event_id')
     .select([
@@ -293,10 +310,10 @@ function storedItems(db: DbOrTx, ids: readonly string[]) {
       'events.event',
       'events.body',
     ])
-    .where('deliveries.delivery_id', 'in', ids)
+    .where('deliveries.delivery_id', 'in', inTexts(db))
     .orderBy('deliveries.sequence')
-    .execute();
-}
+    .compile(),
+);
 
 /** Gives deliveries back untouched: they are due at once. */
 export async function release(

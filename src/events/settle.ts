@@ -207,7 +207,7 @@ async function judgeReceivers(
       ? 'The receiver answered 410: it is gone for good.'
       : 'The receiver answered with nothing but failures for 120 hours.';
     const until = outcome.gone ? now : now - GIVE_UP_AFTER_MS;
-    if (await disable(tx, subscriptionId, { reason, failingBefore: until, now }))
+    if (await disable(tx, context, subscriptionId, { reason, failingBefore: until, now }))
       disabled.push({ target: outcome.target, reason });
   }
   return disabled;
@@ -239,20 +239,30 @@ const hold = perDatabase((db) =>
     .compile(),
 );
 
+const disableFailing = perDatabase((db) =>
+  db
+    .updateTable('subscriptions')
+    .set({ status: sql.lit('disabled'), reason: '', updated_at: 0 })
+    .where('subscription_id', '=', '')
+    .where('status', '=', sql.lit('active'))
+    .where('failing_since', '<=', 0)
+    .compile(),
+);
+
 /** Ends a subscription and cancels what it still waits for. False when it was ended before, or is not that ill. */
 async function disable(
   tx: Tx,
+  { db }: Pick<Context, 'db'>,
   subscriptionId: string,
   { reason, failingBefore, now }: { reason: string; failingBefore: number; now: number },
 ): Promise<boolean> {
-  const { numUpdatedRows } = await tx
-    .updateTable('subscriptions')
-    .set({ status: 'disabled', reason, updated_at: now })
-    .where('subscription_id', '=', subscriptionId)
-    .where('status', '=', 'active')
-    .where('failing_since', '<=', failingBefore)
-    .executeTakeFirst();
-  if (numUpdatedRows === 0n) return false;
+  const { numAffectedRows } = await runKept(tx, disableFailing(db), [
+    reason,
+    now,
+    subscriptionId,
+    failingBefore,
+  ]);
+  if (numAffectedRows === 0n) return false;
   for (const which of [WAITS, IS_OFFERED]) {
     await tx
       .updateTable('deliveries')

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import type { Context } from '../context.ts';
+import { inTexts, perDatabase, runKept, textsFor } from '../store/kept.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { signingKey, type SigningKey } from './signature.ts';
 
@@ -105,17 +106,18 @@ export function previousSecrets({ keys }: Pick<Context, 'keys'>, row: Subscripti
   return previousText.parse(JSON.parse(text));
 }
 
+const subscriptionsIn = perDatabase((db) =>
+  db.selectFrom('subscriptions').selectAll().where('subscription_id', 'in', inTexts(db)).compile(),
+);
+
 /** Targets of subscriptions as they are now. One that is gone is not among them. */
 export async function readTargets(
   db: DbOrTx,
-  context: Pick<Context, 'keys'>,
+  context: Pick<Context, 'db' | 'keys'>,
   subscriptionIds: readonly string[],
 ): Promise<Target[]> {
   if (subscriptionIds.length === 0) return [];
-  const rows = await db
-    .selectFrom('subscriptions')
-    .selectAll()
-    .where('subscription_id', 'in', subscriptionIds)
-    .execute();
+  const ids = textsFor(context.db, subscriptionIds);
+  const { rows } = await runKept(db, subscriptionsIn(context.db), [ids]);
   return rows.map((row) => toTarget(context, row));
 }

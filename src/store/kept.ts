@@ -1,4 +1,12 @@
-import { CompiledQuery, Transaction, type Compilable, type QueryResult } from 'kysely';
+import {
+  CompiledQuery,
+  PostgresAdapter,
+  sql,
+  Transaction,
+  type Compilable,
+  type QueryResult,
+  type RawBuilder,
+} from 'kysely';
 import type { Db, Tables } from './schema.ts';
 import { connectionOf } from './transact.ts';
 
@@ -28,6 +36,19 @@ export async function runKept<R>(
   if (!(db instanceof Transaction)) return db.executeQuery(query);
   const connection = connectionOf(db);
   return (connection instanceof Promise ? await connection : connection).executeQuery(query);
+}
+
+/** For kept statements: `in` as many texts as one likes. Its value is textsFor(). */
+export function inTexts(db: Db): RawBuilder<string> {
+  return isPostgres(db) ? sql`(select unnest(${''}::text[]))` : sql`(select value from json_each(${''}))`;
+}
+
+export function textsFor(db: Db, texts: readonly string[]): unknown {
+  return isPostgres(db) ? texts : JSON.stringify(texts);
+}
+
+function isPostgres(db: Db): boolean {
+  return db.getExecutor().adapter instanceof PostgresAdapter;
 }
 
 /** Cut into 64, 32 and what is left up to 16: eighteen statement texts serve every batch, and each stays prepared. */
