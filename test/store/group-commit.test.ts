@@ -1,0 +1,76 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Transaction } from 'kysely';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createGroupCommit, type GroupCommit } from '../../src/store/group-commit.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { openStore, type Store } from '../../src/store/open.ts';
+import type { Tables } from '../../src/store/schema.ts';
+import { freshDatabase } from '../support/stores.ts';
+
+let store: Store;
+let remove: () => Promise<void>;
+let transactions: { tx: Transaction<Tables>; names: string[] }[];
+beforeEach(async () => {
+  const fresh = await freshDatabase('sqlite');
+  remove = fresh.remove;
+  store = await openStore(fresh.database);
+  await migrate(store, 1);
+  transactions = [];
+});
+afterEach(async () => {
+  await store.close();
+  await remove();
+});
+
+/** Writes rows, and notes with whom. */
+function groupOfNames(): GroupCommit<string, string> {
+  return createGroupCommit<string, string>(store.db, async (tx, names) => {
+    const rows = names.map((name) => ({ name, sealed: 'x', created_at: 1 }));
+    await tx.insertInto('secrets').values(rows).execute();
+    transactions.push({ tx, names });
+    return names;
+  });
+}
+const stored = async () =>
+  (await store.db.selectFrom('secrets').select('name').orderBy('name').execute()).map(({ name }) => name);
+const together = () => transactions.map(({ names }) => names.join(' '));
+
+test('where several came before, what the next turns bring shares the transaction; one alone waits for nobody', async () => {
+  const group = groupOfNames();
+  await Promise.all([group.add('a'), group.add('b')]);
+  const added: Promise<string>[] = [];
+  for (const name of ['c', 'd', 'e']) {
+    added.push(group.add(name));
+    await nextTurn();
+  }
+  expect(await Promise.all(added)).toEqual(['c', 'd', 'e']);
+  await group.add('f');
+  const alone = group.add('g');
+  for (let turn = 0; turn < 4; turn++) await nextTurn();
+  await Promise.all([alone, group.add('h')]);
+  expect(together()).toEqual(['a b', 'c d e', 'f', 'g', 'h']);
+});
+
+test('company that never ends keeps nobody waiting for ever', async () => {
+  const group = groupOfNames();
+  await Promise.all([group.add('a'), group.add('b')]);
+  let done = false;
+  void group.add('first').then(() => (done = true));
+  const added: Promise<string>[] = [];
+  for (let n = 0; !done && n < 1000; n++) {
+    added.push(group.add(`n${n}`));
+    await nextTurn();
+  }
+  expect(added.length).toBeLessThan(50);
+  await Promise.all(added);
+});
+
+test('two groups of one store write in the same transaction, and one that fails takes nobody along', async () => {
+  const [one, other] = [groupOfNames(), groupOfNames()];
+  await Promise.all([one.add('a'), other.add('b')]);
+  expect(new Set(transactions.map(({ tx }) => tx)).size).toBe(1);
+  const settled = await Promise.allSettled([one.add('c'), one.add('a'), other.add('d'), other.add('e')]);
+  expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
+  expect(await stored()).toEqual(['a', 'b', 'c', 'd', 'e']);
+  expect([one.waiting, other.waiting]).toEqual([0, 0]);
+});
