@@ -233,6 +233,8 @@ export function createDeliverer(
     lane.running.add(run);
     if (run.slow) load.slow++;
     else load.fast++;
+    // On its way when this returns; all else waits.
+    const attempting = attempt(attempts, lane.target, item, run.ended);
     const timer = setTimeout(() => {
       lane.suspect = true;
       if (!run.slow) {
@@ -243,7 +245,7 @@ export function createDeliverer(
       giveBack(lane);
       pumpStalled();
     }, SLOW_MS);
-    const outcome = await attempt(attempts, lane.target, item, run.ended);
+    const outcome = await attempting;
     clearTimeout(timer);
     if (run.slow) load.slow--;
     else load.fast--;
