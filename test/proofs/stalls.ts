@@ -23,7 +23,7 @@ export const stalls: Proof = {
     const addresses = Array.from({ length: LANES }, (_, n) => `${receiver.url}/${n}`);
     await using scene = await openScene(addresses);
     const workers = [await startWorker(scene), await startWorker(scene)] as const;
-    const sum = { held: 0, late: 0, changed: 0, twice: 0 };
+    const sum = { held: 0, late: 0, changed: 0, twice: 0, locked: 0 };
     try {
       for (let round = 0; round < size('PROOF_STALLS'); round++) {
         const [stopped, other] = round % 2 === 0 ? workers : [workers[1], workers[0]];
@@ -37,7 +37,8 @@ export const stalls: Proof = {
     }
     const figures =
       `${size('PROOF_STALLS')} SIGSTOP for twice the lease, ${sum.held} deliveries held meanwhile, ` +
-      `${sum.late} outcomes that came too late: ${sum.changed} rows changed by them, ${sum.twice} deliveries under two ids`;
+      `${sum.late} outcomes that came too late: ${sum.changed} rows changed by them, ${sum.twice} deliveries under two ids` +
+      (sum.locked > 0 ? `; ${sum.locked} stopped within a write went on for a moment` : '');
     claim(sum.changed === 0 && sum.twice === 0, figures);
     claim(sum.late > 0 && sum.held > 0, `there was something to write too late (${figures})`);
     return figures;
@@ -51,7 +52,7 @@ async function stall(
     stopped: Worker;
     other: Worker;
     round: number;
-    sum: { held: number; late: number; changed: number; twice: number };
+    sum: { held: number; late: number; changed: number; twice: number; locked: number };
   },
 ): Promise<void> {
   const { stopped, other, sum } = round;
@@ -69,7 +70,7 @@ async function stall(
     for (const res of open.splice(0)) res.writeHead(200).end();
     await sleep(Math.random() * 4);
   }
-  stopped.child.kill('SIGSTOP');
+  sum.locked += await stop(scene, stopped);
   const stoppedAt = Date.now();
   const lateBefore = stopped.late();
   for (const res of open.splice(0)) res.writeHead(200).end();
@@ -94,6 +95,23 @@ async function stall(
   // What it could not write stands still: nothing of this round is left for the next one.
   await until(async () => (await unsettled(scene)) === 0);
   await scene.context.db.deleteFrom('events').execute();
+}
+
+/**
+ * Stops a worker, but not within a write: it would have SQLite's lock, so that nobody could take anything over. @returns how
+ * often it was.
+ */
+async function stop({ context: { db } }: Scene, { child }: Worker): Promise<number> {
+  for (let locked = 0; ; locked++) {
+    child.kill('SIGSTOP');
+    const writable = await db
+      .transaction()
+      .execute(async () => true)
+      .catch(() => false);
+    if (writable) return locked;
+    child.kill('SIGCONT');
+    await sleep(1);
+  }
 }
 
 function ids(received: readonly Received[]): string[] {
