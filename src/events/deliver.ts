@@ -64,7 +64,7 @@ const MOST_FAST = 1000;
 const MOST_SLOW = 1000;
 /** Deliveries in memory. */
 const MOST_QUEUED = 10_000;
-/** Subscriptions that are looked after in one turn: two milliseconds, where each begins an attempt. */
+/** Subscriptions claimed in one turn, which SQLite answers within: two milliseconds, where each begins an attempt. */
 const CLAIMED_AT_ONCE = 10;
 const SWEEP_MS = 10 * MINUTE;
 
@@ -150,7 +150,6 @@ export function createDeliverer(
         return limit > 0 ? [{ subscriptionId, limit }] : [];
       });
       for (let at = 0; at < wishes.length; at += CLAIMED_AT_ONCE) {
-        // SQLite answers within the turn; what comes in meanwhile has its own.
         if (at > 0) await nextTurn();
         const claims = await claim(context, token, leaseMs, wishes.slice(at, at + CLAIMED_AT_ONCE));
         for (const { target, items, more } of withoutHeld(held, claims)) {
@@ -233,7 +232,6 @@ export function createDeliverer(
     lane.running.add(run);
     if (run.slow) load.slow++;
     else load.fast++;
-    // On its way when this returns; all else waits.
     const attempting = attempt(attempts, lane.target, item, run.ended);
     const timer = setTimeout(() => {
       lane.suspect = true;
