@@ -19,7 +19,10 @@ type AttemptContext = Pick<Context, 'clock'> & {
   attemptMs: number;
 };
 
-/** POSTs a delivery once, which is on its way when this returns, and says what came of it. Never throws; undefined when `signal` ended it. */
+/**
+ * POSTs a delivery once, which is on its way when this returns, and says what came of it. Never throws; undefined when `signal`
+ * ended it.
+ */
 export async function attempt(
   { clock, scheduleMs, outbound, attemptMs }: AttemptContext,
   target: Target,
