@@ -4,16 +4,28 @@ import {
   type DatabaseConnection,
   type Dialect,
   type Driver,
+  type KyselyProps,
 } from 'kysely';
 import type { Db, Tables } from './schema.ts';
 
 /** Runs `use` in a transaction: committed when it resolves, with what it gave; rolled back when it throws. */
 export type Transact = <T>(use: (tx: Transaction<Tables>) => Promise<T>) => Promise<T>;
 
+/** One that knows what its statements run on. */
+class BoundTransaction extends Transaction<Tables> {
+  readonly boundTo: DatabaseConnection;
+
+  constructor(props: KyselyProps, boundTo: DatabaseConnection) {
+    super(props);
+    this.boundTo = boundTo;
+  }
+}
+
 const connections = new WeakMap<Transaction<Tables>, DatabaseConnection>();
 
 /** What a transaction's statements run on. */
 export function connectionOf(tx: Transaction<Tables>): DatabaseConnection | Promise<DatabaseConnection> {
+  if (tx instanceof BoundTransaction) return tx.boundTo;
   return connections.get(tx) ?? findConnection(tx);
 }
 
@@ -26,14 +38,20 @@ async function findConnection(tx: Transaction<Tables>): Promise<DatabaseConnecti
 /** As `db.transaction().execute()`, straight on the driver: measured at 50 events/s, it begins in 24 µs instead of 62. */
 export function transactionsOn(db: Db, dialect: Dialect, driver: Driver): Transact {
   const executor = db.getExecutor();
+  // A driver has few connections and uses them again.
+  const bound = new WeakMap<DatabaseConnection, KyselyProps>();
+  const bind = (connection: DatabaseConnection): KyselyProps => {
+    const own = executor.withConnectionProvider(new SingleConnectionProvider(connection));
+    const props: KyselyProps = { config: { dialect }, dialect, driver, executor: own };
+    bound.set(connection, props);
+    return props;
+  };
   return async (use) => {
     const connection = await driver.acquireConnection();
     try {
       await driver.beginTransaction(connection, {});
       try {
-        const own = executor.withConnectionProvider(new SingleConnectionProvider(connection));
-        const tx = new Transaction<Tables>({ config: { dialect }, dialect, driver, executor: own });
-        connections.set(tx, connection);
+        const tx = new BoundTransaction(bound.get(connection) ?? bind(connection), connection);
         const result = await use(tx);
         await driver.commitTransaction(connection);
         return result;
