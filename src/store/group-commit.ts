@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import type { Db, Tables } from './schema.ts';
 import type { Transact } from './transact.ts';
@@ -24,6 +23,8 @@ const MOST_ITEMS = 100;
 const QUIET_TURNS = 2;
 const TURNS_AT_MOST = 12;
 const WAIT_AT_MOST_MS = 5;
+/** Who comes after so long a silence is alone, but for those that it brings along itself. */
+const SILENCE_MS = 5;
 
 interface Entry<T, R> {
   item: T;
@@ -82,8 +83,13 @@ export function createGroupCommit<T, R = void>(
       },
       committed(tx) {
         underWay -= entries.length;
+        const answer = (): void => {
+          for (const [position, result] of results.entries()) entries[position]?.resolve(result);
+        };
         committed?.(tx);
-        for (const [position, result] of results.entries()) entries[position]?.resolve(result);
+        // What one alone began is on its way before it is told. Of many, those that are told bring the next ones along.
+        if (committed && entries.length === 1) setImmediate(answer);
+        else answer();
       },
       failed(error) {
         underWay -= entries.length;
@@ -123,8 +129,11 @@ function createRounds(transact: Transact): Rounds {
   let taken = 0;
   /** Items of the last transaction. */
   let together = 0;
+  /** When the last one came. */
+  let addedAt = -Infinity;
 
-  const gather = async (): Promise<void> => {
+  const gather = async (silentMs: number): Promise<void> => {
+    if (silentMs > SILENCE_MS) return;
     const before = added;
     await nextTurn();
     // Where one came alone and the one before it too, nobody else is near.
@@ -155,8 +164,8 @@ function createRounds(transact: Transact): Rounds {
     for (const batch of batches) batch.committed(transaction);
   };
 
-  const run = async (): Promise<void> => {
-    await gather();
+  const run = async (silentMs: number): Promise<void> => {
+    await gather(silentMs);
     try {
       for (;;) {
         const batches = groups.map((take) => take()).filter((batch) => batch !== undefined);
@@ -173,9 +182,16 @@ function createRounds(transact: Transact): Rounds {
   return {
     join: (take) => void groups.push(take),
     add() {
+      const now = performance.now();
+      const silentMs = now - addedAt;
+      addedAt = now;
       added++;
-      running ??= run();
+      running ??= run(silentMs);
     },
     idle: () => running ?? Promise.resolve(),
   };
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
 }

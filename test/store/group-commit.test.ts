@@ -82,3 +82,15 @@ test('two groups of one store write in the same transaction, and one that fails 
   expect(await stored()).toEqual(['a', 'b', 'c', 'd', 'e']);
   expect([one.waiting, other.waiting]).toEqual([0, 0]);
 });
+
+test('what a lone item began after its commit goes out before the item is answered', async () => {
+  const told: string[] = [];
+  const group = createGroupCommit<string>(
+    store.db,
+    async (_tx, names) => names.map(() => undefined),
+    // As a client does that looks once more at an idle connection before it writes.
+    () => void setImmediate(() => told.push('sent')),
+  );
+  await group.add('a').then(() => told.push('answered'));
+  expect(told).toEqual(['sent', 'answered']);
+});
