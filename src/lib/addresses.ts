@@ -15,8 +15,6 @@ export interface AddressGuard {
   allowsPlain(host: string, port: number): boolean;
 }
 
-const MAX_JUDGED = 1000;
-
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** Never, whatever is allowed: they hand out the credentials of the machine. Sources: the clouds' documentation. */
@@ -60,42 +58,25 @@ export function createAddressGuard(allowed: AllowedAddress[], allowPrivate: bool
     return allowPrivate && isPrivate(address);
   };
 
-  const judgeHost = (host: string, port: number): boolean => {
-    const name = bare(host);
-    const literal = parse(name);
-    if (!literal) return isName(name);
-    return allows(literal) || (hosts.has(`${name}:${port}`) && !isMetadata(literal));
-  };
-  const judgePlain = (host: string, port: number): boolean => {
-    const name = bare(host);
-    if (hosts.has(`${name}:${port}`)) return true;
-    const literal = parse(name);
-    if (literal && cidrs.some(([net, bits]) => within(literal, net, bits))) return true;
-    return allowPrivate && (name === 'localhost' || literal?.range() === 'loopback');
-  };
-
   return {
-    allowsHost: remembered(judgeHost),
-    allowsPlain: remembered(judgePlain),
+    allowsHost(host, port) {
+      const name = bare(host);
+      const literal = parse(name);
+      if (!literal) return isName(name);
+      return allows(literal) || (hosts.has(`${name}:${port}`) && !isMetadata(literal));
+    },
+    allowsPlain(host, port) {
+      const name = bare(host);
+      if (hosts.has(`${name}:${port}`)) return true;
+      const literal = parse(name);
+      if (literal && cidrs.some(([net, bits]) => within(literal, net, bits))) return true;
+      return allowPrivate && (name === 'localhost' || literal?.range() === 'loopback');
+    },
     allowsPeer(text, host, port) {
       const address = parse(text);
       if (!address) return false;
       return allows(address) || (hosts.has(`${bare(host)}:${port}`) && !isMetadata(address));
     },
-  };
-}
-
-/** Asked at every call, and what a host is called says the same every time. */
-function remembered(judge: (host: string, port: number) => boolean): (host: string, port: number) => boolean {
-  const judged = new Map<string, boolean>();
-  return (host, port) => {
-    const key = `${host}:${port}`;
-    const known = judged.get(key);
-    if (known !== undefined) return known;
-    if (judged.size >= MAX_JUDGED) judged.clear();
-    const verdict = judge(host, port);
-    judged.set(key, verdict);
-    return verdict;
   };
 }
 

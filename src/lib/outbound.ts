@@ -101,6 +101,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const HEADERS_TIMEOUT_MS = 30_000;
 export const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
 const MAX_REDIRECTS = 3;
+const MAX_JUDGED = 1000;
 const CONNECTIONS_PER_ORIGIN = 64;
 /** What another origin is told after a redirect. A credential may be in a header of any name, so none else goes along. */
 const HARMLESS_HEADERS = new Set(['accept', 'accept-language', 'user-agent', 'content-type']);
@@ -110,6 +111,8 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const ca = options.caFile ? [...rootCertificates, readFileSync(options.caFile, 'utf8')] : undefined;
   const lookup: Lookup = options.lookup ?? dnsLookup;
   const agents = new Map<'guarded' | 'sandbox', Dispatcher>();
+  /** Origins that may be called: what one is called says the same every time. */
+  const judged = new Set<string>();
   let sandboxOrigin: (() => Promise<string>) | undefined;
 
   const agentOf = async (kind: 'guarded' | 'sandbox'): Promise<Dispatcher> => {
@@ -242,12 +245,16 @@ export function createOutbound(options: OutboundOptions): Outbound {
     return answer;
   }
 
-  function assertGuarded({ hostname, port, protocol, host }: Target): void {
+  function assertGuarded({ origin, hostname, port, protocol, host }: Target): void {
+    if (judged.has(origin)) return;
     if (!guard.allowsHost(hostname, port)) throw new BlockedAddress();
-    if (protocol === 'https:' || guard.allowsPlain(hostname, port)) return;
-    throw new GatehouseError('upstream_failed', `${host} was not called: only https addresses are.`, {
-      details: { reason: 'blocked_address' },
-    });
+    if (protocol === 'http:' && !guard.allowsPlain(hostname, port)) {
+      throw new GatehouseError('upstream_failed', `${host} was not called: only https addresses are.`, {
+        details: { reason: 'blocked_address' },
+      });
+    }
+    if (judged.size >= MAX_JUDGED) judged.clear();
+    judged.add(origin);
   }
 
   /**
