@@ -5,7 +5,7 @@ import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { assertAddress } from './address.ts';
-import { announce, listeners, type PublishContext } from './publish.ts';
+import { announce, listeners, newEvent, type PublishContext } from './publish.ts';
 import type { Disabled } from './settle.ts';
 import { newSigningSecret } from './signature.ts';
 import { sealBinding, type SubscriptionRow } from './target.ts';
@@ -67,8 +67,8 @@ export async function tellIn(
   await announce(
     tx,
     context,
-    [{ environment, sourceId: null, scope: OPERATOR_SCOPE, event: type, recordId, body }],
-    subscribers,
+    [newEvent(context, { environment, sourceId: null, scope: OPERATOR_SCOPE, event: type, recordId, body })],
+    { others: subscribers },
   );
 }
 

@@ -1,10 +1,10 @@
-import { sql, type Insertable, type Transaction } from 'kysely';
+import { sql, type Insertable, type Selectable, type Transaction } from 'kysely';
 import { z } from 'zod';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import type { Context } from '../context.ts';
 import { newOrderedId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { manyRows, perDatabase, runKept } from '../store/kept.ts';
+import { isPostgres, manyRows, perDatabase, runKept } from '../store/kept.ts';
 import type { Environment, Tables } from '../store/schema.ts';
 import { toTarget, type SubscriptionRow } from './target.ts';
 
@@ -28,28 +28,44 @@ export type PublishContext = Pick<Context, 'clock' | 'db' | 'keys' | 'deliverer'
 export type EventContext = PublishContext & Pick<Context, 'runs'>;
 type Tx = Transaction<Tables>;
 
-/** An event as it is stored, before it has its id. */
-export interface EventFacts {
-  environment: Environment;
-  sourceId: string | null;
-  scope: string;
-  event: string;
-  recordId: string;
-  body: string;
+/** An event as it is stored; its members in the order of newEvent(). */
+export type EventRow = Selectable<Tables['events']>;
+
+/** An event of this moment, to be stored. `body` is JSON. */
+export function newEvent(
+  { clock }: Pick<Context, 'clock'>,
+  facts: {
+    environment: Environment;
+    sourceId: string | null;
+    scope: string;
+    event: string;
+    recordId: string;
+    body: string;
+  },
+): EventRow {
+  const now = clock.now();
+  return {
+    event_id: newOrderedId('evt', now),
+    environment: facts.environment,
+    source_id: facts.sourceId,
+    scope: facts.scope,
+    event: facts.event,
+    record_id: facts.recordId,
+    body: facts.body,
+    created_at: now,
+  };
 }
 
-const insertEvents = manyRows((db, rows: Insertable<Tables['events']>[]) =>
-  db.insertInto('events').values(rows),
-);
+const insertEvents = manyRows((db, rows: EventRow[]) => db.insertInto('events').values(rows));
 const insertDeliveries = manyRows((db, rows: Insertable<Tables['deliveries']>[]) =>
   db.insertInto('deliveries').values(rows),
 );
 /**
- * Those of a source, and with each whether workflows listen to it too, and anybody to its whole environment. Sorted here:
- * SQLite's sorter costs ten times what the look-up does.
+ * Those of a source, held until the transaction ends, and with each whether workflows listen to it too, and anybody to its
+ * whole environment. SQLite holds all there is, and its sorter costs ten times what the look-up does.
  */
-const subscribersOfSource = perDatabase((db) =>
-  db
+const subscribersOfSource = perDatabase((db) => {
+  const found = db
     .selectFrom('subscriptions')
     .selectAll()
     .select((e) =>
@@ -76,9 +92,9 @@ const subscribersOfSource = perDatabase((db) =>
         )
         .as('listeners_too'),
     )
-    .where('source_id', '=', '')
-    .compile(),
-);
+    .where('source_id', '=', '');
+  return (isPostgres(db) ? found.orderBy('subscription_id').forUpdate() : found).compile();
+});
 const listenersOfEnvironment = perDatabase((db) =>
   db
     .selectFrom('subscriptions')
@@ -98,6 +114,10 @@ const takeNumbers = perDatabase((db) =>
     .where('status', '=', 'active')
     .returning('sequence')
     .compile(),
+);
+/** For who holds the row: `returning` costs SQLite as much as the update does. */
+const setNumber = perDatabase((db) =>
+  db.updateTable('subscriptions').set({ sequence: 1 }).where('subscription_id', '=', '').compile(),
 );
 
 /**
@@ -123,24 +143,27 @@ export async function publish(
   const { sourceId, environment } = source;
   const { rows } = await runKept(tx, subscribersOfSource(context.db), [sourceId, environment, sourceId]);
   const [row] = rows;
-  let subscribers: SubscriptionRow[] = rows;
+  let held: SubscriptionRow[] = rows;
+  let others: SubscriptionRow[] = [];
   if (options.only === undefined) {
     // Where there is no subscriber, nothing was said of others.
     if (!row || row.workflows_too) await context.runs.onEvents(tx, context, source, events);
-    if (!row || row.listeners_too) subscribers = [...rows, ...(await listeners(tx, context, environment))];
+    if (!row || row.listeners_too) others = await listeners(tx, context, environment);
   } else {
     // A backfill tells one subscriber of what is old.
-    subscribers = rows.filter(({ subscription_id: id }) => id === options.only);
+    held = rows.filter(({ subscription_id: id }) => id === options.only);
   }
-  const facts = events.map(({ eventScope, event, recordId, body }): EventFacts => ({
-    environment,
-    sourceId,
-    scope: eventScope,
-    event,
-    recordId,
-    body: JSON.stringify(body),
-  }));
-  return announce(tx, context, facts, subscribers, options.marks);
+  const stored = events.map(({ eventScope, event, recordId, body }) =>
+    newEvent(context, {
+      environment,
+      sourceId,
+      scope: eventScope,
+      event,
+      recordId,
+      body: JSON.stringify(body),
+    }),
+  );
+  return announce(tx, context, stored, { held, others, marks: options.marks });
 }
 
 /** Whoever runs `gatehouse listen` for a whole environment. */
@@ -156,39 +179,36 @@ export async function listeners(
 export async function announce(
   tx: Tx,
   context: PublishContext,
-  facts: readonly EventFacts[],
-  subscribers: readonly SubscriptionRow[],
-  marks?: Record<string, string>,
+  events: readonly EventRow[],
+  subscribers: {
+    /** Those whose rows are as they were read until the transaction ends. */
+    held?: readonly SubscriptionRow[];
+    others: readonly SubscriptionRow[];
+    marks?: Record<string, string> | undefined;
+  },
 ): Promise<number> {
+  const { held = [], others, marks } = subscribers;
+  const wishes = [
+    ...held.map((row) => ({ row, kinds: wantedKinds(row), isHeld: true })),
+    ...others.map((row) => ({ row, kinds: wantedKinds(row), isHeld: false })),
+  ];
   // In the order of their ids, so that two transactions never wait for each other's rows.
-  const wishes = subscribers
-    .toSorted((a, b) => (a.subscription_id < b.subscription_id ? -1 : 1))
-    .map((row) => ({ row, kinds: wantedKinds(row) }));
-  const now = context.clock.now();
-  const wanted = facts
-    .filter(({ event }) => wishes.some(({ kinds }) => kinds === 'all' || kinds.has(event)))
-    .map((fact) => ({ eventId: newOrderedId('evt', now), ...fact }));
-  if (wanted.length === 0) return 0;
-  await insertEvents(
-    context.db,
-    tx,
-    wanted.map((fact) => ({
-      event_id: fact.eventId,
-      environment: fact.environment,
-      source_id: fact.sourceId,
-      scope: fact.scope,
-      event: fact.event,
-      record_id: fact.recordId,
-      body: fact.body,
-      created_at: now,
-    })),
+  if (wishes.length > 1) wishes.sort((a, b) => (a.row.subscription_id < b.row.subscription_id ? -1 : 1));
+  const wanted = events.filter(({ event }) =>
+    wishes.some(({ kinds }) => kinds === 'all' || kinds.has(event)),
   );
+  if (wanted.length === 0) return 0;
+  await insertEvents(context.db, tx, wanted);
 
   const markText = marks === undefined ? null : JSON.stringify(marks);
   const deliveries: Insertable<Tables['deliveries']>[] = [];
-  for (const { row, kinds } of wishes) {
+  for (const { row, kinds, isHeld } of wishes) {
     const mine = kinds === 'all' ? wanted : wanted.filter(({ event }) => kinds.has(event));
-    deliveries.push(...(await number(tx, context, row, mine, markText, now)));
+    if (mine.length === 0 || row.status !== 'active') continue;
+    const last = await (isHeld ? numberHeld : number)(tx, context, row, mine.length);
+    // Disabled by another process since the row was read.
+    if (last === undefined) continue;
+    deliveries.push(...deliveriesOf(tx, context, row, mine, { last, marks: markText }));
   }
   await insertDeliveries(context.db, tx, deliveries);
   return deliveries.length;
@@ -199,30 +219,51 @@ export async function deliverStored(
   tx: Tx,
   context: PublishContext,
   row: SubscriptionRow,
-  events: readonly StoredEvent[],
+  events: readonly EventRow[],
   marks?: Record<string, string>,
 ): Promise<string[]> {
-  const markText = marks === undefined ? null : JSON.stringify(marks);
-  const deliveries = await number(tx, context, row, events, markText, context.clock.now());
+  if (events.length === 0 || row.status !== 'active') return [];
+  const last = await number(tx, context, row, events.length);
+  if (last === undefined) return [];
+  const deliveries = deliveriesOf(tx, context, row, events, {
+    last,
+    marks: marks === undefined ? null : JSON.stringify(marks),
+  });
   await insertDeliveries(context.db, tx, deliveries);
   return deliveries.map((delivery) => delivery.delivery_id);
 }
 
-export type StoredEvent = EventFacts & { eventId: string };
-
+/** Takes the next `count` numbers of a subscription. @returns the last of them; undefined when it is disabled by now. */
 async function number(
+  tx: Tx,
+  { db }: Pick<Context, 'db'>,
+  row: SubscriptionRow,
+  count: number,
+): Promise<number | undefined> {
+  const { rows } = await runKept(tx, takeNumbers(db), [count, row.subscription_id, 'active']);
+  return rows[0]?.sequence;
+}
+
+async function numberHeld(
+  tx: Tx,
+  { db }: Pick<Context, 'db'>,
+  row: SubscriptionRow,
+  count: number,
+): Promise<number> {
+  const last = row.sequence + count;
+  await runKept(tx, setNumber(db), [last, row.subscription_id]);
+  return last;
+}
+
+/** Rows to insert, the last one numbered `last`; what may be sent at once is handed over. */
+function deliveriesOf(
   tx: Tx,
   context: PublishContext,
   row: SubscriptionRow,
-  events: readonly StoredEvent[],
-  marks: string | null,
-  now: number,
-): Promise<Insertable<Tables['deliveries']>[]> {
-  if (events.length === 0 || row.status !== 'active') return [];
-  const { rows } = await runKept(tx, takeNumbers(context.db), [events.length, row.subscription_id, 'active']);
-  const last = rows[0]?.sequence;
-  // Disabled by another process since the row was read.
-  if (last === undefined) return [];
+  events: readonly EventRow[],
+  { last, marks }: { last: number; marks: string | null },
+): Insertable<Tables['deliveries']>[] {
+  const now = context.clock.now();
   const offer = row.kind === 'listener' ? undefined : context.deliverer.offer(tx, toTarget(context, row));
   return events.map((event, position) => {
     const deliveryId = newOrderedId('msg', now);
@@ -240,7 +281,7 @@ async function number(
     return {
       delivery_id: deliveryId,
       subscription_id: row.subscription_id,
-      event_id: event.eventId,
+      event_id: event.event_id,
       sequence,
       status: 'waiting',
       attempts: 0,

@@ -1,12 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Selectable, Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
 import { z } from 'zod';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { newOrderedId } from '../lib/ids.ts';
 import type { Environment, Tables } from '../store/schema.ts';
 import { deliveryNotFound, isDeliveryId } from './deliveries.ts';
-import { deliverStored, listeners, type PublishContext } from './publish.ts';
+import { deliverStored, listeners, newEvent, type PublishContext } from './publish.ts';
 import { requireSubscription } from './subscriptions.ts';
 import type { SubscriptionRow } from './target.ts';
 
@@ -97,8 +96,7 @@ async function recoverSome(
         .onRef('deliveries.event_id', '=', 'events.event_id')
         .on('deliveries.subscription_id', '=', subscriptionId),
     )
-    .select(['events.event_id', 'events.environment', 'events.source_id', 'events.scope', 'events.event'])
-    .select(['events.record_id', 'events.body', 'events.created_at'])
+    .selectAll('events')
     .select(['deliveries.delivery_id', 'deliveries.status'])
     .where((e) =>
       subscription.source_id === null
@@ -139,20 +137,7 @@ async function recoverSome(
       .execute();
   }
   const missed = rows.filter((row) => row.delivery_id === null && wanted.has(row.event));
-  const made = await deliverStored(
-    tx,
-    context,
-    subscription,
-    missed.map((row) => ({
-      eventId: row.event_id,
-      environment: row.environment,
-      sourceId: row.source_id,
-      scope: row.scope,
-      event: row.event,
-      recordId: row.record_id,
-      body: row.body,
-    })),
-  );
+  const made = await deliverStored(tx, context, subscription, missed);
   return {
     begun: ended.length + made.length,
     last: rows.length === AT_ONCE && last ? { at: last.created_at, id: last.event_id } : undefined,
@@ -169,16 +154,15 @@ export async function sendTest(context: PublishContext, key: Key): Promise<strin
   const now = context.clock.now();
   const deliveryId = await context.db.transaction().execute(async (tx) => {
     const subscription = await requireActive(tx, key);
-    const event = {
-      eventId: newOrderedId('evt', now),
+    const event = newEvent(context, {
       environment: key.environment,
       sourceId: null,
       scope: subscription.scope,
       event: 'test',
       recordId: 'test',
       body: JSON.stringify({ id: 'test', remoteId: 'test', createdAt: isoTime(now), test: true }),
-    };
-    await tx.insertInto('events').values(toRow(event, now)).execute();
+    });
+    await tx.insertInto('events').values(event).execute();
     const [made] = await deliverStored(tx, context, subscription, [event], TEST_MARKS);
     if (made === undefined) throw disabled();
     for (const listener of await listeners(tx, context, key.environment))
@@ -187,29 +171,6 @@ export async function sendTest(context: PublishContext, key: Key): Promise<strin
   });
   context.deliverer.wake();
   return deliveryId;
-}
-
-function toRow(
-  event: {
-    eventId: string;
-    environment: Environment;
-    scope: string;
-    event: string;
-    recordId: string;
-    body: string;
-  },
-  now: number,
-): Selectable<Tables['events']> {
-  return {
-    event_id: event.eventId,
-    environment: event.environment,
-    source_id: null,
-    scope: event.scope,
-    event: event.event,
-    record_id: event.recordId,
-    body: event.body,
-    created_at: now,
-  };
 }
 
 async function requireActive(tx: Tx, { environment, subscriptionId }: Key): Promise<SubscriptionRow> {

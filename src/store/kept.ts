@@ -47,7 +47,7 @@ export function textsFor(db: Db, texts: readonly string[]): unknown {
   return isPostgres(db) ? texts : JSON.stringify(texts);
 }
 
-function isPostgres(db: Db): boolean {
+export function isPostgres(db: Db): boolean {
   return db.getExecutor().adapter instanceof PostgresAdapter;
 }
 

@@ -158,9 +158,18 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
       second.context.deliverer.wake();
       first.context.deliverer.wake();
     }
-    await receiver.arrived(60);
+    // Both at once, to the same subscription.
+    const { userId, connectionId } = first;
+    for (let n = 0; n < 15; n++)
+      await Promise.all([
+        created(first, [`c${n}`, `d${n}`]),
+        created({ ...second, userId, connectionId }, [`e${n}`]),
+        created(first, [`f${n}`]),
+      ]);
+    await receiver.arrived(120);
     await new Promise((next) => setTimeout(next, 300));
-    expect(receiver.received.length).toBe(60);
+    const numbers = receiver.received.map(({ headers }) => Number(headers['x-svc-sequence']));
+    expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 120 }, (_, n) => n + 1));
   });
 });
 
