@@ -83,8 +83,9 @@ const door = createServer(
       recordId: String(body['id']),
       body,
     };
-    const wanted = endpoint === 'all' ? said.sources : [said.sources[Number(endpoint)] ?? ''];
-    await Promise.all(wanted.map((sourceId) => publishes.add({ sourceId, event })));
+    if (endpoint === 'all')
+      await Promise.all(said.sources.map((sourceId) => publishes.add({ sourceId, event })));
+    else await publishes.add({ sourceId: said.sources[Number(endpoint)] ?? '', event });
   }),
 );
 door.listen(0, '127.0.0.1', () => {
