@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { DAY, MINUTE } from '../lib/clock.ts';
+import type { Db } from '../store/schema.ts';
 
 /** How long events, their deliveries and attempts are kept: dead letters can be sent again for as long. */
 const EVENTS_KEPT_MS = 30 * DAY;
@@ -12,11 +13,50 @@ const AT_ONCE = 500;
 /** Deletes events that had their time, unless a delivery still waits, and listeners that nobody sits before any more. */
 export async function deleteOldEvents({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<void> {
   const now = clock.now();
+  const before = now - EVENTS_KEPT_MS;
+  // The environment's own events have no source.
+  await deleteEventsOf(db, null, before);
+  for (let sourceId = ''; ;) {
+    const oldest = await oldestAfter(db, sourceId);
+    if (!oldest?.source_id) break;
+    sourceId = oldest.source_id;
+    if (oldest.created_at < before) await deleteEventsOf(db, sourceId, before);
+    await nextTurn();
+  }
+  const silent = await db
+    .selectFrom('subscriptions')
+    .select('subscription_id')
+    .where('kind', '=', 'listener')
+    .where('updated_at', '<', now - LISTENERS_KEPT_MS)
+    .execute();
+  if (silent.length === 0) return;
+  // Loaded when there is one: it knows all of the apps' models.
+  const { closeListener } = await import('./listener.ts');
+  for (const row of silent) await closeListener({ db, clock }, row.subscription_id);
+}
+
+/** The next source that has events, and its oldest one. */
+async function oldestAfter(
+  db: Db,
+  sourceId: string,
+): Promise<{ source_id: string | null; created_at: number } | undefined> {
+  return db
+    .selectFrom('events')
+    .select(['source_id', 'created_at'])
+    .where('source_id', '>', sourceId)
+    .orderBy('source_id')
+    .orderBy('created_at')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+async function deleteEventsOf(db: Db, sourceId: string | null, before: number): Promise<void> {
   for (;;) {
     const old = await db
       .selectFrom('events')
       .select('event_id')
-      .where('created_at', '<', now - EVENTS_KEPT_MS)
+      .where('source_id', sourceId === null ? 'is' : '=', sourceId)
+      .where('created_at', '<', before)
       .where((e) =>
         e.not(
           e.exists(
@@ -31,7 +71,7 @@ export async function deleteOldEvents({ db, clock }: Pick<Context, 'db' | 'clock
       .orderBy('created_at')
       .limit(AT_ONCE)
       .execute();
-    if (old.length === 0) break;
+    if (old.length === 0) return;
     await db
       .deleteFrom('events')
       .where(
@@ -42,14 +82,4 @@ export async function deleteOldEvents({ db, clock }: Pick<Context, 'db' | 'clock
       .execute();
     await nextTurn();
   }
-  const silent = await db
-    .selectFrom('subscriptions')
-    .select('subscription_id')
-    .where('kind', '=', 'listener')
-    .where('updated_at', '<', now - LISTENERS_KEPT_MS)
-    .execute();
-  if (silent.length === 0) return;
-  // Loaded when there is one: it knows all of the apps' models.
-  const { closeListener } = await import('./listener.ts');
-  for (const row of silent) await closeListener({ db, clock }, row.subscription_id);
 }

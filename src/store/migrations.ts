@@ -2,7 +2,12 @@ import type { Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
 
 import { accounts, oauthAppFields } from './migration-accounts.ts';
-import { eventIndexes, firstAttempts, offeredDeliveries } from './migration-event-indexes.ts';
+import {
+  eventIndexes,
+  eventsOfSources,
+  firstAttempts,
+  offeredDeliveries,
+} from './migration-event-indexes.ts';
 import { events } from './migration-events.ts';
 import { workflows } from './migration-workflows.ts';
 import { policy } from './migration-policy.ts';
@@ -27,6 +32,7 @@ export const MIGRATIONS: Migration[] = [
   { name: 'event indexes', up: eventIndexes },
   { name: 'first attempts', up: firstAttempts },
   { name: 'offered deliveries', up: offeredDeliveries },
+  { name: 'events of sources', up: eventsOfSources },
 ];
 
 async function foundation(tx: Transaction<Tables>): Promise<void> {
