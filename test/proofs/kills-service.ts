@@ -7,11 +7,14 @@ import { readConfig } from '../../src/config.ts';
 import { publish } from '../../src/events/publish.ts';
 import { openProof } from './scene.ts';
 
-/* A Gatehouse that publishes events by itself until it is killed: what `gatehouse serve` is, and a program that writes. */
+/*
+ * A Gatehouse that publishes events by itself until it is killed, and says when it has published its share: what `gatehouse serve`
+ * is, and a program that writes.
+ */
 
 const order = z.object({ life: z.number(), events: z.number(), overMs: z.number() });
 const [catalogFolder = ''] = process.argv.slice(2);
-const AT_ONCE = 5;
+const AT_ONCE = 2;
 
 flushCompileCache();
 process.once('message', (message) => void serve(order.parse(message)));
@@ -30,7 +33,9 @@ async function serve({ life, events, overMs }: z.infer<typeof order>): Promise<v
     .select(['source_id', 'environment'])
     .orderBy('source_id')
     .execute();
-  for (let done = 0; done < events; done += AT_ONCE) {
+  if (events === 0) return;
+  for (let done = 0; ; done += AT_ONCE) {
+    if (done >= events && done < events + AT_ONCE) process.send?.('published');
     const source = sources[Math.floor(done / AT_ONCE) % sources.length];
     if (!source) throw new Error('no sources');
     const ids = Array.from({ length: AT_ONCE }, (_, n) => `${life}-${done + n}`);
@@ -52,5 +57,4 @@ async function serve({ life, events, overMs }: z.infer<typeof order>): Promise<v
     writeSync(1, `${ids.join(' ')}\n`);
     await sleep((overMs * AT_ONCE) / events);
   }
-  process.send?.('published');
 }

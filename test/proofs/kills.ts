@@ -55,15 +55,18 @@ export const kills: Proof = {
     // Each life has to publish its share, so that there are enough events in the end.
     const perLife = Math.ceil(size('PROOF_EVENTS') / lives);
     let next = spawnService(scene, acknowledged);
+    let amid = 0;
     for (let life = 0; life < lives; life++) {
       const service = next;
       // The next one has loaded its code by the time it is needed; it opens the store when it is told to.
       next = spawnService(scene, acknowledged);
+      const bornAt = Date.now();
       service.send({ life, events: perLife, overMs: size('PROOF_LIFE_MS') });
       await said(service, 'published');
       await sleep(Math.random() * size('PROOF_LIFE_MS') * 0.2);
       service.kill('SIGKILL');
       await once(service, 'close');
+      if ((await underWay(scene, bornAt)) > 0) amid++;
     }
     next.send({ life: lives, events: 0, overMs: 0 });
     const end = Date.now() + DRAIN_MS;
@@ -84,7 +87,7 @@ export const kills: Proof = {
       0,
     );
     const figures =
-      `${lives} kill -9, ${acknowledged.size} acknowledged events, ${failed} attempts answered with 500: ${lost} lost, ` +
+      `${lives} kill -9, ${amid} of them amid first attempts, ${acknowledged.size} acknowledged events, ${failed} attempts answered with 500: ${lost} lost, ` +
       `${repeated} repeated (${share.toFixed(3)} %) under their own webhook-id, ` +
       `${taken.size - arrived.size} under another, ${phantoms} never stored, ${gaps} gaps in the numbers`;
     claim(lost === 0 && unsent === 0, `nothing is lost (${figures})`);
@@ -92,6 +95,7 @@ export const kills: Proof = {
     claim(phantoms === 0 && gaps === 0, `what arrives was stored, and is numbered without gaps (${figures})`);
     // A few lives say little about a rate.
     claim(lives < 100 || share < 0.5, `fewer than 0.5 % are repeated (${figures})`);
+    claim(lives < 100 || amid > lives / 20, `it is killed amid its work (${figures})`);
     claim(acknowledged.size >= size('PROOF_EVENTS'), `there were enough events (${figures})`);
     return figures;
   },
@@ -104,6 +108,18 @@ async function waiting({ context }: Scene): Promise<number> {
     .where('status', '=', 'waiting')
     .executeTakeFirstOrThrow();
   return Number(row.count);
+}
+
+/** Deliveries since then whose first attempt was begun, and not settled. */
+async function underWay({ context }: Scene, since: number): Promise<number> {
+  const rows = await context.db
+    .selectFrom('deliveries')
+    .select('delivery_id')
+    .where('status', '=', 'waiting')
+    .where('offered', '=', 1)
+    .where('created_at', '>=', since)
+    .execute();
+  return rows.length;
 }
 
 /** What it says it has published is committed: it writes that down in the pipe before it goes on. */
