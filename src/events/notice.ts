@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import { DAY } from '../lib/clock.ts';
-import type { Tables } from '../store/schema.ts';
+import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Unified } from '../unified/map.ts';
 import { sha256 } from '../crypto/key-ring.ts';
 import { canonicalJson } from '../lib/json.ts';
@@ -31,10 +31,7 @@ export async function notice(
   { baseline = false }: { baseline?: boolean } = {},
 ): Promise<number> {
   const now = context.clock.now();
-  const keys = sightings.map(({ unified }) => ({
-    created: `c:${unified.remoteId}`,
-    version: `v:${unified.remoteId}:${versionOf(unified)}`,
-  }));
+  const keys = sightings.map(({ unified }) => keysOf(unified));
   const fresh = await remember(
     tx,
     source.sourceId,
@@ -60,6 +57,31 @@ export async function notice(
   }
   if (events.length === 0) return 0;
   return publish(tx, context, source, events);
+}
+
+/** Whether a poll brought a record, or a state of one, that was never seen. */
+export async function hasNews(db: DbOrTx, sourceId: string, records: readonly Unified[]): Promise<boolean> {
+  const each = new Set(records.map((record) => keysOf(record).version));
+  for (const keys of chunksOf([...each])) {
+    const known = await db
+      .selectFrom('seen')
+      .select((found) => found.fn.countAll().as('count'))
+      .where('source_id', '=', sourceId)
+      .where('key', 'in', keys)
+      .executeTakeFirstOrThrow();
+    if (Number(known.count) < keys.length) return true;
+  }
+  return false;
+}
+
+function keysOf(unified: Unified): { created: string; version: string } {
+  const { remoteId } = unified;
+  return { created: `c:${remoteId}`, version: `v:${remoteId}:${versionOf(unified)}` };
+}
+
+function* chunksOf(keys: readonly string[]): Generator<string[]> {
+  for (let at = 0; at < keys.length; at += MAX_KEYS_A_STATEMENT)
+    yield keys.slice(at, at + MAX_KEYS_A_STATEMENT);
 }
 
 /** Tells that a record is gone, once. */
@@ -114,13 +136,10 @@ async function remember(
   now: number,
 ): Promise<Set<string>> {
   const fresh = new Set<string>();
-  const each = [...new Set(keys)];
-  for (let at = 0; at < each.length; at += MAX_KEYS_A_STATEMENT) {
+  for (const chunk of chunksOf([...new Set(keys)])) {
     const rows = await tx
       .insertInto('seen')
-      .values(
-        each.slice(at, at + MAX_KEYS_A_STATEMENT).map((key) => ({ source_id: sourceId, key, seen_at: now })),
-      )
+      .values(chunk.map((key) => ({ source_id: sourceId, key, seen_at: now })))
       .onConflict((c) => c.columns(['source_id', 'key']).doNothing())
       .returning('key')
       .execute();

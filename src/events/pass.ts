@@ -19,10 +19,10 @@ const MAX_PAGES = 40;
 /** A list whose pages shift while it is read is read again until nothing new turns up. */
 const MAX_PASSES = 4;
 const PAGE_RECORDS = 250;
-/** A round of a slow app ends well before its lease, and the next one goes on. */
+/** A round of a slow app, all its passes together, ends well before its lease, and the next one goes on. */
 const ROUND_MS = 2 * MINUTE;
 
-/** One reading of a list. Times are epoch milliseconds on the app's clock. */
+/** What a round read of a list. Times are epoch milliseconds on the app's clock. */
 export interface Pass {
   /** Records by their id at the app, in the order in which they were met; of one met twice the last state. */
   records: Map<string, Json>;
@@ -30,6 +30,8 @@ export interface Pass {
   startedAt: number;
   /** Where to go on, when not everything could be read; undefined when everything was. */
   continuation: Continuation | undefined;
+  /** Where to begin once more if a pass of several rounds, which this one ended, brought something new. */
+  again: Continuation | undefined;
   /** The list kept changing under the reading: something may have slipped between two pages. */
   unstable: boolean;
 }
@@ -48,48 +50,81 @@ export interface PassWish {
 
 /**
  * Reads the records of a model since a time. Several pages of a list that is cut by numbers shift when a record before
- * them goes or moves, and one can then fall between two pages: such a list is read again until a reading brings
- * nothing new.
+ * them goes or moves, and one can then fall between two pages: such a list is read again until a pass brings nothing
+ * new. Where a pass takes several rounds, the caller knows what is new: see `nextRound`.
  * @throws GatehouseError as callUpstream and interpretAnswer.
  */
 export async function readSince(context: UpstreamContext, wish: PassWish): Promise<Pass> {
+  const { from } = wish;
   const records = new Map<string, Json>();
-  const reading: Reading = { context, wish, startedAt: undefined };
+  const reading: Reading = { context, wish, began: performance.now(), startedAt: undefined };
   const inputs = await listInputs(wish.model, wish.credential, (actionId) => readWhole(reading, actionId));
-  const first = await readOnce(reading, inputs, wish.from, records);
+  const first = await readOnce(reading, inputs, from, records);
+  const { startedAt } = first;
   const numbered = first.paging === 'offset' || first.paging === 'page';
-  // An unordered or descending list of one page is one answer, which is consistent in itself.
-  if (first.continuation || first.pages < 2 || !numbered) return { ...first, records, unstable: false };
-  for (let passes = 1; passes < MAX_PASSES; passes++) {
-    const before = new Set(records.keys());
-    const again = await readOnce(reading, inputs, undefined, records);
-    if (again.continuation) return { ...first, records, continuation: again.continuation, unstable: false };
-    if ([...records.keys()].every((id) => before.has(id))) return { ...first, records, unstable: false };
+  const done: Pass = { records, startedAt, continuation: undefined, again: undefined, unstable: false };
+  if (first.stoppedAt) {
+    const { pass = 1, isFruitful = true } = from ?? {};
+    return { ...done, continuation: { ...first.stoppedAt, until: startedAt, pass, isFruitful } };
   }
-  return { ...first, records, unstable: true };
+  if (!numbered) return done;
+  if (from) {
+    const start = { since: from.since, until: startedAt, group: 0, offset: 0, position: null };
+    return { ...done, again: { ...start, pass: from.pass + 1, isFruitful: false } };
+  }
+  // An unordered or descending list of one page is one answer, which is consistent in itself.
+  if (first.pages < 2) return done;
+  for (let pass = 2; pass <= MAX_PASSES; pass++) {
+    const before = records.size;
+    const { stoppedAt } = await readOnce(reading, inputs, undefined, records);
+    const isFruitful = records.size > before;
+    if (stoppedAt) return { ...done, continuation: { ...stoppedAt, until: startedAt, pass, isFruitful } };
+    if (!isFruitful) return done;
+  }
+  return { ...done, unstable: true };
 }
 
-/** A round: what it is for, and the app's time at its first answer. */
+/**
+ * Where the reading goes on after a round, if it does, and whether it gave up on a list that keeps changing.
+ * `isFruitful`: whether the round brought what no round before it had; it is asked only where that matters.
+ */
+export async function nextRound(
+  { continuation, again, unstable }: Pass,
+  from: Continuation | undefined,
+  isFruitful: () => Promise<boolean>,
+): Promise<{ continuation: Continuation | undefined; unstable: boolean }> {
+  if (!from || !(continuation ?? again)) return { continuation, unstable };
+  const isPassFruitful = from.isFruitful || (await isFruitful());
+  if (continuation) return { continuation: { ...continuation, isFruitful: isPassFruitful }, unstable };
+  const isLast = !again || again.pass > MAX_PASSES;
+  return { continuation: isPassFruitful && !isLast ? again : undefined, unstable: isPassFruitful && isLast };
+}
+
+/** A round: what it is for, when it began, and the app's time at its first answer. */
 interface Reading {
   context: UpstreamContext;
   wish: PassWish;
+  began: number;
   startedAt: number | undefined;
 }
+
+type Place = Omit<Continuation, 'until' | 'pass' | 'isFruitful'>;
 
 async function readOnce(
   reading: Reading,
   inputs: readonly JsonObject[],
   from: Continuation | undefined,
   records: Map<string, Json>,
-): Promise<{ startedAt: number; continuation: Continuation | undefined; pages: number; paging: string }> {
+): Promise<{ startedAt: number; stoppedAt: Place | undefined; pages: number; paging: string }> {
   const { connector, model, since, now } = reading.wish;
   let pages = 0;
   let paging = 'none';
-  const began = performance.now();
-  const end = (continuation?: Continuation) => {
-    const startedAt = from?.until ?? reading.startedAt ?? now;
-    return { startedAt, pages, paging, continuation: continuation && { ...continuation, until: startedAt } };
-  };
+  const end = (stoppedAt?: Place) => ({
+    startedAt: from?.until ?? reading.startedAt ?? now,
+    stoppedAt,
+    pages,
+    paging,
+  });
   for (const [group, input] of inputs.entries()) {
     if (group < (from?.group ?? 0)) continue;
     const resumed = group === from?.group ? from : undefined;
@@ -111,9 +146,9 @@ async function readOnce(
       }
       const passedAll = model.poll.order === 'descending' && old === page.records.length && old > 0;
       if (!page.hasMore || passedAll || page.records.length === 0) break;
-      if (pages >= MAX_PAGES || performance.now() - began > ROUND_MS) {
+      if (pages >= MAX_PAGES || performance.now() - reading.began > ROUND_MS) {
         const position = (await positions.nearest(offset)) ?? null;
-        return end({ since: since ?? null, until: 0, group, offset, position });
+        return end({ since: since ?? null, group, offset, position });
       }
     }
   }

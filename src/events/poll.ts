@@ -9,11 +9,12 @@ import { GatehouseError } from '../lib/errors.ts';
 import { createGroupCommit, type GroupCommit } from '../store/group-commit.ts';
 import type { Db, Tables } from '../store/schema.ts';
 import { customFieldsOf } from '../unified/field-mappings.ts';
+import type { UnifiedModel } from '../connectors/events-format.ts';
 import { modelOf, toUnified, type Unified } from '../unified/map.ts';
 import { tell } from './operator.ts';
-import { DEEP_WINDOW_MS, notice } from './notice.ts';
-import { readSince, type Pass } from './pass.ts';
-import type { Source } from './source.ts';
+import { DEEP_WINDOW_MS, hasNews, notice } from './notice.ts';
+import { nextRound, readSince } from './pass.ts';
+import type { Continuation, Source } from './source.ts';
 
 /** What polling needs of the context. */
 export type PollContext = Pick<
@@ -65,7 +66,7 @@ export async function pollSource(
 }
 
 async function poll(context: PollContext, source: Source, signal: AbortSignal | undefined): Promise<Polled> {
-  const { environment, credentialId, connectorId, scope, cursorUntil } = source;
+  const { environment, credentialId, connectorId, scope } = source;
   const connector = context.catalog.connector(environment, connectorId);
   const credential = await findConnection(context.db, environment, credentialId);
   if (!connector || !credential)
@@ -74,23 +75,15 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
 
   const model = modelOf(connector, scope);
   const now = context.clock.now();
-  const overlapMs = model.poll.overlapSeconds * SECOND;
-  const baseline = cursorUntil === null;
-  const deep = !baseline && source.nextReconcileAt !== null && source.nextReconcileAt <= now;
-  const since = source.continuation
-    ? (source.continuation.since ?? undefined)
-    : baseline
-      ? now - overlapMs - LARGEST_SKEW_MS
-      : cursorUntil - (deep ? Math.max(DEEP_WINDOW_MS, overlapMs) : overlapMs);
-  const bounded = model.poll.since !== undefined || model.poll.order === 'descending';
-
+  const span = spanOf(source, model, now);
+  const from = source.continuation ?? undefined;
   const pass = await withFreshTokens(context, connector, credential, (fresh) =>
     readSince(context, {
       connector,
       credential: openCredential(context, connector, fresh),
       model,
-      since: bounded ? since : undefined,
-      from: source.continuation ?? undefined,
+      since: span.since,
+      from,
       now,
       signal,
     }),
@@ -104,13 +97,17 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
   const until = pass.startedAt - model.poll.lagSeconds * SECOND;
   const fields = await customFieldsOf(context, { environment, connectorId, credentialId, scope });
   const unified: Unified[] = [];
+  /** Those that the cursor leaves behind. */
+  const settled: Unified[] = [];
   for (const record of pass.records.values()) {
     const one = await toUnified({ connector, scope, connectionId: credentialId }, record, fields);
     const at = model.poll.by === 'createdAt' ? one.createdAt : one.updatedAt;
     // Younger ones wait for the next round, when everything of their time can be seen.
-    if (baseline || at === undefined || at <= until || model.poll.lagSeconds === 0) unified.push(one);
+    if (span.baseline || at === undefined || at <= until || model.poll.lagSeconds === 0) unified.push(one);
+    if (at === undefined || at <= until) settled.push(one);
   }
-  const deliveries = await commit(context, source, { pass, unified, until, baseline, deep });
+  const next = await nextRound(pass, from, () => hasNews(context.db, source.sourceId, settled));
+  const deliveries = await commit(context, source, { ...span, ...next, unified, until });
   context.log.debug(
     { sourceId: source.sourceId, records: unified.length, deliveries, skewMs: now - pass.startedAt },
     'polled',
@@ -118,24 +115,54 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
   return { records: unified.length, deliveries };
 }
 
-/** Events, what was seen, and the cursor in one transaction. @throws GatehouseError when the lease was lost. */
+/** What a round reads, by the app's clock. */
+interface Span {
+  /** From when on; undefined: everything. */
+  since: number | undefined;
+  cursorUntil: number | null;
+  /** The first reading, which only remembers what is there. */
+  baseline: boolean;
+  /** It reaches back far enough to find what came to light late; once a day. */
+  deep: boolean;
+}
+
+function spanOf(source: Source, { poll }: UnifiedModel, now: number): Span {
+  const { continuation, nextReconcileAt } = source;
+  const overlapMs = poll.overlapSeconds * SECOND;
+  const bounded = poll.since !== undefined || poll.order === 'descending';
+  const sinceOf = (wished: number) =>
+    continuation ? (continuation.since ?? undefined) : bounded ? wished : undefined;
+  if (source.cursorUntil === null) {
+    const since = sinceOf(now - overlapMs - LARGEST_SKEW_MS);
+    return { since, cursorUntil: null, baseline: true, deep: false };
+  }
+  const { cursorUntil } = source;
+  const deepSince = cursorUntil - Math.max(DEEP_WINDOW_MS, overlapMs);
+  const isDue = nextReconcileAt !== null && nextReconcileAt <= now;
+  const since = sinceOf(isDue ? deepSince : cursorUntil - overlapMs);
+  return { since, cursorUntil, baseline: false, deep: isDue && (since ?? 0) <= deepSince };
+}
+
+/** What came of a round, and how far the cursor may move for it. */
+interface Round extends Span {
+  unified: Unified[];
+  until: number;
+  continuation: Continuation | undefined;
+  unstable: boolean;
+}
+
+/** Events, what was seen, and the cursor in one transaction, if the lease still holds. The number of deliveries. */
 async function commit(
   context: PollContext,
   source: Source,
-  {
-    pass,
-    unified,
-    until,
-    baseline,
-    deep,
-  }: { pass: Pass; unified: Unified[]; until: number; baseline: boolean; deep: boolean },
+  { unified, until, cursorUntil, continuation, unstable, baseline, deep }: Round,
 ): Promise<number> {
   const now = context.clock.now();
-  const incomplete = pass.continuation !== undefined || pass.unstable;
+  const incomplete = continuation !== undefined || unstable;
   const deliveries = await together(context).add(async (tx) => {
     const baselineAt = source.baselineAt ?? until;
     const intervalMs = nextInterval(context, source, unified.length > 0 && !baseline);
-    const waitMs = pass.continuation
+    const waitMs = continuation
       ? 0
       : source.kind === 'native' && source.hookState === 'registered'
         ? DAY
@@ -144,8 +171,8 @@ async function commit(
       .updateTable('sources')
       .set({
         baseline_at: baselineAt,
-        ...(incomplete ? {} : { cursor_until: Math.max(until, source.cursorUntil ?? 0) }),
-        continuation: pass.continuation ? JSON.stringify(pass.continuation) : null,
+        ...(incomplete ? {} : { cursor_until: Math.max(until, cursorUntil ?? 0) }),
+        continuation: continuation ? JSON.stringify(continuation) : null,
         interval_ms: intervalMs,
         // Whoever asked for a round since this one began gets it.
         next_poll_at: sql<number>`case when next_poll_at = ${source.nextPollAt} then ${now + jittered(waitMs)} else next_poll_at end`,
@@ -163,22 +190,21 @@ async function commit(
       .executeTakeFirst();
     if (numUpdatedRows === 0n) return undefined;
     const sightings = unified.map((one) => ({ unified: one }));
-    return notice(tx, context, { ...source, baselineAt }, sightings, { baseline });
+    return notice(tx, context, { ...source, baselineAt, cursorUntil }, sightings, { baseline });
   });
   if (deliveries === undefined) {
     context.log.warn({ sourceId: source.sourceId }, 'a poll was overtaken and left nothing');
     return 0;
   }
-  if (incomplete) {
+  // Of a reading that takes several rounds it is told once.
+  if (unstable || (continuation && !source.continuation)) {
     const { sourceId, connectorId, credentialId, scope } = source;
     await tell(context, source.environment, 'poll.gap_risk', {
       sourceId,
       connectorId,
       connectionId: credentialId,
       scope,
-      reason: pass.unstable
-        ? 'the list kept changing while it was read'
-        : 'more records than one round reads',
+      reason: unstable ? 'the list kept changing while it was read' : 'more records than one round reads',
     });
   }
   return deliveries;

@@ -4,7 +4,7 @@ import { withFreshTokens } from '../credentials/refresh.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Json } from '../lib/json.ts';
 import { modelOf } from '../unified/map.ts';
-import { readSince } from './pass.ts';
+import { nextRound, readSince } from './pass.ts';
 import type { PollContext } from './poll.ts';
 import type { Continuation, Source } from './source.ts';
 
@@ -31,6 +31,7 @@ export async function readAll(
   let from: Continuation | undefined;
   let complete = true;
   do {
+    const before = records.size;
     const pass = await withFreshTokens(context, connector, credential, (fresh) =>
       readSince(context, {
         connector,
@@ -43,8 +44,9 @@ export async function readAll(
       }),
     );
     for (const [id, record] of pass.records) records.set(id, record);
-    if (pass.unstable) complete = false;
-    from = pass.continuation;
+    const next = await nextRound(pass, from, async () => records.size > before);
+    if (next.unstable) complete = false;
+    from = next.continuation;
   } while (from && records.size < MAX_RECORDS);
   return { records, complete: complete && !from };
 }

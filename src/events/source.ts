@@ -29,10 +29,14 @@ export interface Source {
   hookState: Tables['sources']['hook_state'];
 }
 
-/** Where an interrupted pass goes on. */
+/** Where a reading that takes several rounds goes on. */
 export interface Continuation {
   since: number | null;
   until: number;
+  /** Which pass over the list it is, from 1 on. */
+  pass: number;
+  /** Whether this pass brought something so far that was not known before it. */
+  isFruitful: boolean;
   /** Which of the lists that are read one after the other. */
   group: number;
   offset: number;
@@ -42,6 +46,8 @@ export interface Continuation {
 const continuation = z.object({
   since: z.number().nullable(),
   until: z.number(),
+  pass: z.number().default(1),
+  isFruitful: z.boolean().default(true),
   group: z.number(),
   offset: z.number(),
   position: z

@@ -27,6 +27,8 @@ export interface Shop {
   /** The shop's clock. */
   now(): number;
   setClock(clock: () => number): void;
+  /** How far its Date header is ahead of its clock. */
+  dateAheadMs: number;
   create(lateMs: number): number;
   update(id: number): void;
   remove(id: number): void;
@@ -68,7 +70,7 @@ export async function startShop(): Promise<Shop> {
       return;
     }
     res.sendDate = false;
-    res.setHeader('Date', new Date(clock()).toUTCString());
+    res.setHeader('Date', new Date(clock() + shop.dateAheadMs).toUTCString());
     res.setHeader('Content-Type', 'application/json');
     if (fault !== 'none') {
       res.writeHead(fault, { 'Retry-After': '0' }).end('{"message":"not now"}');
@@ -105,6 +107,7 @@ export async function startShop(): Promise<Shop> {
     style: { paging: 'offset', order: 'none' },
     now: () => clock(),
     setClock: (next) => (clock = next),
+    dateAheadMs: 0,
     create(lateMs) {
       const id = nextId++;
       const at = clock();
@@ -121,6 +124,7 @@ export async function startShop(): Promise<Shop> {
     reset() {
       orders = new Map();
       nextId = 1;
+      shop.dateAheadMs = 0;
       shop.faults = [];
       shop.between = undefined;
     },

@@ -2,44 +2,92 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { DAY } from '../../src/lib/clock.ts';
 import { until } from '../support/events.ts';
-import { startService } from '../support/service.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { startService, type Service } from '../support/service.ts';
 import { json, startUpstream } from '../support/upstream.ts';
-import { shopConnector } from './adversary.ts';
+import { shopConnector, startShop, type ShopStyle } from './adversary.ts';
 
-test('a backfill of a list that changes whenever it is read says that it may lack records', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-restless-'));
-  const { id, text } = shopConnector({ paging: 'offset', order: 'none' });
+test.each([
+  ['one reading', 2],
+  ['several', 45],
+])(
+  'a backfill of a list that changes whenever it is read, in %s, says that it may lack records',
+  async (_name, pages) => {
+    await using upstream = await startUpstream();
+    // All from after listening began, so that none is sent.
+    const at = new Date(Date.now() + 60_000).toISOString();
+    let last = 0;
+    upstream.handler = (req, res) => {
+      const query = new URL(req.url ?? '', upstream.origin).searchParams;
+      if (query.has('since')) return json(res, 200, { orders: [], more: false });
+      const orders = [1, 2, 3].map(() => ({ id: ++last, created_at: at, updated_at: at }));
+      json(res, 200, { orders, more: Number(query.get('offset')) < 3 * (pages - 1) });
+    };
+    await using backfill = await backfillFrom({ paging: 'offset', order: 'none' }, upstream.origin);
+    const { read } = backfill;
+    await until(async () => (await read()).at('reason') !== undefined);
+    expect((await read()).body).toMatchObject({ status: 'active', backfill: 'done' });
+    expect((await read()).text('reason')).toContain('kept changing');
+  },
+);
+
+test.each(['offset', 'page', 'cursor'] as const)(
+  'a backfill of more pages than one reading takes sends each record once, though some move meanwhile (%s)',
+  async (paging) => {
+    const style = { paging, order: 'ascending' } as const;
+    const shop = await startShop();
+    shop.style = style;
+    shop.setClock(() => Date.now() - DAY);
+    const made: string[] = [];
+    for (let n = 0; n < 150; n++) made.push(String(shop.create(0)));
+    shop.setClock(() => Date.now());
+    let pages = 0;
+    shop.server.on('request', () => {
+      // When the first reading is about to end, all move by one.
+      if (++pages === 45) shop.remove(1);
+    });
+    await using receiver = await startReceiver();
+    try {
+      await using backfill = await backfillFrom(style, shop.url, receiver.url);
+      await until(async () => (await backfill.read()).at('backfill') === 'done');
+      await receiver.arrived(150);
+      const ids = receiver.received.map(({ body }): string => JSON.parse(body).remoteId);
+      expect(ids.toSorted((a, b) => Number(a) - Number(b))).toEqual(made);
+      const marks = receiver.received.map(({ headers }) => headers['x-svc-backfill']);
+      expect([marks.filter((mark) => mark === 'first'), marks.filter((mark) => mark === 'last')]).toEqual([
+        ['first'],
+        ['last'],
+      ]);
+      expect((await backfill.read()).at('reason')).toBeUndefined();
+    } finally {
+      await shop.close();
+    }
+  },
+);
+
+/** A new subscription that asked for what was there, and how to read it. */
+async function backfillFrom(style: ShopStyle, origin: string, address = 'https://127.0.0.1:9/never') {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-backfill-'));
+  const { id, text } = shopConnector(style);
   mkdirSync(join(folder, id));
   writeFileSync(join(folder, id, 'connector.yaml'), text);
-  await using upstream = await startUpstream();
-  // All from after listening began, so that none is sent.
-  const at = new Date(Date.now() + 60_000).toISOString();
-  let last = 0;
-  upstream.handler = (req, res) => {
-    const query = new URL(req.url ?? '', upstream.origin).searchParams;
-    if (query.has('since')) return json(res, 200, { orders: [], more: false });
-    const orders = [1, 2, 3].map(() => ({ id: ++last, created_at: at, updated_at: at }));
-    json(res, 200, { orders, more: query.get('offset') === '0' });
+  const service: Service = await startService({ catalogFolder: folder, env: { GATEHOUSE_SANDBOX: '0' } });
+  const userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
+  const made = await service.call('POST', `/users/${userId}/credentials`, {
+    headers: { 'x-svc-userid': userId },
+    body: { connectorId: id, data: { token: 'x', origin } },
+  });
+  const connectionId = made.text('connectionId');
+  const subscribed = await service.call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
+    body: { address, scope: 'commerce/orders', backfill: true },
+  });
+  return {
+    read: () => service.call('GET', `/webhooks/${subscribed.text('subscriptionId')}`),
+    async [Symbol.asyncDispose]() {
+      await service.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
-  await using service = await startService({ catalogFolder: folder, env: { GATEHOUSE_SANDBOX: '0' } });
-  try {
-    const userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
-    const made = await service.call('POST', `/users/${userId}/credentials`, {
-      headers: { 'x-svc-userid': userId },
-      body: { connectorId: id, data: { token: 'x', origin: upstream.origin } },
-    });
-    const answer = await service.call(
-      'POST',
-      `/2023-03/one/webhooks?connectionId=${made.text('connectionId')}`,
-      { body: { address: 'https://127.0.0.1:9/never', scope: 'commerce/orders', backfill: true } },
-    );
-    const read = () => service.call('GET', `/webhooks/${answer.text('subscriptionId')}`);
-    await until(async () => (await read()).at('backfill') === 'done');
-    await until(async () => (await read()).at('reason') !== undefined);
-    expect((await read()).body).toMatchObject({ status: 'active' });
-    expect((await read()).text('reason')).toContain('kept changing');
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-});
+}

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { pollSource } from '../../src/events/poll.ts';
 import { claimSources, resumeSources } from '../../src/events/sources.ts';
-import { MINUTE } from '../../src/lib/clock.ts';
+import { MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { openWorld, stepsOf, styles, type World } from './world.ts';
 
 /* `npm run proof:events -- adversary` plays 2,000 shops; see test/proofs/adversary.ts for the short form of the suite. */
@@ -61,3 +61,34 @@ test('a round that the end of its process cut short is another one at once', asy
   await pollSource(service.context, source, AbortSignal.abort());
   expect((await claimed())?.sourceId).toBe(source.sourceId);
 });
+
+test.each(['offset', 'page', 'cursor'] as const)(
+  'a backlog of more pages than a round reads is told whole, and then polls are at rest (%s)',
+  async (paging) => {
+    const { clock, shop, service } = world;
+    const run = await world.begin({ paging, order: 'ascending' }, 0);
+    await service.call('PUT', '/api/settings', { body: { eventsAddress: 'https://127.0.0.1:9/operator' } });
+    await world.take(run, { kind: 'burst' });
+    clock.advance(5 * MINUTE);
+    for (let round = 0; round < 8; round++) {
+      // Between two rounds a record before the place where the reading goes on is removed, which shifts the others.
+      if (round === 1) shop.remove(1);
+      await run.poll([]);
+      clock.advance(SECOND);
+    }
+    expect(await world.toldOf(run.connectionId)).toEqual([...run.expected]);
+    const source = await service.context.db
+      .selectFrom('sources')
+      .select(['continuation', 'next_poll_at', 'cursor_until'])
+      .where('credential_id', '=', run.connectionId)
+      .executeTakeFirstOrThrow();
+    expect(source.continuation).toBeNull();
+    expect(source.next_poll_at).toBeGreaterThan(clock.now());
+    const warnings = await service.context.db
+      .selectFrom('events')
+      .select('body')
+      .where('event', '=', 'poll.gap_risk')
+      .execute();
+    expect(warnings.filter(({ body }) => body.includes(run.connectionId))).toHaveLength(1);
+  },
+);

@@ -17,6 +17,8 @@ export const STYLES: ShopStyle[] = (['offset', 'page', 'cursor'] as const).flatM
 /** What happens next between a shop and who polls it. */
 export type Step =
   | { kind: 'create'; lateSeconds: number }
+  /** More orders than one round of a poll reads. */
+  | { kind: 'burst' }
   | { kind: 'update' | 'remove' | 'shift'; pick: number }
   | { kind: 'wait'; seconds: number }
   | { kind: 'poll'; faults: Shop['faults'] }
@@ -24,25 +26,26 @@ export type Step =
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
-    weight: 6,
+    weight: 60,
     arbitrary: fc.record({
       kind: fc.constant('create'),
       lateSeconds: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 540 })),
     }),
   },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('burst') }) },
   {
-    weight: 2,
+    weight: 20,
     arbitrary: fc.record({ kind: fc.constantFrom('update', 'remove', 'shift'), pick: fc.nat(1000) }),
   },
   {
-    weight: 3,
+    weight: 30,
     arbitrary: fc.record({
       kind: fc.constant('wait'),
       seconds: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 1200 })),
     }),
   },
   {
-    weight: 4,
+    weight: 40,
     arbitrary: fc.record({
       kind: fc.constant('poll'),
       faults: fc.array(fc.constantFrom<Shop['faults'][number]>('none', 'none', 429, 500, 'drop'), {
@@ -50,8 +53,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       }),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('die') }) },
+  { weight: 10, arbitrary: fc.record({ kind: fc.constant('die') }) },
 );
+
+/** A round reads 40 pages of three. */
+export const BURST = 125;
+/** Two for the pages of a burst, and each of them up to four times. */
+const ROUNDS_OF_A_READING = 8;
 
 export const styles = fc.constantFrom(...STYLES);
 export const stepsOf = fc.array(step, { minLength: 5, maxLength: 40 });
@@ -120,8 +128,15 @@ export async function openWorld() {
     for (let n = 0; n < 5; n++) shop.create(0);
   }
 
-  async function begin(style: ShopStyle, skewSeconds: number): Promise<Run> {
+  /** A connection to a shop whose orders are so old when listening begins, and whose Date header says so much more. */
+  async function begin(
+    style: ShopStyle,
+    skewSeconds: number,
+    { ageMs = 0, dateAheadMs = 0 } = {},
+  ): Promise<Run> {
     beginShop(style, skewSeconds);
+    clock.advance(ageMs);
+    shop.dateAheadMs = dateAheadMs;
     const connectorId = shopConnector(style).id;
     const made = await service.call('POST', `/users/${userId}/credentials`, {
       headers: { 'x-svc-userid': userId },
@@ -178,14 +193,20 @@ export async function openWorld() {
     };
   }
 
+  function create(run: Run, lateMs: number): void {
+    const id = shop.create(lateMs);
+    run.expected.add(id);
+    run.alive.push(id);
+  }
+
   async function take(run: Run, one: Step): Promise<void> {
     switch (one.kind) {
-      case 'create': {
-        const id = shop.create(one.lateSeconds * SECOND);
-        run.expected.add(id);
-        run.alive.push(id);
+      case 'create':
+        create(run, one.lateSeconds * SECOND);
         return;
-      }
+      case 'burst':
+        for (let n = 0; n < BURST; n++) create(run, 0);
+        return;
       case 'update': {
         const id = run.alive[one.pick % Math.max(1, run.alive.length)];
         if (id !== undefined) shop.update(id);
@@ -221,7 +242,7 @@ export async function openWorld() {
   async function settle(run: Run): Promise<void> {
     for (let round = 0; round < 6; round++) {
       clock.advance(2 * 60 * MINUTE);
-      await run.poll([]);
+      for (let more = 0; more < ROUNDS_OF_A_READING; more++) await run.poll([]);
     }
   }
 
