@@ -4,7 +4,7 @@ import { readPage, type ListSource } from '../actions/pages.ts';
 import type { UpstreamPage } from '../actions/places.ts';
 import type { Position, Positions } from '../actions/positions.ts';
 import { listSource } from '../actions/results.ts';
-import { MINUTE } from '../lib/clock.ts';
+import { DAY, MINUTE } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import { valueAt } from '../lib/json.ts';
@@ -26,7 +26,7 @@ const ROUND_MS = 2 * MINUTE;
 export interface Pass {
   /** Records by their id at the app, in the order in which they were met; of one met twice the last state. */
   records: Map<string, Json>;
-  /** The app's time when the reading began, by its Date header, else ours. */
+  /** The app's time when the reading began, by its Date header, or ours where that is earlier. */
   startedAt: number;
   /** Where to go on, when not everything could be read; undefined when everything was. */
   continuation: Continuation | undefined;
@@ -188,7 +188,7 @@ function sourceOf(reading: Reading, actionId: string, input: JsonObject): ListSo
     ...source,
     async fetch(page) {
       const answer = await source.fetch(page);
-      reading.startedAt ??= dateOf(answer) ?? reading.wish.now;
+      reading.startedAt ??= timeAtApp(answer, reading.wish.now);
       return answer;
     },
   };
@@ -227,9 +227,13 @@ function idOf(connector: Connector, model: UnifiedModel, record: Json): string {
   );
 }
 
-function dateOf({ headers }: UpstreamPage): number | undefined {
+/**
+ * An app's time by its Date header, else ours. One that is ahead of ours counts as ours, since what changes until then is
+ * still to be read; one from long ago is not believed, or all records would be new.
+ */
+function timeAtApp({ headers }: UpstreamPage, now: number): number {
   const at = Date.parse(headers['date'] ?? '');
-  return Number.isNaN(at) ? undefined : at;
+  return Number.isNaN(at) || at < now - DAY ? now : Math.min(at, now);
 }
 
 function positionsInMemory(start: Continuation['position'] | undefined): Positions {

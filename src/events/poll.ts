@@ -136,7 +136,8 @@ function spanOf(source: Source, { poll }: UnifiedModel, now: number): Span {
     const since = sinceOf(now - overlapMs - LARGEST_SKEW_MS);
     return { since, cursorUntil: null, baseline: true, deep: false };
   }
-  const { cursorUntil } = source;
+  // A cursor that ran ahead while our own clock did comes back.
+  const cursorUntil = Math.min(source.cursorUntil, now);
   const deepSince = cursorUntil - Math.max(DEEP_WINDOW_MS, overlapMs);
   const isDue = nextReconcileAt !== null && nextReconcileAt <= now;
   const since = sinceOf(isDue ? deepSince : cursorUntil - overlapMs);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { pollSource } from '../../src/events/poll.ts';
 import { claimSources, resumeSources } from '../../src/events/sources.ts';
-import { MINUTE, SECOND } from '../../src/lib/clock.ts';
+import { DAY, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { openWorld, stepsOf, styles, type World } from './world.ts';
 
 /* `npm run proof:events -- adversary` plays 2,000 shops; see test/proofs/adversary.ts for the short form of the suite. */
@@ -92,3 +92,52 @@ test.each(['offset', 'page', 'cursor'] as const)(
     expect(warnings.filter(({ body }) => body.includes(run.connectionId))).toHaveLength(1);
   },
 );
+
+const YEARS = 10 * 365 * DAY;
+
+test.each([
+  ['ten years ahead', YEARS],
+  ['ten years behind', -YEARS],
+  ['a quarter of an hour ahead', 15 * MINUTE],
+])('an app that once says a time %s loses and repeats nothing', async (_name, aheadMs) => {
+  const { clock, shop } = world;
+  const run = await world.begin({ paging: 'offset', order: 'ascending' }, 0);
+  shop.dateAheadMs = aheadMs;
+  clock.advance(5 * MINUTE);
+  await run.poll([]);
+  shop.dateAheadMs = 0;
+  for (let round = 0; round < 5; round++) {
+    run.expected.add(shop.create(0));
+    clock.advance(30 * MINUTE);
+    await run.poll([]);
+  }
+  expect(await world.toldOf(run.connectionId)).toEqual([...run.expected]);
+});
+
+test.each([
+  ['ten years ahead', YEARS],
+  ['ten years behind', -YEARS],
+])('a time %s at the first poll makes no old record a new one', async (_name, aheadMs) => {
+  const { shop } = world;
+  const run = await world.begin({ paging: 'offset', order: 'ascending' }, 0, {
+    ageMs: DAY,
+    dateAheadMs: aheadMs,
+  });
+  shop.dateAheadMs = 0;
+  await world.take(run, { kind: 'create', lateSeconds: 0 });
+  await world.settle(run);
+  expect(await world.toldOf(run.connectionId)).toEqual([...run.expected]);
+});
+
+test.each([
+  ['ahead', 3 * 60 * 60],
+  ['behind', -3 * 60 * 60],
+])('an app whose clock is three hours %s is heard', async (_name, skewSeconds) => {
+  const run = await world.begin({ paging: 'page', order: 'descending' }, skewSeconds, { ageMs: DAY });
+  for (let round = 0; round < 5; round++) {
+    await world.take(run, { kind: 'create', lateSeconds: 0 });
+    world.clock.advance(10 * MINUTE);
+    await run.poll([]);
+  }
+  expect(await world.toldOf(run.connectionId)).toEqual([...run.expected]);
+});
