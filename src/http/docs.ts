@@ -3,7 +3,7 @@ import { defineRoute, type Route } from './route.ts';
 import { referencePage } from './docs-page.ts';
 import { openApiDocument } from './openapi.ts';
 
-/** The two addresses that describe all `routes`. The page needs no script and nothing from outside. */
+/** The addresses that describe all `routes`. The page needs no script and nothing from outside. */
 export function docsRoutes(routes: () => Route[]): Route[] {
   const openApiRoute = defineRoute({
     method: 'GET',
@@ -32,5 +32,16 @@ export function docsRoutes(routes: () => Route[]): Route[] {
       },
     }),
   });
-  return [openApiRoute, docsRoute];
+  // Whoever opens the bare address in a browser.
+  const rootRoute = defineRoute({
+    method: 'GET',
+    path: '/',
+    operationId: 'getRoot',
+    tag: 'Service',
+    summary: 'On to the reference',
+    auth: 'none',
+    success: { status: 303, description: 'On to /docs.', schema: z.string() },
+    handler: async () => ({ body: '', headers: { Location: '/docs' } }),
+  });
+  return [rootRoute, openApiRoute, docsRoute];
 }
