@@ -9,13 +9,13 @@ import { releaseSource } from './sources.ts';
 
 const kinds = z.array(z.string());
 
-/** Ends a source when nobody listens to it any more. */
+/** Ends a source when nobody listens to it any more. Whether it did, and `deleteSource` may follow the commit. */
 export async function releaseIfUnheard(
   tx: Transaction<Tables>,
   context: Pick<Context, 'clock'>,
   sourceId: string,
-): Promise<void> {
-  if ((await wishesOf(tx, sourceId)).length === 0) await releaseSource(tx, context, sourceId);
+): Promise<boolean> {
+  return (await wishesOf(tx, sourceId)).length === 0 && (await releaseSource(tx, context, sourceId));
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { JobKind } from '../jobs/jobs.ts';
 import { DAY } from '../lib/clock.ts';
+import { deleteInBatches } from '../store/batches.ts';
 import { modelOf } from '../unified/map.ts';
 import type { PollContext } from './poll.ts';
 import { eventScope } from '../connectors/events-format.ts';
@@ -27,15 +28,16 @@ export function forgetJob(context: PollContext): JobKind {
 
 async function forgetInbox({ db, clock }: PollContext, signal: AbortSignal): Promise<void> {
   const before = clock.now() - INBOX_KEPT_MS;
-  for (let deleted = AT_ONCE; deleted >= AT_ONCE && !signal.aborted;) {
-    const { numDeletedRows } = await db
-      .deleteFrom('inbox')
-      .where('inbox_id', 'in', (old) =>
-        old.selectFrom('inbox').select('inbox_id').where('processed_at', '<', before).limit(AT_ONCE),
-      )
-      .executeTakeFirst();
-    deleted = Number(numDeletedRows);
-  }
+  await deleteInBatches(
+    (limit) =>
+      db
+        .deleteFrom('inbox')
+        .where('inbox_id', 'in', (old) =>
+          old.selectFrom('inbox').select('inbox_id').where('processed_at', '<', before).limit(limit),
+        )
+        .executeTakeFirst(),
+    signal,
+  );
 }
 
 /**

@@ -23,8 +23,9 @@ import { isNative } from './hook-keys.ts';
 import { hookAddress, openHook, sealHook, type Hook } from './hook.ts';
 import type { PollContext } from './poll.ts';
 import { toSource, type Source } from './source.ts';
+import { deleteSource } from './sources.ts';
 
-type RegisterContext = PollContext & Pick<Context, 'hashKey' | 'publicUrl'>;
+export type RegisterContext = PollContext & Pick<Context, 'hashKey' | 'publicUrl'>;
 
 const payloadSchema = z.object({ sourceId: z.string() });
 const LISTED_AT_MOST = 500;
@@ -81,22 +82,20 @@ export function unregisterJob(context: RegisterContext): JobKind {
   return {
     attempts: 8,
     async run(payload) {
+      const { sourceId } = payloadSchema.parse(payload);
       const found = await load(context, payload);
-      if (found?.source.status !== 'ending') return undefined;
-      const { sourceId: key } = found.source;
-      if (await isRunning(context.db, context, { kind: 'register', key })) return MEANWHILE_MS;
-      await removeAll(context, found);
-      await deleteSource(context, found.source);
+      if (found) {
+        if (found.source.status !== 'ending') return undefined;
+        if (await isRunning(context.db, context, { kind: 'register', key: sourceId })) return MEANWHILE_MS;
+        await removeAll(context, found);
+      }
+      await deleteSource(context, sourceId);
       return undefined;
     },
     async gaveUp(payload, error) {
-      const found = await load(context, payload);
-      if (!found) return;
-      context.log.warn(
-        { sourceId: found.source.sourceId, connectorId: found.connector.connectorId, reason: error.message },
-        'webhooks could not be removed at the app',
-      );
-      await deleteSource(context, found.source);
+      const { sourceId } = payloadSchema.parse(payload);
+      context.log.warn({ sourceId, reason: error.message }, 'webhooks could not be removed at the app');
+      await deleteSource(context, sourceId);
     },
   };
 }
@@ -342,10 +341,6 @@ async function pollInstead(context: RegisterContext, { sourceId }: Source, reaso
     })
     .where('source_id', '=', sourceId)
     .execute();
-}
-
-async function deleteSource({ db }: RegisterContext, { sourceId }: Source): Promise<void> {
-  await db.deleteFrom('sources').where('source_id', '=', sourceId).where('status', '=', 'ending').execute();
 }
 
 async function load(context: RegisterContext, payload: Json): Promise<Registration | undefined> {

@@ -10,7 +10,7 @@ const LISTENERS_KEPT_MS = 10 * MINUTE;
 /** Few at a time: SQLite has one writer. */
 const AT_ONCE = 500;
 
-/** Deletes events that had their time, unless a delivery still waits, and listeners that nobody sits before any more. */
+/** Deletes events that had their time or whose source is gone, unless a delivery still waits, and listeners that nobody sits before any more. */
 export async function deleteOldEvents({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<void> {
   const now = clock.now();
   const before = now - EVENTS_KEPT_MS;
@@ -20,7 +20,9 @@ export async function deleteOldEvents({ db, clock }: Pick<Context, 'db' | 'clock
     const oldest = await oldestAfter(db, sourceId);
     if (!oldest?.source_id) break;
     sourceId = oldest.source_id;
-    if (oldest.created_at < before) await deleteEventsOf(db, sourceId, before);
+    // Of a source that is gone, its account too perhaps, nothing is kept.
+    const until = oldest.known === null ? now : before;
+    if (oldest.created_at < until) await deleteEventsOf(db, sourceId, until);
     await nextTurn();
   }
   const silent = await db
@@ -35,17 +37,18 @@ export async function deleteOldEvents({ db, clock }: Pick<Context, 'db' | 'clock
   for (const row of silent) await closeListener({ db, clock }, row.subscription_id);
 }
 
-/** The next source that has events, and its oldest one. */
+/** The next source that has events, when its oldest is from, and whether the source itself is still there (`known`). */
 async function oldestAfter(
   db: Db,
   sourceId: string,
-): Promise<{ source_id: string | null; created_at: number } | undefined> {
+): Promise<{ source_id: string | null; created_at: number; known: string | null } | undefined> {
   return db
     .selectFrom('events')
-    .select(['source_id', 'created_at'])
-    .where('source_id', '>', sourceId)
-    .orderBy('source_id')
-    .orderBy('created_at')
+    .leftJoin('sources', 'sources.source_id', 'events.source_id')
+    .select(['events.source_id', 'events.created_at', 'sources.source_id as known'])
+    .where('events.source_id', '>', sourceId)
+    .orderBy('events.source_id')
+    .orderBy('events.created_at')
     .limit(1)
     .executeTakeFirst();
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { sql, type Transaction } from 'kysely';
+import { sql, type ExpressionBuilder, type Transaction } from 'kysely';
 import type { Connector } from '../connectors/catalog.ts';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import type { Context } from '../context.ts';
@@ -7,6 +7,7 @@ import type { Credential } from '../credentials/credential.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { dropJob, planJob } from '../jobs/jobs.ts';
+import { deleteInBatches } from '../store/batches.ts';
 import type { Environment, Tables } from '../store/schema.ts';
 import { modelOf } from '../unified/map.ts';
 import { isNative } from './hook-keys.ts';
@@ -92,25 +93,59 @@ export async function ensureSource(
   return { sourceId, kind: row.kind };
 }
 
-/** Nobody listens any more: a polled source goes at once, a native one once its webhooks are removed at the app. */
+/**
+ * Nobody listens any more: a job removes the webhooks at the app, then the source. A poll under way leaves nothing.
+ * Answers whether nothing is registered there: `deleteSource` may follow the commit at once.
+ */
 export async function releaseSource(
   tx: Transaction<Tables>,
   context: Pick<Context, 'clock'>,
   sourceId: string,
-): Promise<void> {
+): Promise<boolean> {
   const ended = await tx
     .updateTable('sources')
-    .set({ status: 'ending', updated_at: context.clock.now() })
+    .set({ status: 'ending', lease_token: null, lease_until: null, updated_at: context.clock.now() })
     .where('source_id', '=', sourceId)
     .returning('hook_state')
     .executeTakeFirst();
-  if (!ended) return;
-  if (ended.hook_state !== 'none') {
-    await planJob(tx, context, { kind: 'unregister', key: sourceId, payload: { sourceId } });
-    await dropJob(tx, context, { kind: 'register', key: sourceId });
-    return;
-  }
-  await tx.deleteFrom('sources').where('source_id', '=', sourceId).execute();
+  await planJob(tx, context, { kind: 'unregister', key: sourceId, payload: { sourceId } });
+  await dropJob(tx, context, { kind: 'register', key: sourceId });
+  return ended?.hook_state === 'none';
+}
+
+/**
+ * Deletes a source that is ending, unless somebody listens to it again. What it remembered goes before it, few rows at a
+ * time: a million that a foreign key takes along would keep everybody else waiting for seconds.
+ */
+export async function deleteSource({ db }: Pick<Context, 'db'>, sourceId: string): Promise<void> {
+  const ending = (e: ExpressionBuilder<Tables, 'seen' | 'inbox'>) =>
+    e.exists(
+      e
+        .selectFrom('sources')
+        .select('source_id')
+        .where('source_id', '=', sourceId)
+        .where('status', '=', 'ending'),
+    );
+  await deleteInBatches((limit) =>
+    db
+      .deleteFrom('seen')
+      .where('source_id', '=', sourceId)
+      .where('key', 'in', (some) =>
+        some.selectFrom('seen').select('key').where('source_id', '=', sourceId).limit(limit),
+      )
+      .where(ending)
+      .executeTakeFirst(),
+  );
+  await deleteInBatches((limit) =>
+    db
+      .deleteFrom('inbox')
+      .where('inbox_id', 'in', (some) =>
+        some.selectFrom('inbox').select('inbox_id').where('source_id', '=', sourceId).limit(limit),
+      )
+      .where(ending)
+      .executeTakeFirst(),
+  );
+  await db.deleteFrom('sources').where('source_id', '=', sourceId).where('status', '=', 'ending').execute();
 }
 
 /** Takes sources whose time has come, each for one process. Whoever took one polls it within LEASE_MS. */

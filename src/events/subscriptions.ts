@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Updateable } from 'kysely';
 import { z } from 'zod';
 import type { EventScope } from '../connectors/event-scopes.ts';
@@ -8,12 +7,13 @@ import { DAY, isoTime } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { planJob } from '../jobs/jobs.ts';
+import { deleteInBatches } from '../store/batches.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { assertAddress } from './address.ts';
 import { holdSource, planInventory, releaseIfUnheard } from './audience.ts';
 import { newSigningSecret } from './signature.ts';
-import { ensureSource } from './sources.ts';
+import { deleteSource, ensureSource } from './sources.ts';
 import { previousSecrets, sealBinding, type PreviousSecret, type SubscriptionRow } from './target.ts';
 
 export type SubscriptionContext = Pick<
@@ -25,7 +25,6 @@ export type SubscriptionContext = Pick<
 const OLD_SECRET_MS = DAY;
 /** Each is a signature in a header: who rotates more often in a day loses the oldest. */
 const MOST_OLD_SECRETS = 8;
-const DELETED_AT_ONCE = 500;
 
 /** What is not of this form never reaches the store, which may refuse its characters. */
 const SUBSCRIPTION_ID = /^sub_[0-9A-Za-z]{22}$/;
@@ -199,30 +198,30 @@ export async function deleteSubscription(
     reason: 'It is being deleted. Delete it again, should it still be there.',
   });
   await forgetDeliveries(context, subscriptionId);
-  await context.db.transaction().execute(async (tx) => {
+  const ended = await context.db.transaction().execute(async (tx) => {
     const { source_id: sourceId } = await requireSubscription(tx, environment, subscriptionId);
     if (sourceId !== null) await holdSource(tx, sourceId);
     await tx.deleteFrom('subscriptions').where('subscription_id', '=', subscriptionId).execute();
-    if (sourceId !== null) await releaseIfUnheard(tx, context, sourceId);
+    return sourceId !== null && (await releaseIfUnheard(tx, context, sourceId)) ? sourceId : undefined;
   });
   context.deliverer.changed(subscriptionId);
+  if (ended !== undefined) await deleteSource(context, ended);
 }
 
 /** Few at a time: a million that went with their subscription would keep everybody else waiting for twenty seconds. */
 async function forgetDeliveries({ db }: Pick<Context, 'db'>, subscriptionId: string): Promise<void> {
-  for (let deleted = DELETED_AT_ONCE; deleted === DELETED_AT_ONCE; await nextTurn()) {
-    const { numDeletedRows } = await db
+  await deleteInBatches((limit) =>
+    db
       .deleteFrom('deliveries')
       .where('delivery_id', 'in', (some) =>
         some
           .selectFrom('deliveries')
           .select('delivery_id')
           .where('subscription_id', '=', subscriptionId)
-          .limit(DELETED_AT_ONCE),
+          .limit(limit),
       )
-      .executeTakeFirst();
-    deleted = Number(numDeletedRows);
-  }
+      .executeTakeFirst(),
+  );
 }
 
 /** A new secret; the old one signs beside it for 24 hours. @throws GatehouseError `subscription_not_found` */

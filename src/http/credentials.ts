@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { removeHooksOf } from '../events/register.ts';
+import { endListening } from '../events/account-gone.ts';
 import { beforeSignIn } from '../connect/apps.ts';
 import { makeLink } from '../connect/offer.ts';
 import { describeCredential } from '../credentials/credential.ts';
@@ -218,7 +218,7 @@ export const deleteCredentialRoute = defineRoute({
     const owner = ownUser(pathUserId, userId);
     const key = { environment: caller.environment, userId: owner, credentialId };
     await requireCredential(context.db, key);
-    await removeHooksOf(context, { credentialId });
+    await endListening(context, { credentialId });
     await deleteCredential(context, key);
     return { body: { message: 'The credential was deleted.', credentialId } };
   },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { removeHooksOf } from '../events/register.ts';
+import { endListening } from '../events/account-gone.ts';
 import {
   createUser,
   listUsers,
@@ -136,7 +136,7 @@ export const deleteUserRoute = defineRoute({
   audited: true,
   async handler({ context, caller, params: { userId } }) {
     await requireUser(context.db, caller.environment, userId);
-    await removeHooksOf(context, { userId });
+    await endListening(context, { userId });
     await deleteUserWithCredentials(context, caller.environment, userId);
     context.callers.forget();
     context.servers.forget();

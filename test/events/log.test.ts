@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { deleteOldEvents } from '../../src/events/retention.ts';
 import { isoTime } from '../../src/lib/clock.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
 import { startReceiver, verified, type Receiver } from '../support/receiver.ts';
@@ -141,6 +142,44 @@ test('a recovery ends where it was told to', async () => {
 
 test('recovering among many events, and deleting many deliveries, lets others have their turns', async () => {
   const { subscriptionId } = await subscribe(service, { address: receiver.url });
+  await manyEvents(subscriptionId);
+  const recover = () =>
+    service.call('POST', `/webhooks/${subscriptionId}/recover`, { body: { since: '1970-01-01T00:00:00Z' } });
+  expect(await turnsOf(recover)).toEqual({ status: 202, many: true });
+  await deliveredMany(subscriptionId);
+  expect(await turnsOf(() => service.call('DELETE', `/webhooks/${subscriptionId}`))).toEqual({
+    status: 200,
+    many: true,
+  });
+  expect(await service.context.db.selectFrom('deliveries').select('delivery_id').limit(1).execute()).toEqual(
+    [],
+  );
+});
+
+test('a connection that is deleted takes along all that listens to it, in turns, and what is under way ends', async () => {
+  const { db } = service.context;
+  receiver.answer = () => {};
+  const { subscriptionId } = await subscribe(service, { address: receiver.url });
+  const before = receiver.received.length;
+  await created(service, ['o1']);
+  await receiver.arrived(before + 1);
+  await manyEvents(subscriptionId);
+  await deliveredMany(subscriptionId);
+  const path = `/users/${service.userId}/credentials/${service.connectionId}`;
+  const headers = { 'x-svc-userid': service.userId };
+  expect(await turnsOf(() => service.call('DELETE', path, { headers }))).toEqual({ status: 200, many: true });
+  expect((await service.call('GET', `/webhooks/${subscriptionId}`)).text('code')).toBe(
+    'subscription_not_found',
+  );
+  await until(() => receiver.open === 0);
+  expect(service.logged.join('')).not.toContain('"level":50');
+  await deleteOldEvents(service.context);
+  for (const table of ['sources', 'seen', 'deliveries', 'events'] as const)
+    expect(await db.selectFrom(table).selectAll().limit(1).execute()).toEqual([]);
+});
+
+/** Events of long ago, which nobody delivered. */
+async function manyEvents(subscriptionId: string): Promise<void> {
   const { db } = service.context;
   const { source_id: sourceId } = await db
     .selectFrom('subscriptions')
@@ -148,43 +187,24 @@ test('recovering among many events, and deleting many deliveries, lets others ha
     .where('subscription_id', '=', subscriptionId)
     .executeTakeFirstOrThrow();
   await sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)
-    insert into events select 'evt_many_' || i, 'development', ${sourceId}, 'commerce/orders', 'updated', 'r', '{}', i from n`.execute(
+    insert into events select ${`evt_${subscriptionId}_`} || i, 'development', ${sourceId}, 'commerce/orders', 'updated', 'r', '{}', i from n`.execute(
     db,
   );
-  // A request itself takes two or three.
-  const turnsOf = async (request: () => Promise<{ status: number }>) => {
-    let turns = 0;
-    const timer = setInterval(() => turns++, 0);
-    const { status } = await request();
-    clearInterval(timer);
-    return { status, many: turns > 6 };
-  };
-  const recover = () =>
-    service.call('POST', `/webhooks/${subscriptionId}/recover`, { body: { since: '1970-01-01T00:00:00Z' } });
-  expect(await turnsOf(recover)).toEqual({ status: 202, many: true });
+}
+
+async function deliveredMany(subscriptionId: string): Promise<void> {
   await sql`insert into deliveries (delivery_id, subscription_id, event_id, sequence, status, next_at, created_at, updated_at)
     select 'msg_' || event_id, ${subscriptionId}, event_id, created_at, 'succeeded', 0, 0, 0 from events
-    where event_id like 'evt_many_%'`.execute(db);
-  expect(await turnsOf(() => service.call('DELETE', `/webhooks/${subscriptionId}`))).toEqual({
-    status: 200,
-    many: true,
-  });
-  expect(await db.selectFrom('deliveries').select('delivery_id').limit(1).execute()).toEqual([]);
-});
+    where event_id like ${`evt_${subscriptionId}_%`}`.execute(service.context.db);
+}
 
-test('a connection that is deleted takes its subscriptions along, and what is under way ends quietly', async () => {
-  let answer = () => {};
-  receiver.answer = (_, res) => void (answer = () => res.writeHead(200).end());
-  const { subscriptionId } = await subscribe(service, { address: receiver.url });
-  await created(service, ['o1']);
-  await receiver.arrived(1);
-  const path = `/users/${service.userId}/credentials/${service.connectionId}`;
-  const headers = { 'x-svc-userid': service.userId };
-  expect((await service.call('DELETE', path, { headers })).status).toBe(200);
-  expect((await service.call('GET', `/webhooks/${subscriptionId}`)).text('code')).toBe(
-    'subscription_not_found',
-  );
-  answer();
-  await until(() => service.logged.join('').includes('delivery is no longer ours'));
-  expect(service.logged.join('')).not.toContain('"level":50');
-});
+/** Whether a request gave others more turns than the two or three that it takes itself. */
+async function turnsOf(
+  request: () => Promise<{ status: number }>,
+): Promise<{ status: number; many: boolean }> {
+  let turns = 0;
+  const timer = setInterval(() => turns++, 0);
+  const { status } = await request();
+  clearInterval(timer);
+  return { status, many: turns > 6 };
+}
