@@ -66,6 +66,13 @@ async function forgetSeen(context: PollContext, signal: AbortSignal): Promise<vo
         .where('sources.connector_id', '=', connectorId)
         .where('sources.scope', '=', scope)
         .where('seen.seen_at', '<', clock.now() - SEEN_KEPT_MS)
+        // One that was suspended for long goes on from where it was.
+        .where((e) =>
+          e.or([
+            e('sources.cursor_until', 'is', null),
+            e('seen.seen_at', '<', e('sources.cursor_until', '-', SEEN_KEPT_MS)),
+          ]),
+        )
         .where('seen.key', 'not like', 'p:%')
         .limit(AT_ONCE)
         .execute();

@@ -26,6 +26,8 @@ export type Saying =
   | { kind: 'changed' }
   | { kind: 'nothing' };
 
+/** What happens again reads the same: a record that was restored is deleted once more. */
+const REPEATS = new Set(['changed', 'deleted']);
 /** Events of one webhook; more are refused before anything is stored. */
 const MAX_EVENTS = 1000;
 
@@ -46,7 +48,7 @@ export function eventsIn(webhooks: Webhooks, request: HookRequest, account?: str
     const topic = at(webhooks.topic) ?? '';
     const read = placesRead(webhooks, topic);
     const named = webhooks.eventId === undefined ? undefined : textAt(event, webhooks.eventId);
-    // One that only says where to look may stand for another change than the one before, which read the same.
+    // One that holds no record may stand for another change than the one before, which read the same.
     const unnamed = read.look ? randomUUID() : sha256(JSON.stringify(body));
     // Two topics of one app may share the id of what happened.
     const dedupeKey = `${topic}|${named ?? unnamed}`.slice(0, 500);
@@ -54,7 +56,7 @@ export function eventsIn(webhooks: Webhooks, request: HookRequest, account?: str
   });
 }
 
-/** Where sayingOf() looks in an event of a topic, and whether the event says no more than where to look. */
+/** Where sayingOf() looks in an event of a topic, and whether the event says no more than that, or where to look. */
 function placesRead(webhooks: Webhooks, name: string): { paths: string[]; look: boolean } {
   const topics = Object.values(webhooks.topics).flatMap((some) => some ?? []);
   const meant = topics.filter(({ topic }) => topic === name);
@@ -64,7 +66,7 @@ function placesRead(webhooks: Webhooks, name: string): { paths: string[]; look: 
       ...Object.keys(topic.except),
       ...(topic.event === 'changed' ? [] : [ids[index] ?? topic.record ?? webhooks.record]),
     ]),
-    look: meant.some(({ event }, index) => event === 'changed' || ids[index] !== undefined),
+    look: meant.some(({ event }, index) => REPEATS.has(event) || ids[index] !== undefined),
   };
 }
 

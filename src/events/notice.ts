@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely';
-import { DAY } from '../lib/clock.ts';
+import { DAY, SECOND } from '../lib/clock.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Unified } from '../unified/map.ts';
 import { sha256 } from '../crypto/key-ring.ts';
@@ -20,7 +20,7 @@ export interface Sighting {
 /**
  * Tells apart what is new: a record whose key was never seen was created, one whose version was never seen was
  * updated. Keys and events go into the caller's transaction, so that a crash leaves both or neither. Polls and webhooks
- * use the same keys and merge. `baseline`: the records are only remembered.
+ * use the same keys and merge. `baseline`: of the first reading, what is from before listening began is only remembered.
  * Answers with the number of deliveries made.
  */
 export async function notice(
@@ -38,7 +38,11 @@ export async function notice(
     keys.flatMap(({ created, version }) => [created, version]),
     now,
   );
-  if (baseline) return 0;
+  const removed = await removedBefore(
+    tx,
+    source.sourceId,
+    sightings.flatMap(({ unified }, index) => (fresh.has(keys[index]?.created ?? '') ? [unified] : [])),
+  );
   const events: NewEvent[] = [];
   for (const [index, { unified, topic }] of sightings.entries()) {
     const key = keys[index];
@@ -48,6 +52,10 @@ export async function notice(
     // A record twice in one batch counts once.
     fresh.delete(key.created);
     fresh.delete(key.version);
+    if (isChanged && !isNew && unified.updatedAt === unified.createdAt)
+      await forgetOtherVersions(tx, source.sourceId, unified);
+    if (baseline && !isAfterBaseline(source, unified)) continue;
+    if (isNew && removed.has(unified.remoteId)) continue;
     const event = isNew
       ? firstSight(source, unified, topic)
       : isChanged && topic !== 'created'
@@ -57,6 +65,62 @@ export async function notice(
   }
   if (events.length === 0) return 0;
   return publish(tx, context, source, events);
+}
+
+/**
+ * Those of new records that are known as deleted since: a word of before that came late, which is forgotten again. One that
+ * was changed after its deletion is there again, and can be deleted once more.
+ */
+async function removedBefore(
+  tx: Transaction<Tables>,
+  sourceId: string,
+  records: readonly Unified[],
+): Promise<Set<string>> {
+  const removed = new Set<string>();
+  for (const some of chunksOf(records)) {
+    const deletions = await tx
+      .selectFrom('seen')
+      .select(['key', 'seen_at'])
+      .where('source_id', '=', sourceId)
+      .where(
+        'key',
+        'in',
+        some.map(({ remoteId }) => `d:${remoteId}`),
+      )
+      .execute();
+    if (deletions.length === 0) continue;
+    const deletedAt = new Map(deletions.map((row) => [row.key.slice('d:'.length), row.seen_at]));
+    for (const record of some) {
+      const at = deletedAt.get(record.remoteId);
+      if (at === undefined) continue;
+      const isLate = record.updatedAt !== undefined && record.updatedAt <= at;
+      if (isLate) removed.add(record.remoteId);
+      const { created, version } = keysOf(record);
+      await forgetKeys(tx, sourceId, isLate ? [created, version] : [`d:${record.remoteId}`]);
+    }
+  }
+  return removed;
+}
+
+/** Where records tell no time of change, one that goes back to an earlier state has changed as well. */
+async function forgetOtherVersions(
+  tx: Transaction<Tables>,
+  sourceId: string,
+  record: Unified,
+): Promise<void> {
+  const { version } = keysOf(record);
+  const any = version.slice(0, version.lastIndexOf(':') + 1);
+  await tx
+    .deleteFrom('seen')
+    .where('source_id', '=', sourceId)
+    .where('key', '>', any)
+    .where('key', '<', `${any.slice(0, -1)};`)
+    .where('key', '!=', version)
+    .execute();
+}
+
+async function forgetKeys(tx: Transaction<Tables>, sourceId: string, keys: string[]): Promise<void> {
+  await tx.deleteFrom('seen').where('source_id', '=', sourceId).where('key', 'in', keys).execute();
 }
 
 /** Whether a poll brought a record, or a state of one, that was never seen. */
@@ -79,9 +143,9 @@ function keysOf(unified: Unified): { created: string; version: string } {
   return { created: `c:${remoteId}`, version: `v:${remoteId}:${versionOf(unified)}` };
 }
 
-function* chunksOf(keys: readonly string[]): Generator<string[]> {
-  for (let at = 0; at < keys.length; at += MAX_KEYS_A_STATEMENT)
-    yield keys.slice(at, at + MAX_KEYS_A_STATEMENT);
+function* chunksOf<T>(items: readonly T[]): Generator<T[]> {
+  for (let at = 0; at < items.length; at += MAX_KEYS_A_STATEMENT)
+    yield items.slice(at, at + MAX_KEYS_A_STATEMENT);
 }
 
 /** Tells that a record is gone, once. */
@@ -95,11 +159,7 @@ export async function noticeDeleted(
   const fresh = await remember(tx, source.sourceId, [`d:${remoteId}`], now);
   if (fresh.size === 0) return 0;
   // A record that comes back under its id is a new one.
-  await tx
-    .deleteFrom('seen')
-    .where('source_id', '=', source.sourceId)
-    .where('key', '=', `c:${remoteId}`)
-    .execute();
+  await forgetKeys(tx, source.sourceId, [`c:${remoteId}`, `p:${remoteId}`]);
   const body = { id, remoteId, deletedAt: new Date(now).toISOString() };
   return publish(tx, context, source, [{ eventScope: source.scope, event: 'deleted', recordId: id, body }]);
 }
@@ -109,14 +169,24 @@ export async function noticeDeleted(
  * app that says itself that it was made is right, however old it is: a checkout is an order once it is done.
  */
 function firstSight(
-  { baselineAt, cursorUntil }: Source,
+  source: Source,
   { createdAt, updatedAt }: Unified,
   topic: Sighting['topic'],
 ): 'created' | 'updated' | undefined {
   if (topic === 'created' || createdAt === undefined) return 'created';
-  const began = baselineAt ?? 0;
-  if (createdAt >= Math.max(began, (cursorUntil ?? 0) - DEEP_WINDOW_MS)) return 'created';
+  const began = beganAt(source);
+  if (createdAt >= Math.max(began, (source.cursorUntil ?? 0) - DEEP_WINDOW_MS)) return 'created';
   return (updatedAt ?? createdAt) >= began ? 'updated' : undefined;
+}
+
+/** Whether a record was made or changed while the first reading went on. Date headers tell whole seconds. */
+function isAfterBaseline(source: Source, { createdAt, updatedAt }: Unified): boolean {
+  return (updatedAt ?? createdAt ?? 0) >= beganAt(source) + SECOND;
+}
+
+/** Until the first poll tells the app's time, ours stands for it. */
+function beganAt({ baselineAt, createdAt }: Source): number {
+  return baselineAt ?? createdAt;
 }
 
 /**
@@ -136,7 +206,8 @@ async function remember(
   now: number,
 ): Promise<Set<string>> {
   const fresh = new Set<string>();
-  for (const chunk of chunksOf([...new Set(keys)])) {
+  // In one order everywhere: two transactions would wait for each other.
+  for (const chunk of chunksOf([...new Set(keys)].toSorted())) {
     const rows = await tx
       .insertInto('seen')
       .values(chunk.map((key) => ({ source_id: sourceId, key, seen_at: now })))

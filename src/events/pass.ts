@@ -26,8 +26,10 @@ const ROUND_MS = 2 * MINUTE;
 export interface Pass {
   /** Records by their id at the app, in the order in which they were met; of one met twice the last state. */
   records: Map<string, Json>;
-  /** The app's time when the reading began, by its Date header, or ours where that is earlier. */
+  /** The app's time when the reading began, or ours where that is earlier: what changed until then was read. */
   startedAt: number;
+  /** The app's time when the round began, by its Date header; ours where it has none that can be believed. */
+  appTime: number;
   /** Where to go on, when not everything could be read; undefined when everything was. */
   continuation: Continuation | undefined;
   /** Where to begin once more if a pass of several rounds, which this one ended, brought something new. */
@@ -57,12 +59,20 @@ export interface PassWish {
 export async function readSince(context: UpstreamContext, wish: PassWish): Promise<Pass> {
   const { from } = wish;
   const records = new Map<string, Json>();
-  const reading: Reading = { context, wish, began: performance.now(), startedAt: undefined };
+  const reading: Reading = { context, wish, began: performance.now(), appTime: undefined };
   const inputs = await listInputs(wish.model, wish.credential, (actionId) => readWhole(reading, actionId));
   const first = await readOnce(reading, inputs, from, records);
   const { startedAt } = first;
   const numbered = first.paging === 'offset' || first.paging === 'page';
-  const done: Pass = { records, startedAt, continuation: undefined, again: undefined, unstable: false };
+  const appTime = reading.appTime ?? wish.now;
+  const done: Pass = {
+    records,
+    startedAt,
+    appTime,
+    continuation: undefined,
+    again: undefined,
+    unstable: false,
+  };
   if (first.stoppedAt) {
     const { pass = 1, isFruitful = true } = from ?? {};
     return { ...done, continuation: { ...first.stoppedAt, until: startedAt, pass, isFruitful } };
@@ -105,7 +115,7 @@ interface Reading {
   context: UpstreamContext;
   wish: PassWish;
   began: number;
-  startedAt: number | undefined;
+  appTime: number | undefined;
 }
 
 type Place = Omit<Continuation, 'until' | 'pass' | 'isFruitful'>;
@@ -120,7 +130,8 @@ async function readOnce(
   let pages = 0;
   let paging = 'none';
   const end = (stoppedAt?: Place) => ({
-    startedAt: from?.until ?? reading.startedAt ?? now,
+    // Of an app whose clock is ahead, what changes until then is still to be read.
+    startedAt: from?.until ?? Math.min(reading.appTime ?? now, now),
     stoppedAt,
     pages,
     paging,
@@ -188,7 +199,7 @@ function sourceOf(reading: Reading, actionId: string, input: JsonObject): ListSo
     ...source,
     async fetch(page) {
       const answer = await source.fetch(page);
-      reading.startedAt ??= timeAtApp(answer, reading.wish.now);
+      reading.appTime ??= timeAtApp(answer, reading.wish.now);
       return answer;
     },
   };
@@ -227,13 +238,10 @@ function idOf(connector: Connector, model: UnifiedModel, record: Json): string {
   );
 }
 
-/**
- * An app's time by its Date header, else ours. One that is ahead of ours counts as ours, since what changes until then is
- * still to be read; one from long ago is not believed, or all records would be new.
- */
+/** An app's time by its Date header, else ours. One that is a day off is not believed: every record would be new, or none. */
 function timeAtApp({ headers }: UpstreamPage, now: number): number {
   const at = Date.parse(headers['date'] ?? '');
-  return Number.isNaN(at) || at < now - DAY ? now : Math.min(at, now);
+  return Number.isNaN(at) || Math.abs(at - now) > DAY ? now : at;
 }
 
 function positionsInMemory(start: Continuation['position'] | undefined): Positions {

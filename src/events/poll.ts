@@ -15,6 +15,7 @@ import { tell } from './operator.ts';
 import { DEEP_WINDOW_MS, hasNews, notice } from './notice.ts';
 import { nextRound, readSince } from './pass.ts';
 import type { Continuation, Source } from './source.ts';
+import { LEASE_MS, renewLease } from './sources.ts';
 
 /** What polling needs of the context. */
 export type PollContext = Pick<
@@ -57,11 +58,14 @@ export async function pollSource(
   source: Source,
   signal?: AbortSignal,
 ): Promise<Polled> {
+  const renewal = setInterval(() => void renewLease(context, source), LEASE_MS / 4);
   try {
     return await poll(context, source, signal);
   } catch (error) {
     await (signal?.aborted ? letGo(context, source) : failed(context, source, error));
     return { records: 0, deliveries: 0 };
+  } finally {
+    clearInterval(renewal);
   }
 }
 
@@ -77,8 +81,11 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
   const now = context.clock.now();
   const span = spanOf(source, model, now);
   const from = source.continuation ?? undefined;
-  const pass = await withFreshTokens(context, connector, credential, (fresh) =>
-    readSince(context, {
+  // Renewed or not: the one that was refused is marked.
+  let latest = credential;
+  const pass = await withFreshTokens(context, connector, credential, (fresh) => {
+    latest = fresh;
+    return readSince(context, {
       connector,
       credential: openCredential(context, connector, fresh),
       model,
@@ -86,11 +93,10 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
       from,
       now,
       signal,
-    }),
-  ).catch(async (error: unknown) => {
+    });
+  }).catch(async (error: unknown) => {
     const refused = error instanceof GatehouseError && error.code === 'credential_invalid';
-    if (refused && error.details?.['reason'] !== 'revoked')
-      await markRefused(context, credential, error.message);
+    if (refused && error.details?.['reason'] !== 'revoked') await markRefused(context, latest, error.message);
     throw error;
   });
 
@@ -107,7 +113,8 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
     if (at === undefined || at <= until) settled.push(one);
   }
   const next = await nextRound(pass, from, () => hasNews(context.db, source.sourceId, settled));
-  const deliveries = await commit(context, source, { ...span, ...next, unified, until });
+  const baselineAt = source.baselineAt ?? pass.appTime - model.poll.lagSeconds * SECOND;
+  const deliveries = await commit(context, { ...source, baselineAt }, { ...span, ...next, unified, until });
   context.log.debug(
     { sourceId: source.sourceId, records: unified.length, deliveries, skewMs: now - pass.startedAt },
     'polled',
@@ -161,7 +168,6 @@ async function commit(
   const now = context.clock.now();
   const incomplete = continuation !== undefined || unstable;
   const deliveries = await together(context).add(async (tx) => {
-    const baselineAt = source.baselineAt ?? until;
     const intervalMs = nextInterval(context, source, unified.length > 0 && !baseline);
     const waitMs = continuation
       ? 0
@@ -171,7 +177,7 @@ async function commit(
     const { numUpdatedRows } = await tx
       .updateTable('sources')
       .set({
-        baseline_at: baselineAt,
+        baseline_at: source.baselineAt,
         ...(incomplete ? {} : { cursor_until: Math.max(until, cursorUntil ?? 0) }),
         continuation: continuation ? JSON.stringify(continuation) : null,
         interval_ms: intervalMs,
@@ -191,7 +197,7 @@ async function commit(
       .executeTakeFirst();
     if (numUpdatedRows === 0n) return undefined;
     const sightings = unified.map((one) => ({ unified: one }));
-    return notice(tx, context, { ...source, baselineAt, cursorUntil }, sightings, { baseline });
+    return notice(tx, context, { ...source, cursorUntil }, sightings, { baseline });
   });
   if (deliveries === undefined) {
     context.log.warn({ sourceId: source.sourceId }, 'a poll was overtaken and left nothing');
@@ -238,12 +244,12 @@ function nextInterval({ config }: PollContext, { intervalMs, cursorUntil }: Sour
 async function failed(context: PollContext, source: Source, error: unknown): Promise<void> {
   const now = context.clock.now();
   const known = error instanceof GatehouseError;
-  const stops = known && (error.code === 'credential_invalid' || error.code === 'connector_not_found');
+  const stops = known && error.code === 'credential_invalid';
   const failures = source.failures + 1;
   const asked =
     known && typeof error.headers['Retry-After'] === 'string' ? Number(error.headers['Retry-After']) : 0;
   const backoffMs = Math.min(LONGEST_BACKOFF_MS, source.intervalMs * 2 ** Math.min(failures - 1, 10));
-  const waitMs = Math.max(asked * SECOND, backoffMs);
+  const waitMs = Math.max(Math.min(asked * SECOND, LONGEST_BACKOFF_MS), backoffMs);
   const facts = known ? { code: error.code } : { err: error };
   context.log.warn(
     { sourceId: source.sourceId, connectorId: source.connectorId, failures, ...facts },

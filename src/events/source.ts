@@ -24,6 +24,8 @@ export interface Source {
   intervalMs: number;
   nextReconcileAt: number | null;
   failures: number;
+  /** Since when somebody listens, by our clock. */
+  createdAt: number;
   leaseToken: string | null;
   hookSealed: string | null;
   hookState: Tables['sources']['hook_state'];
@@ -72,6 +74,7 @@ export function toSource(row: Selectable<Tables['sources']>): Source {
     intervalMs: row.interval_ms,
     nextReconcileAt: row.next_reconcile_at,
     failures: row.failures,
+    createdAt: row.created_at,
     leaseToken: row.lease_token,
     hookSealed: row.hook_sealed,
     hookState: row.hook_state,

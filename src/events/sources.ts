@@ -4,7 +4,7 @@ import type { Connector } from '../connectors/catalog.ts';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import type { Context } from '../context.ts';
 import type { Credential } from '../credentials/credential.ts';
-import { MINUTE, SECOND } from '../lib/clock.ts';
+import { HOUR, MINUTE, SECOND } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { dropJob, planJob } from '../jobs/jobs.ts';
 import { deleteInBatches } from '../store/batches.ts';
@@ -13,7 +13,12 @@ import { modelOf } from '../unified/map.ts';
 import { isNative } from './hook-keys.ts';
 import { toSource, type Source } from './source.ts';
 
-const LEASE_MS = 5 * MINUTE;
+/** Who polls a source renews its lease meanwhile; one that was not renewed is of a process that died. */
+export const LEASE_MS = 5 * MINUTE;
+/** A source that was suspended is tried again so often, though its credential was not touched. */
+const TRIED_AGAIN_MS = HOUR;
+/** Woken at once: SQLite takes so many names in a statement, and as many polls are enough to begin with. */
+const MOST_RESUMED = 500;
 
 /** Who wants to hear of which model of whose account. */
 export interface SourceWish {
@@ -66,6 +71,7 @@ export async function ensureSource(
     next_reconcile_at: null,
     failures: 0,
     hook_state: native ? ('wanted' as const) : ('none' as const),
+    created_at: now,
     updated_at: now,
   };
   const sourceId = found?.source_id ?? newId('src');
@@ -81,7 +87,6 @@ export async function ensureSource(
         connector_id: connector.connectorId,
         scope,
         ...row,
-        created_at: now,
       })
       .onConflict((c) => c.columns(['credential_id', 'scope']).doNothing())
       .returning('source_id')
@@ -148,7 +153,7 @@ export async function deleteSource({ db }: Pick<Context, 'db'>, sourceId: string
   await db.deleteFrom('sources').where('source_id', '=', sourceId).where('status', '=', 'ending').execute();
 }
 
-/** Takes sources whose time has come, each for one process. Whoever took one polls it within LEASE_MS. */
+/** Takes sources whose time has come, each for one process, under a lease of LEASE_MS. */
 export async function claimSources(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
   most: number,
@@ -188,17 +193,38 @@ export async function claimSources(
   return rows.map(toSource);
 }
 
-/** Sources whose credential works again go on where they stopped. */
+/** Keeps a source for who polls it, unless another has it by now. */
+export async function renewLease(
+  { db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>,
+  { sourceId, leaseToken }: Source,
+): Promise<void> {
+  await db
+    .updateTable('sources')
+    .set({ lease_until: clock.now() + LEASE_MS })
+    .where('source_id', '=', sourceId)
+    .where('lease_token', '=', leaseToken)
+    .execute()
+    .catch((error: unknown) => log.error({ err: error, sourceId }, 'a lease could not be renewed'));
+}
+
+/** Sources whose credential was put right go on where they stopped. */
 export async function resumeSources({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<void> {
+  const now = clock.now();
   const able = await db
     .selectFrom('sources')
     .innerJoin('credentials', 'credentials.credential_id', 'sources.credential_id')
     .select('sources.source_id')
     .where('sources.status', '=', 'suspended')
     .where('credentials.state', '=', 'active')
+    .where((e) =>
+      e.or([
+        e('credentials.updated_at', '>', e.ref('sources.updated_at')),
+        e('sources.updated_at', '<', now - TRIED_AGAIN_MS),
+      ]),
+    )
+    .limit(MOST_RESUMED)
     .execute();
   if (able.length === 0) return;
-  const now = clock.now();
   await db
     .updateTable('sources')
     .set({ status: 'active', reason: null, failures: 0, next_poll_at: now, updated_at: now })

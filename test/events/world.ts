@@ -132,7 +132,7 @@ export async function openWorld() {
   async function begin(
     style: ShopStyle,
     skewSeconds: number,
-    { ageMs = 0, dateAheadMs = 0 } = {},
+    { ageMs = 2 * SECOND, dateAheadMs = 0 } = {},
   ): Promise<Run> {
     beginShop(style, skewSeconds);
     clock.advance(ageMs);

@@ -1,0 +1,252 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pollSource } from '../../src/events/poll.ts';
+import { inboxRound, jobRound, pollRound, type Round } from '../../src/events/round.ts';
+import { claimSources } from '../../src/events/sources.ts';
+import { manualClock } from '../support/clock.ts';
+import { startService } from '../support/service.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+/** An order as the app shows it; times in ISO 8601. */
+export interface Order {
+  id: string;
+  created_at?: string;
+  updated_at?: string;
+  total?: string;
+}
+
+const PAGE = 3;
+const PAGINGS = {
+  offset: `{ style: offset, offsetParam: offset, limitParam: limit, maxLimit: ${PAGE}, hasMore: 'body:more' }`,
+  cursor: `{ style: cursor, cursorParam: after, limitParam: limit, maxLimit: ${PAGE}, next: 'body:next' }`,
+};
+
+const TIMES = 'createdAt: created_at, updatedAt: updated_at';
+
+/** Connectors of the app: how its list is cut, which times its records tell, how it is signed in to. */
+const CONNECTORS = {
+  numbered: { paging: PAGINGS.offset, times: TIMES, by: 'updatedAt', auth: '{ type: bearer }' },
+  sequential: { paging: PAGINGS.cursor, times: TIMES, by: 'updatedAt', auth: '{ type: bearer }' },
+  timeless: {
+    paging: PAGINGS.offset,
+    times: 'createdAt: created_at',
+    by: 'createdAt',
+    auth: '{ type: bearer }',
+  },
+  renewed: {
+    paging: PAGINGS.offset,
+    times: TIMES,
+    by: 'updatedAt',
+    auth: "{ type: oauth2_client_credentials, tokenUrl: '{origin}/token' }",
+  },
+};
+
+export type ConnectorName = keyof typeof CONNECTORS;
+
+function connectorFile(id: ConnectorName): string {
+  const { paging, times, by, auth } = CONNECTORS[id];
+  return `
+id: ${id}
+name: ${id}
+description: An app of the tests.
+categories: [commerce]
+website: https://example.com
+sources: [{ title: the tests, read: '2026-11-22' }]
+baseUrl: '{origin}'
+variables: { origin: { title: Address, format: origin } }
+authentication: [${auth}]
+actions:
+  list_orders:
+    description: Orders.
+    request: GET /orders
+    query: { since: { type: string } }
+    paging: ${paging}
+    response: { data: orders }
+  get_order: { description: An order., request: 'GET /orders/{orderId}', path: { orderId: { type: string } } }
+  list_hooks: { internal: true, description: Webhooks., request: GET /hooks, response: { data: hooks } }
+  add_hook:
+    internal: true
+    description: A webhook.
+    request: POST /hooks
+    body: { url: { type: string }, topic: { type: string }, secret: { type: string } }
+  drop_hook: { internal: true, description: Ends one., request: 'DELETE /hooks/{hookId}', path: { hookId: { type: string } } }
+unified:
+  commerce/orders: { list: list_orders, get: { action: get_order, param: orderId }, remoteId: id, ${times},
+    map: '{"orderNumber": id, "totalPrice": total}', poll: { since: since, by: ${by}, order: ascending, overlapSeconds: 600 } }
+webhooks:
+  verify: { type: header, header: X-Secret }
+  topic: body:what
+  record: order
+  topics: { commerce/orders: [{ topic: made, event: created }, { topic: changed, event: updated }, { topic: gone, event: deleted }] }
+  register:
+    list: { action: list_hooks, id: id, address: url, topic: topic }
+    create: { action: add_hook, input: { url: '{address}', topic: '{topic}', secret: '{secret}' }, id: id }
+    delete: { action: drop_hook, param: hookId }
+`;
+}
+
+export type TestedApp = Awaited<ReturnType<typeof openApp>>;
+
+/** An app that a test answers for, and a Gatehouse whose loops turn when the test says so; both follow one clock. */
+export async function openApp() {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-app-'));
+  for (const id of Object.keys(CONNECTORS) as ConnectorName[]) {
+    mkdirSync(join(folder, id));
+    writeFileSync(join(folder, id, 'connector.yaml'), connectorFile(id));
+  }
+  const clock = manualClock();
+  const upstream = await startUpstream();
+  const service = await startService({
+    clock,
+    catalogFolder: folder,
+    env: { GATEHOUSE_SANDBOX: '0', LOG_LEVEL: 'warn' },
+  });
+  const { context } = service;
+  await context.sources.close();
+  const userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
+  const { signal } = new AbortController();
+  let calls: string[] = [];
+  let hooks: { id: string; url: string; topic: string; secret: string }[] = [];
+  let made = 0;
+
+  function send(res: ServerResponse, status: number, body: unknown, headers = {}): void {
+    res.sendDate = false;
+    res.writeHead(status, {
+      date: new Date(clock.now()).toUTCString(),
+      'content-type': 'application/json',
+      ...headers,
+    });
+    res.end(JSON.stringify(body));
+  }
+
+  const app = {
+    clock,
+    service,
+    send,
+    /** What the app lists. */
+    orders: [] as Order[],
+    /** Answers instead of the app, where it answers true. */
+    instead: (_url: URL, _res: ServerResponse, _req: IncomingMessage): boolean => false,
+    /** Runs before a page of the list is made. */
+    onPage: (_offset: number): void => {},
+    get calls() {
+      return calls;
+    },
+    get hooks() {
+      return hooks;
+    },
+    forgetCalls: () => (calls = []),
+    order: (id: string, at = clock.now(), more: Partial<Order> = {}): Order => ({
+      id,
+      created_at: iso(at),
+      updated_at: iso(at),
+      ...more,
+    }),
+    async connect(connectorId: ConnectorName, data: object = { token: 'x' }): Promise<string> {
+      app.orders = [];
+      app.instead = () => false;
+      app.onPage = () => {};
+      const answer = await service.call('POST', `/users/${userId}/credentials`, {
+        headers: { 'x-svc-userid': userId },
+        body: { connectorId, data: { ...data, origin: upstream.origin } },
+      });
+      return answer.text('credentialId');
+    },
+    async subscribe(connectionId: string, events = ['created', 'updated', 'deleted']): Promise<string> {
+      const answer = await service.call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
+        body: { address: 'https://127.0.0.1:9/never', scope: 'commerce/orders', events },
+      });
+      if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+      return answer.text('subscriptionId');
+    },
+    async poll(connectionId: string): Promise<void> {
+      for (const source of await claimSources(context, 1000))
+        if (source.credentialId === connectionId) await pollSource(context, source);
+    },
+    /** What the loops do in one look, and all that it began. */
+    async look(round: 'polls' | 'jobs' | 'inbox' = 'polls'): Promise<number> {
+      const rounds: Record<typeof round, Round> = { polls: pollRound, jobs: jobRound, inbox: inboxRound };
+      const begun = await rounds[round](context, { signal, room: 1000 });
+      await Promise.all(begun);
+      return begun.length;
+    },
+    /** Sends as the app does; answers with the status of our answer. */
+    async announce(what: 'made' | 'changed' | 'gone', order: Order | { id: string }): Promise<number> {
+      const hook = hooks.findLast(({ topic }) => topic === what);
+      const answer = await fetch(hook?.url ?? '', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-secret': hook?.secret ?? '' },
+        body: JSON.stringify({ what, order }),
+      });
+      return answer.status;
+    },
+    source: (connectionId: string) =>
+      context.db
+        .selectFrom('sources')
+        .selectAll()
+        .where('credential_id', '=', connectionId)
+        .executeTakeFirstOrThrow(),
+    /** `created o1` and so on, in the order in which they were told. */
+    async told(connectionId: string): Promise<string[]> {
+      const rows = await context.db
+        .selectFrom('events')
+        .innerJoin('sources', 'sources.source_id', 'events.source_id')
+        .select(['body', 'event'])
+        .where('sources.credential_id', '=', connectionId)
+        .orderBy('event_id')
+        .execute();
+      return rows.map(({ body, event }) => `${event} ${JSON.parse(body).remoteId}`);
+    },
+    async [Symbol.asyncDispose]() {
+      await service.stop();
+      await upstream[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+
+  upstream.handler = (req, res) => {
+    let text = '';
+    req.on('data', (chunk) => (text += String(chunk)));
+    req.on('end', () => {
+      const url = new URL(req.url ?? '', upstream.origin);
+      calls.push(`${req.method} ${url.pathname}`);
+      if (!app.instead(url, res, req)) answer(req.method ?? '', url, text, res);
+    });
+  };
+
+  function answer(method: string, url: URL, text: string, res: ServerResponse): void {
+    const [, kind, id] = url.pathname.split('/');
+    if (kind === 'token') return send(res, 200, { access_token: `t${calls.length}`, expires_in: 3600 });
+    if (kind === 'hooks' && method === 'GET') return send(res, 200, { hooks });
+    if (kind === 'hooks' && method === 'POST') {
+      const hook = { id: `h${++made}`, ...JSON.parse(text) };
+      hooks.push(hook);
+      return send(res, 201, hook);
+    }
+    if (kind === 'hooks') {
+      hooks = hooks.filter((hook) => hook.id !== id);
+      return send(res, 200, {});
+    }
+    if (id !== undefined) {
+      const found = app.orders.find((order) => order.id === id);
+      return send(res, found ? 200 : 404, found ?? {});
+    }
+    const since = Date.parse(url.searchParams.get('since') ?? iso(0));
+    const offset = Number(url.searchParams.get('offset') ?? url.searchParams.get('after') ?? 0);
+    app.onPage(offset);
+    const all = app.orders.filter(
+      ({ created_at, updated_at }) => Date.parse(updated_at ?? created_at ?? '') >= since,
+    );
+    const limit = Number(url.searchParams.get('limit') ?? PAGE);
+    const more = offset + limit < all.length;
+    const orders = all.slice(offset, offset + limit);
+    return send(res, 200, { orders, more, next: more ? String(offset + limit) : null });
+  }
+  return app;
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}

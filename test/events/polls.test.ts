@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { forgetJob } from '../../src/events/forget.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
+import { openApp, type TestedApp } from './app.ts';
+
+/* Apps that behave badly while they are polled, and records that come, change and go in unusual ways. */
+
+let app: TestedApp;
+beforeAll(async () => {
+  app = await openApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** A connection that somebody listens to, polled (its webhooks are not registered) and past its first reading. */
+async function listening(connectorId: Parameters<TestedApp['connect']>[0], data?: object): Promise<string> {
+  const connectionId = await app.connect(connectorId, data);
+  await app.subscribe(connectionId);
+  await app.poll(connectionId);
+  app.clock.advance(MINUTE);
+  return connectionId;
+}
+
+/** Polls as time goes by. */
+async function polls(connectionId: string, times: number, everyMs: number): Promise<void> {
+  for (let n = 0; n < times; n++) {
+    app.clock.advance(everyMs);
+    await app.poll(connectionId);
+  }
+}
+
+test('an order that is made while the first reading is under way is told', async () => {
+  const { clock, order } = app;
+  const connectionId = await app.connect('sequential');
+  app.orders = ['o1', 'o2', 'o3', 'o4', 'o5'].map((id) => order(id));
+  clock.advance(MINUTE);
+  app.onPage = (offset) => {
+    if (offset !== 3 || app.orders.length > 5) return;
+    clock.advance(5 * SECOND);
+    app.orders.push(order('during'));
+  };
+  await app.subscribe(connectionId);
+  await polls(connectionId, 4, 10 * MINUTE);
+  expect(await app.told(connectionId)).toEqual(['created during']);
+});
+
+test('orders that are made while the first reading cannot settle are told', async () => {
+  const { clock, order } = app;
+  const connectionId = await app.connect('numbered');
+  app.orders = ['o1', 'o2', 'o3', 'o4'].map((id) => order(id));
+  clock.advance(MINUTE);
+  let pages = 0;
+  app.onPage = (offset) => {
+    if (pages++ === 0 || offset > 0 || app.orders.length === 12) return;
+    clock.advance(2 * SECOND);
+    app.orders.push(order(`during${app.orders.length}`));
+  };
+  await app.subscribe(connectionId);
+  await polls(connectionId, 6, 10 * MINUTE);
+  const told = (await app.told(connectionId)).toSorted();
+  expect(told).toEqual([10, 11, 4, 5, 6, 7, 8, 9].map((n) => `created during${n}`));
+});
+
+test('a record is told as deleted each time that it is, and a late word of it makes none', async () => {
+  const { clock, order } = app;
+  const connectionId = await listening('numbered');
+  await app.look('jobs');
+  const o1 = order('o1');
+  const say = async (what: 'made' | 'changed' | 'gone', changedAt = clock.now()) => {
+    expect(await app.announce(what, { ...o1, updated_at: new Date(changedAt).toISOString() })).toBe(200);
+    await app.look('inbox');
+    clock.advance(MINUTE);
+  };
+  await say('made');
+  await say('gone');
+  await say('changed', clock.now() - 2 * MINUTE);
+  await say('changed');
+  await say('gone');
+  expect(await app.told(connectionId)).toEqual(['created o1', 'deleted o1', 'created o1', 'deleted o1']);
+});
+
+test('a record without a time of change that goes back to an earlier state changed as well', async () => {
+  const { clock, order } = app;
+  const connectionId = await listening('timeless');
+  await app.look('jobs');
+  const made = clock.now();
+  for (const [what, total] of [
+    ['made', '1.00'],
+    ['changed', '2.00'],
+    ['changed', '1.00'],
+    ['changed', '1.00'],
+    ['changed', '2.00'],
+  ] as const) {
+    await app.announce(what, order('o1', made, { total, updated_at: `at ${clock.now()}` }));
+    await app.look('inbox');
+    clock.advance(MINUTE);
+  }
+  expect(await app.told(connectionId)).toEqual(['created o1', ...Array(3).fill('updated o1')]);
+});
+
+test('an old record that changes before the first reading ended is no new one', async () => {
+  const { clock, order } = app;
+  const connectionId = await app.connect('numbered');
+  const instead = app.instead;
+  app.instead = (url, res) => {
+    if (url.pathname !== '/orders') return false;
+    app.send(res, 500, {});
+    return true;
+  };
+  await app.subscribe(connectionId);
+  await app.look('jobs');
+  await app.poll(connectionId);
+  const old = order('old', clock.now() - 300 * DAY, {
+    updated_at: new Date(clock.now() + SECOND).toISOString(),
+  });
+  await app.announce('changed', old);
+  await app.look('inbox');
+  app.instead = instead;
+  expect(await app.told(connectionId)).toEqual(['updated old']);
+});
+
+test('a credential that is refused whatever its token is marked as such, not renewed for ever', async () => {
+  const { clock } = app;
+  const connectionId = await listening('renewed', { clientId: 'a', clientSecret: 'b' });
+  app.instead = (url, res) => {
+    if (url.pathname !== '/orders') return false;
+    app.send(res, 401, {});
+    return true;
+  };
+  clock.advance(10 * MINUTE);
+  app.forgetCalls();
+  for (let second = 0; second < 20; second++) {
+    await app.look('polls');
+    clock.advance(SECOND);
+  }
+  expect(app.calls.filter((call) => call.endsWith('/token')).length).toBeLessThan(3);
+  const { state } = await app.service.context.db
+    .selectFrom('credentials')
+    .select('state')
+    .where('credential_id', '=', connectionId)
+    .executeTakeFirstOrThrow();
+  expect([state, (await app.source(connectionId)).status]).toEqual(['needs_reconnect', 'suspended']);
+});
+
+test('an app that wants to be left alone for a year is asked after an hour', async () => {
+  const connectionId = await listening('numbered');
+  app.instead = (_url, res) => {
+    app.send(res, 429, {}, { 'retry-after': '31536000' });
+    return true;
+  };
+  await polls(connectionId, 1, 10 * MINUTE);
+  const waitMs = (await app.source(connectionId)).next_poll_at - app.clock.now();
+  expect(waitMs).toBeLessThan(2 * HOUR);
+});
+
+test('an account that had to be reconnected for long goes on without telling anything twice', async () => {
+  const { clock, order } = app;
+  const { context } = app.service;
+  const connectionId = await listening('numbered');
+  for (let n = 0; n < 5; n++) {
+    app.orders.push(order(`o${n}`, clock.now() + MINUTE));
+    await polls(connectionId, 1, 10 * MINUTE);
+  }
+  await polls(connectionId, 2, 10 * MINUTE);
+  const before = await app.told(connectionId);
+  expect(before).toHaveLength(5);
+  const set = (state: 'needs_reconnect' | 'active') =>
+    context.db
+      .updateTable('credentials')
+      .set({ state, updated_at: clock.now() })
+      .where('credential_id', '=', connectionId)
+      .execute();
+  await set('needs_reconnect');
+  await polls(connectionId, 1, 20 * MINUTE);
+  for (let day = 0; day < 40; day++) {
+    clock.advance(DAY);
+    await forgetJob(context).run({}, new AbortController().signal);
+  }
+  await set('active');
+  await app.look('polls');
+  await polls(connectionId, 2, 10 * MINUTE);
+  expect(await app.told(connectionId)).toEqual(before);
+});
