@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Paging } from '../connectors/format.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Json } from '../lib/json.ts';
@@ -77,6 +78,11 @@ async function readByOffset(
       at > 0 && { params: { ...params, [paging.offsetParam]: paging.firstOffset } },
     );
     if (!page) return { records, hasMore: false };
+    // More than was asked for: from there on, or the whole list of an app that minds no offset.
+    if (page.records.length > wanted && at > 0) {
+      const first = await source.fetch({ params: { ...params, [paging.offsetParam]: paging.firstOffset } });
+      if (isDeepStrictEqual(first.records[0], page.records[0])) return cut(first, { limit, offset });
+    }
     records.push(...page.records.slice(0, wanted));
     if (page.records.length > wanted) return { records, hasMore: true };
     const more = saysMore(paging, page, at + page.records.length, size);

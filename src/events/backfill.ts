@@ -3,7 +3,7 @@ import type { JobKind } from '../jobs/jobs.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { customFieldsOf } from '../unified/field-mappings.ts';
-import { toUnified, type Unified } from '../unified/map.ts';
+import { toUnified, unfit, type Unified } from '../unified/map.ts';
 import type { PollContext } from './poll.ts';
 import { publish, type NewEvent } from './publish.ts';
 import { MAX_RECORDS, readAll } from './read-all.ts';
@@ -51,8 +51,8 @@ export function backfillJob(context: PollContext): JobKind {
 }
 
 const INCOMPLETE =
-  `The backfill may lack records: the app has more than the ${MAX_RECORDS} that are read, or they kept changing ` +
-  'meanwhile. Fetch the rest with the list of the unified model.';
+  `The backfill may lack records: the app has more than the ${MAX_RECORDS} that are read, they kept changing ` +
+  'meanwhile, or some do not fit the model. Fetch the rest with the list of the unified model.';
 
 /** Tells the subscriber why, in words of ours. */
 async function say({ db }: PollContext, subscriptionId: string, reason: string): Promise<void> {
@@ -143,14 +143,18 @@ async function recordsBefore(
   signal: AbortSignal,
 ): Promise<{ records: Unified[]; isAll: boolean }> {
   const { environment, connectorId, credentialId, scope } = source;
-  const { records, complete } = await readAll(context, source, signal);
+  const { records, complete, unreadable } = await readAll(context, source, signal);
   const connector = context.catalog.connector(environment, connectorId);
   if (!connector) throw new GatehouseError('connector_not_found', `There is no ${connectorId}.`);
   const fields = await customFieldsOf(context, { environment, connectorId, credentialId, scope });
   const found: Unified[] = [];
+  let isAll = complete && unreadable === 0;
   for (const record of records.values()) {
-    const one = await toUnified({ connector, scope, connectionId: credentialId }, record, fields);
-    if (one.createdAt === undefined || one.createdAt < before) found.push(one);
+    const one = await toUnified({ connector, scope, connectionId: credentialId }, record, fields).catch(
+      unfit,
+    );
+    if (one instanceof GatehouseError) isAll = false;
+    else if (one.createdAt === undefined || one.createdAt < before) found.push(one);
   }
-  return { records: found.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1)), isAll: complete };
+  return { records: found.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1)), isAll };
 }

@@ -3,7 +3,7 @@ import { DAY, SECOND } from '../lib/clock.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Unified } from '../unified/map.ts';
 import { sha256 } from '../crypto/key-ring.ts';
-import { canonicalJson } from '../lib/json.ts';
+import { canonicalJson, type Json } from '../lib/json.ts';
 import { publish, type NewEvent, type EventContext } from './publish.ts';
 import type { Source } from './source.ts';
 
@@ -146,6 +146,17 @@ function keysOf(unified: Unified): { created: string; version: string } {
 function* chunksOf<T>(items: readonly T[]): Generator<T[]> {
   for (let at = 0; at < items.length; at += MAX_KEYS_A_STATEMENT)
     yield items.slice(at, at + MAX_KEYS_A_STATEMENT);
+}
+
+/** Remembers records that cannot be told. Answers with the number of those that were not known yet. */
+export async function noticeUnreadable(
+  { db, clock }: Pick<EventContext, 'db' | 'clock'>,
+  sourceId: string,
+  records: readonly Json[],
+): Promise<number> {
+  const keys = records.map((record) => `x:${sha256(canonicalJson(record)).slice(0, 24)}`);
+  const fresh = await db.transaction().execute((tx) => remember(tx, sourceId, keys, clock.now()));
+  return fresh.size;
 }
 
 /** Tells that a record is gone, once. */

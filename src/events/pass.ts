@@ -36,6 +36,14 @@ export interface Pass {
   again: Continuation | undefined;
   /** The list kept changing under the reading: something may have slipped between two pages. */
   unstable: boolean;
+  /** Records that have no id. */
+  unreadable: Unreadable[];
+}
+
+/** A record that cannot be told, and why. */
+export interface Unreadable {
+  record: Json;
+  reason: string;
 }
 
 export interface PassWish {
@@ -59,35 +67,45 @@ export interface PassWish {
 export async function readSince(context: UpstreamContext, wish: PassWish): Promise<Pass> {
   const { from } = wish;
   const records = new Map<string, Json>();
-  const reading: Reading = { context, wish, began: performance.now(), appTime: undefined };
+  const reading: Reading = {
+    context,
+    wish,
+    records,
+    unreadable: [],
+    began: performance.now(),
+    appTime: undefined,
+  };
   const inputs = await listInputs(wish.model, wish.credential, (actionId) => readWhole(reading, actionId));
-  const first = await readOnce(reading, inputs, from, records);
-  const { startedAt } = first;
-  const numbered = first.paging === 'offset' || first.paging === 'page';
-  const appTime = reading.appTime ?? wish.now;
+  const first = await readOnce(reading, inputs, from).catch((error: unknown) => {
+    if (from?.position && isRefusal(error)) return undefined;
+    throw error;
+  });
+  const startedAt = from?.until ?? settledUntil(reading);
   const done: Pass = {
     records,
     startedAt,
-    appTime,
+    appTime: reading.appTime ?? wish.now,
     continuation: undefined,
     again: undefined,
     unstable: false,
+    unreadable: reading.unreadable,
   };
+  // The app dropped the cursor that was to go on, or the record that it named.
+  if (!first && from) {
+    return from.pass < MAX_PASSES ? { ...done, continuation: startOver(from) } : { ...done, unstable: true };
+  }
+  if (!first || first.isStuck) return { ...done, unstable: true };
   if (first.stoppedAt) {
     const { pass = 1, isFruitful = true } = from ?? {};
     return { ...done, continuation: { ...first.stoppedAt, until: startedAt, pass, isFruitful } };
   }
-  if (!numbered) return done;
-  if (from) {
-    const start = { since: from.since, until: startedAt, group: 0, offset: 0, position: null };
-    return { ...done, again: { ...start, pass: from.pass + 1, isFruitful: false } };
-  }
+  if (first.paging !== 'offset' && first.paging !== 'page') return done;
+  if (from) return { ...done, again: startOver(from) };
   // An unordered or descending list of one page is one answer, which is consistent in itself.
   if (first.pages < 2) return done;
   for (let pass = 2; pass <= MAX_PASSES; pass++) {
-    const before = records.size;
-    const { stoppedAt } = await readOnce(reading, inputs, undefined, records);
-    const isFruitful = records.size > before;
+    const { stoppedAt, isFruitful, isStuck } = await readOnce(reading, inputs, undefined);
+    if (isStuck) break;
     if (stoppedAt) return { ...done, continuation: { ...stoppedAt, until: startedAt, pass, isFruitful } };
     if (!isFruitful) return done;
   }
@@ -110,60 +128,119 @@ export async function nextRound(
   return { continuation: isPassFruitful && !isLast ? again : undefined, unstable: isPassFruitful && isLast };
 }
 
-/** A round: what it is for, when it began, and the app's time at its first answer. */
+function startOver({ since, until, pass }: Continuation): Continuation {
+  return { since, until, group: 0, offset: 0, position: null, pass: pass + 1, isFruitful: false };
+}
+
+function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof GatehouseError &&
+    (error.code === 'upstream_rejected' || error.code === 'invalid_request')
+  );
+}
+
+/** A round: what it is for, what it brought so far, when it began, and the app's time at its first answer. */
 interface Reading {
   context: UpstreamContext;
   wish: PassWish;
+  records: Map<string, Json>;
+  unreadable: Unreadable[];
   began: number;
   appTime: number | undefined;
 }
 
-type Place = Omit<Continuation, 'until' | 'pass' | 'isFruitful'>;
+/** Of an app whose clock is ahead, what changes until then is still to be read. */
+function settledUntil({ appTime, wish }: Reading): number {
+  return Math.min(appTime ?? wish.now, wish.now);
+}
+
+/** What one way through a list, or the part that a round takes of it, came to. */
+interface Way {
+  /** Where it stopped before the end. */
+  stoppedAt: Omit<Continuation, 'until' | 'pass' | 'isFruitful'> | undefined;
+  pages: number;
+  paging: string;
+  /** It brought what those before it did not, and should have. */
+  isFruitful: boolean;
+  /** The app gave the same page again and again. */
+  isStuck: boolean;
+}
 
 async function readOnce(
   reading: Reading,
   inputs: readonly JsonObject[],
   from: Continuation | undefined,
-  records: Map<string, Json>,
-): Promise<{ startedAt: number; stoppedAt: Place | undefined; pages: number; paging: string }> {
-  const { connector, model, since, now } = reading.wish;
-  let pages = 0;
-  let paging = 'none';
-  const end = (stoppedAt?: Place) => ({
-    // Of an app whose clock is ahead, what changes until then is still to be read.
-    startedAt: from?.until ?? Math.min(reading.appTime ?? now, now),
-    stoppedAt,
-    pages,
-    paging,
-  });
+): Promise<Way> {
+  const { records, unreadable } = reading;
+  const { connector, model, since } = reading.wish;
+  const way: Way = { stoppedAt: undefined, pages: 0, paging: 'none', isFruitful: false, isStuck: false };
   for (const [group, input] of inputs.entries()) {
     if (group < (from?.group ?? 0)) continue;
     const resumed = group === from?.group ? from : undefined;
     const source = sourceOf(reading, model.list, boundedInput(model, input, since));
-    paging = source.paging.style;
+    way.paging = source.paging.style;
+    const met = new Set<string>();
     const positions = positionsInMemory(resumed?.position ?? undefined);
-    const limit = pageSize(source);
+    let limit = pageSize(source);
     let offset = resumed?.offset ?? 0;
     for (;;) {
-      const page = await readPage(source, positions, { limit, offset });
-      pages += 1;
+      const page = await readPage(source, positions, { limit, offset }).catch((error: unknown) => {
+        if (limit === 1 || !canShrink(source) || !isTooLarge(error)) throw error;
+        return undefined;
+      });
+      if (!page) {
+        limit = Math.ceil(limit / 2);
+        continue;
+      }
+      way.pages += 1;
       offset += page.records.length;
       let old = 0;
+      let known = 0;
       for (const record of page.records) {
+        const id = idOf(model, record);
+        if (id === undefined) {
+          unreadable.push({
+            record,
+            reason: `${connector.name} gave a record without an id at ${model.remoteId}.`,
+          });
+          known += 1;
+          continue;
+        }
+        if (met.has(id)) known += 1;
+        met.add(id);
         const at = timeOf(model, record);
         // A list without a lower bound of its own is cut here.
-        if (since !== undefined && at !== undefined && at < since) old += 1;
-        else records.set(idOf(connector, model, record), record);
+        if (since !== undefined && at !== undefined && at < since) {
+          old += 1;
+          continue;
+        }
+        if (!records.has(id) && isSettled(model, record, settledUntil(reading))) way.isFruitful = true;
+        records.set(id, record);
       }
       const passedAll = model.poll.order === 'descending' && old === page.records.length && old > 0;
       if (!page.hasMore || passedAll || page.records.length === 0) break;
-      if (pages >= MAX_PAGES || performance.now() - reading.began > ROUND_MS) {
+      if (known === page.records.length) return { ...way, isStuck: true };
+      if (way.pages >= MAX_PAGES || performance.now() - reading.began > ROUND_MS) {
         const position = (await positions.nearest(offset)) ?? null;
-        return end({ since: since ?? null, group, offset, position });
+        return { ...way, stoppedAt: { since: since ?? null, group, offset, position } };
       }
     }
   }
-  return end();
+  return way;
+}
+
+/** Whether a record was there, as it is, when a reading began; without a time it may have been. */
+export function isSettled(model: UnifiedModel, record: Json, startedAt: number): boolean {
+  const at = timeOf(model, record);
+  return at === undefined || at <= startedAt;
+}
+
+function canShrink({ paging }: ListSource): boolean {
+  return paging.style !== 'none' && paging.limitParam !== undefined;
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof GatehouseError && error.code === 'upstream_too_large';
 }
 
 /** Everything that a list action gives, such as the places whose records are then read. */
@@ -223,19 +300,14 @@ function boundOf(model: UnifiedModel, since: number): string | number {
 }
 
 /** The time by which changes are found. */
-export function timeOf(model: UnifiedModel, record: Json): number | undefined {
+function timeOf(model: UnifiedModel, record: Json): number | undefined {
   const path = model.poll.by === 'createdAt' ? model.createdAt : (model.updatedAt ?? model.createdAt);
   return path === undefined ? undefined : parseTime(valueAt(record, path), model.timeFormat);
 }
 
-function idOf(connector: Connector, model: UnifiedModel, record: Json): string {
+function idOf(model: UnifiedModel, record: Json): string | undefined {
   const id = valueAt(record, model.remoteId);
-  if (typeof id === 'string' || typeof id === 'number') return String(id);
-  throw new GatehouseError(
-    'upstream_failed',
-    `${connector.name} gave a record without an id at ${model.remoteId}.`,
-    { details: { reason: 'mapping' } },
-  );
+  return typeof id === 'string' || typeof id === 'number' ? String(id) : undefined;
 }
 
 /** An app's time by its Date header, else ours. One that is a day off is not believed: every record would be new, or none. */

@@ -10,10 +10,10 @@ import { createGroupCommit, type GroupCommit } from '../store/group-commit.ts';
 import type { Db, Tables } from '../store/schema.ts';
 import { customFieldsOf } from '../unified/field-mappings.ts';
 import type { UnifiedModel } from '../connectors/events-format.ts';
-import { modelOf, toUnified, type Unified } from '../unified/map.ts';
+import { modelOf, toUnified, unfit, type Unified } from '../unified/map.ts';
 import { tell } from './operator.ts';
-import { DEEP_WINDOW_MS, hasNews, notice } from './notice.ts';
-import { nextRound, readSince } from './pass.ts';
+import { DEEP_WINDOW_MS, hasNews, notice, noticeUnreadable } from './notice.ts';
+import { nextRound, readSince, type Unreadable } from './pass.ts';
 import type { Continuation, Source } from './source.ts';
 import { LEASE_MS, renewLease } from './sources.ts';
 
@@ -105,8 +105,15 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
   const unified: Unified[] = [];
   /** Those that the cursor leaves behind. */
   const settled: Unified[] = [];
+  const { unreadable } = pass;
   for (const record of pass.records.values()) {
-    const one = await toUnified({ connector, scope, connectionId: credentialId }, record, fields);
+    const one = await toUnified({ connector, scope, connectionId: credentialId }, record, fields).catch(
+      unfit,
+    );
+    if (one instanceof GatehouseError) {
+      unreadable.push({ record, reason: one.message });
+      continue;
+    }
     const at = model.poll.by === 'createdAt' ? one.createdAt : one.updatedAt;
     // Younger ones wait for the next round, when everything of their time can be seen.
     if (span.baseline || at === undefined || at <= until || model.poll.lagSeconds === 0) unified.push(one);
@@ -114,7 +121,11 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
   }
   const next = await nextRound(pass, from, () => hasNews(context.db, source.sourceId, settled));
   const baselineAt = source.baselineAt ?? pass.appTime - model.poll.lagSeconds * SECOND;
-  const deliveries = await commit(context, { ...source, baselineAt }, { ...span, ...next, unified, until });
+  const deliveries = await commit(
+    context,
+    { ...source, baselineAt },
+    { ...span, ...next, unified, unreadable, until },
+  );
   context.log.debug(
     { sourceId: source.sourceId, records: unified.length, deliveries, skewMs: now - pass.startedAt },
     'polled',
@@ -154,6 +165,7 @@ function spanOf(source: Source, { poll }: UnifiedModel, now: number): Span {
 /** What came of a round, and how far the cursor may move for it. */
 interface Round extends Span {
   unified: Unified[];
+  unreadable: Unreadable[];
   until: number;
   continuation: Continuation | undefined;
   unstable: boolean;
@@ -163,7 +175,7 @@ interface Round extends Span {
 async function commit(
   context: PollContext,
   source: Source,
-  { unified, until, cursorUntil, continuation, unstable, baseline, deep }: Round,
+  { unified, unreadable, until, cursorUntil, continuation, unstable, baseline, deep }: Round,
 ): Promise<number> {
   const now = context.clock.now();
   const incomplete = continuation !== undefined || unstable;
@@ -203,18 +215,27 @@ async function commit(
     context.log.warn({ sourceId: source.sourceId }, 'a poll was overtaken and left nothing');
     return 0;
   }
-  // Of a reading that takes several rounds it is told once.
-  if (unstable || (continuation && !source.continuation)) {
-    const { sourceId, connectorId, credentialId, scope } = source;
-    await tell(context, source.environment, 'poll.gap_risk', {
-      sourceId,
-      connectorId,
-      connectionId: credentialId,
-      scope,
-      reason: unstable ? 'the list kept changing while it was read' : 'more records than one round reads',
-    });
-  }
+  // Of a reading that takes several rounds it is told once, of a record too.
+  if (unstable) await warn(context, source, 'the list kept changing while it was read');
+  else if (continuation && !source.continuation)
+    await warn(context, source, 'more records than one round reads');
+  const [first] = unreadable;
+  if (
+    first &&
+    (await noticeUnreadable(
+      context,
+      source.sourceId,
+      unreadable.map(({ record }) => record),
+    )) > 0
+  )
+    await warn(context, source, first.reason);
   return deliveries;
+}
+
+function warn(context: PollContext, source: Source, reason: string): Promise<void> {
+  const { environment, sourceId, connectorId, credentialId, scope } = source;
+  const facts = { sourceId, connectorId, connectionId: credentialId, scope, reason: reason.slice(0, 500) };
+  return tell(context, environment, 'poll.gap_risk', facts);
 }
 
 /** What polls of one database write, with few commits: most found nothing and only move their cursor. */

@@ -4,7 +4,7 @@ import { withFreshTokens } from '../credentials/refresh.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Json } from '../lib/json.ts';
 import { modelOf } from '../unified/map.ts';
-import { nextRound, readSince } from './pass.ts';
+import { isSettled, nextRound, readSince } from './pass.ts';
 import type { PollContext } from './poll.ts';
 import type { Continuation, Source } from './source.ts';
 
@@ -13,14 +13,14 @@ export const MAX_RECORDS = 50_000;
 
 /**
  * Every record of a source's model by its id at the app, up to MAX_RECORDS.
- * `complete`: false when there are more, or when the list kept changing under the reading.
+ * `complete`: false when there are more, or when the list kept changing under the reading. `unreadable`: so many have no id.
  * @throws GatehouseError `connector_not_found`, and those of readSince.
  */
 export async function readAll(
   context: PollContext,
   source: Source,
   signal?: AbortSignal,
-): Promise<{ records: Map<string, Json>; complete: boolean }> {
+): Promise<{ records: Map<string, Json>; complete: boolean; unreadable: number }> {
   const { environment, connectorId, credentialId, scope } = source;
   const connector = context.catalog.connector(environment, connectorId);
   const credential = await findConnection(context.db, environment, credentialId);
@@ -30,8 +30,8 @@ export async function readAll(
   const records = new Map<string, Json>();
   let from: Continuation | undefined;
   let complete = true;
+  let unreadable = 0;
   do {
-    const before = records.size;
     const pass = await withFreshTokens(context, connector, credential, (fresh) =>
       readSince(context, {
         connector,
@@ -43,10 +43,14 @@ export async function readAll(
         signal,
       }),
     );
+    const fresh = [...pass.records].filter(([id]) => !records.has(id)).map(([, record]) => record);
     for (const [id, record] of pass.records) records.set(id, record);
-    const next = await nextRound(pass, from, async () => records.size > before);
+    unreadable += pass.unreadable.length;
+    const next = await nextRound(pass, from, async () =>
+      fresh.some((record) => isSettled(model, record, pass.startedAt)),
+    );
     if (next.unstable) complete = false;
     from = next.continuation;
   } while (from && records.size < MAX_RECORDS);
-  return { records, complete: complete && !from };
+  return { records, complete: complete && !from, unreadable };
 }

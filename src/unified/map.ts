@@ -43,13 +43,13 @@ export async function toUnified(
   const model = modelOf(connector, scope);
   const remote = valueAt(raw, model.remoteId);
   if (typeof remote !== 'string' && typeof remote !== 'number') {
-    throw unfit(connector, scope, `the record has no id at ${model.remoteId}`);
+    throw doesNotFit(connector, scope, `the record has no id at ${model.remoteId}`);
   }
   const remoteId = String(remote);
   const mapped = UNIFIED_MODELS[scope].safeParse(withoutNothing(await mapValue(model.map, raw)));
   if (!mapped.success) {
     const [issue] = mapped.error.issues;
-    throw unfit(
+    throw doesNotFit(
       connector,
       scope,
       `${issue?.path.join('.') || 'the record'}: ${issue?.message ?? 'does not fit'}`,
@@ -110,7 +110,13 @@ function iso(at: number | undefined): string | null {
   return at === undefined || Math.abs(at) > 8.64e15 ? null : new Date(at).toISOString();
 }
 
-function unfit(connector: Connector, scope: EventScope, what: string): GatehouseError {
+/** For a catch: the error of a record that does not fit its model. @throws whatever else was caught. */
+export function unfit(error: unknown): GatehouseError {
+  if (error instanceof GatehouseError && error.details?.['reason'] === 'mapping') return error;
+  throw error;
+}
+
+function doesNotFit(connector: Connector, scope: EventScope, what: string): GatehouseError {
   return new GatehouseError(
     'upstream_failed',
     `A record of ${connector.name} does not fit ${scope}: ${what}.`,
