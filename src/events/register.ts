@@ -12,9 +12,9 @@ import type { Credential } from '../credentials/credential.ts';
 import { openCredential } from '../credentials/open.ts';
 import { findConnection } from '../credentials/records.ts';
 import { withFreshTokens } from '../credentials/refresh.ts';
-import { isRunning, type JobKind } from '../jobs/jobs.ts';
-import { DAY, SECOND } from '../lib/clock.ts';
-import { GatehouseError } from '../lib/errors.ts';
+import { isRunning, planJob, type JobKind } from '../jobs/jobs.ts';
+import { DAY, HOUR, SECOND } from '../lib/clock.ts';
+import { GatehouseError, publicError } from '../lib/errors.ts';
 import { valueAt, type Json, type JsonObject } from '../lib/json.ts';
 import { fieldsOf, filledInput } from '../unified/inputs.ts';
 import { callUpstream } from '../upstream/call.ts';
@@ -30,8 +30,10 @@ export type RegisterContext = PollContext & Pick<Context, 'hashKey' | 'publicUrl
 const payloadSchema = z.object({ sourceId: z.string() });
 const LISTED_AT_MOST = 500;
 
-/** Registered webhooks are looked after daily: apps drop those that failed for a while. */
+/** Registered webhooks are looked after daily: apps drop those that failed for a while. What was refused is tried again. */
 const LOOK_AGAIN_MS = DAY;
+/** Where that was not possible it is tried again so soon, without an end: webhooks that are registered go on coming. */
+const LOOK_AFTER_TROUBLE_MS = HOUR;
 /** Registering and removing never run side by side: one waits until the other is done. */
 const MEANWHILE_MS = 5 * SECOND;
 /** Deleting a credential waits for an app at most so long. */
@@ -47,7 +49,8 @@ interface Registration {
 
 /**
  * Registers our address at the app for each topic of the scope, adopting what is there already: a crash between the
- * app's yes and our commit leaves no second registration. When the app refuses for good, the source is polled instead.
+ * app's yes and our commit leaves no second registration. When the app refuses for good, the source is polled instead,
+ * and the app asked again daily. What is registered is given up only where it is needed anew and that is refused.
  */
 export function registerJob(context: RegisterContext): JobKind {
   return {
@@ -57,22 +60,24 @@ export function registerJob(context: RegisterContext): JobKind {
       if (!found || found.source.status === 'ending') return undefined;
       const { sourceId: key } = found.source;
       if (await isRunning(context.db, context, { kind: 'unregister', key })) return MEANWHILE_MS;
-      if (!(await isNative(context, found.connector, found.credential, found.source.scope))) {
-        await pollInstead(context, found.source, 'The credential lacks what webhooks of the app take.');
-        return undefined;
-      }
       try {
-        await register(context, found);
+        const refusal = await register(context, found);
+        if (refusal !== undefined) await pollInstead(context, found.source, refusal);
         return LOOK_AGAIN_MS;
       } catch (error) {
-        if (!(error instanceof GatehouseError) || error.code !== 'upstream_rejected') throw error;
+        if (found.source.hookState === 'registered') return lookLater(context, found.source, error);
+        if (!isRejection(error)) throw error;
         await pollInstead(context, found.source, error.message);
-        return undefined;
+        return LOOK_AGAIN_MS;
       }
     },
     async gaveUp(payload, error) {
       const found = await load(context, payload);
-      if (found) await pollInstead(context, found.source, error.message);
+      if (!found || found.source.status === 'ending') return;
+      const { sourceId, hookState } = found.source;
+      if (hookState !== 'registered') await pollInstead(context, found.source, error.message);
+      const delayMs = hookState === 'registered' ? LOOK_AFTER_TROUBLE_MS : LOOK_AGAIN_MS;
+      await planJob(context.db, context, { kind: 'register', key: sourceId, payload: { sourceId }, delayMs });
     },
   };
 }
@@ -131,42 +136,73 @@ async function removeQuietly(context: RegisterContext, sourceId: string): Promis
   }
 }
 
-async function register(context: RegisterContext, found: Registration): Promise<void> {
-  const { source, connector, webhooks } = found;
-  const topics = (webhooks.topics[source.scope] ?? []).map(({ topic }) => topic);
+/** Sees to it that all is registered. Answers why not, where that takes more than a look and is refused. */
+async function register(context: RegisterContext, found: Registration): Promise<string | undefined> {
+  const { source, connector, credential, webhooks } = found;
+  if (!(await isNative(context, connector, credential, source.scope)))
+    return 'The credential lacks what webhooks of the app take.';
   const hook = openHook(context, source) ?? (await beginHook(context, source));
   const address = hookAddress(context, connector.connectorId, hook.token);
-  const { create } = webhooks.register;
-  const wanted = create.each === 'all' ? ['*'] : topics;
+  const topics = (webhooks.topics[source.scope] ?? []).map(({ topic }) => topic);
+  const wanted = webhooks.register.create.each === 'all' ? ['*'] : topics;
   const there = await listed(context, found, address, wanted);
-  for (const { topic, id } of there?.dead ?? []) await remove(context, found, topic, id);
-
-  for (const topic of wanted) {
-    const known = there?.alive.get(topic);
-    // A secret that the app makes is told once: of a registration that we did not note, it is lost.
-    const lost = known !== undefined && create.secret !== undefined && hook.ids[topic] !== known;
-    if (lost) await remove(context, found, topic, known);
-    // Without a list at the app, what we noted is what there is.
-    else if (known !== undefined || (!there && hook.ids[topic] !== undefined)) {
-      hook.ids[topic] = known ?? hook.ids[topic] ?? '';
-      continue;
-    }
-    const names = { address, topic: topic === '*' ? '' : topic, topics, secret: hook.secret };
-    const input = await inputOf(context, found, create.input, topic, names);
-    const answer = await call(context, found, create.action, input);
-    const id = valueAt(answer.value, create.id);
-    if (typeof id !== 'string' && typeof id !== 'number') {
-      throw new GatehouseError(
-        'upstream_failed',
-        `${connector.name} registered a webhook without telling its id.`,
-      );
-    }
-    hook.ids[topic] = String(id);
-    const secret = create.secret === undefined ? undefined : secretIn(answer, create.secret);
-    if (secret !== undefined) hook.secret = secret;
-    await save(context, source, hook, 'wanted');
+  try {
+    for (const { topic, id } of there?.dead ?? []) await remove(context, found, topic, id);
+    for (const topic of wanted) await renew(context, found, hook, { there, address, topic, topics });
+  } catch (error) {
+    if (!isRejection(error)) throw error;
+    return error.message;
   }
-  await save(context, source, hook, 'registered');
+  await saveRegistered(context, source, hook);
+  return undefined;
+}
+
+interface Topic {
+  there: Listed | undefined;
+  address: string;
+  topic: string;
+  topics: string[];
+}
+
+/** Adopts what is registered for a topic, else registers it. */
+async function renew(context: RegisterContext, found: Registration, hook: Hook, one: Topic): Promise<void> {
+  const { there, topic } = one;
+  const known = there?.alive.get(topic);
+  const noted = hook.ids[topic];
+  // A secret that the app makes is told once: of a registration that we did not note, it is lost.
+  const lost = known !== undefined && noted !== known && found.webhooks.register.create.secret !== undefined;
+  if (lost) await remove(context, found, topic, known);
+  // Without a list at the app, what we noted is what there is.
+  else if (known !== undefined || (!there && noted !== undefined)) {
+    hook.ids[topic] = known ?? noted ?? '';
+    return;
+  }
+  await add(context, found, hook, one);
+}
+
+/** Registers one topic, and notes at once what came of it. */
+async function add(
+  context: RegisterContext,
+  found: Registration,
+  hook: Hook,
+  { address, topic, topics }: Topic,
+): Promise<void> {
+  const { source, connector, webhooks } = found;
+  const { create } = webhooks.register;
+  const names = { address, topic: topic === '*' ? '' : topic, topics, secret: hook.secret };
+  const input = await inputOf(context, found, create.input, topic, names);
+  const answer = await call(context, found, create.action, input);
+  const id = valueAt(answer.value, create.id);
+  if (typeof id !== 'string' && typeof id !== 'number') {
+    throw new GatehouseError(
+      'upstream_failed',
+      `${connector.name} registered a webhook without telling its id.`,
+    );
+  }
+  hook.ids[topic] = String(id);
+  const secret = create.secret === undefined ? undefined : secretIn(answer, create.secret);
+  if (secret !== undefined) hook.secret = secret;
+  await saveHook(context, source, hook);
 }
 
 /** Our token and secret, stored before the app hears of them. */
@@ -183,33 +219,48 @@ async function beginHook(context: RegisterContext, source: Source): Promise<Hook
   return hook;
 }
 
-async function save(
+async function saveHook(context: RegisterContext, { sourceId }: Source, hook: Hook): Promise<void> {
+  await context.db
+    .updateTable('sources')
+    .set({ hook_sealed: sealHook(context, sourceId, hook), updated_at: context.clock.now() })
+    .where('source_id', '=', sourceId)
+    .execute();
+}
+
+/** Also of a source that was polled because the app had refused. */
+async function saveRegistered(
   context: RegisterContext,
   { sourceId, hookState }: Source,
   hook: Hook,
-  state: 'wanted' | 'registered',
 ): Promise<void> {
   const now = context.clock.now();
   await context.db
     .updateTable('sources')
     .set({
+      kind: 'native',
       hook_sealed: sealHook(context, sourceId, hook),
-      hook_state: state,
+      hook_state: 'registered',
       // One more poll closes the gap between the last one and the registration.
-      ...(state === 'registered' && hookState !== 'registered' ? { next_poll_at: now } : {}),
+      ...(hookState === 'registered' ? {} : { next_poll_at: now }),
       updated_at: now,
     })
     .where('source_id', '=', sourceId)
     .execute();
 }
 
-/** Our registrations at the app: ids by topic, and those that it switched off. Undefined where it cannot list them. */
+/** Our registrations at the app: ids by topic, and those that it switched off. */
+interface Listed {
+  alive: Map<string, string>;
+  dead: { topic: string; id: string }[];
+}
+
+/** Undefined where the app cannot list them. */
 async function listed(
   context: RegisterContext,
   found: Registration,
   address: string,
   wanted: string[],
-): Promise<{ alive: Map<string, string>; dead: { topic: string; id: string }[] } | undefined> {
+): Promise<Listed | undefined> {
   const { list } = found.webhooks.register;
   if (!list) return undefined;
   const action = actionOf(found.connector, list.action);
@@ -321,6 +372,18 @@ function secretIn(
   const name = rest.join(':');
   const value = where === 'header' ? answer.headers[name.toLowerCase()] : valueAt(answer.body, name);
   return typeof value === 'string' ? value : undefined;
+}
+
+function isRejection(error: unknown): error is GatehouseError {
+  return error instanceof GatehouseError && error.code === 'upstream_rejected';
+}
+
+/** An outage, or a credential to be reconnected, says nothing against what is registered. */
+function lookLater({ log }: RegisterContext, { sourceId }: Source, error: unknown): number {
+  const { code } = publicError(error);
+  const facts = code === 'internal' ? { code, err: error } : { code };
+  log.warn({ sourceId, ...facts }, 'registered webhooks could not be looked after');
+  return LOOK_AFTER_TROUBLE_MS;
 }
 
 /** What was registered all the same is removed, as far as the app lets us. */

@@ -1,0 +1,198 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { DAY, HOUR } from '../../src/lib/clock.ts';
+import { manualClock } from '../support/clock.ts';
+import { until } from '../support/events.ts';
+import { startService } from '../support/service.ts';
+import { json, startUpstream } from '../support/upstream.ts';
+
+/* What becomes of registrations at apps over days: outages, refusals, addresses that change. */
+
+const STALL = `id: stall
+name: Stall
+description: An app of the tests.
+categories: [commerce]
+website: https://stall.example.com
+sources: [{title: The tests themselves, read: 2026-11-21}]
+baseUrl: '{origin}'
+variables: {origin: {title: Address, format: origin}}
+authentication: [{type: bearer}]
+actions:
+  list_orders: {description: Orders., request: GET /orders, paging: {style: none}, response: {data: orders}}
+  get_order: {description: An order., request: 'GET /orders/{orderId}', path: {orderId: {type: string}}}
+  list_hooks: {internal: true, description: Hooks., request: GET /hooks, response: {data: hooks}}
+  add_hook: {internal: true, description: A hook., request: POST /hooks, body: {url: {type: string}, topic: {type: string}}}
+  drop_hook: {internal: true, description: Ends a hook., request: 'DELETE /hooks/{hookId}', path: {hookId: {type: string}}}
+unified:
+  commerce/orders:
+    list: list_orders
+    get: {action: get_order, param: orderId}
+    remoteId: id
+    map: '{}'
+webhooks:
+  verify: {type: header, header: X-Token, value: '{token}'}
+  topic: body:what
+  record: order
+  topics:
+    commerce/orders: [{topic: made, event: created}, {topic: gone, event: deleted}]
+  register:
+    list: {action: list_hooks, id: id, address: url, topic: topic}
+    create: {action: add_hook, input: {url: '{address}', topic: '{topic}'}, id: id}
+    delete: {action: drop_hook, param: hookId}
+`;
+
+interface Hook {
+  id: string;
+  url: string;
+  topic: string;
+}
+
+test.each([
+  ['is down', 503],
+  ['wants the account to be reconnected', 401],
+  ['refuses the look', 403],
+])(
+  'an app that %s for a day keeps its registrations, and is looked at again within the hour',
+  async (_name, status) => {
+    await using stall = await openStall();
+    const { app } = stall;
+    await stall.subscribe();
+    app.answers = { GET: status };
+    await stall.pass(DAY);
+    for (let hour = 0; hour < 8; hour++) await stall.pass(HOUR);
+    expect(await stall.source()).toMatchObject({ kind: 'native', hook_state: 'registered' });
+    expect(await stall.send(app.hooks[0])).toBe(200);
+    expect(stall.logged()).toContain('registered webhooks could not be looked after');
+
+    app.answers = {};
+    app.hooks = app.hooks.filter(({ topic }) => topic === 'made');
+    await stall.pass(HOUR);
+    expect(app.hooks.map(({ topic }) => topic)).toEqual(['made', 'gone']);
+  },
+);
+
+test('an app that refuses to register is polled, and asked again daily until it does', async () => {
+  await using stall = await openStall();
+  const { app } = stall;
+  app.answers = { POST: 403 };
+  await stall.subscribe();
+  expect(await stall.source()).toMatchObject({ kind: 'polling', hook_state: 'failed' });
+  await stall.pass(DAY);
+  expect(await stall.source()).toMatchObject({ kind: 'polling', hook_state: 'failed' });
+
+  app.answers = {};
+  await stall.pass(DAY);
+  expect(await stall.source()).toMatchObject({ kind: 'native', hook_state: 'registered' });
+  expect(await stall.send(app.hooks[0])).toBe(200);
+});
+
+test('an app that was down when somebody subscribed is asked again daily as well', async () => {
+  await using stall = await openStall();
+  stall.app.answers = { GET: 503 };
+  await stall.subscribe();
+  for (let hour = 0; hour < 6; hour++) await stall.pass(HOUR);
+  expect(await stall.source()).toMatchObject({ kind: 'polling', hook_state: 'failed' });
+
+  stall.app.answers = {};
+  await stall.pass(DAY);
+  expect(await stall.source()).toMatchObject({ kind: 'native', hook_state: 'registered' });
+});
+
+test('registrations that are gone and may not be made anew end in polling, and none is left behind', async () => {
+  await using stall = await openStall();
+  const { app } = stall;
+  await stall.subscribe();
+  app.hooks = app.hooks.filter(({ topic }) => topic === 'made');
+  app.answers = { POST: 503 };
+  await stall.pass(DAY);
+  for (let hour = 0; hour < 6; hour++) await stall.pass(HOUR);
+  expect(await stall.source()).toMatchObject({ kind: 'native', hook_state: 'registered' });
+  app.answers = { POST: 403 };
+  await stall.pass(HOUR);
+  expect(await stall.source()).toMatchObject({ kind: 'polling', hook_state: 'failed' });
+  expect(app.hooks).toEqual([]);
+});
+
+/** An app with hooks, a Gatehouse that is connected to it, and a clock. */
+async function openStall() {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-stall-'));
+  mkdirSync(join(folder, 'stall'));
+  writeFileSync(join(folder, 'stall', 'connector.yaml'), STALL);
+  const app: { hooks: Hook[]; made: number; answers: { [method: string]: number } } = {
+    hooks: [],
+    made: 0,
+    answers: {},
+  };
+  const upstream = await startUpstream();
+  upstream.handler = (req, res) => {
+    const { method = '', url = '' } = req;
+    let text = '';
+    req.on('data', (chunk) => (text += String(chunk)));
+    req.on('end', () => {
+      if (!url.startsWith('/hooks')) return json(res, 200, { orders: [] });
+      const refused = app.answers[method];
+      if (refused !== undefined) return json(res, refused, {});
+      if (method === 'GET') return json(res, 200, { hooks: app.hooks.map((hook) => ({ ...hook })) });
+      if (method === 'POST') {
+        const hook = { id: `hook_${++app.made}`, ...JSON.parse(text) };
+        app.hooks.push(hook);
+        return json(res, 201, hook);
+      }
+      const left = app.hooks.filter(({ id }) => url !== `/hooks/${id}`);
+      const status = left.length === app.hooks.length ? 404 : 200;
+      app.hooks = left;
+      return json(res, status, {});
+    });
+  };
+  const clock = manualClock();
+  const service = await startService({ clock, catalogFolder: folder, env: { GATEHOUSE_SANDBOX: '0' } });
+  const { context } = service;
+  const userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
+  const credential = await service.call('POST', `/users/${userId}/credentials`, {
+    headers: { 'x-svc-userid': userId },
+    body: { connectorId: 'stall', data: { token: 'stall_token', origin: upstream.origin } },
+  });
+
+  /** No registering is due, or under way, any more. */
+  async function looked(): Promise<void> {
+    context.sources.wake();
+    await until(async () => {
+      const job = await context.db
+        .selectFrom('jobs')
+        .select(['next_at', 'lease_until'])
+        .where('kind', '=', 'register')
+        .executeTakeFirst();
+      return job === undefined || (job.lease_until === null && job.next_at > clock.now());
+    });
+  }
+
+  return {
+    app,
+    context,
+    async subscribe(): Promise<void> {
+      await service.call('POST', `/2023-03/one/webhooks?connectionId=${credential.text('credentialId')}`, {
+        body: { address: 'https://127.0.0.1:9/never', scope: 'commerce/orders' },
+      });
+      await looked();
+    },
+    async pass(ms: number): Promise<void> {
+      clock.advance(ms);
+      await looked();
+    },
+    source: () => context.db.selectFrom('sources').select(['kind', 'hook_state']).executeTakeFirstOrThrow(),
+    /** Sends as the app does; answers with the status of our answer. */
+    async send(hook: Hook | undefined): Promise<number> {
+      const headers = { 'content-type': 'application/json', 'x-token': 'stall_token' };
+      const body = JSON.stringify({ what: 'made', order: { id: 'ord_1' } });
+      return (await fetch(hook?.url ?? '', { method: 'POST', headers, body })).status;
+    },
+    logged: () => service.logged.map((line): string => JSON.parse(line).msg),
+    async [Symbol.asyncDispose]() {
+      await service.stop();
+      await upstream[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
