@@ -131,9 +131,12 @@ async function removeQuietly(context: RegisterContext, sourceId: string): Promis
     const found = await load(context, { sourceId });
     if (found) await removeAll(context, found);
   } catch (error) {
-    const code = error instanceof GatehouseError ? error.code : 'internal';
-    context.log.warn({ sourceId, code }, 'webhooks could not be removed at the app');
+    warnOfRest(context, sourceId, error);
   }
+}
+
+function warnOfRest({ log }: RegisterContext, sourceId: string, error: unknown): void {
+  log.warn({ sourceId, code: publicError(error).code }, 'webhooks could not be removed at the app');
 }
 
 /** Sees to it that all is registered. Answers why not, where that takes more than a look and is refused. */
@@ -177,7 +180,23 @@ async function renew(context: RegisterContext, found: Registration, hook: Hook, 
     hook.ids[topic] = known ?? noted ?? '';
     return;
   }
+  const isDead = there?.dead.some(({ id }) => id === noted);
+  if (noted !== undefined && !isDead) await removeEarlier(context, found, topic, noted);
   await add(context, found, hook, one);
+}
+
+/** What is not listed at our address may be at an earlier one of ours, and could not be removed once its id is forgotten. */
+async function removeEarlier(
+  context: RegisterContext,
+  found: Registration,
+  topic: string,
+  id: string,
+): Promise<void> {
+  try {
+    await remove(context, found, topic, id);
+  } catch (error) {
+    warnOfRest(context, found.source.sourceId, error);
+  }
 }
 
 /** Registers one topic, and notes at once what came of it. */

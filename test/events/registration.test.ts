@@ -115,14 +115,44 @@ test('registrations that are gone and may not be made anew end in polling, and n
   expect(app.hooks).toEqual([]);
 });
 
+test('when our public address changes, what is registered at the old one is removed', async () => {
+  await using stall = await openStall();
+  const { app, context } = stall;
+  await stall.subscribe();
+  context.publicUrl = 'https://moved.example.com';
+  await stall.pass(DAY);
+  expect(app.hooks.map(({ id }) => id)).toEqual(['hook_3', 'hook_4']);
+  for (const { url } of app.hooks) expect(url).toContain('https://moved.example.com/hooks/stall/');
+});
+
+test.each([
+  ['does not know any more', 404, 0],
+  ['does not remove', 403, 2],
+])(
+  'an old registration that the app %s keeps no new one from being made',
+  async (_name, status, warnings) => {
+    await using stall = await openStall();
+    const { app, context } = stall;
+    await stall.subscribe();
+    context.publicUrl = 'https://moved.example.com';
+    app.answers = { DELETE: status };
+    await stall.pass(DAY);
+    expect(app.hooks.filter(({ url }) => url.startsWith(context.publicUrl))).toHaveLength(2);
+    expect(await stall.source()).toMatchObject({ kind: 'native', hook_state: 'registered' });
+    const warned = stall.logged().filter((said) => said === 'webhooks could not be removed at the app');
+    expect([app.removals, warned.length]).toEqual([2, warnings]);
+  },
+);
+
 /** An app with hooks, a Gatehouse that is connected to it, and a clock. */
 async function openStall() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-stall-'));
   mkdirSync(join(folder, 'stall'));
   writeFileSync(join(folder, 'stall', 'connector.yaml'), STALL);
-  const app: { hooks: Hook[]; made: number; answers: { [method: string]: number } } = {
+  const app: { hooks: Hook[]; made: number; removals: number; answers: { [method: string]: number } } = {
     hooks: [],
     made: 0,
+    removals: 0,
     answers: {},
   };
   const upstream = await startUpstream();
@@ -132,6 +162,7 @@ async function openStall() {
     req.on('data', (chunk) => (text += String(chunk)));
     req.on('end', () => {
       if (!url.startsWith('/hooks')) return json(res, 200, { orders: [] });
+      if (method === 'DELETE') app.removals += 1;
       const refused = app.answers[method];
       if (refused !== undefined) return json(res, refused, {});
       if (method === 'GET') return json(res, 200, { hooks: app.hooks.map((hook) => ({ ...hook })) });
