@@ -6,7 +6,9 @@ import type { Round } from './round.ts';
 const LOOK_EVERY_MS = SECOND;
 /** Under way at once in one process: most of a poll or a job is waiting for an app. */
 const MAX_POLLS = 128;
-const MAX_JOBS = 8;
+const MAX_SHORT_JOBS = 8;
+/** Apart from short jobs: readings of one slow app would keep everybody's registrations waiting for as long as they take. */
+const MAX_READINGS = 8;
 /** Sources whose webhooks are looked at; some say only which record is to be read at the app. */
 const MAX_INBOXES = 64;
 
@@ -24,7 +26,8 @@ export function createSources(): Sources {
   const loops = [
     createLoop(stop.signal, async () => (await import('./round.ts')).inboxRound, MAX_INBOXES),
     createLoop(stop.signal, async () => (await import('./round.ts')).pollRound, MAX_POLLS),
-    createLoop(stop.signal, async () => (await import('./round.ts')).jobRound, MAX_JOBS),
+    createLoop(stop.signal, async () => (await import('./round.ts')).shortJobRound, MAX_SHORT_JOBS),
+    createLoop(stop.signal, async () => (await import('./round.ts')).readingRound, MAX_READINGS),
   ];
   let timer: NodeJS.Timeout | undefined;
   let begun: Promise<void> | undefined;

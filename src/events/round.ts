@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { beginDueJobs, type JobKind } from '../jobs/jobs.ts';
+import { beginDueJobs } from '../jobs/jobs.ts';
 import { backfillJob } from './backfill.ts';
 import { forgetJob } from './forget.ts';
 import { processInbox } from './inbox.ts';
@@ -24,16 +24,18 @@ export const pollRound: Round = async (context, { signal, room }) => {
   return sources.map((source) => pollSource(context, source, signal));
 };
 
-/** Registrations at apps, backfills, inventories. */
-export const jobRound: Round = (context, { signal, room }) =>
-  beginDueJobs(context, jobKinds(context), { signal, most: room });
+/** Registrations at apps, and forgetting: a few calls or statements each. */
+export const shortJobRound: Round = (context, { signal, room }) =>
+  beginDueJobs(
+    context,
+    { register: registerJob(context), unregister: unregisterJob(context), forget: forgetJob(context) },
+    { signal, most: room },
+  );
 
-function jobKinds(context: Context): { readonly [kind: string]: JobKind } {
-  return {
-    register: registerJob(context),
-    unregister: unregisterJob(context),
-    backfill: backfillJob(context),
-    inventory: inventoryJob(context),
-    forget: forgetJob(context),
-  };
-}
+/** Backfills and inventories, which read all that an app has, for minutes or hours. */
+export const readingRound: Round = (context, { signal, room }) =>
+  beginDueJobs(
+    context,
+    { backfill: backfillJob(context), inventory: inventoryJob(context) },
+    { signal, most: room },
+  );

@@ -43,6 +43,18 @@ webhooks:
     delete: {action: drop_hook, param: hookId}
 `;
 
+const NOWHERE = 'https://127.0.0.1:9/never';
+
+interface App {
+  hooks: Hook[];
+  made: number;
+  removals: number;
+  /** What it answers to calls about hooks, by their method, when it does not do what it is asked. */
+  answers: { [method: string]: number };
+  /** Whether it keeps those waiting who ask for orders. */
+  isSilent: boolean;
+}
+
 interface Hook {
   id: string;
   url: string;
@@ -144,24 +156,43 @@ test.each([
   },
 );
 
+test('readings of an app that does not answer keep no registration and no removal waiting', async () => {
+  await using stall = await openStall();
+  const { app, context } = stall;
+  const slow = await stall.connect();
+  await stall.subscribe({ connectionId: slow });
+  await until(async () => {
+    const source = await context.db.selectFrom('sources').select('baseline_at').executeTakeFirst();
+    return source?.baseline_at !== null;
+  });
+  app.isSilent = true;
+  for (let n = 0; n < 8; n++)
+    await stall.subscribe({ connectionId: slow, address: `${NOWHERE}/${n}`, backfill: true });
+  await until(async () => {
+    const jobs = context.db.selectFrom('jobs').select('job_id').where('kind', '=', 'backfill');
+    return (await jobs.where('lease_until', 'is not', null).execute()).length === 8;
+  });
+
+  const subscriptionId = await stall.subscribe({ connectionId: await stall.connect() });
+  expect(app.hooks).toHaveLength(4);
+  await stall.unsubscribe(subscriptionId);
+  await until(() => app.hooks.length === 2, 10_000);
+});
+
 /** An app with hooks, a Gatehouse that is connected to it, and a clock. */
 async function openStall() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-stall-'));
   mkdirSync(join(folder, 'stall'));
   writeFileSync(join(folder, 'stall', 'connector.yaml'), STALL);
-  const app: { hooks: Hook[]; made: number; removals: number; answers: { [method: string]: number } } = {
-    hooks: [],
-    made: 0,
-    removals: 0,
-    answers: {},
-  };
+  const app: App = { hooks: [], made: 0, removals: 0, answers: {}, isSilent: false };
   const upstream = await startUpstream();
   upstream.handler = (req, res) => {
     const { method = '', url = '' } = req;
     let text = '';
     req.on('data', (chunk) => (text += String(chunk)));
     req.on('end', () => {
-      if (!url.startsWith('/hooks')) return json(res, 200, { orders: [] });
+      if (url === '/orders' && app.isSilent) return;
+      if (url === '/orders') return json(res, 200, { orders: [] });
       if (method === 'DELETE') app.removals += 1;
       const refused = app.answers[method];
       if (refused !== undefined) return json(res, refused, {});
@@ -181,10 +212,13 @@ async function openStall() {
   const service = await startService({ clock, catalogFolder: folder, env: { GATEHOUSE_SANDBOX: '0' } });
   const { context } = service;
   const userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
-  const credential = await service.call('POST', `/users/${userId}/credentials`, {
-    headers: { 'x-svc-userid': userId },
-    body: { connectorId: 'stall', data: { token: 'stall_token', origin: upstream.origin } },
-  });
+  async function connect(): Promise<string> {
+    const credential = await service.call('POST', `/users/${userId}/credentials`, {
+      headers: { 'x-svc-userid': userId },
+      body: { connectorId: 'stall', data: { token: 'stall_token', origin: upstream.origin } },
+    });
+    return credential.text('credentialId');
+  }
 
   /** No registering is due, or under way, any more. */
   async function looked(): Promise<void> {
@@ -192,22 +226,29 @@ async function openStall() {
     await until(async () => {
       const job = await context.db
         .selectFrom('jobs')
-        .select(['next_at', 'lease_until'])
+        .select('job_id')
         .where('kind', '=', 'register')
+        .where((or) => or.or([or('lease_until', 'is not', null), or('next_at', '<=', clock.now())]))
         .executeTakeFirst();
-      return job === undefined || (job.lease_until === null && job.next_at > clock.now());
-    });
+      return job === undefined;
+    }, 20_000);
   }
 
   return {
     app,
     context,
-    async subscribe(): Promise<void> {
-      await service.call('POST', `/2023-03/one/webhooks?connectionId=${credential.text('credentialId')}`, {
-        body: { address: 'https://127.0.0.1:9/never', scope: 'commerce/orders' },
+    connect,
+    async subscribe(
+      wish: { connectionId?: string; address?: string; backfill?: boolean } = {},
+    ): Promise<string> {
+      const { connectionId = await connect(), ...more } = wish;
+      const made = await service.call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
+        body: { address: NOWHERE, scope: 'commerce/orders', ...more },
       });
       await looked();
+      return made.text('subscriptionId');
     },
+    unsubscribe: (subscriptionId: string) => service.call('DELETE', `/webhooks/${subscriptionId}`),
     async pass(ms: number): Promise<void> {
       clock.advance(ms);
       await looked();
