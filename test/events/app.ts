@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pollSource } from '../../src/events/poll.ts';
-import { inboxRound, jobRound, pollRound, type Round } from '../../src/events/round.ts';
+import { inboxRound, pollRound, readingRound, shortJobRound, type Round } from '../../src/events/round.ts';
 import { claimSources } from '../../src/events/sources.ts';
 import { manualClock } from '../support/clock.ts';
 import { startService } from '../support/service.ts';
@@ -167,8 +167,13 @@ export async function openApp() {
     },
     /** What the loops do in one look, and all that it began. */
     async look(round: 'polls' | 'jobs' | 'inbox' = 'polls'): Promise<number> {
-      const rounds: Record<typeof round, Round> = { polls: pollRound, jobs: jobRound, inbox: inboxRound };
-      const begun = await rounds[round](context, { signal, room: 1000 });
+      const rounds: Record<typeof round, Round[]> = {
+        polls: [pollRound],
+        jobs: [shortJobRound, readingRound],
+        inbox: [inboxRound],
+      };
+      const how = { signal, room: 1000 };
+      const begun = (await Promise.all(rounds[round].map((one) => one(context, how)))).flat();
       await Promise.all(begun);
       return begun.length;
     },
