@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { endListening } from '../events/account-gone.ts';
+import { endListening } from '../events/accounts.ts';
 import {
   createUser,
   listUsers,

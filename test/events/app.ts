@@ -57,7 +57,10 @@ sources: [{ title: the tests, read: '2026-11-22' }]
 baseUrl: '{origin}'
 variables: { origin: { title: Address, format: origin } }
 authentication: [${auth}]
+probe: get_me
+account: { id: id }
 actions:
+  get_me: { description: Whose account it is., request: GET /me }
   list_orders:
     description: Orders.
     request: GET /orders
@@ -125,6 +128,8 @@ export async function openApp() {
     clock,
     service,
     send,
+    /** Whose it is. */
+    account: 'acct_1',
     /** What the app lists. */
     orders: [] as Order[],
     /** Answers instead of the app, where it answers true. */
@@ -154,6 +159,12 @@ export async function openApp() {
       });
       return answer.text('credentialId');
     },
+    /** Another key for the same connection. */
+    replaceKey: (connectionId: string, token: string) =>
+      service.call('PUT', `/users/${userId}/credentials/${connectionId}`, {
+        headers: { 'x-svc-userid': userId },
+        body: { data: { token } },
+      }),
     async subscribe(connectionId: string, events = ['created', 'updated', 'deleted']): Promise<string> {
       const answer = await service.call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
         body: { address: 'https://127.0.0.1:9/never', scope: 'commerce/orders', events },
@@ -224,6 +235,7 @@ export async function openApp() {
   function answer(method: string, url: URL, text: string, res: ServerResponse): void {
     const [, kind, id] = url.pathname.split('/');
     if (kind === 'token') return send(res, 200, { access_token: `t${calls.length}`, expires_in: 3600 });
+    if (kind === 'me') return send(res, 200, { id: app.account });
     if (kind === 'hooks' && method === 'GET') return send(res, 200, { hooks });
     if (kind === 'hooks' && method === 'POST') {
       const hook = { id: `h${++made}`, ...JSON.parse(text) };

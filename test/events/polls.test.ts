@@ -270,3 +270,20 @@ test('a list that grows while it is read settles', async () => {
   await polls(connectionId, 1, 2 * MINUTE);
   expect((await app.source(connectionId)).cursor_until).toBeGreaterThan(clock.now() - MINUTE);
 });
+
+test('another account under the same connection is listened to anew; another key of the same goes on', async () => {
+  const { clock, order } = app;
+  const connectionId = await listening('numbered');
+  app.orders.push(order('o1'));
+  await polls(connectionId, 1, 10 * MINUTE);
+  expect((await app.replaceKey(connectionId, 'rotated')).status).toBe(200);
+  expect((await app.source(connectionId)).cursor_until).not.toBeNull();
+  app.account = 'acct_2';
+  expect((await app.replaceKey(connectionId, 'other')).at('account.id')).toBe('acct_2');
+  app.account = 'acct_1';
+  app.orders = ['o1', 'o2'].map((id) => order(id, clock.now() - 5 * MINUTE));
+  await polls(connectionId, 1, MINUTE);
+  app.orders.push(order('o3', clock.now() + SECOND));
+  await polls(connectionId, 2, 10 * MINUTE);
+  expect(await app.told(connectionId)).toEqual(['created o1', 'created o3']);
+});
