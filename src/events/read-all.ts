@@ -51,6 +51,15 @@ export async function readAll(
     );
     if (next.unstable) complete = false;
     from = next.continuation;
-  } while (from && records.size < MAX_RECORDS);
+  } while (from && records.size < MAX_RECORDS && (await isListenedTo(context, source)));
   return { records, complete: complete && !from, unreadable };
+}
+
+async function isListenedTo({ db }: PollContext, { sourceId }: Source): Promise<boolean> {
+  const row = await db
+    .selectFrom('sources')
+    .select('status')
+    .where('source_id', '=', sourceId)
+    .executeTakeFirst();
+  return row !== undefined && row.status !== 'ending';
 }
