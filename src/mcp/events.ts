@@ -1,8 +1,10 @@
+import type { Connector } from '../connectors/catalog.ts';
 import { SCOPES_OF_EVENTS, type EventScope } from '../connectors/event-scopes.ts';
 import type { Context } from '../context.ts';
 import { isoTime } from '../lib/clock.ts';
 import { isJsonObject, parseJson } from '../lib/json.ts';
-import type { Environment } from '../store/schema.ts';
+import type { LiveServer } from '../servers/live.ts';
+import type { Db } from '../store/schema.ts';
 import type { Grant } from './grant.ts';
 import type { ToolScope } from './tool.ts';
 
@@ -16,11 +18,14 @@ export function eventScopeOf(uri: string): EventScope | undefined {
   return SCOPES_OF_EVENTS.find((scope) => scope === wanted);
 }
 
-/** The events that a server can show: of scopes that a visible app has, for a known user. */
+/** Whose events are shown, by which server. */
+type Viewer = Pick<Grant, 'environment' | 'userId' | 'live'>;
+
+/** The events that a server can show: of scopes that an app has whose records it may read, for a known user. */
 export function eventResources({ visible, grant }: ToolScope) {
   if (grant.userId === undefined) return [];
   return SCOPES_OF_EVENTS.filter((scope) =>
-    visible.connectors.some(({ connector }) => connector.definition.unified[scope] !== undefined),
+    visible.connectors.some(({ connector }) => showsEvents(grant.live, connector, scope)),
   ).map((scope) => ({
     uri: `${START}${scope}`,
     name: scope,
@@ -30,61 +35,81 @@ export function eventResources({ visible, grant }: ToolScope) {
   }));
 }
 
-/** The newest events of a scope in the user's accounts of visible apps, without the apps' raw records. */
-export async function recentEvents(scope: ToolScope, of: EventScope): Promise<string> {
-  const { context, grant, visible } = scope;
-  const rows =
-    grant.userId === undefined ? [] : await eventsOf(context, grant.environment, grant.userId, of, RECENT);
-  const shown = new Set(visible.connectors.map(({ connector }) => connector.connectorId));
-  const events = rows
-    .filter((row) => shown.has(row.connector_id))
-    .map((row) => {
-      const body = parseJson(row.body);
-      const { raw: _raw, ...record } = isJsonObject(body) ? body : {};
-      return {
-        event: row.event,
-        connectorId: row.connector_id,
-        connectionId: row.credential_id,
-        at: isoTime(row.created_at),
-        record,
-      };
-    });
+/** The newest events of a scope in the user's accounts of apps that may be read, without the apps' raw records. */
+export async function recentEvents({ context, grant }: ToolScope, of: EventScope): Promise<string> {
+  const rows = await eventsOf(context.db, await shownSources(context, grant, of), RECENT);
+  const events = rows.map((row) => {
+    const body = parseJson(row.body);
+    const { raw: _raw, ...record } = isJsonObject(body) ? body : {};
+    return {
+      event: row.event,
+      connectorId: row.connector_id,
+      connectionId: row.credential_id,
+      at: isoTime(row.created_at),
+      record,
+    };
+  });
   return JSON.stringify({ scope: of, events });
 }
 
-/** The newest event of each scope among these addresses, in the accounts of the grant's user. */
+/** The newest event of each scope among these addresses, of those that the viewer is shown. */
 export async function newestOf(
-  context: Pick<Context, 'db'>,
-  { environment, userId }: Pick<Grant, 'environment' | 'userId'>,
+  context: Pick<Context, 'db' | 'catalog'>,
+  viewer: Viewer,
   uris: Iterable<string>,
 ): Promise<Map<EventScope, string>> {
   const newest = new Map<EventScope, string>();
-  for (const uri of userId === undefined ? [] : uris) {
+  for (const uri of uris) {
     const scope = eventScopeOf(uri);
-    if (scope && userId !== undefined)
-      newest.set(scope, await newestEvent(context, environment, userId, scope));
+    if (scope) newest.set(scope, await newestEvent(context, viewer, scope));
   }
   return newest;
 }
 
-/** Changes with each new event of a scope in the user's accounts. */
+/** Changes with each new event of a scope that the viewer is shown. */
 async function newestEvent(
-  context: Pick<Context, 'db'>,
-  environment: Environment,
-  userId: string,
+  context: Pick<Context, 'db' | 'catalog'>,
+  viewer: Viewer,
   of: EventScope,
 ): Promise<string> {
-  const [newest] = await eventsOf(context, environment, userId, of, 1);
+  const [newest] = await eventsOf(context.db, await shownSources(context, viewer, of), 1);
   return newest?.event_id ?? '';
 }
 
-function eventsOf(
-  { db }: Pick<Context, 'db'>,
-  environment: Environment,
-  userId: string,
+/** An event holds a record as the two actions of its model give it: who may not run both may not see it either. */
+function showsEvents({ decision }: LiveServer, connector: Connector, scope: EventScope): boolean {
+  const model = connector.definition.unified[scope];
+  if (!model) return false;
+  return [model.list, model.get.action].every((actionId) => {
+    const action = connector.actions.get(actionId);
+    return action !== undefined && decision.action(action) === undefined;
+  });
+}
+
+/** The sources of a scope in the viewer's accounts whose events it is shown. */
+async function shownSources(
+  { db, catalog }: Pick<Context, 'db' | 'catalog'>,
+  { environment, userId, live }: Viewer,
   scope: EventScope,
-  limit: number,
-) {
+): Promise<string[]> {
+  if (userId === undefined) return [];
+  const rows = await db
+    .selectFrom('sources')
+    .select(['source_id', 'connector_id'])
+    .where('user_id', '=', userId)
+    .where('environment', '=', environment)
+    .where('scope', '=', scope)
+    .execute();
+  return rows
+    .filter((row) => {
+      const connector = catalog.connector(environment, row.connector_id);
+      return connector !== undefined && showsEvents(live, connector, scope);
+    })
+    .map((row) => row.source_id);
+}
+
+async function eventsOf(db: Db, sourceIds: string[], limit: number) {
+  if (sourceIds.length === 0) return [];
   return db
     .selectFrom('events')
     .innerJoin('sources', 'sources.source_id', 'events.source_id')
@@ -96,9 +121,7 @@ function eventsOf(
       'sources.connector_id',
       'sources.credential_id',
     ])
-    .where('sources.user_id', '=', userId)
-    .where('sources.environment', '=', environment)
-    .where('sources.scope', '=', scope)
+    .where('events.source_id', 'in', sourceIds)
     .orderBy('events.created_at', 'desc')
     .orderBy('events.event_id', 'desc')
     .limit(limit)

@@ -46,7 +46,7 @@ export interface Exchange {
 }
 
 export function createExchange(
-  context: Pick<Context, 'db' | 'clock' | 'log' | 'keys'>,
+  context: Pick<Context, 'db' | 'clock' | 'log' | 'keys' | 'catalog'>,
   core: McpCore,
   { sessions, listeners, watch }: { sessions: Sessions; listeners: Listeners; watch: Watch },
 ): Exchange {

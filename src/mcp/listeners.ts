@@ -129,7 +129,7 @@ function listenerOf(ear: Ear, { id, grant, filter, newest, since, rights }: List
     serverId: grant.live.server.serverId,
     userId: grant.userId,
     subscriptions,
-    shape: grant.live.shape,
+    live: grant.live,
     newest,
     since,
     endsAt: grant.endsAt,

@@ -46,7 +46,7 @@ export interface ModernExchange {
 }
 
 export function createModernExchange(
-  context: Pick<Context, 'db' | 'keys' | 'clock'>,
+  context: Pick<Context, 'db' | 'keys' | 'clock' | 'catalog'>,
   { core, listeners, watch }: { core: McpCore; listeners: Listeners; watch: Watch },
 ): ModernExchange {
   return {

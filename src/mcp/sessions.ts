@@ -127,7 +127,7 @@ export function createSessions(clock: Clock): Sessions {
         subscriptions: new Set(),
         newest: new Map(),
         running: new Map(),
-        shape: grant.live.shape,
+        live: grant.live,
         lastUsed: clock.now(),
         open: new Map(),
         ended: new Set(),

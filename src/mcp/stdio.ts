@@ -178,7 +178,7 @@ async function answerPlain(line: Line, request: RpcRequest, call: LineCall): Pro
         serverId: call.grant.live.server.serverId,
         userId: call.grant.userId,
         subscriptions: new Set(),
-        shape: call.grant.live.shape,
+        live: call.grant.live,
         newest: new Map(),
         since: context.clock.now(),
         endsAt: call.grant.endsAt,

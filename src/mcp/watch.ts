@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
+import type { LiveServer } from '../servers/live.ts';
 import { changesSince } from '../store/changes.ts';
 import { ENVIRONMENTS, type Environment, type Tables } from '../store/schema.ts';
 import type { Changed } from '../upstream/call.ts';
@@ -27,8 +28,8 @@ export interface Watcher {
   readonly since: number;
   /** Addresses of resources that it wants to hear of. */
   readonly subscriptions: ReadonlySet<string>;
-  /** What the server showed when last looked at; another one means that lists changed. */
-  shape: string;
+  /** The server when last looked at: another shape means that lists changed, and what it denies is not told of. */
+  live: LiveServer;
   /** The newest event of each scope that it subscribed to, when last looked at. */
   readonly newest: Map<EventScope, string>;
   /** When its rights end by the time alone, as far as is known: then they are looked at anew. Epoch milliseconds. */
@@ -159,9 +160,10 @@ function concerns({ environment, kind, subject }: Note, watcher: Watcher): boole
 }
 
 /** Tells that all lists changed where the server shows something else by now. */
-function tellShape(watcher: Watcher, { live: { shape } }: Grant): boolean {
-  if (shape === watcher.shape) return false;
-  watcher.shape = shape;
+function tellShape(watcher: Watcher, { live }: Grant): boolean {
+  const { shape } = watcher.live;
+  watcher.live = live;
+  if (shape === live.shape) return false;
   tellLists(watcher, LISTS);
   for (const uri of watcher.subscriptions) watcher.tell('notifications/resources/updated', { uri });
   return true;
@@ -172,7 +174,7 @@ function tellLists(watcher: Watcher, lists: readonly Changed[]): void {
 }
 
 /** Tells of new events in the scopes that somebody subscribed to. */
-async function tellEvents(context: Pick<Context, 'db'>, watcher: Watcher): Promise<void> {
+async function tellEvents(context: Pick<Context, 'db' | 'catalog'>, watcher: Watcher): Promise<void> {
   const { newest, subscriptions } = watcher;
   if (subscriptions.size === 0) return;
   const uris = new Map([...subscriptions].map((uri) => [eventScopeOf(uri), uri]));

@@ -1,0 +1,131 @@
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { afterEach, expect, test } from 'vitest';
+import { parseJson, valueAt } from '../../src/lib/json.ts';
+import { created, eventsCatalog, subscribe } from '../support/events.ts';
+import { connectClient, shop } from '../support/mcp.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { startService, type Service } from '../support/service.ts';
+
+const SCOPE = 'commerce/customers';
+const URI = `svc://events/${SCOPE}`;
+/** Told within a second; a machine that is busy with other tests may take longer to notice. */
+const SOON = { timeout: 4000, interval: 20 };
+
+const closing: (() => PromiseLike<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+test.each([
+  ['another action of the app', { actions: { allowedActions: ['sandbox.send_message'] } }],
+  ['all but the list', { actions: { blockedActions: ['sandbox.list_customers', 'shop.*'] } }],
+  ['all but reading one', { actions: { blockedActions: ['sandbox.get_customer', 'shop.*'] } }],
+  ['no action that reads', { effects: { allowed: ['write'] } }],
+])('a server that allows %s neither lists nor shows events, nor tells of them', async (_, restrictions) => {
+  const { service, one, happened } = await sold(restrictions);
+  await happened.sandbox(['c1']);
+  const { client, updates } = await connected(service, one.accessUrl);
+  expect(await shown(client)).toEqual([]);
+  expect(await addresses(client)).not.toContain(URI);
+  await client.subscribeResource({ uri: URI });
+  await happened.sandbox(['c2']);
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  expect(updates).toEqual([]);
+});
+
+test('a server that allows both actions of a model shows its events and tells of them', async () => {
+  const { service, one, happened } = await sold({
+    actions: { allowedActions: ['sandbox.list_customers', 'sandbox.get_customer'] },
+  });
+  await happened.sandbox(['c1']);
+  const { client, updates } = await connected(service, one.accessUrl);
+  expect((await addresses(client)).filter((uri) => uri.startsWith('svc://events/'))).toEqual([URI]);
+  expect(await shown(client)).toEqual(['c1']);
+  await client.subscribeResource({ uri: URI });
+  await happened.sandbox(['c2']);
+  await expect.poll(() => updates, SOON).toEqual([URI]);
+  expect(await shown(client)).toEqual(['c2', 'c1']);
+});
+
+test('events that are not shown take no place from those that are', async () => {
+  const { service, one, happened } = await sold({ connectors: { blockedIds: ['shop'] } });
+  await happened.sandbox(['c1']);
+  await happened.shop(Array.from({ length: 60 }, (_, n) => `hidden_${n}`));
+  const { client, updates } = await connected(service, one.accessUrl);
+  expect(await shown(client)).toEqual(['c1']);
+  await client.subscribeResource({ uri: URI });
+  await happened.shop(['hidden_too']);
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  expect(updates).toEqual([]);
+});
+
+test('what a server is denied later is not told of any more', async () => {
+  const { service, one, happened } = await sold({});
+  const { client, updates } = await connected(service, one.accessUrl);
+  await client.subscribeResource({ uri: URI });
+  const restrictions = { actions: { blockedActions: ['sandbox.list_customers', 'shop.list_things'] } };
+  await service.call('PUT', `/api/servers/${one.serverId}`, { body: { restrictions } });
+  await expect.poll(() => updates.length, SOON).toBeGreaterThan(0);
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  const before = updates.length;
+  await happened.sandbox(['c1']);
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  expect(updates.length).toBe(before);
+});
+
+/** A user with accounts of the sandbox and of the shop, whose customers somebody subscribed to. */
+async function sold(restrictions: object) {
+  const service = await startService({ catalogFolder: eventsCatalog() });
+  closing.push(() => service.stop());
+  const receiver = await startReceiver();
+  closing.push(() => receiver[Symbol.asyncDispose]());
+  const one = await shop(service, { restrictions });
+  const { userId } = one;
+  const other = await service.call('POST', `/users/${userId}/credentials`, {
+    headers: { 'x-svc-userid': userId },
+    body: { connectorId: 'shop', data: { token: 'shop_0123456789' } },
+  });
+  const accounts = {
+    sandbox: { ...service, userId, connectionId: one.credentialId },
+    shop: { ...service, userId, connectionId: other.text('credentialId') },
+  };
+  for (const account of Object.values(accounts))
+    await subscribe(account, { address: receiver.url, scope: SCOPE });
+  const happened = {
+    sandbox: (ids: string[]) => created(accounts.sandbox, ids, { scope: SCOPE }),
+    shop: (ids: string[]) => created(accounts.shop, ids, { scope: SCOPE }),
+  };
+  return { service, one, happened };
+}
+
+/** A client whose standing stream is open, and of which resources it has been told. */
+async function connected(service: Service, url: string) {
+  const client = await connectClient(url);
+  closing.push(() => client.close());
+  const updates: string[] = [];
+  client.setNotificationHandler(
+    ResourceUpdatedNotificationSchema,
+    ({ params }) => void updates.push(params.uri),
+  );
+  // The standing stream opens after connect().
+  await expect.poll(() => connectionsOf(service), SOON).toBeGreaterThan(0);
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  return { client, updates };
+}
+
+function connectionsOf({ app }: Service): Promise<number> {
+  return new Promise((resolve) => app.server.getConnections((_error, count) => resolve(count)));
+}
+
+async function addresses(client: Client): Promise<string[]> {
+  return (await client.listResources()).resources.map(({ uri }) => uri);
+}
+
+/** The ids of the records in the events of customers, newest first. */
+async function shown(client: Client): Promise<unknown[]> {
+  const { contents } = await client.readResource({ uri: URI });
+  const [content] = contents;
+  const events = valueAt(parseJson(content && 'text' in content ? content.text : ''), 'events');
+  return Array.isArray(events) ? events.map((event) => valueAt(event, 'record.id')) : [];
+}
