@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { isoTime } from '../lib/clock.ts';
 import { isJsonObject, parseJson } from '../lib/json.ts';
 import type { LiveServer } from '../servers/live.ts';
-import type { Db } from '../store/schema.ts';
+import type { Db, Environment } from '../store/schema.ts';
 import type { Grant } from './grant.ts';
 import type { ToolScope } from './tool.ts';
 
@@ -21,6 +21,10 @@ export function eventScopeOf(uri: string): EventScope | undefined {
 /** Whose events are shown, by which server. */
 type Viewer = Pick<Grant, 'environment' | 'userId' | 'live'>;
 
+/** What is listened to in an account, and the newest event of it. */
+type Source = Awaited<ReturnType<typeof sourcesOf>>[number];
+type ReadSources = (environment: Environment, userId: string) => Promise<Source[]>;
+
 /** The events that a server can show: of scopes that an app has whose records it may read, for a known user. */
 export function eventResources({ visible, grant }: ToolScope) {
   if (grant.userId === undefined) return [];
@@ -36,44 +40,62 @@ export function eventResources({ visible, grant }: ToolScope) {
 }
 
 /** The newest events of a scope in the user's accounts of apps that may be read, without the apps' raw records. */
-export async function recentEvents({ context, grant }: ToolScope, of: EventScope): Promise<string> {
-  const rows = await eventsOf(context.db, await shownSources(context, grant, of), RECENT);
-  const events = rows.map((row) => {
-    const body = parseJson(row.body);
-    const { raw: _raw, ...record } = isJsonObject(body) ? body : {};
-    return {
-      event: row.event,
-      connectorId: row.connector_id,
-      connectionId: row.credential_id,
-      at: isoTime(row.created_at),
-      record,
-    };
-  });
-  return JSON.stringify({ scope: of, events });
-}
-
-/** The newest event of each scope among these addresses, of those that the viewer is shown. */
-export async function newestOf(
-  context: Pick<Context, 'db' | 'catalog'>,
-  viewer: Viewer,
-  uris: Iterable<string>,
-): Promise<Map<EventScope, string>> {
-  const newest = new Map<EventScope, string>();
-  for (const uri of uris) {
-    const scope = eventScopeOf(uri);
-    if (scope) newest.set(scope, await newestEvent(context, viewer, scope));
-  }
-  return newest;
-}
-
-/** Changes with each new event of a scope that the viewer is shown. */
-async function newestEvent(
+export async function recentEvents(
   context: Pick<Context, 'db' | 'catalog'>,
   viewer: Viewer,
   of: EventScope,
 ): Promise<string> {
-  const [newest] = await eventsOf(context.db, await shownSources(context, viewer, of), 1);
-  return newest?.event_id ?? '';
+  const sources = await shownSources(context, viewer, of, readSources(context));
+  // Of each source by itself, where an index gives the newest: together all would be sorted.
+  const found = await Promise.all(sources.map((source) => eventsOf(context.db, source, RECENT)));
+  const events = found
+    .flat()
+    .toSorted((a, b) => b.row.created_at - a.row.created_at)
+    .slice(0, RECENT)
+    .map(({ source, row }) => {
+      const body = parseJson(row.body);
+      const { raw: _raw, ...record } = isJsonObject(body) ? body : {};
+      return {
+        event: row.event,
+        connectorId: source.connector_id,
+        connectionId: source.credential_id,
+        at: isoTime(row.created_at),
+        record,
+      };
+    });
+  return JSON.stringify({ scope: of, events });
+}
+
+/**
+ * What changes with each new event that the viewer is shown, for each scope among these addresses. Who asks for many
+ * viewers at a time gives one `read` for them all.
+ */
+export async function newestOf(
+  context: Pick<Context, 'db' | 'catalog'>,
+  viewer: Viewer,
+  uris: Iterable<string>,
+  read = readSources(context),
+): Promise<Map<EventScope, string>> {
+  const newest = new Map<EventScope, string>();
+  for (const uri of uris) {
+    const scope = eventScopeOf(uri);
+    if (!scope) continue;
+    const sources = await shownSources(context, viewer, scope, read);
+    const ids = sources.map((source) => source.newest_id ?? '');
+    newest.set(scope, ids.toSorted().join(' '));
+  }
+  return newest;
+}
+
+/** Reads the sources of each user once, however many ask. */
+export function readSources({ db }: Pick<Context, 'db'>): ReadSources {
+  const known = new Map<string, Promise<Source[]>>();
+  return (environment, userId) => {
+    const key = `${environment} ${userId}`;
+    const sources = known.get(key) ?? sourcesOf(db, environment, userId);
+    known.set(key, sources);
+    return sources;
+  };
 }
 
 /** An event holds a record as the two actions of its model give it: who may not run both may not see it either. */
@@ -88,42 +110,47 @@ function showsEvents({ decision }: LiveServer, connector: Connector, scope: Even
 
 /** The sources of a scope in the viewer's accounts whose events it is shown. */
 async function shownSources(
-  { db, catalog }: Pick<Context, 'db' | 'catalog'>,
+  { catalog }: Pick<Context, 'catalog'>,
   { environment, userId, live }: Viewer,
   scope: EventScope,
-): Promise<string[]> {
+  read: ReadSources,
+): Promise<Source[]> {
   if (userId === undefined) return [];
-  const rows = await db
-    .selectFrom('sources')
-    .select(['source_id', 'connector_id'])
-    .where('user_id', '=', userId)
-    .where('environment', '=', environment)
-    .where('scope', '=', scope)
-    .execute();
-  return rows
-    .filter((row) => {
-      const connector = catalog.connector(environment, row.connector_id);
-      return connector !== undefined && showsEvents(live, connector, scope);
-    })
-    .map((row) => row.source_id);
+  const sources = await read(environment, userId);
+  return sources.filter((source) => {
+    const connector = source.scope === scope && catalog.connector(environment, source.connector_id);
+    return connector && showsEvents(live, connector, scope);
+  });
 }
 
-async function eventsOf(db: Db, sourceIds: string[], limit: number) {
-  if (sourceIds.length === 0) return [];
+function sourcesOf(db: Db, environment: Environment, userId: string) {
   return db
+    .selectFrom('sources')
+    .select(['source_id', 'connector_id', 'credential_id', 'scope'])
+    .select((of) =>
+      of
+        .selectFrom('events')
+        .select('event_id')
+        .whereRef('events.source_id', '=', 'sources.source_id')
+        .orderBy('created_at', 'desc')
+        .orderBy('event_id', 'desc')
+        .limit(1)
+        .as('newest_id'),
+    )
+    .where('user_id', '=', userId)
+    .where('environment', '=', environment)
+    .execute();
+}
+
+/** The newest events of a source. */
+async function eventsOf(db: Db, source: Source, limit: number) {
+  const rows = await db
     .selectFrom('events')
-    .innerJoin('sources', 'sources.source_id', 'events.source_id')
-    .select([
-      'events.event_id',
-      'events.event',
-      'events.body',
-      'events.created_at',
-      'sources.connector_id',
-      'sources.credential_id',
-    ])
-    .where('events.source_id', 'in', sourceIds)
-    .orderBy('events.created_at', 'desc')
-    .orderBy('events.event_id', 'desc')
+    .select(['event', 'body', 'created_at'])
+    .where('source_id', '=', source.source_id)
+    .orderBy('created_at', 'desc')
+    .orderBy('event_id', 'desc')
     .limit(limit)
     .execute();
+  return rows.map((row) => ({ source, row }));
 }

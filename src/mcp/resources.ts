@@ -134,7 +134,7 @@ async function textOf(scope: ToolScope, uri: string): Promise<string | undefined
     return JSON.stringify({ connectors: scope.visible.connectors.map(summaryOf) });
   }
   const events = eventScopeOf(uri);
-  if (events) return recentEvents(scope, events);
+  if (events) return recentEvents(scope.context, scope.grant, events);
   const path = /^svc:\/\/connectors\/([a-z0-9-]{1,32})(?:\/actions\/([a-z0-9_]{1,64}))?$/.exec(uri);
   if (!path?.[1]) return undefined;
   const [, connectorId, actionId] = path;

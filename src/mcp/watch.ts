@@ -7,7 +7,7 @@ import type { LiveServer } from '../servers/live.ts';
 import { changesSince } from '../store/changes.ts';
 import { ENVIRONMENTS, type Environment, type Tables } from '../store/schema.ts';
 import type { Changed } from '../upstream/call.ts';
-import { eventScopeOf, newestOf } from './events.ts';
+import { eventScopeOf, newestOf, readSources } from './events.ts';
 import type { Grant } from './grant.ts';
 
 const LOOK_EVERY_MS = SECOND / 2;
@@ -73,6 +73,7 @@ export function watchChanges(context: WatchContext, watchers: () => Iterable<Wat
       context.callers.forget();
     }
     looks++;
+    const read = readSources(context);
     for (const watcher of all) {
       // Its lists may have changed between its request and this look.
       const { since } = watcher;
@@ -92,7 +93,7 @@ export function watchChanges(context: WatchContext, watchers: () => Iterable<Wat
           const accounts = own.some(({ kind, at }) => kind === 'accounts' && at >= watcher.since);
           if (accounts && !told) tellLists(watcher, LISTS_OF_ACCOUNTS);
         }
-        await tellEvents(context, watcher);
+        await tellEvents(context, watcher, read);
       } catch (error) {
         if (error instanceof GatehouseError && error.status < 500) watcher.leave(error);
         else context.log.warn({ err: error }, 'changes could not be looked for');
@@ -174,11 +175,15 @@ function tellLists(watcher: Watcher, lists: readonly Changed[]): void {
 }
 
 /** Tells of new events in the scopes that somebody subscribed to. */
-async function tellEvents(context: Pick<Context, 'db' | 'catalog'>, watcher: Watcher): Promise<void> {
+async function tellEvents(
+  context: Pick<Context, 'db' | 'catalog'>,
+  watcher: Watcher,
+  read: ReturnType<typeof readSources>,
+): Promise<void> {
   const { newest, subscriptions } = watcher;
   if (subscriptions.size === 0) return;
   const uris = new Map([...subscriptions].map((uri) => [eventScopeOf(uri), uri]));
-  for (const [scope, event] of await newestOf(context, watcher, uris.values())) {
+  for (const [scope, event] of await newestOf(context, watcher, uris.values(), read)) {
     const before = newest.get(scope);
     newest.set(scope, event);
     const uri = uris.get(scope);

@@ -1,7 +1,9 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { CompiledQuery } from 'kysely';
 import { afterEach, expect, test } from 'vitest';
 import { parseJson, valueAt } from '../../src/lib/json.ts';
+import { newestOf, recentEvents } from '../../src/mcp/events.ts';
 import { created, eventsCatalog, subscribe } from '../support/events.ts';
 import { connectClient, shop } from '../support/mcp.ts';
 import { startReceiver } from '../support/receiver.ts';
@@ -72,6 +74,59 @@ test('what a server is denied later is not told of any more', async () => {
   await happened.sandbox(['c1']);
   await new Promise((resolve) => setTimeout(resolve, 1500));
   expect(updates.length).toBe(before);
+});
+
+test('the newest events are found by an index, however many there are', async () => {
+  const { service, one, happened } = await sold({});
+  await happened.sandbox(['c1']);
+  await happened.shop(['c2']);
+  const { context } = service;
+  const queries: CompiledQuery[] = [];
+  const db = context.db.withPlugin({
+    transformQuery({ node, queryId }) {
+      queries.push(context.db.getExecutor().compileQuery(node, queryId));
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  });
+  const live = await context.servers.byId('development', one.serverId);
+  if (!live) throw new Error('there is no server');
+  const viewer = { environment: 'development' as const, userId: one.userId, live };
+  await newestOf({ ...context, db }, viewer, [URI]);
+  await recentEvents({ ...context, db }, viewer, SCOPE);
+  expect(queries.some(({ sql }) => sql.includes('"body"'))).toBe(true);
+  for (const { sql, parameters } of queries) {
+    const plan = await context.db.executeQuery<{ detail: string }>(
+      CompiledQuery.raw(`explain query plan ${sql}`, [...parameters]),
+    );
+    const steps = plan.rows.map(({ detail }) => detail);
+    expect(steps).toContainEqual(expect.stringMatching(/^SEARCH events USING INDEX \w+ \(source_id=\?\)$/));
+    expect(steps).not.toContain('USE TEMP B-TREE FOR ORDER BY');
+  }
+});
+
+test('for all who listen for the same user one look is enough', async () => {
+  const { service, one } = await sold({});
+  for (let n = 0; n < 5; n++) {
+    const { client } = await connected(service, one.accessUrl);
+    await client.subscribeResource({ uri: URI });
+  }
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  const { db } = service.context;
+  const original = db.selectFrom.bind(db);
+  const reads = { changes: 0, sources: 0 };
+  Object.defineProperty(db, 'selectFrom', {
+    configurable: true,
+    value: (...args: Parameters<typeof db.selectFrom>) => {
+      if (args[0] === 'changes' || args[0] === 'sources') reads[args[0]]++;
+      return original(...args);
+    },
+  });
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  Reflect.deleteProperty(db, 'selectFrom');
+  expect(reads.changes).toBeGreaterThan(1);
+  // Polling reads sources, too.
+  expect(reads.sources).toBeLessThan(3 * reads.changes);
 });
 
 /** A user with accounts of the sandbox and of the shop, whose customers somebody subscribed to. */
