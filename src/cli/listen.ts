@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { readConfig } from '../config.ts';
+import { readConfig, type Config } from '../config.ts';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import { eventScope } from '../connectors/events-format.ts';
 import type { Context } from '../context.ts';
@@ -15,6 +15,7 @@ import {
   type Listener,
   type ListenerWish,
 } from '../events/listener.ts';
+import { isLoopback } from '../lib/addresses.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { parseJson } from '../lib/json.ts';
@@ -68,7 +69,11 @@ export async function listen(wish: ListenWish): Promise<number> {
   process.stdout.on('error', () => stop.abort());
   const config = readConfig();
   const context = await openStarted(config);
-  const outbound = createOutbound({ ...config, allowedNetworks: forwardAllowed(wish) });
+  const outbound = createOutbound({
+    ...config,
+    egressProxy: forwardProxy(config, wish),
+    allowedNetworks: forwardAllowed(wish),
+  });
   try {
     await listenUntil(context, wish, outbound, stop.signal);
   } finally {
@@ -83,6 +88,11 @@ function forwardAllowed({ forward }: ListenWish) {
   if (!forward) return [];
   const port = Number(forward.port) || (forward.protocol === 'https:' ? 443 : 80);
   return [{ kind: 'host' as const, host: forward.hostname, port }];
+}
+
+/** A program on this machine is called straight: to a proxy, localhost is the proxy itself. */
+function forwardProxy({ egressProxy }: Pick<Config, 'egressProxy'>, { forward }: ListenWish) {
+  return forward && isLoopback(forward.hostname) ? undefined : egressProxy;
 }
 
 async function listenUntil(

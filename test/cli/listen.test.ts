@@ -9,37 +9,14 @@ import { parseJson, valueAt, type Json } from '../../src/lib/json.ts';
 
 test('listen prints and forwards what happens in the service beside it, and leaves nothing behind', async () => {
   using home = tempHome();
-  const key = newApiKey('development');
-  const keys = {
-    GATEHOUSE_DEVELOPMENT_KEY: key,
-    GATEHOUSE_PRODUCTION_KEY: newApiKey('production'),
-    GATEHOUSE_ALLOW_PRIVATE_NETWORK: '1',
-  };
-  const env = cliEnv(home.path, keys);
-  await using service = await startCli(env);
+  await using service = await startListened(home.path);
   await using receiver = await startReceiver();
-  const call = async (method: string, path: string, body?: Json, userId = ''): Promise<Json> => {
-    const response = await fetch(service.url + path, {
-      method,
-      headers: {
-        authorization: `Bearer ${key}`,
-        'content-type': 'application/json',
-        'x-api-version': '2025-09',
-        ...(userId ? { 'x-svc-userid': userId } : {}),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    return parseJson(await response.text());
-  };
-  const userId = String(valueAt(await call('POST', '/users', { username: 'ada' }), 'userId'));
   const secret = newSigningSecret();
-  const { out, err, stop } = run(['--forward', receiver.url, '--secret', secret, '--json'], env);
+  const { out, err, stop } = run(['--forward', receiver.url, '--secret', secret, '--json'], service.env);
   await waitFor(() => err().includes('Listening to all events of development'));
 
   // An event for the operator, of whom there is none beside the listener.
-  const wish = { connectorId: 'sandbox', data: { apiKey: 'sandbox_listen_1234' } };
-  const made = await call('POST', `/users/${userId}/credentials`, wish, userId);
-  const connectionId = valueAt(made, 'credentialId');
+  const connectionId = await service.connect();
   const [one] = await receiver.arrived(1);
   if (!one) throw new Error('nothing arrived');
   expect(verified(secret, one)).toMatchObject({ type: 'credential.created', data: { connectionId } });
@@ -54,7 +31,7 @@ test('listen prints and forwards what happens in the service beside it, and leav
 
   // Who does not answer stops nothing.
   receiver.answer = (_, res) => void res.destroy();
-  await call('DELETE', `/users/${userId}/credentials/${String(connectionId)}`, undefined, userId);
+  await service.disconnect(connectionId);
   await waitFor(() => out().trim().split('\n').length === 2);
   const second = JSON.parse(out().trim().split('\n')[1] ?? '');
   expect(second).toMatchObject({ event: 'credential.deleted', status: null });
@@ -66,6 +43,57 @@ test('listen prints and forwards what happens in the service beside it, and leav
   expect(await store.db.selectFrom('subscriptions').selectAll().execute()).toEqual([]);
   await store.close();
 });
+
+test('a program on this machine is forwarded to straight, past the proxy that leads outside', async () => {
+  using home = tempHome();
+  await using service = await startListened(home.path);
+  await using receiver = await startReceiver();
+  await using proxy = await startReceiver();
+  const behindProxy = { ...service.env, GATEHOUSE_EGRESS_PROXY: new URL(proxy.url).origin };
+  const listener = run(['--forward', receiver.url.replace('127.0.0.1', 'localhost')], behindProxy);
+  await waitFor(() => listener.err().includes('Listening to'));
+  await service.connect();
+  await receiver.arrived(1);
+  await waitFor(() => listener.out().includes('-> 200'));
+  expect(proxy.received).toEqual([]);
+  expect(await listener.stop()).toBe(0);
+});
+
+/** A service with a user, whose accounts come and go; the operator is told of each. */
+async function startListened(home: string) {
+  const key = newApiKey('development');
+  const keys = {
+    GATEHOUSE_DEVELOPMENT_KEY: key,
+    GATEHOUSE_PRODUCTION_KEY: newApiKey('production'),
+    GATEHOUSE_ALLOW_PRIVATE_NETWORK: '1',
+  };
+  const env = cliEnv(home, keys);
+  const service = await startCli(env);
+  const call = async (method: string, path: string, body?: Json, userId = ''): Promise<Json> => {
+    const response = await fetch(service.url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'x-api-version': '2025-09',
+        ...(userId ? { 'x-svc-userid': userId } : {}),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return parseJson(await response.text());
+  };
+  const userId = String(valueAt(await call('POST', '/users', { username: 'ada' }), 'userId'));
+  const credentials = `/users/${userId}/credentials`;
+  return {
+    env,
+    async connect(): Promise<string> {
+      const wish = { connectorId: 'sandbox', data: { apiKey: 'sandbox_listen_1234' } };
+      return String(valueAt(await call('POST', credentials, wish, userId), 'credentialId'));
+    },
+    disconnect: (connectionId: string) => call('DELETE', `${credentials}/${connectionId}`, undefined, userId),
+    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
+  };
+}
 
 function run(args: string[], env: Record<string, string>) {
   const child = spawn(process.execPath, [BIN, 'listen', ...args], { env, cwd: tmpdir() });
