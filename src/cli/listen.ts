@@ -95,7 +95,8 @@ function forwardProxy({ egressProxy }: Pick<Config, 'egressProxy'>, { forward }:
   return forward && isLoopback(forward.hostname) ? undefined : egressProxy;
 }
 
-async function listenUntil(
+/** Prints and forwards events until the signal aborts. */
+export async function listenUntil(
   context: Context,
   wish: ListenWish,
   outbound: Outbound,
@@ -112,17 +113,25 @@ async function listenUntil(
   }
   let listener = await openListener(context, what);
   introduce(wish, listener);
+  let saidAt = context.clock.now();
+  const stay = async () => {
+    if (context.clock.now() - saidAt <= MINUTE) return;
+    saidAt = context.clock.now();
+    // This machine slept, and the service thought that nobody listens any more.
+    if (!(await stayListening(context, listener)))
+      listener = await openListener(context, { ...what, secret: listener.secret });
+  };
   try {
-    let saidAt = context.clock.now();
     while (!signal.aborted) {
-      if (context.clock.now() - saidAt > MINUTE) {
-        saidAt = context.clock.now();
-        // This machine slept, and the service thought that nobody listens any more.
-        if (!(await stayListening(context, listener)))
-          listener = await openListener(context, { ...what, secret: listener.secret });
-      }
+      await stay();
       const heard = await hear(context, listener, AT_ONCE);
-      for (const one of heard) print(wish, one, await forwarded(outbound, wish.forward, one, signal));
+      for (const one of heard) {
+        // A program that hangs makes one batch take longer than a listener may be silent.
+        await stay();
+        const done = await forwarded(outbound, wish.forward, one, signal);
+        if (signal.aborted) break;
+        print(wish, one, done);
+      }
       if (heard.length < AT_ONCE) await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
     }
   } finally {

@@ -1,10 +1,16 @@
 import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
+import { listenUntil } from '../../src/cli/listen.ts';
+import { tellIn } from '../../src/events/operator.ts';
+import { deleteOldEvents } from '../../src/events/retention.ts';
 import { newSigningSecret } from '../../src/events/signature.ts';
 import { BIN, cliEnv, startCli, tempHome, waitFor } from '../support/cli.ts';
+import { manualClock } from '../support/clock.ts';
 import { startReceiver, verified } from '../support/receiver.ts';
+import { startService } from '../support/service.ts';
 import { newApiKey } from '../../src/crypto/tokens.ts';
+import { SECOND } from '../../src/lib/clock.ts';
 import { parseJson, valueAt, type Json } from '../../src/lib/json.ts';
 
 test('listen prints and forwards what happens in the service beside it, and leaves nothing behind', async () => {
@@ -57,6 +63,56 @@ test('a program on this machine is forwarded to straight, past the proxy that le
   await waitFor(() => listener.out().includes('-> 200'));
   expect(proxy.received).toEqual([]);
   expect(await listener.stop()).toBe(0);
+});
+
+test('Ctrl-C ends it amid what it forwards, and tells of nothing that came to nothing', async () => {
+  using home = tempHome();
+  await using service = await startListened(home.path);
+  await using receiver = await startReceiver();
+  let release = () => {};
+  receiver.answer = (_, res) => void (release = () => res.writeHead(200).end());
+  const listener = run(['--forward', receiver.url], service.env);
+  await waitFor(() => listener.err().includes('Listening to'));
+  await service.connect();
+  await receiver.arrived(1);
+  for (let n = 0; n < 3; n++) await service.connect();
+  // The others are taken together, and the first of them hangs.
+  release();
+  await receiver.arrived(2);
+  expect(await listener.stop()).toBe(0);
+  expect(listener.out().trim().split('\n')).toEqual([expect.stringContaining('-> 200')]);
+});
+
+test('who forwards to a program that is slow is not taken for silent', async () => {
+  const clock = manualClock();
+  await using service = await startService({ clock });
+  await using receiver = await startReceiver();
+  const { context } = service;
+  const listeners = () =>
+    context.db.selectFrom('subscriptions').select('subscription_id').where('kind', '=', 'listener').execute();
+  receiver.answer = async (_, res) => {
+    clock.advance(15 * SECOND);
+    await deleteOldEvents(context);
+    res.writeHead(200).end();
+  };
+  const stop = new AbortController();
+  const wish = {
+    forward: new URL(receiver.url),
+    environment: 'development' as const,
+    source: undefined,
+    secret: undefined,
+    json: false,
+  };
+  const listening = listenUntil(context, wish, context.outbound, stop.signal);
+  await waitFor(async () => (await listeners()).length === 1);
+  const before = await listeners();
+  await context.db.transaction().execute(async (tx) => {
+    for (let n = 0; n < 50; n++) await tellIn(tx, context, 'development', 'credential.created', { n });
+  });
+  await receiver.arrived(50);
+  expect(await listeners()).toEqual(before);
+  stop.abort();
+  await listening;
 });
 
 /** A service with a user, whose accounts come and go; the operator is told of each. */
