@@ -22,7 +22,15 @@ export function retryDelay(
 /** Retry-After in milliseconds, as seconds or as a date (RFC 9110 section 10.2.3); undefined for anything else. */
 export function retryAfter(text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined;
-  const seconds = /^\s*(\d{1,9})\s*$/.exec(text)?.[1];
-  const waitMs = seconds === undefined ? Date.parse(text) - now : Number(seconds) * SECOND;
-  return Number.isFinite(waitMs) && waitMs > 0 ? Math.min(waitMs, LONGEST_WAIT_MS) : undefined;
+  const seconds = /^\s*(\d+)\s*$/.exec(text)?.[1];
+  const waitMs = seconds === undefined ? dateOf(text) - now : Number(seconds) * SECOND;
+  return waitMs > 0 ? Math.min(waitMs, LONGEST_WAIT_MS) : undefined;
+}
+
+/** The form of C's asctime(), `Sun Nov  6 08:49:37 1994`, which recipients must take (RFC 9110 section 5.6.7). */
+const ASCTIME = /^\s*\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\s*$/;
+
+/** An HTTP date in epoch milliseconds, NaN for none. All are in GMT, also the one form that does not say so. */
+function dateOf(text: string): number {
+  return Date.parse(ASCTIME.test(text) ? `${text} GMT` : text);
 }
