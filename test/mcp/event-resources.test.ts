@@ -8,6 +8,7 @@ import { created, eventsCatalog, subscribe } from '../support/events.ts';
 import { connectClient, shop } from '../support/mcp.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startService, type Service } from '../support/service.ts';
+import { freshDatabase, STORE_KINDS, type StoreKind } from '../support/stores.ts';
 
 const SCOPE = 'commerce/customers';
 const URI = `svc://events/${SCOPE}`;
@@ -36,19 +37,21 @@ test.each([
   expect(updates).toEqual([]);
 });
 
-test('a server that allows both actions of a model shows its events and tells of them', async () => {
-  const { service, one, happened } = await sold({
-    actions: { allowedActions: ['sandbox.list_customers', 'sandbox.get_customer'] },
-  });
-  await happened.sandbox(['c1']);
-  const { client, updates } = await connected(service, one.accessUrl);
-  expect((await addresses(client)).filter((uri) => uri.startsWith('svc://events/'))).toEqual([URI]);
-  expect(await shown(client)).toEqual(['c1']);
-  await client.subscribeResource({ uri: URI });
-  await happened.sandbox(['c2']);
-  await expect.poll(() => updates, SOON).toEqual([URI]);
-  expect(await shown(client)).toEqual(['c2', 'c1']);
-});
+test.each(STORE_KINDS)(
+  'on %s both actions of a model show its events, and they are told of',
+  async (kind) => {
+    const actions = { allowedActions: ['sandbox.list_customers', 'sandbox.get_customer'] };
+    const { service, one, happened } = await sold({ actions }, kind);
+    await happened.sandbox(['c1']);
+    const { client, updates } = await connected(service, one.accessUrl);
+    expect((await addresses(client)).filter((uri) => uri.startsWith('svc://events/'))).toEqual([URI]);
+    expect(await shown(client)).toEqual(['c1']);
+    await client.subscribeResource({ uri: URI });
+    await happened.sandbox(['c2']);
+    await expect.poll(() => updates, SOON).toEqual([URI]);
+    expect(await shown(client)).toEqual(['c2', 'c1']);
+  },
+);
 
 test('events that are not shown take no place from those that are', async () => {
   const { service, one, happened } = await sold({ connectors: { blockedIds: ['shop'] } });
@@ -130,8 +133,14 @@ test('for all who listen for the same user one look is enough', async () => {
 });
 
 /** A user with accounts of the sandbox and of the shop, whose customers somebody subscribed to. */
-async function sold(restrictions: object) {
-  const service = await startService({ catalogFolder: eventsCatalog() });
+async function sold(restrictions: object, kind: StoreKind = 'sqlite') {
+  const { database, remove } = await freshDatabase(kind);
+  closing.push(remove);
+  const env = {
+    DATABASE_URL: database.kind === 'postgres' ? database.url : `sqlite:${database.path}`,
+    GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+  };
+  const service = await startService({ catalogFolder: eventsCatalog(), env });
   closing.push(() => service.stop());
   const receiver = await startReceiver();
   closing.push(() => receiver[Symbol.asyncDispose]());
