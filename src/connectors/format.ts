@@ -161,6 +161,9 @@ export type Clause = z.infer<typeof clause>;
 const response = z.strictObject({
   /** Path of the value, or of the list of records, in the body. */
   data: bodyPath.default(''),
+  /** For apps that leave the place of an empty list out: all members that such an answer may have (`[]`: it is `{}`).
+   *  Any other answer without the place is a failure of the app, since a notice of maintenance is no empty list. */
+  whenEmpty: z.array(z.string().min(1)).optional(),
   /** JSONata over that value (each record of a list); undefined members vanish. Source: docs.jsonata.org */
   map: z.string().optional(),
   /** JSON Schema of the value (of one record for a list). */

@@ -1,7 +1,7 @@
 import type { UpstreamErrors } from '../connectors/format.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
-import { valueAt, type Json } from '../lib/json.ts';
+import { isJsonObject, valueAt, type Json } from '../lib/json.ts';
 import { scrub } from '../lib/scrub.ts';
 import type { UpstreamAnswer, UpstreamCall } from './call.ts';
 import { mapValue } from './expression.ts';
@@ -21,8 +21,8 @@ export async function interpretAnswer(call: UpstreamCall, answer: UpstreamAnswer
   const kind = errorKind(errors, answer);
   if (kind) throw upstreamError(call, answer, kind);
   const { response } = call.action.definition;
-  const found = valueAt(answer.body, response.data);
-  const value = found === undefined ? (call.action.list ? [] : null) : found;
+  const found = placeOf(call, answer);
+  const value = found === undefined ? (call.action.list ? emptyList(call, answer) : null) : found;
   if (response.map === undefined) return { value };
   return {
     value:
@@ -30,6 +30,26 @@ export async function interpretAnswer(call: UpstreamCall, answer: UpstreamAnswer
         ? await mapEach(response.map, value, answer.secrets)
         : await mapValue(response.map, value, answer.secrets),
   };
+}
+
+/** What an answer holds where the file says; undefined when nothing is there. No body at all has no place either. */
+function placeOf({ action }: UpstreamCall, { body }: UpstreamAnswer): Json | undefined {
+  const { data } = action.definition.response;
+  return data === '' && body === null ? undefined : valueAt(body, data);
+}
+
+/** Nothing instead of a list: that is how some apps say that it is empty, and how they all look when they are down. */
+function emptyList({ connector, action }: UpstreamCall, { status, body }: UpstreamAnswer): Json[] {
+  if (status === 204) return [];
+  const { data, whenEmpty } = action.definition.response;
+  if (whenEmpty && isJsonObject(body) && Object.keys(body).every((name) => whenEmpty.includes(name)))
+    return [];
+  const place = data === '' ? 'its body' : `"${data}"`;
+  throw new GatehouseError(
+    'upstream_failed',
+    `${connector.name} answered without a list of records: there is nothing at ${place}.`,
+    { details: { status, connectorId: connector.connectorId, reason: 'no_list' } },
+  );
 }
 
 async function mapEach(expression: string, records: Json[], secrets: readonly string[]): Promise<Json> {

@@ -46,15 +46,38 @@ describe('an answer', () => {
     });
   });
 
-  test('is the value at its path, null when there is none, and an empty list for a list', async () => {
+  test('is the value at its path, null when there is none', async () => {
     const action = 'request: GET /a\nresponse: {data: data.items}';
     expect(await answered({ body: { data: { items: [1] }, ok: true, errors: [] } }, { action })).toEqual({
       value: [1],
     });
     expect(await answered({ body: {} }, { action })).toEqual({ value: null });
     expect(await answered({ status: 204 })).toEqual({ value: null });
-    const list = `${action}\npaging: {style: none}`;
-    expect(await answered({ body: {} }, { action: list })).toEqual({ value: [] });
+  });
+
+  test('without the place of a list is a failure, unless the app says that nothing is there', async () => {
+    const list = (place: string) => ({
+      action: `request: GET /a\nresponse: {${place}}\npaging: {style: none}`,
+    });
+    const bodies: Json[] = [null, {}, '', { message: 'We are down for maintenance' }, { items: null }];
+    for (const body of bodies)
+      await expect(answered({ body }, list('data: items.all'))).rejects.toMatchObject({
+        code: 'upstream_failed',
+        details: { status: 200, reason: 'no_list' },
+      });
+    await expect(answered({ body: null }, list(''))).rejects.toMatchObject({ code: 'upstream_failed' });
+    expect(await answered({ body: { items: [] } }, list('data: items'))).toEqual({ value: [] });
+    expect(await answered({ body: { items: null } }, list('data: items'))).toEqual({ value: null });
+    expect(await answered({ status: 204 }, list('data: items'))).toEqual({ value: [] });
+  });
+
+  test('may leave an empty list out where the file says what else it holds then', async () => {
+    const action = 'request: GET /a\nresponse: {data: items, whenEmpty: [next]}\npaging: {style: none}';
+    expect(await answered({ body: {} }, { action })).toEqual({ value: [] });
+    expect(await answered({ body: { next: 'a' } }, { action })).toEqual({ value: [] });
+    const bodies: Json[] = [null, { message: 'We are down' }, { next: 'a', error: 'down' }];
+    for (const body of bodies)
+      await expect(answered({ body }, { action })).rejects.toMatchObject({ code: 'upstream_failed' });
   });
 
   test('tells the app’s own sentence, short and without secrets in any form', async () => {

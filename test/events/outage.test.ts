@@ -1,0 +1,165 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { jobRound, pollRound } from '../../src/events/round.ts';
+import { HOUR, MINUTE } from '../../src/lib/clock.ts';
+import { manualClock } from '../support/clock.ts';
+import { startService, type Service } from '../support/service.ts';
+import { json, startUpstream, type Upstream } from '../support/upstream.ts';
+
+/* What an app that is down, or hides what it has, does to polls, reads and the daily inventory. */
+
+const DEPOT = `id: depot
+name: Depot
+description: An app of the tests.
+categories: [commerce]
+website: https://depot.example.com
+sources: [{title: The tests themselves, read: 2026-11-22}]
+baseUrl: '{origin}'
+variables: {origin: {title: Address, format: origin}}
+authentication: [{type: bearer}]
+actions:
+  list_orders:
+    description: Orders.
+    request: GET /orders
+    query: {since: {type: string}}
+    paging: {style: none}
+    response: {data: orders}
+  get_order:
+    description: An order.
+    request: GET /orders/{orderId}
+    path: {orderId: {type: string}}
+    response: {data: found.0}
+unified:
+  commerce/orders:
+    list: list_orders
+    get: {action: get_order, param: orderId}
+    remoteId: id
+    createdAt: createdAt
+    updatedAt: updatedAt
+    map: '{"orderNumber": id}'
+    poll: {since: since}
+`;
+
+type Order = Record<'id' | 'createdAt' | 'updatedAt', string>;
+
+const clock = manualClock();
+const signal = new AbortController().signal;
+let upstream: Upstream;
+let service: Service;
+let folder: string;
+let userId: string;
+let connectionId: string;
+let orders: Order[];
+/** What the list does not show although it is there. */
+let hidden: string[];
+let asked: string[];
+/** What the app does instead of answering as it should. */
+let trouble: ((res: ServerResponse, id: string | undefined) => boolean) | undefined;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse-depot-'));
+  mkdirSync(join(folder, 'depot'));
+  writeFileSync(join(folder, 'depot', 'connector.yaml'), DEPOT);
+  upstream = await startUpstream();
+  upstream.handler = (req, res) => {
+    const { pathname, searchParams } = new URL(req.url ?? '', upstream.origin);
+    const id = /^\/orders\/(.+)$/.exec(pathname)?.[1];
+    asked.push(id ?? 'list');
+    if (trouble?.(res, id)) return;
+    const date = new Date(clock.now()).toUTCString();
+    if (id !== undefined) return json(res, 200, { found: orders.filter((one) => one.id === id) }, { date });
+    const since = Date.parse(searchParams.get('since') ?? '1970-01-01');
+    const shown = orders.filter((one) => !hidden.includes(one.id) && Date.parse(one.updatedAt) >= since);
+    json(res, 200, { orders: shown.map((one) => ({ ...one })) }, { date });
+  };
+  service = await startService({
+    clock,
+    catalogFolder: folder,
+    env: { GATEHOUSE_SANDBOX: '0', LOG_LEVEL: 'error' },
+  });
+  await service.context.sources.close();
+  userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
+});
+afterAll(async () => {
+  await service.stop();
+  await upstream[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  trouble = undefined;
+  orders = [];
+  hidden = [];
+  asked = [];
+  for (const id of ['a', 'b', 'c']) add(id);
+  const headers = { 'x-svc-userid': userId };
+  if (connectionId) await service.call('DELETE', `/users/${userId}/credentials/${connectionId}`, { headers });
+  const made = await service.call('POST', `/users/${userId}/credentials`, {
+    headers,
+    body: { connectorId: 'depot', data: { token: 'depot_token', origin: upstream.origin } },
+  });
+  connectionId = made.text('credentialId');
+  await service.call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
+    body: {
+      address: 'https://127.0.0.1:9/never',
+      scope: 'commerce/orders',
+      events: ['created', 'updated', 'deleted'],
+    },
+  });
+  await poll();
+  await jobs();
+  asked = [];
+});
+
+function add(id: string): void {
+  const now = new Date(clock.now()).toISOString();
+  orders.push({ id, createdAt: now, updatedAt: now });
+}
+
+async function poll(): Promise<void> {
+  await Promise.all(await pollRound(service.context, { signal, room: 100 }));
+}
+
+async function jobs(): Promise<void> {
+  await Promise.all(await jobRound(service.context, { signal, room: 100 }));
+}
+
+/** So much time, with what is due in it done as often as it may be. */
+async function pass(ms: number, everyMs = 5 * MINUTE): Promise<void> {
+  for (let passed = 0; passed < ms; passed += everyMs) {
+    clock.advance(everyMs);
+    await poll();
+    await jobs();
+  }
+}
+
+async function told(): Promise<string[]> {
+  const rows = await service.context.db
+    .selectFrom('events')
+    .innerJoin('sources', 'sources.source_id', 'events.source_id')
+    .select(['event', 'body'])
+    .where('sources.credential_id', '=', connectionId)
+    .orderBy('event_id')
+    .execute();
+  return rows.map(({ event, body }) => `${event} ${JSON.parse(body).remoteId}`);
+}
+
+const says = (body: string) => (res: ServerResponse) => {
+  res.writeHead(200, { 'content-type': 'application/json' }).end(body);
+  return true;
+};
+const DOWN = ['', '{}', '{"message":"We are down for maintenance"}'];
+
+test.each(DOWN)('an app that answers %j to everything loses no order', async (body) => {
+  trouble = says(body);
+  clock.advance(HOUR);
+  add('meanwhile');
+  await pass(3 * HOUR, HOUR);
+  const read = await service.call('GET', `/2023-03/one/commerce/orders?connectionId=${connectionId}`);
+  expect([read.status, read.text('code')]).toEqual([502, 'upstream_failed']);
+  trouble = undefined;
+  await pass(3 * HOUR, HOUR);
+  expect(await told()).toEqual(['created meanwhile']);
+});
