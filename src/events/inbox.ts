@@ -14,7 +14,7 @@ import { unifiedId } from '../unified/ids.ts';
 import { recordInput } from '../unified/inputs.ts';
 import { modelOf, toUnified } from '../unified/map.ts';
 import { callUpstream } from '../upstream/call.ts';
-import { interpretAnswer } from '../upstream/response.ts';
+import { interpretAnswer, saysNone } from '../upstream/response.ts';
 import { sayingOf } from './hook-events.ts';
 import { notice, noticeDeleted, type Sighting } from './notice.ts';
 import type { PollContext } from './poll.ts';
@@ -195,8 +195,8 @@ async function meaningOf(
 }
 
 /**
- * A record by its id at the app, as it is now; null when there is none any more.
- * @throws GatehouseError as withFreshTokens, callUpstream and interpretAnswer.
+ * A record by its id at the app, as it is now; null only when the app says that there is none.
+ * @throws GatehouseError `upstream_failed` when it says nothing of it; as withFreshTokens, callUpstream, interpretAnswer.
  */
 export async function fetchRecord(
   context: PollContext,
@@ -214,7 +214,13 @@ export async function fetchRecord(
     const input = recordInput(connector, model, open, remoteId);
     const call = { connector, action, credential: open, input };
     try {
-      return (await interpretAnswer(call, await callUpstream(context, call))).value;
+      const answer = await callUpstream(context, call);
+      const { value } = await interpretAnswer(call, answer);
+      if (saysNone(call, answer)) return null;
+      if (value !== null) return value;
+      throw new GatehouseError('upstream_failed', `${connector.name} answered without a record.`, {
+        details: { status: answer.status, connectorId: connector.connectorId, reason: 'no_record' },
+      });
     } catch (error) {
       const status = error instanceof GatehouseError ? error.details?.['status'] : undefined;
       if (status === 404 || status === 410) return null;

@@ -52,6 +52,22 @@ function emptyList({ connector, action }: UpstreamCall, { status, body }: Upstre
   );
 }
 
+/**
+ * Whether a successful answer says that there is no such record: null in its place, or a list that ends before it. An
+ * answer without the place says nothing of the record.
+ */
+export function saysNone({ action }: UpstreamCall, { body }: UpstreamAnswer): boolean {
+  const { data } = action.definition.response;
+  if (data === '') return false;
+  return valueAt(body, data) === null || endsBefore(body, data);
+}
+
+function endsBefore(body: Json, path: string): boolean {
+  const end = path.lastIndexOf('.');
+  const list = valueAt(body, path.slice(0, Math.max(0, end)));
+  return Array.isArray(list) && Number(path.slice(end + 1)) >= list.length;
+}
+
 async function mapEach(expression: string, records: Json[], secrets: readonly string[]): Promise<Json> {
   const mapped: Json[] = [];
   for (const record of records) mapped.push(await mapValue(expression, record, secrets));

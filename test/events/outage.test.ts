@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { jobRound, pollRound } from '../../src/events/round.ts';
-import { HOUR, MINUTE } from '../../src/lib/clock.ts';
+import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { startService, type Service } from '../support/service.ts';
 import { json, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -93,7 +93,7 @@ beforeEach(async () => {
   orders = [];
   hidden = [];
   asked = [];
-  for (const id of ['a', 'b', 'c']) add(id);
+  for (const id of ['a', 'b', 'c', 'd']) add(id);
   const headers = { 'x-svc-userid': userId };
   if (connectionId) await service.call('DELETE', `/users/${userId}/credentials/${connectionId}`, { headers });
   const made = await service.call('POST', `/users/${userId}/credentials`, {
@@ -162,4 +162,33 @@ test.each(DOWN)('an app that answers %j to everything loses no order', async (bo
   trouble = undefined;
   await pass(3 * HOUR, HOUR);
   expect(await told()).toEqual(['created meanwhile']);
+});
+
+test.each([...DOWN, '{"found":{}}'])(
+  'an app that answers %j for an order has not deleted it',
+  async (body) => {
+    hidden = ['a'];
+    trouble = (res, id) => id !== undefined && says(body)(res);
+    await pass(DAY + HOUR);
+    expect(asked).toContain('a');
+    expect(await told()).toEqual([]);
+  },
+);
+
+test('an order is gone where the app says null, a list without it, or 410; nothing else says so', async () => {
+  hidden = ['a', 'b', 'c', 'd'];
+  add('e');
+  const answers = new Map([
+    ['a', '{"found":[]}'],
+    ['b', '{"found":[null]}'],
+    ['d', '{"found":{}}'],
+  ]);
+  trouble = (res, id) => {
+    if (id === undefined) return false;
+    const body = answers.get(id);
+    res.writeHead(body === undefined ? 410 : 200, { 'content-type': 'application/json' }).end(body ?? '{}');
+    return true;
+  };
+  await pass(2 * DAY, HOUR);
+  expect((await told()).toSorted()).toEqual(['created e', 'deleted a', 'deleted b', 'deleted c']);
 });
