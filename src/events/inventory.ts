@@ -31,7 +31,8 @@ export function inventoryJob(context: PollContext): JobKind {
       if (source.status === 'suspended') return DAY;
       const { records, complete } = await readAll(context, source, signal);
       const startedAt = context.clock.now();
-      const missing = complete ? await missingOf(context, source, records) : [];
+      // An empty list is more often a fault of the app than the end of all that it had.
+      const missing = complete && records.size > 0 ? await missingOf(context, source, records) : [];
       for (const remoteId of missing.slice(0, CONFIRMED_AT_ONCE)) {
         if (signal.aborted) break;
         await confirm(context, source, remoteId, startedAt);

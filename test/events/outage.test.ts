@@ -192,3 +192,14 @@ test('an order is gone where the app says null, a list without it, or 410; nothi
   await pass(2 * DAY, HOUR);
   expect((await told()).toSorted()).toEqual(['created e', 'deleted a', 'deleted b', 'deleted c']);
 });
+
+test('an app whose list is empty at once is not asked for all that it had', async () => {
+  const kept = orders;
+  orders = [];
+  await pass(2 * DAY, HOUR);
+  expect(asked.every((one) => one === 'list')).toBe(true);
+  expect(await told()).toEqual([]);
+  orders = kept.slice(1);
+  await pass(DAY, HOUR);
+  expect(await told()).toEqual(['deleted a']);
+});
