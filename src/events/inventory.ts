@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { findConnection } from '../credentials/records.ts';
 import type { JobKind } from '../jobs/jobs.ts';
-import { DAY, MINUTE } from '../lib/clock.ts';
+import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
 import { unifiedId } from '../unified/ids.ts';
-import { anyoneWantsDeleted } from './audience.ts';
+import { anyoneWantsDeleted, planInventory } from './audience.ts';
 import { fetchRecord } from './inbox.ts';
 import { noticeDeleted } from './notice.ts';
 import type { PollContext } from './poll.ts';
@@ -15,6 +15,8 @@ const KEYS_AT_ONCE = 200;
 /** Each one missing is asked for at the app before it is called deleted; more than this wait for the next time. */
 const CONFIRMED_AT_ONCE = 200;
 const GO_ON_MS = 5 * MINUTE;
+/** Whether an account was connected anew is a look at the store. */
+const LOOK_AGAIN_MS = HOUR;
 
 /**
  * Finds what was deleted at an app that does not tell: once a day, as long as somebody wants to hear of it, every
@@ -28,7 +30,7 @@ export function inventoryJob(context: PollContext): JobKind {
       const { sourceId } = payloadSchema.parse(payload);
       const source = await activeSource(context, sourceId);
       if (!source || !(await anyoneWantsDeleted(context.db, sourceId))) return undefined;
-      if (source.status === 'suspended') return DAY;
+      if (!(await works(context, source))) return LOOK_AGAIN_MS;
       const { records, complete } = await readAll(context, source, signal);
       const startedAt = context.clock.now();
       // An empty list is more often a fault of the app than the end of all that it had.
@@ -41,12 +43,19 @@ export function inventoryJob(context: PollContext): JobKind {
       return missing.length > CONFIRMED_AT_ONCE ? GO_ON_MS : DAY;
     },
     async gaveUp(payload, error) {
+      const { sourceId } = payloadSchema.parse(payload);
       context.log.warn(
-        { ...payloadSchema.parse(payload), reason: error.message },
-        'the inventory of a source was given up',
+        { sourceId, reason: error.message },
+        'the inventory of a source waits for the next day',
       );
+      await planInventory(context.db, context, sourceId, DAY);
     },
   };
+}
+
+/** Whether the app can be asked: the account need not be connected anew first. */
+async function works({ db }: PollContext, { environment, credentialId, status }: Source): Promise<boolean> {
+  return status === 'active' && (await findConnection(db, environment, credentialId))?.state === 'active';
 }
 
 async function activeSource({ db }: PollContext, sourceId: string): Promise<Source | undefined> {

@@ -135,6 +135,11 @@ async function pass(ms: number, everyMs = 5 * MINUTE): Promise<void> {
   }
 }
 
+async function setState(state: 'active' | 'needs_reconnect'): Promise<void> {
+  const { db } = service.context;
+  await db.updateTable('credentials').set({ state }).where('credential_id', '=', connectionId).execute();
+}
+
 async function told(): Promise<string[]> {
   const rows = await service.context.db
     .selectFrom('events')
@@ -201,5 +206,33 @@ test('an app whose list is empty at once is not asked for all that it had', asyn
   expect(await told()).toEqual([]);
   orders = kept.slice(1);
   await pass(DAY, HOUR);
+  expect(await told()).toEqual(['deleted a']);
+});
+
+test('an outage of days does not end the daily inventory', async () => {
+  trouble = (res) => {
+    json(res, 500, {});
+    return true;
+  };
+  await pass(3 * DAY, HOUR);
+  trouble = undefined;
+  orders = orders.slice(1);
+  await pass(2 * DAY, HOUR);
+  expect(await told()).toEqual(['deleted a']);
+});
+
+test('an inventory asks nobody while the account waits to be connected anew, and goes on once it is', async () => {
+  trouble = (res) => {
+    json(res, 401, {});
+    return true;
+  };
+  orders = orders.slice(1);
+  await pass(HOUR);
+  asked = [];
+  await pass(3 * DAY, HOUR);
+  expect(asked).toEqual([]);
+  trouble = undefined;
+  await setState('active');
+  await pass(2 * HOUR);
   expect(await told()).toEqual(['deleted a']);
 });
