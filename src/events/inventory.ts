@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { findConnection } from '../credentials/records.ts';
 import type { JobKind } from '../jobs/jobs.ts';
 import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
 import { unifiedId } from '../unified/ids.ts';
 import { anyoneWantsDeleted, planInventory } from './audience.ts';
 import { fetchRecord } from './inbox.ts';
@@ -12,7 +13,7 @@ import { toSource, type Source } from './source.ts';
 
 const payloadSchema = z.object({ sourceId: z.string() });
 const KEYS_AT_ONCE = 200;
-/** Each one missing is asked for at the app before it is called deleted; more than this wait for the next time. */
+/** Each one missing is asked for at the app before it is called deleted, once a day; more than these wait. */
 const CONFIRMED_AT_ONCE = 200;
 const GO_ON_MS = 5 * MINUTE;
 /** Whether an account was connected anew is a look at the store. */
@@ -31,15 +32,16 @@ export function inventoryJob(context: PollContext): JobKind {
       const source = await activeSource(context, sourceId);
       if (!source || !(await anyoneWantsDeleted(context.db, sourceId))) return undefined;
       if (!(await works(context, source))) return LOOK_AGAIN_MS;
-      const { records, complete } = await readAll(context, source, signal);
       const startedAt = context.clock.now();
-      // An empty list is more often a fault of the app than the end of all that it had.
-      const missing = complete && records.size > 0 ? await missingOf(context, source, records) : [];
-      for (const remoteId of missing.slice(0, CONFIRMED_AT_ONCE)) {
-        if (signal.aborted) break;
-        await confirm(context, source, remoteId, startedAt);
-      }
+      const { records, complete } = await readAll(context, source, signal);
       await remember(context, source, [...records.keys()], startedAt);
+      // An empty list is more often a fault of the app than the end of all that it had.
+      const missing =
+        complete && records.size > 0 ? await missingOf(context, source, records, startedAt) : [];
+      for (const remoteId of missing.slice(0, CONFIRMED_AT_ONCE)) {
+        signal.throwIfAborted();
+        await confirm(context, source, remoteId);
+      }
       return missing.length > CONFIRMED_AT_ONCE ? GO_ON_MS : DAY;
     },
     async gaveUp(payload, error) {
@@ -68,28 +70,42 @@ async function activeSource({ db }: PollContext, sourceId: string): Promise<Sour
   return row && toSource(row);
 }
 
+/** What was there, is not listed, and was not asked for within a day; what waits longest comes first. */
 async function missingOf(
-  { db }: PollContext,
+  context: PollContext,
   { sourceId }: Source,
   records: ReadonlyMap<string, unknown>,
+  startedAt: number,
 ): Promise<string[]> {
-  const known = await db
-    .selectFrom('seen')
-    .select('key')
-    .where('source_id', '=', sourceId)
-    .where('key', '>=', 'p:')
-    .where('key', '<', 'p;')
-    .execute();
-  return known.map(({ key }) => key.slice('p:'.length)).filter((remoteId) => !records.has(remoteId));
+  const known = await timesOf(context, sourceId, 'p');
+  const asked = await timesOf(context, sourceId, 'a');
+  const askedAt = (remoteId: string) => asked.get(remoteId) ?? 0;
+  return [...known.keys()]
+    .filter((remoteId) => !records.has(remoteId) && askedAt(remoteId) <= startedAt - DAY)
+    .sort((one, other) => askedAt(one) - askedAt(other));
 }
 
-async function confirm(context: PollContext, source: Source, remoteId: string, now: number): Promise<void> {
-  if (!(await isGone(context, source, remoteId))) return remember(context, source, [remoteId], now);
+/** Ids at the app of which a kind of key is kept, and since when. */
+async function timesOf({ db }: PollContext, sourceId: string, kind: 'p' | 'a'): Promise<Map<string, number>> {
+  const rows = await db
+    .selectFrom('seen')
+    .select(['key', 'seen_at'])
+    .where('source_id', '=', sourceId)
+    .where('key', '>=', `${kind}:`)
+    .where('key', '<', `${kind};`)
+    .execute();
+  return new Map(rows.map(({ key, seen_at: seenAt }) => [key.slice(kind.length + 1), seenAt]));
+}
+
+async function confirm(context: PollContext, source: Source, remoteId: string): Promise<void> {
+  // Noted before: one that makes the app fail must not hold up those behind it.
+  await noteAsked(context, source, remoteId);
+  if (!(await isGone(context, source, remoteId))) return;
   const deliveries = await context.db.transaction().execute(async (tx) => {
     const { numDeletedRows } = await tx
       .deleteFrom('seen')
       .where('source_id', '=', source.sourceId)
-      .where('key', '=', `p:${remoteId}`)
+      .where('key', 'in', [`p:${remoteId}`, `a:${remoteId}`])
       .executeTakeFirst();
     if (numDeletedRows === 0n) return 0;
     const id = unifiedId(source.scope, source.credentialId, remoteId);
@@ -98,12 +114,27 @@ async function confirm(context: PollContext, source: Source, remoteId: string, n
   if (deliveries > 0) context.deliverer.wake();
 }
 
+async function noteAsked({ db, clock }: PollContext, { sourceId }: Source, remoteId: string): Promise<void> {
+  const now = clock.now();
+  await db
+    .insertInto('seen')
+    .values({ source_id: sourceId, key: `a:${remoteId}`, seen_at: now })
+    .onConflict((c) => c.columns(['source_id', 'key']).doUpdateSet({ seen_at: now }))
+    .execute();
+}
+
 async function isGone(context: PollContext, source: Source, remoteId: string): Promise<boolean> {
   const { environment, connectorId, credentialId } = source;
   const connector = context.catalog.connector(environment, connectorId);
   const credential = await findConnection(context.db, environment, credentialId);
   if (!connector || !credential) return false;
-  return (await fetchRecord(context, source, connector, remoteId)) === null;
+  try {
+    return (await fetchRecord(context, source, connector, remoteId)) === null;
+  } catch (error) {
+    // A refusal is about this record.
+    if (error instanceof GatehouseError && error.code === 'upstream_rejected') return false;
+    throw error;
+  }
 }
 
 /** Notes that records were there. */

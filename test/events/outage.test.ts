@@ -236,3 +236,30 @@ test('an inventory asks nobody while the account waits to be connected anew, and
   await pass(2 * HOUR);
   expect(await told()).toEqual(['deleted a']);
 });
+
+test('what the list hides is asked for once a day, and what is gone behind it is told soon', async () => {
+  clock.advance(MINUTE);
+  for (let n = 0; n < 250; n++) add(`o${n}`);
+  await pass(DAY + HOUR, HOUR);
+  hidden = orders.slice(1).map(({ id }) => id);
+  orders = orders.filter(({ id }) => id !== 'o99');
+  asked = [];
+  await pass(DAY);
+  const questions = asked.filter((one) => one !== 'list');
+  expect(questions).toHaveLength(253);
+  expect(new Set(questions).size).toBe(253);
+  expect((await told()).filter((one) => one.startsWith('deleted'))).toEqual(['deleted o99']);
+});
+
+test('orders for which the app fails or refuses hold up nobody', async () => {
+  hidden = ['a', 'b', 'c', 'd'];
+  orders = orders.filter(({ id }) => id !== 'd');
+  add('e');
+  trouble = (res, id) => {
+    if (id !== 'a' && id !== 'b') return false;
+    json(res, id === 'a' ? 500 : 403, {});
+    return true;
+  };
+  await pass(2 * DAY, HOUR);
+  expect(await told()).toEqual(['created e', 'deleted d']);
+});
