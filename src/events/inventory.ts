@@ -77,16 +77,24 @@ async function missingOf(
   records: ReadonlyMap<string, unknown>,
   startedAt: number,
 ): Promise<string[]> {
-  const known = await timesOf(context, sourceId, 'p');
+  // Of what polls and webhooks saw since the last listing there is no `p:` key.
+  const seen = await timesOf(context, sourceId, 'c');
+  const listed = await timesOf(context, sourceId, 'p');
   const asked = await timesOf(context, sourceId, 'a');
   const askedAt = (remoteId: string) => asked.get(remoteId) ?? 0;
-  return [...known.keys()]
-    .filter((remoteId) => !records.has(remoteId) && askedAt(remoteId) <= startedAt - DAY)
+  return [...new Map([...seen, ...listed])]
+    .filter(([remoteId, seenAt]) => seenAt <= startedAt && !records.has(remoteId))
+    .map(([remoteId]) => remoteId)
+    .filter((remoteId) => askedAt(remoteId) <= startedAt - DAY)
     .sort((one, other) => askedAt(one) - askedAt(other));
 }
 
 /** Ids at the app of which a kind of key is kept, and since when. */
-async function timesOf({ db }: PollContext, sourceId: string, kind: 'p' | 'a'): Promise<Map<string, number>> {
+async function timesOf(
+  { db }: PollContext,
+  sourceId: string,
+  kind: 'p' | 'c' | 'a',
+): Promise<Map<string, number>> {
   const rows = await db
     .selectFrom('seen')
     .select(['key', 'seen_at'])
@@ -102,11 +110,14 @@ async function confirm(context: PollContext, source: Source, remoteId: string): 
   await noteAsked(context, source, remoteId);
   if (!(await isGone(context, source, remoteId))) return;
   const deliveries = await context.db.transaction().execute(async (tx) => {
-    const { numDeletedRows } = await tx
-      .deleteFrom('seen')
-      .where('source_id', '=', source.sourceId)
-      .where('key', 'in', [`p:${remoteId}`, `a:${remoteId}`])
-      .executeTakeFirst();
+    const forgetKeys = (keys: string[]) =>
+      tx
+        .deleteFrom('seen')
+        .where('source_id', '=', source.sourceId)
+        .where('key', 'in', keys)
+        .executeTakeFirst();
+    await forgetKeys([`a:${remoteId}`]);
+    const { numDeletedRows } = await forgetKeys([`p:${remoteId}`, `c:${remoteId}`]);
     if (numDeletedRows === 0n) return 0;
     const id = unifiedId(source.scope, source.credentialId, remoteId);
     return noticeDeleted(tx, context, source, { id, remoteId });

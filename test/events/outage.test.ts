@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { jobRound, pollRound } from '../../src/events/round.ts';
+import { readingRound, pollRound } from '../../src/events/round.ts';
 import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { startService, type Service } from '../support/service.ts';
@@ -123,7 +123,7 @@ async function poll(): Promise<void> {
 }
 
 async function jobs(): Promise<void> {
-  await Promise.all(await jobRound(service.context, { signal, room: 100 }));
+  await Promise.all(await readingRound(service.context, { signal, room: 100 }));
 }
 
 /** So much time, with what is due in it done as often as it may be. */
@@ -262,4 +262,13 @@ test('orders for which the app fails or refuses hold up nobody', async () => {
   };
   await pass(2 * DAY, HOUR);
   expect(await told()).toEqual(['created e', 'deleted d']);
+});
+
+test('an order made and removed between two inventories is told as both', async () => {
+  clock.advance(HOUR);
+  add('brief');
+  await poll();
+  orders = orders.filter(({ id }) => id !== 'brief');
+  await pass(2 * DAY, HOUR);
+  expect(await told()).toEqual(['created brief', 'deleted brief']);
 });
