@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Selectable } from 'kysely';
 import type { Connector } from '../connectors/catalog.ts';
-import type { Webhooks } from '../connectors/events-format.ts';
+import { markRefused } from '../credentials/health.ts';
 import { openCredential } from '../credentials/open.ts';
 import { findConnection } from '../credentials/records.ts';
 import { withFreshTokens } from '../credentials/refresh.ts';
@@ -26,6 +26,8 @@ type Row = Selectable<Tables['inbox']>;
 const BATCH = 50;
 const MAX_ATTEMPTS = 12;
 const LONGEST_RETRY_MS = 30 * MINUTE;
+/** How often it is looked whether an account works again whose records wait to be read. */
+const CONNECTED_AGAIN_MS = MINUTE;
 
 /** What a stored webhook says. */
 type Meaning =
@@ -93,21 +95,19 @@ async function processSome(context: PollContext, sourceId: string, signal: Abort
   // With a source its webhooks go.
   if (rows.length === 0 || !found) return false;
   const source = toSource(found);
-  const connector = context.catalog.connector(source.environment, source.connectorId);
-  const webhooks = connector?.definition.webhooks;
   const meanings = new Map<Row, Meaning>();
+  const waiting: Row[] = [];
   for (const row of rows) {
     if (signal.aborted) break;
     try {
-      const known = connector && webhooks;
-      meanings.set(
-        row,
-        known ? await meaningOf(context, source, connector, webhooks, row) : { kind: 'nothing' },
-      );
+      const meaning = await meaningOf(context, source, row, signal);
+      if (meaning) meanings.set(row, meaning);
+      else waiting.push(row);
     } catch (error) {
-      await postpone(context, row, error);
+      if (!signal.aborted) await postpone(context, row, error);
     }
   }
+  await putOff(context, waiting, CONNECTED_AGAIN_MS);
   const deliveries = await commitAll(context, source, meanings);
   if (deliveries > 0) context.deliverer.wake();
   // SQLite answers within the turn, and there may be thousands.
@@ -173,21 +173,27 @@ async function commit(
   });
 }
 
+/** Undefined for one that names a record which cannot be read now: its account has to be connected anew. */
 async function meaningOf(
   context: PollContext,
   source: Source,
-  connector: Connector,
-  webhooks: Webhooks,
   row: Row,
-): Promise<Meaning> {
+  signal: AbortSignal,
+): Promise<Meaning | undefined> {
   const { environment, connectorId, credentialId, scope } = source;
+  const connector = context.catalog.connector(environment, connectorId);
+  const webhooks = connector?.definition.webhooks;
+  if (!connector || !webhooks) return { kind: 'nothing' };
   const said = await sayingOf(connector, webhooks, scope, { topic: row.topic, body: parseJson(row.body) });
   if (said.kind === 'nothing' || said.kind === 'changed') return said;
   if (said.kind === 'deleted') {
     return { kind: 'deleted', id: unifiedId(scope, credentialId, said.remoteId), remoteId: said.remoteId };
   }
+  if (said.kind === 'fetch' && !(await isConnected(context, source))) return undefined;
   const raw =
-    said.kind === 'record' ? said.record : await fetchRecord(context, source, connector, said.remoteId);
+    said.kind === 'record'
+      ? said.record
+      : await fetchRecord(context, source, connector, said.remoteId, signal);
   if (raw === null) return { kind: 'nothing' };
   const fields = await customFieldsOf(context, { environment, connectorId, credentialId, scope });
   const unified = await toUnified({ connector, scope, connectionId: credentialId }, raw, fields);
@@ -203,16 +209,19 @@ export async function fetchRecord(
   source: Source,
   connector: Connector,
   remoteId: string,
+  signal: AbortSignal,
 ): Promise<Json> {
   const model = modelOf(connector, source.scope);
   const action = connector.actions.get(model.get.action);
   const credential = await findConnection(context.db, source.environment, source.credentialId);
   if (!action || !credential)
     throw new GatehouseError('connector_not_found', `There is no ${source.connectorId}.`);
+  let used = credential;
   return withFreshTokens(context, connector, credential, async (fresh) => {
+    used = fresh;
     const open = openCredential(context, connector, fresh);
     const input = recordInput(connector, model, open, remoteId);
-    const call = { connector, action, credential: open, input };
+    const call = { connector, action, credential: open, input, signal };
     try {
       const answer = await callUpstream(context, call);
       const { value } = await interpretAnswer(call, answer);
@@ -226,7 +235,36 @@ export async function fetchRecord(
       if (status === 404 || status === 410) return null;
       throw error;
     }
+  }).catch(async (error: unknown) => {
+    const refused = error instanceof GatehouseError && error.code === 'credential_invalid';
+    // What has to be connected anew is not asked with again.
+    if (refused && error.details?.['reason'] !== 'revoked') await markRefused(context, used, error.message);
+    throw error;
   });
+}
+
+/** Whether the account of a source can be asked: it need not be connected anew first. */
+export async function isConnected(
+  { db }: PollContext,
+  { environment, credentialId }: Source,
+): Promise<boolean> {
+  const credential = await findConnection(db, environment, credentialId);
+  return credential === undefined || credential.state === 'active';
+}
+
+/** Webhooks wait without an attempt of theirs. */
+async function putOff({ db, clock }: PollContext, rows: readonly Row[], waitMs: number): Promise<void> {
+  if (rows.length === 0) return;
+  await db
+    .updateTable('inbox')
+    .set({ next_at: clock.now() + waitMs })
+    .where(
+      'inbox_id',
+      'in',
+      rows.map((row) => row.inbox_id),
+    )
+    .where('processed_at', 'is', null)
+    .execute();
 }
 
 async function postpone(context: PollContext, row: Row, thrown: unknown): Promise<void> {

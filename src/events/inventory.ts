@@ -5,7 +5,7 @@ import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { unifiedId } from '../unified/ids.ts';
 import { anyoneWantsDeleted, planInventory } from './audience.ts';
-import { fetchRecord } from './inbox.ts';
+import { fetchRecord, isConnected } from './inbox.ts';
 import { noticeDeleted } from './notice.ts';
 import type { PollContext } from './poll.ts';
 import { readAll } from './read-all.ts';
@@ -31,7 +31,7 @@ export function inventoryJob(context: PollContext): JobKind {
       const { sourceId } = payloadSchema.parse(payload);
       const source = await activeSource(context, sourceId);
       if (!source || !(await anyoneWantsDeleted(context.db, sourceId))) return undefined;
-      if (!(await works(context, source))) return LOOK_AGAIN_MS;
+      if (source.status !== 'active' || !(await isConnected(context, source))) return LOOK_AGAIN_MS;
       const startedAt = context.clock.now();
       const { records, complete } = await readAll(context, source, signal);
       await remember(context, source, [...records.keys()], startedAt);
@@ -40,7 +40,7 @@ export function inventoryJob(context: PollContext): JobKind {
         complete && records.size > 0 ? await missingOf(context, source, records, startedAt) : [];
       for (const remoteId of missing.slice(0, CONFIRMED_AT_ONCE)) {
         signal.throwIfAborted();
-        await confirm(context, source, remoteId);
+        await confirm(context, source, remoteId, signal);
       }
       return missing.length > CONFIRMED_AT_ONCE ? GO_ON_MS : DAY;
     },
@@ -53,11 +53,6 @@ export function inventoryJob(context: PollContext): JobKind {
       await planInventory(context.db, context, sourceId, DAY);
     },
   };
-}
-
-/** Whether the app can be asked: the account need not be connected anew first. */
-async function works({ db }: PollContext, { environment, credentialId, status }: Source): Promise<boolean> {
-  return status === 'active' && (await findConnection(db, environment, credentialId))?.state === 'active';
 }
 
 async function activeSource({ db }: PollContext, sourceId: string): Promise<Source | undefined> {
@@ -105,10 +100,15 @@ async function timesOf(
   return new Map(rows.map(({ key, seen_at: seenAt }) => [key.slice(kind.length + 1), seenAt]));
 }
 
-async function confirm(context: PollContext, source: Source, remoteId: string): Promise<void> {
+async function confirm(
+  context: PollContext,
+  source: Source,
+  remoteId: string,
+  signal: AbortSignal,
+): Promise<void> {
   // Noted before: one that makes the app fail must not hold up those behind it.
   await noteAsked(context, source, remoteId);
-  if (!(await isGone(context, source, remoteId))) return;
+  if (!(await isGone(context, source, remoteId, signal))) return;
   const deliveries = await context.db.transaction().execute(async (tx) => {
     const forgetKeys = (keys: string[]) =>
       tx
@@ -134,13 +134,18 @@ async function noteAsked({ db, clock }: PollContext, { sourceId }: Source, remot
     .execute();
 }
 
-async function isGone(context: PollContext, source: Source, remoteId: string): Promise<boolean> {
+async function isGone(
+  context: PollContext,
+  source: Source,
+  remoteId: string,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { environment, connectorId, credentialId } = source;
   const connector = context.catalog.connector(environment, connectorId);
   const credential = await findConnection(context.db, environment, credentialId);
   if (!connector || !credential) return false;
   try {
-    return (await fetchRecord(context, source, connector, remoteId)) === null;
+    return (await fetchRecord(context, source, connector, remoteId, signal)) === null;
   } catch (error) {
     // A refusal is about this record.
     if (error instanceof GatehouseError && error.code === 'upstream_rejected') return false;

@@ -1,0 +1,179 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { inboxRound, jobRound, pollRound } from '../../src/events/round.ts';
+import { HOUR } from '../../src/lib/clock.ts';
+import { manualClock } from '../support/clock.ts';
+import { startService, type Service } from '../support/service.ts';
+import { json, startUpstream, type Upstream } from '../support/upstream.ts';
+
+/* Webhooks that name a record which cannot be read now. */
+
+const TELLER = `id: teller
+name: Teller
+description: An app of the tests.
+categories: [commerce]
+website: https://teller.example.com
+sources: [{title: The tests themselves, read: 2026-11-22}]
+baseUrl: '{origin}'
+variables: {origin: {title: Address, format: origin}}
+authentication: [{type: bearer}]
+timeoutSeconds: 1
+actions:
+  list_orders: {description: Orders., request: GET /orders, paging: {style: none}}
+  get_order:
+    description: An order.
+    request: GET /orders/{orderId}
+    path: {orderId: {type: string}}
+  add_hook:
+    internal: true
+    description: A hook.
+    request: POST /hooks
+    body: {url: {type: string}, secret: {type: string}}
+  drop_hook: {internal: true, description: Ends it., request: 'DELETE /hooks/{hookId}', path: {hookId: {type: string}}}
+unified:
+  commerce/orders:
+    list: list_orders
+    get: {action: get_order, param: orderId}
+    remoteId: id
+    map: '{"orderNumber": id}'
+webhooks:
+  verify: {type: header, header: X-Secret}
+  topic: body:what
+  topics: {commerce/orders: [{topic: made, event: created, fetchId: id}, {topic: told, event: created, record: order}]}
+  register:
+    create: {action: add_hook, each: all, input: {url: '{address}', secret: '{secret}'}, id: id}
+    delete: {action: drop_hook, param: hookId}
+`;
+
+const hookSchema = z.object({ url: z.string(), secret: z.string() });
+const clock = manualClock();
+const signal = new AbortController().signal;
+let upstream: Upstream;
+let service: Service;
+let folder: string;
+let userId: string;
+let connectionId: string;
+let hook: z.infer<typeof hookSchema>;
+let asked: string[];
+/** How the app answers for an order: as it should, with a status of trouble, or never. */
+let answers: 'well' | 'never' | 401 | 403 | 500;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse-teller-'));
+  mkdirSync(join(folder, 'teller'));
+  writeFileSync(join(folder, 'teller', 'connector.yaml'), TELLER);
+  upstream = await startUpstream();
+  upstream.handler = (req, res) => {
+    let text = '';
+    req.on('data', (chunk) => (text += String(chunk)));
+    req.on('end', () => {
+      const id = /^\/orders\/(.+)$/.exec(req.url ?? '')?.[1];
+      if (req.method === 'POST') hook = hookSchema.parse(JSON.parse(text));
+      if (id === undefined) return json(res, 200, req.url === '/orders' ? [] : { id: 'hook_1' });
+      asked.push(id);
+      if (answers === 'never') return;
+      json(res, answers === 'well' ? 200 : answers, { id });
+    });
+  };
+  service = await startService({
+    clock,
+    catalogFolder: folder,
+    env: { GATEHOUSE_SANDBOX: '0', LOG_LEVEL: 'error' },
+  });
+  await service.context.sources.close();
+  userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
+});
+afterAll(async () => {
+  await service.stop();
+  await upstream[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  answers = 'well';
+  asked = [];
+  const made = await service.call('POST', `/users/${userId}/credentials`, {
+    headers: { 'x-svc-userid': userId },
+    body: { connectorId: 'teller', data: { token: 'teller_token', origin: upstream.origin } },
+  });
+  connectionId = made.text('credentialId');
+  await service.call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
+    body: { address: 'https://127.0.0.1:9/never', scope: 'commerce/orders' },
+  });
+  await Promise.all(await pollRound(service.context, { signal, room: 100 }));
+  await Promise.all(await jobRound(service.context, { signal, room: 100 }));
+});
+
+async function send(event: object): Promise<void> {
+  const url = `${service.url}${new URL(hook.url).pathname}`;
+  const headers = { 'content-type': 'application/json', 'x-secret': hook.secret };
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(event) });
+  expect(answer.status).toBe(200);
+}
+
+async function look(stop = signal): Promise<void> {
+  await Promise.all(await inboxRound(service.context, { signal: stop, room: 100 }));
+}
+
+async function setState(state: 'active' | 'needs_reconnect'): Promise<void> {
+  const { db } = service.context;
+  await db.updateTable('credentials').set({ state }).where('credential_id', '=', connectionId).execute();
+}
+
+async function stateOf(): Promise<string> {
+  const row = await service.context.db
+    .selectFrom('credentials')
+    .select('state')
+    .where('credential_id', '=', connectionId)
+    .executeTakeFirstOrThrow();
+  return row.state;
+}
+
+async function waiting(): Promise<number[]> {
+  const rows = await service.context.db
+    .selectFrom('inbox')
+    .select('attempts')
+    .where('processed_at', 'is', null)
+    .execute();
+  return rows.map(({ attempts }) => attempts);
+}
+
+async function told(): Promise<string[]> {
+  const rows = await service.context.db
+    .selectFrom('events')
+    .innerJoin('sources', 'sources.source_id', 'events.source_id')
+    .select('body')
+    .where('sources.credential_id', '=', connectionId)
+    .execute();
+  return rows.map(({ body }) => String(JSON.parse(body).remoteId)).toSorted();
+}
+
+test('a webhook waits without a call while its account has to be connected anew, and is told then', async () => {
+  await setState('needs_reconnect');
+  await send({ what: 'made', id: 'ord_1' });
+  await send({ what: 'told', order: { id: 'ord_2' } });
+  for (let hours = 0; hours < 48; hours++) {
+    await look();
+    clock.advance(HOUR);
+  }
+  expect([asked, await waiting(), await told()]).toEqual([[], [0], ['ord_2']]);
+  await setState('active');
+  await look();
+  expect(await told()).toEqual(['ord_1', 'ord_2']);
+});
+
+test('an account that is refused when a record is read has to be connected anew', async () => {
+  answers = 401;
+  await send({ what: 'made', id: 'ord_1' });
+  for (let hours = 0; hours < 24; hours++) {
+    await look();
+    clock.advance(HOUR);
+  }
+  expect([asked, await waiting(), await stateOf()]).toEqual([['ord_1'], [1], 'needs_reconnect']);
+  answers = 'well';
+  await setState('active');
+  await look();
+  expect(await told()).toEqual(['ord_1']);
+});
