@@ -6,7 +6,7 @@ import { openCredential } from '../credentials/open.ts';
 import { findConnection } from '../credentials/records.ts';
 import { withFreshTokens } from '../credentials/refresh.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
-import { GatehouseError, publicError } from '../lib/errors.ts';
+import { GatehouseError, publicError, type ErrorCode } from '../lib/errors.ts';
 import { parseJson, type Json } from '../lib/json.ts';
 import type { Db, Tables } from '../store/schema.ts';
 import { customFieldsOf } from '../unified/field-mappings.ts';
@@ -26,8 +26,14 @@ type Row = Selectable<Tables['inbox']>;
 const BATCH = 50;
 const MAX_ATTEMPTS = 12;
 const LONGEST_RETRY_MS = 30 * MINUTE;
-/** How often it is looked whether an account works again whose records wait to be read. */
-const CONNECTED_AGAIN_MS = MINUTE;
+/** How long records wait to be read while the app is out, or the account has to be connected anew. */
+const REST_MS = MINUTE;
+const OUTAGES = new Set<ErrorCode>([
+  'credential_invalid',
+  'upstream_failed',
+  'upstream_rate_limited',
+  'upstream_timeout',
+]);
 
 /** What a stored webhook says. */
 type Meaning =
@@ -35,6 +41,18 @@ type Meaning =
   | { kind: 'deleted'; id: string; remoteId: string }
   | { kind: 'changed' }
   | { kind: 'nothing' };
+
+/** Records are read one after the other until the app fails: one that hangs would keep a place for hours. */
+interface Reading {
+  signal: AbortSignal;
+  restsUntil: number;
+}
+
+/** Which record is read, of which app. */
+interface Wanted {
+  connector: Connector;
+  remoteId: string;
+}
 
 /** Sources whose webhooks this process is turning into events, and whether more arrived meanwhile. */
 const underWay = new WeakMap<Db, Map<string, { again: boolean }>>();
@@ -66,10 +84,11 @@ export async function processInbox(
   }
   return idle.slice(0, room).map(async (sourceId) => {
     const state = { again: false };
+    const reading = { signal, restsUntil: 0 };
     busy.set(sourceId, state);
     try {
       do state.again = false;
-      while (((await processSome(context, sourceId, signal)) || state.again) && !signal.aborted);
+      while (((await processSome(context, sourceId, reading)) || state.again) && !signal.aborted);
     } finally {
       busy.delete(sourceId);
     }
@@ -77,7 +96,7 @@ export async function processInbox(
 }
 
 /** The webhooks of a source that are due, oldest first. False when there were none. */
-async function processSome(context: PollContext, sourceId: string, signal: AbortSignal): Promise<boolean> {
+async function processSome(context: PollContext, sourceId: string, reading: Reading): Promise<boolean> {
   const rows = await context.db
     .selectFrom('inbox')
     .selectAll()
@@ -98,16 +117,16 @@ async function processSome(context: PollContext, sourceId: string, signal: Abort
   const meanings = new Map<Row, Meaning>();
   const waiting: Row[] = [];
   for (const row of rows) {
-    if (signal.aborted) break;
+    if (reading.signal.aborted) break;
     try {
-      const meaning = await meaningOf(context, source, row, signal);
+      const meaning = await meaningOf(context, source, row, reading);
       if (meaning) meanings.set(row, meaning);
       else waiting.push(row);
     } catch (error) {
-      if (!signal.aborted) await postpone(context, row, error);
+      if (!reading.signal.aborted) await postpone(context, row, error);
     }
   }
-  await putOff(context, waiting, CONNECTED_AGAIN_MS);
+  await putOff(context, waiting);
   const deliveries = await commitAll(context, source, meanings);
   if (deliveries > 0) context.deliverer.wake();
   // SQLite answers within the turn, and there may be thousands.
@@ -173,12 +192,12 @@ async function commit(
   });
 }
 
-/** Undefined for one that names a record which cannot be read now: its account has to be connected anew. */
+/** Undefined for one that names a record which cannot be read now. */
 async function meaningOf(
   context: PollContext,
   source: Source,
   row: Row,
-  signal: AbortSignal,
+  reading: Reading,
 ): Promise<Meaning | undefined> {
   const { environment, connectorId, credentialId, scope } = source;
   const connector = context.catalog.connector(environment, connectorId);
@@ -189,15 +208,33 @@ async function meaningOf(
   if (said.kind === 'deleted') {
     return { kind: 'deleted', id: unifiedId(scope, credentialId, said.remoteId), remoteId: said.remoteId };
   }
-  if (said.kind === 'fetch' && !(await isConnected(context, source))) return undefined;
   const raw =
     said.kind === 'record'
       ? said.record
-      : await fetchRecord(context, source, connector, said.remoteId, signal);
+      : await readRecord(context, source, { connector, remoteId: said.remoteId }, reading);
+  if (raw === undefined) return undefined;
   if (raw === null) return { kind: 'nothing' };
   const fields = await customFieldsOf(context, { environment, connectorId, credentialId, scope });
   const unified = await toUnified({ connector, scope, connectionId: credentialId }, raw, fields);
   return { kind: 'seen', sighting: { unified, topic: said.event } };
+}
+
+/** As fetchRecord; undefined, and no call, while the app is out or the account has to be connected anew. */
+async function readRecord(
+  context: PollContext,
+  source: Source,
+  wanted: Wanted,
+  reading: Reading,
+): Promise<Json | undefined> {
+  const { clock } = context;
+  if (clock.now() < reading.restsUntil || !(await isConnected(context, source))) return undefined;
+  try {
+    return await fetchRecord(context, source, { ...wanted, signal: reading.signal });
+  } catch (error) {
+    const isOut = error instanceof GatehouseError && OUTAGES.has(error.code);
+    if (isOut) reading.restsUntil = clock.now() + REST_MS;
+    throw error;
+  }
 }
 
 /**
@@ -207,9 +244,7 @@ async function meaningOf(
 export async function fetchRecord(
   context: PollContext,
   source: Source,
-  connector: Connector,
-  remoteId: string,
-  signal: AbortSignal,
+  { connector, remoteId, signal }: Wanted & { signal: AbortSignal },
 ): Promise<Json> {
   const model = modelOf(connector, source.scope);
   const action = connector.actions.get(model.get.action);
@@ -253,11 +288,11 @@ export async function isConnected(
 }
 
 /** Webhooks wait without an attempt of theirs. */
-async function putOff({ db, clock }: PollContext, rows: readonly Row[], waitMs: number): Promise<void> {
+async function putOff({ db, clock }: PollContext, rows: readonly Row[]): Promise<void> {
   if (rows.length === 0) return;
   await db
     .updateTable('inbox')
-    .set({ next_at: clock.now() + waitMs })
+    .set({ next_at: clock.now() + REST_MS })
     .where(
       'inbox_id',
       'in',

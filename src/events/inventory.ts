@@ -145,7 +145,7 @@ async function isGone(
   const credential = await findConnection(context.db, environment, credentialId);
   if (!connector || !credential) return false;
   try {
-    return (await fetchRecord(context, source, connector, remoteId, signal)) === null;
+    return (await fetchRecord(context, source, { connector, remoteId, signal })) === null;
   } catch (error) {
     // A refusal is about this record.
     if (error instanceof GatehouseError && error.code === 'upstream_rejected') return false;

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { inboxRound, jobRound, pollRound } from '../../src/events/round.ts';
-import { HOUR } from '../../src/lib/clock.ts';
+import { inboxRound, readingRound, pollRound } from '../../src/events/round.ts';
+import { HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
+import { until } from '../support/events.ts';
 import { startService, type Service } from '../support/service.ts';
 import { json, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -20,7 +21,7 @@ sources: [{title: The tests themselves, read: 2026-11-22}]
 baseUrl: '{origin}'
 variables: {origin: {title: Address, format: origin}}
 authentication: [{type: bearer}]
-timeoutSeconds: 1
+timeoutSeconds: 3
 actions:
   list_orders: {description: Orders., request: GET /orders, paging: {style: none}}
   get_order:
@@ -103,7 +104,7 @@ beforeEach(async () => {
     body: { address: 'https://127.0.0.1:9/never', scope: 'commerce/orders' },
   });
   await Promise.all(await pollRound(service.context, { signal, room: 100 }));
-  await Promise.all(await jobRound(service.context, { signal, room: 100 }));
+  await Promise.all(await readingRound(service.context, { signal, room: 100 }));
 });
 
 async function send(event: object): Promise<void> {
@@ -134,7 +135,9 @@ async function stateOf(): Promise<string> {
 async function waiting(): Promise<number[]> {
   const rows = await service.context.db
     .selectFrom('inbox')
+    .innerJoin('sources', 'sources.source_id', 'inbox.source_id')
     .select('attempts')
+    .where('sources.credential_id', '=', connectionId)
     .where('processed_at', 'is', null)
     .execute();
   return rows.map(({ attempts }) => attempts);
@@ -174,6 +177,45 @@ test('an account that is refused when a record is read has to be connected anew'
   expect([asked, await waiting(), await stateOf()]).toEqual([['ord_1'], [1], 'needs_reconnect']);
   answers = 'well';
   await setState('active');
+  await look();
+  expect(await told()).toEqual(['ord_1']);
+});
+
+test.each([500, 'never'] as const)('an app that answers %s is asked once for all that waits', async (how) => {
+  answers = how;
+  const ids = Array.from({ length: 60 }, (_, n) => `ord_${n}`);
+  for (const id of ids) await send({ what: 'made', id });
+  await send({ what: 'told', order: { id: 'whole' } });
+  await look();
+  expect([asked.length, await told()]).toEqual([1, ['whole']]);
+  const attempts = (await waiting()).filter((one) => one > 0);
+  expect(attempts).toEqual([1]);
+  answers = 'well';
+  clock.advance(MINUTE);
+  await look();
+  expect(await told()).toEqual([...ids, 'whole'].toSorted());
+});
+
+test('a record that the app refuses holds up no other', async () => {
+  answers = 403;
+  await send({ what: 'made', id: 'ord_1' });
+  await send({ what: 'made', id: 'ord_2' });
+  await look();
+  expect(asked).toEqual(['ord_1', 'ord_2']);
+});
+
+test('a reading under way ends with the process, and counts as no attempt', async () => {
+  answers = 'never';
+  await send({ what: 'made', id: 'ord_1' });
+  const stop = new AbortController();
+  const looked = look(stop.signal);
+  await until(() => asked.length === 1);
+  const stopped = performance.now();
+  stop.abort();
+  await looked;
+  expect(performance.now() - stopped).toBeLessThan(2000);
+  expect(await waiting()).toEqual([0]);
+  answers = 'well';
   await look();
   expect(await told()).toEqual(['ord_1']);
 });
