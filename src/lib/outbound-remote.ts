@@ -1,4 +1,4 @@
-import { request, type Dispatcher } from 'undici';
+import { Agent, request, type Dispatcher } from 'undici';
 
 /** An answer of a remote Gatehouse, with its body still to come. */
 export interface RemoteAnswer {
@@ -6,6 +6,9 @@ export interface RemoteAnswer {
   headers: Record<string, string | string[] | undefined>;
   body: Dispatcher.ResponseData['body'];
 }
+
+/** HTTP/1.1 alone, as outbound.ts has it: a request that is cancelled takes its connection along. */
+let agent: Agent | undefined;
 
 /**
  * Calls the address that the operator typed on the command line: a remote Gatehouse, which may well be on this
@@ -20,7 +23,13 @@ export async function callRemote(
     signal?: AbortSignal;
   },
 ): Promise<RemoteAnswer> {
+  agent ??= new Agent({ allowH2: false });
   // A tool may work for minutes before it answers; only the connection has a deadline.
-  const { statusCode, headers, body } = await request(url, { ...options, headersTimeout: 0, bodyTimeout: 0 });
+  const { statusCode, headers, body } = await request(url, {
+    ...options,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    dispatcher: agent,
+  });
   return { status: statusCode, headers, body };
 }

@@ -103,6 +103,11 @@ export const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
 const MAX_REDIRECTS = 3;
 const MAX_JUDGED = 1000;
 const CONNECTIONS_PER_ORIGIN = 64;
+/**
+ * A deadline ends a stream of HTTP/2, not its connection: one that died in silence would be asked again and again, where
+ * HTTP/1.1 loses one request to it.
+ */
+const ALLOW_H2 = false;
 /** What another origin is told after a redirect. A credential may be in a header of any name, so none else goes along. */
 const HARMLESS_HEADERS = new Set(['accept', 'accept-language', 'user-agent', 'content-type']);
 
@@ -124,10 +129,16 @@ export function createOutbound(options: OutboundOptions): Outbound {
       bodyTimeout: HEADERS_TIMEOUT_MS,
       keepAliveTimeout: 10_000,
       connections: options.connections ?? CONNECTIONS_PER_ORIGIN,
+      allowH2: ALLOW_H2,
     };
     const agent =
       kind === 'guarded' && options.egressProxy
-        ? new undici.ProxyAgent({ ...common, uri: options.egressProxy, requestTls: { ca } })
+        ? new undici.ProxyAgent({
+            ...common,
+            uri: options.egressProxy,
+            proxyTls: { allowH2: ALLOW_H2 },
+            requestTls: { ca, allowH2: ALLOW_H2 },
+          })
         : new undici.Agent({
             ...common,
             connect:
@@ -142,6 +153,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     const connectTo = (port: number) =>
       build({
         timeout: CONNECT_TIMEOUT_MS,
+        allowH2: ALLOW_H2,
         ...(ca ? { ca } : {}),
         lookup: (hostname, lookupOptions, callback) => {
           lookup(hostname, { ...lookupOptions, all: true }, (error, addresses) => {

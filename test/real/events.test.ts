@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod';
 import { startReceiver, verified, type Received, type Receiver } from '../support/receiver.ts';
 import { startService, type Service } from '../support/service.ts';
-import { makeCertificate, type Certificate } from './certificate.ts';
+import { makeCertificate, type Certificate } from '../support/certificate.ts';
 import { install, UNREACHABLE } from './install.ts';
 import { MEDUSA, startMedusa, type Medusa } from './medusa.ts';
 import { PARSE_SERVER, startParseServer, type ParseServer } from './parse-server.ts';
