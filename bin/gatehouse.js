@@ -16,6 +16,10 @@ if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) {
   process.exit(1);
 }
 
+// Half of the threads may look names up, and each name whose DNS does not answer holds one for ten seconds. Read at the first
+// use of a thread, so before anything else.
+process.env.UV_THREADPOOL_SIZE ||= '16';
+
 // Compiled code is kept between starts: it halves the time to the first answer. Kept in our own folder, once it is
 // there, and not in the shared temporary one: whoever can write it decides what runs.
 process.umask(0o077);

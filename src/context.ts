@@ -16,6 +16,7 @@ import { loadHashKey } from './identity/secrets.ts';
 import type { AllowedAddress } from './lib/addresses.ts';
 import { systemClock, type Clock } from './lib/clock.ts';
 import { createOutbound, type Outbound } from './lib/outbound.ts';
+import { shareLookups } from './lib/outbound-names.ts';
 import type { Logger } from './log.ts';
 import { PACKAGE_FOLDER } from './package.ts';
 import { createLiveServers, type LiveServer, type LiveServers } from './servers/live.ts';
@@ -112,6 +113,7 @@ export async function openContext(
       allowPrivateNetwork: config.allowPrivateNetwork,
       egressProxy: config.egressProxy,
       caFile: config.caFile,
+      lookup: shareLookups(),
     };
     const outbound = createOutbound(outboundOptions);
     // Receivers that hang hold sockets: they are not those of actions, and many subscribers may share an origin.

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { lookup as dnsLookup, type LookupAddress, type LookupAllOptions } from 'node:dns';
+import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import { rootCertificates } from 'node:tls';
 import type { buildConnector, Dispatcher } from 'undici';
 import { createAddressGuard, type AllowedAddress } from './addresses.ts';
@@ -7,6 +7,7 @@ import { GatehouseError } from './errors.ts';
 import { decoderOf, unpacked } from './outbound-body.ts';
 import { BlockedAddress, outboundError } from './outbound-errors.ts';
 import { End, wholeAnswer, type RawAnswer } from './outbound-exchange.ts';
+import type { Lookup } from './outbound-names.ts';
 import { SANDBOX_HOST } from './sandbox.ts';
 import type { StopSignal } from './stop.ts';
 import { readTarget, type Target } from './target.ts';
@@ -58,13 +59,6 @@ interface Way {
   target: Target;
 }
 
-/** All addresses of a name, as dns.lookup() gives them. */
-export type Lookup = (
-  hostname: string,
-  options: LookupAllOptions,
-  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
-
 export interface OutboundOptions {
   allowedNetworks: AllowedAddress[];
   /** Every private and loopback address, and http: to loopback. */
@@ -73,7 +67,7 @@ export interface OutboundOptions {
   caFile?: string | undefined;
   /** Sockets per origin; default 64. */
   connections?: number;
-  /** Resolves names; tests of rebinding hand in their own. */
+  /** Resolves names: in a service shareLookups(), since all that goes out shares its threads; default dns.lookup(). */
   lookup?: Lookup;
 }
 

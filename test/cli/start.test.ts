@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -93,6 +93,18 @@ test('with NODE_ENV=production there is neither sandbox nor demonstration', asyn
   await waitFor(() => existsSync(join(home.path, 'first-keys')));
   expect(readFileSync(join(home.path, 'first-keys'), 'utf8')).not.toContain('/mcp/');
   expect((await fetch(`${gatehouse.url}/sandbox/api/customers`)).status).toBe(404);
+});
+
+test.runIf(process.platform === 'linux').each<[number, Record<string, string>]>([
+  [16, {}],
+  [5, { UV_THREADPOOL_SIZE: '5' }],
+])('runs with %i threads when the environment says %o', async (count, env) => {
+  using home = tempHome({ bare: true });
+  await using gatehouse = await startCli(cliEnv(home.path, env));
+  const tasks = `/proc/${gatehouse.child.pid}/task`;
+  const nameOf = (task: string) => readFileSync(join(tasks, task, 'comm'), 'utf8').trim();
+  await waitFor(() => readdirSync(tasks).some((task) => nameOf(task) === 'libuv-worker'));
+  expect(readdirSync(tasks).filter((task) => nameOf(task) === 'libuv-worker')).toHaveLength(count);
 });
 
 test('every wrong variable is a line of its own, and the exit code is 1', async () => {

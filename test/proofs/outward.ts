@@ -6,7 +6,8 @@ import { created, startEvents, subscribe, until, type EventsService } from '../s
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { createDeliverer } from '../../src/events/deliver.ts';
 import { assertAddress } from '../../src/events/address.ts';
-import { createOutbound, type Lookup } from '../../src/lib/outbound.ts';
+import { createOutbound } from '../../src/lib/outbound.ts';
+import type { Lookup } from '../../src/lib/outbound-names.ts';
 
 /** Every connection that this process begins, to wherever it is. */
 function watchConnections(): { to: Set<string>; stop(): void } {

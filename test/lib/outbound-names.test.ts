@@ -1,0 +1,158 @@
+import { createHook } from 'node:async_hooks';
+import type { LookupAddress } from 'node:dns';
+import { expect, test } from 'vitest';
+import { SECOND } from '../../src/lib/clock.ts';
+import { shareLookups, type Lookup } from '../../src/lib/outbound-names.ts';
+import { createOutbound } from '../../src/lib/outbound.ts';
+import { manualClock } from '../support/clock.ts';
+import { startService } from '../support/service.ts';
+
+type Outcome = string | LookupAddress[];
+
+/** A resolver that answers for a name when it is told to. */
+function heldNames() {
+  const clock = manualClock();
+  const asked: string[] = [];
+  const open = new Map<string, (outcome: Outcome) => void>();
+  const lookup: Lookup = (name, _options, callback) => {
+    asked.push(name);
+    open.set(name, (outcome) => {
+      if (typeof outcome !== 'string') callback(null, outcome);
+      else callback(Object.assign(new Error(outcome), { code: outcome }), []);
+    });
+  };
+  const shared = shareLookups(lookup, clock);
+  return {
+    clock,
+    /** Which names the resolver was asked for, in order. */
+    asked,
+    shared,
+    look: (name: string): Promise<Outcome> =>
+      new Promise((resolve) => shared(name, { all: true }, (error, found) => resolve(error?.code ?? found))),
+    answer(name: string, outcome: Outcome = FOUND) {
+      const told = open.get(name);
+      open.delete(name);
+      told?.(outcome);
+    },
+  };
+}
+
+const FOUND = [{ address: '127.0.0.1', family: 4 }];
+const NOBODY = 'EAI_AGAIN';
+const names = (count: number, kind: string) => Array.from({ length: count }, (_, n) => `${kind}${n}.example`);
+
+test('who asks for a name while it is looked up shares the answer, and who asks later has it looked up anew', async () => {
+  const { asked, look, answer } = heldNames();
+  const both = [look('one.example'), look('one.example')];
+  expect(asked).toEqual(['one.example']);
+  answer('one.example');
+  expect(await Promise.all(both)).toEqual([FOUND, FOUND]);
+  const moved = [{ address: '10.0.0.1', family: 4 }];
+  const later = look('one.example');
+  answer('one.example', moved);
+  expect(await later).toEqual(moved);
+  expect(asked).toEqual(['one.example', 'one.example']);
+});
+
+test('a name that failed fails at once for five seconds', async () => {
+  const { clock, asked, look, answer } = heldNames();
+  const first = look('gone.example');
+  answer('gone.example', 'ENOTFOUND');
+  expect(await first).toBe('ENOTFOUND');
+  clock.advance(4 * SECOND);
+  expect(await look('gone.example')).toBe('ENOTFOUND');
+  expect(asked).toEqual(['gone.example']);
+  clock.advance(SECOND);
+  const later = look('gone.example');
+  answer('gone.example');
+  expect(await later).toEqual(FOUND);
+});
+
+test('a name that nobody has answered for ten seconds fails at once, and takes no second thread', async () => {
+  const { clock, asked, look, answer } = heldNames();
+  void look('silent.example');
+  clock.advance(10 * SECOND);
+  expect(await look('silent.example')).toBe(NOBODY);
+  expect(asked).toEqual(['silent.example']);
+  answer('silent.example');
+  const later = look('silent.example');
+  answer('silent.example');
+  expect(await later).toEqual(FOUND);
+});
+
+test('however many names do not answer, one that is known to answer is looked up at once', async () => {
+  const { asked, look, answer } = heldNames();
+  const known = look('known.example');
+  answer('known.example');
+  await known;
+  asked.length = 0;
+  for (const name of names(20, 'silent')) void look(name);
+  expect(asked).toEqual(names(6, 'silent'));
+  const again = look('known.example');
+  answer('known.example');
+  expect(await again).toEqual(FOUND);
+  // The next in line begins when one is done.
+  answer('silent3.example', NOBODY);
+  expect(asked.slice(6)).toEqual(['known.example', 'silent6.example']);
+});
+
+test('names that failed before leave turns to names that nobody has asked for yet', async () => {
+  const { clock, asked, look, answer } = heldNames();
+  const failing = names(5, 'failing');
+  const first = failing.map(look);
+  for (const name of failing) answer(name, NOBODY);
+  await Promise.all(first);
+  clock.advance(5 * SECOND);
+  asked.length = 0;
+  for (const name of failing) void look(name);
+  expect(asked).toEqual(failing.slice(0, 2));
+  const fresh = look('new.example');
+  answer('new.example');
+  expect(await fresh).toEqual(FOUND);
+  answer('failing0.example');
+  expect(asked).toEqual(['failing0.example', 'failing1.example', 'new.example', 'failing2.example']);
+});
+
+test('a name that answers slowly counts as one that may not', async () => {
+  const { clock, asked, look, answer } = heldNames();
+  const slow = look('slow.example');
+  clock.advance(2 * SECOND);
+  answer('slow.example');
+  await slow;
+  asked.length = 0;
+  for (const name of names(6, 'silent')) void look(name);
+  void look('slow.example');
+  expect(asked).toEqual(names(6, 'silent'));
+});
+
+test('who shares an answer is judged for the port that is called', async () => {
+  const { shared, asked, answer } = heldNames();
+  const outbound = createOutbound({
+    allowedNetworks: [{ kind: 'host', host: 'inside.example', port: 9 }],
+    allowPrivateNetwork: false,
+    lookup: shared,
+  });
+  const reasonAt = (port: number) =>
+    outbound
+      .request({ method: 'GET', url: `https://inside.example:${port}/` })
+      .catch((error) => error.details.reason);
+  const both = [reasonAt(9), reasonAt(10)];
+  await expect.poll(() => asked).toEqual(['inside.example']);
+  answer('inside.example');
+  expect(await Promise.all(both)).toEqual(['refused', 'blocked_address']);
+  await outbound.close();
+});
+
+test('a service asks for a name that failed once alone', async () => {
+  let lookups = 0;
+  const hook = createHook({ init: (_id, type) => void (lookups += type === 'GETADDRINFOREQWRAP' ? 1 : 0) });
+  await using service = await startService();
+  hook.enable();
+  for (let n = 0; n < 2; n++) {
+    await expect(
+      service.context.outbound.request({ method: 'GET', url: 'https://no-such-name.invalid/' }),
+    ).rejects.toMatchObject({ details: { reason: 'dns' } });
+  }
+  hook.disable();
+  expect(lookups).toBe(1);
+});
