@@ -1,31 +1,37 @@
 import { listen } from '../app.ts';
 import { readConfig } from '../config.ts';
-import { openContext } from '../context.ts';
+import { openContext, type OpenContext } from '../context.ts';
 import { createServiceLog } from '../log.ts';
+import { storeFails } from './store-fails.ts';
 import { welcome } from './welcome.ts';
 
 /**
  * `gatehouse serve`: until SIGTERM or SIGINT, then lets running requests finish and closes in reverse order. A second
  * signal ends the process at once. Answers with the exit code.
+ * @throws StoreError as soon as the store has failed for good; nothing is waited for then, since nothing can succeed.
  */
 export async function serve(): Promise<number> {
   const config = readConfig();
   const log = createServiceLog(config.logLevel);
   const stop = stopSignal();
   const context = await openContext(config, { log });
+  await Promise.race([serveUntil(stop, context), storeFails(context)]);
+  log.info('stopped');
+  return 0;
+}
+
+async function serveUntil(stop: Promise<NodeJS.Signals>, context: OpenContext): Promise<void> {
   try {
     const app = await listen(context);
     try {
       await welcome(context, app.port);
-      log.info({ signal: await stop }, 'stopping');
+      context.log.info({ signal: await stop }, 'stopping');
     } finally {
       await app.close();
     }
   } finally {
     await context.close();
   }
-  log.info('stopped');
-  return 0;
 }
 
 /** The first SIGTERM or SIGINT. After it both have their usual effect again, so that a second one ends at once. */

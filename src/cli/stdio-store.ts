@@ -1,17 +1,29 @@
 import { createServer, type Server } from 'node:http';
 import type { Readable, Writable } from 'node:stream';
 import { readConfig } from '../config.ts';
-import { openContext, type Context } from '../context.ts';
+import { openContext, type Context, type OpenContext } from '../context.ts';
 import { createLog } from '../log.ts';
 import { runStdio, type StdioWish } from '../mcp/stdio.ts';
+import { storeFails } from './store-fails.ts';
 
-/** One MCP server straight from the store, on these streams. The log goes to standard error. */
-export async function serveFromStore(
-  wish: StdioWish,
-  streams: { input: Readable; output: Writable; signal: AbortSignal },
-): Promise<void> {
+interface Streams {
+  input: Readable;
+  output: Writable;
+  signal: AbortSignal;
+}
+
+/**
+ * One MCP server straight from the store, on these streams. The log goes to standard error.
+ * @throws StoreError as soon as the store has failed for good.
+ */
+export async function serveFromStore(wish: StdioWish, streams: Streams): Promise<void> {
   const config = readConfig();
   const context = await openContext(config, { log: createLog(config.logLevel, process.stderr) });
+  await Promise.race([serveOn(streams, context, wish), storeFails(context)]);
+}
+
+async function serveOn(streams: Streams, context: OpenContext, wish: StdioWish): Promise<void> {
+  const { config } = context;
   let sandbox: Promise<Server> | undefined;
   if (config.sandbox || config.testConnectors) {
     // There is no port of ours here: the sandbox gets one when it is first called.

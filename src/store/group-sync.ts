@@ -72,9 +72,10 @@ interface Waiting {
 
 /**
  * One sync serves every commit that was made before it began, and the process goes on while the disk works. What a disk
- * failed to keep once cannot be known to be kept by a second try: after a failure nothing is durable any more.
+ * failed to keep once cannot be known to be kept by a second try: after a failure nothing is durable any more, and `onFailure`
+ * is told of it, before anybody who waits.
  */
-export function createGroupSync(disk: Disk): GroupSync {
+export function createGroupSync(disk: Disk, onFailure: (failure: Error) => void): GroupSync {
   let written = 0;
   let onDisk = 0;
   let waiting: Waiting[] = [];
@@ -87,9 +88,10 @@ export function createGroupSync(disk: Disk): GroupSync {
   let failure: Error | undefined;
 
   const finish = (upTo: number, error: Error | null): void => {
-    if (error)
+    if (error) {
       failure = new Error(`The disk did not keep what was written: ${error.message}`, { cause: error });
-    else onDisk = upTo;
+      onFailure(failure);
+    } else onDisk = upTo;
     const all = waiting;
     waiting = [];
     for (const one of all) {

@@ -16,6 +16,8 @@ import { BLOCKING_BUSY_TIMEOUT_MS } from './sqlite-driver.ts';
 export interface Store extends AsyncDisposable {
   readonly kind: 'sqlite' | 'postgres';
   readonly db: Db;
+  /** Resolves with the reason when no query can succeed any more, whatever happens. */
+  readonly failed: Promise<Error>;
   close(): Promise<void>;
 }
 
@@ -58,11 +60,12 @@ function openSqlite(path: string): Store {
       { cause: error },
     );
   }
-  const driver = createSqliteDriver(sqlite, disk);
+  const failed = Promise.withResolvers<Error>();
+  const driver = createSqliteDriver(sqlite, disk, failed.resolve);
   const dialect = sqliteDialect(sqlite, driver);
   const db = new Kysely<Tables>({ dialect });
   shareTransactions(db, transactionsOn(db, dialect, driver));
-  return toStore('sqlite', db);
+  return toStore('sqlite', db, failed.promise);
 }
 
 async function openPostgres(url: string): Promise<Store> {
@@ -89,12 +92,14 @@ async function openPostgres(url: string): Promise<Store> {
       cause: error,
     });
   }
-  return toStore('postgres', new Kysely<Tables>({ dialect: postgresDialect(pool) }));
+  const db = new Kysely<Tables>({ dialect: postgresDialect(pool) });
+  // A connection that fails is replaced.
+  return toStore('postgres', db, new Promise<Error>(() => {}));
 }
 
-function toStore(kind: Store['kind'], db: Db): Store {
+function toStore(kind: Store['kind'], db: Db, failed: Promise<Error>): Store {
   const close = (): Promise<void> => db.destroy();
-  return { kind, db, close, [Symbol.asyncDispose]: close };
+  return { kind, db, failed, close, [Symbol.asyncDispose]: close };
 }
 
 /** Whether `error` is a unique constraint that refused a row, on either database. */

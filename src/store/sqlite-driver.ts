@@ -20,11 +20,15 @@ interface Ran<R> extends QueryResult<R> {
 /**
  * One SQLite connection for all, a turn at a time, with synced writes that are shared: what is committed is put on the disk
  * (`disk`, its write-ahead log) with what others commit meanwhile, and nobody is told of it before. So the connection itself
- * need not sync (`synchronous = NORMAL`).
+ * need not sync (`synchronous = NORMAL`). After a sync that failed every query fails; `onFailure` is told why.
  */
-export function createSqliteDriver(sqlite: Sqlite.Database, disk: Disk): Driver {
+export function createSqliteDriver(
+  sqlite: Sqlite.Database,
+  disk: Disk,
+  onFailure: (failure: Error) => void = () => {},
+): Driver {
   const statements = keptStatements(sqlite);
-  const syncs = createGroupSync(disk);
+  const syncs = createGroupSync(disk, onFailure);
   /** Turns that ended: kysely keeps a note of each object that was one. */
   const spare: Turn[] = [];
   /** Who waits for a turn, in order. */
