@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { DAY, SECOND } from '../lib/clock.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Unified } from '../unified/map.ts';
@@ -53,7 +53,7 @@ export async function notice(
     fresh.delete(key.created);
     fresh.delete(key.version);
     if (isChanged && !isNew && unified.updatedAt === unified.createdAt)
-      await forgetOtherVersions(tx, source.sourceId, unified);
+      await forgetOtherVersions(tx, context, source.sourceId, unified);
     if (baseline && !isAfterBaseline(source, unified)) continue;
     if (isNew && removed.has(unified.remoteId)) continue;
     const event = isNew
@@ -105,6 +105,7 @@ async function removedBefore(
 /** Where records tell no time of change, one that goes back to an earlier state has changed as well. */
 async function forgetOtherVersions(
   tx: Transaction<Tables>,
+  { store }: Pick<EventContext, 'store'>,
   sourceId: string,
   record: Unified,
 ): Promise<void> {
@@ -113,8 +114,11 @@ async function forgetOtherVersions(
   await tx
     .deleteFrom('seen')
     .where('source_id', '=', sourceId)
-    .where('key', '>', any)
-    .where('key', '<', `${any.slice(0, -1)};`)
+    .where(sql`substr(key, 1, ${any.length})`, '=', any)
+    // A range finds them by the index; PostgreSQL may sort as a language does.
+    .$if(store.kind === 'sqlite', (query) =>
+      query.where('key', '>', any).where('key', '<', `${any.slice(0, -1)};`),
+    )
     .where('key', '!=', version)
     .execute();
 }

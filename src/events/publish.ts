@@ -25,7 +25,7 @@ export interface EventSource {
 
 export type PublishContext = Pick<Context, 'clock' | 'db' | 'keys' | 'deliverer'>;
 /** What telling of events takes: workflows begin with them. */
-export type EventContext = PublishContext & Pick<Context, 'runs'>;
+export type EventContext = PublishContext & Pick<Context, 'runs' | 'store'>;
 type Tx = Transaction<Tables>;
 
 /** An event as it is stored; its members in the order of newEvent(). */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { inboxRound, readingRound, pollRound } from '../../src/events/round.ts';
+import { inboxRound, shortJobRound, pollRound } from '../../src/events/round.ts';
 import { HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { until } from '../support/events.ts';
@@ -104,7 +104,7 @@ beforeEach(async () => {
     body: { address: 'https://127.0.0.1:9/never', scope: 'commerce/orders' },
   });
   await Promise.all(await pollRound(service.context, { signal, room: 100 }));
-  await Promise.all(await readingRound(service.context, { signal, room: 100 }));
+  await Promise.all(await shortJobRound(service.context, { signal, room: 100 }));
 });
 
 async function send(event: object): Promise<void> {
