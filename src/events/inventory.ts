@@ -15,6 +15,8 @@ const payloadSchema = z.object({ sourceId: z.string() });
 const KEYS_AT_ONCE = 200;
 /** Each one missing is asked for at the app before it is called deleted, once a day; more than these wait. */
 const CONFIRMED_AT_ONCE = 200;
+/** A shop of so many may have none the next day. */
+const FEW = 10;
 const GO_ON_MS = 5 * MINUTE;
 /** Whether an account was connected anew is a look at the store. */
 const LOOK_AGAIN_MS = HOUR;
@@ -35,9 +37,9 @@ export function inventoryJob(context: PollContext): JobKind {
       const startedAt = context.clock.now();
       const { records, complete } = await readAll(context, source, signal);
       await remember(context, source, [...records.keys()], startedAt);
-      // An empty list is more often a fault of the app than the end of all that it had.
-      const missing =
-        complete && records.size > 0 ? await missingOf(context, source, records, startedAt) : [];
+      const gone = complete ? await missingOf(context, source, records, startedAt) : [];
+      // An app that shows nothing of many more likely lets us see nothing than lost all that it had.
+      const missing = records.size === 0 && gone.length > FEW ? [] : gone;
       for (const remoteId of missing.slice(0, CONFIRMED_AT_ONCE)) {
         signal.throwIfAborted();
         await confirm(context, source, remoteId, signal);
