@@ -8,10 +8,11 @@ import type { Outbound } from '../lib/outbound.ts';
 import { Stop } from '../lib/stop.ts';
 import type { Tables } from '../store/schema.ts';
 import { attempt } from './attempt.ts';
-import { claim, dueSubscriptions, release, TIMING, type Item, type Timing, withoutHeld } from './claim.ts';
+import { claim, dueSubscriptions, TIMING, type Item, type Timing, withoutHeld } from './claim.ts';
 import {
   concurrencyOf,
   isHeld,
+  isIdle,
   judge,
   newLane,
   NOBODY,
@@ -22,6 +23,7 @@ import {
 } from './lane.ts';
 import { createOffers } from './offers.ts';
 import { createOutcomes } from './outcomes.ts';
+import { createReleases } from './releases.ts';
 import { deleteOldEvents } from './retention.ts';
 import type { Outcome } from './settle.ts';
 import { readTargets, type Target } from './target.ts';
@@ -87,6 +89,7 @@ export function createDeliverer(
   const offers = createOffers(context);
   /** Deliveries that are in this process, from the claim until what came of them is written. */
   const held = new Crowd<Item>();
+  const releaseAll = createReleases(context, { token, held });
   /** Lanes that wait for room in the pools. */
   const stalled = new Set<Lane>();
   /** Lanes that may take more from the store. */
@@ -97,6 +100,8 @@ export function createDeliverer(
   let scanWanted = false;
   let scannedAt = -Infinity;
   let unoffered = false;
+  /** Something stood still because an outcome was not written. */
+  let heldBack = false;
   /** Something was committed since offers were looked at. */
   let offersWanted = false;
   let claiming: Promise<void> | undefined;
@@ -134,7 +139,7 @@ export function createDeliverer(
 
   const claimDue = async (): Promise<void> => {
     for (;;) {
-      if (state !== 'running' || outcomes.unwritten.size > 0) return;
+      if (state !== 'running' || isHeldBack()) return;
       const scan = scanWanted && performance.now() - scannedAt >= SCAN_GAP_MS;
       const wanted = new Set([...hungry].map((lane) => lane.target.subscriptionId));
       hungry.clear();
@@ -179,7 +184,7 @@ export function createDeliverer(
   };
 
   const kick = (): void => {
-    if (state !== 'running' || outcomes.unwritten.size > 0) return;
+    if (state !== 'running' || isHeldBack()) return;
     if (scanWanted) {
       const waitMs = SCAN_GAP_MS - (performance.now() - scannedAt);
       if (waitMs > 0) {
@@ -204,7 +209,7 @@ export function createDeliverer(
     const now = clock.now();
     while (lane.queue.length > 0) {
       const [item] = lane.queue;
-      if (!item || state !== 'running' || outcomes.unwritten.size > 0) return;
+      if (!item || state !== 'running' || isHeldBack()) return;
       if (lane.running.size >= concurrencyOf(lane)) return;
       if (isHeld(lane, now) || item.until - now < leastMs) {
         giveBack(lane);
@@ -255,19 +260,8 @@ export function createDeliverer(
   };
 
   const finish = (lane: Lane, outcome: Outcome): void => {
-    const { item, target, status, error, durationMs } = outcome;
-    log.info(
-      {
-        deliveryId: item.deliveryId,
-        subscriptionId: target.subscriptionId,
-        attempt: item.attempts + 1,
-        status,
-        error,
-        durationMs,
-      },
-      'delivery',
-    );
-    judge(lane, outcome.verdict === 'succeeded', durationMs < SLOW_MS);
+    const { item, target } = outcome;
+    judge(lane, outcome.verdict === 'succeeded', outcome.durationMs < SLOW_MS);
     lane.holdUntil = Math.max(lane.holdUntil, outcome.holdUntil);
     if (lane.suspect) giveBack(lane);
     const written = write(outcome);
@@ -284,11 +278,25 @@ export function createDeliverer(
   };
 
   const write = async (outcome: Outcome): Promise<void> => {
-    const troubled = outcomes.unwritten.size > 0;
     const disabled = await outcomes.write(outcome);
     if (!outcomes.unwritten.has(outcome.item.deliveryId)) held.delete(outcome.item);
     if (disabled) changed(outcome.target.subscriptionId);
-    if (troubled && outcomes.unwritten.size === 0) for (const lane of lanes.values()) pump(lane);
+    if (heldBack && outcomes.unwritten.size === 0) {
+      heldBack = false;
+      pumpAll();
+      kick();
+    }
+  };
+
+  /** Whether nothing new may begin, because of outcomes that the store did not take yet. Whoever asks goes on after them. */
+  const isHeldBack = (): boolean => {
+    if (outcomes.unwritten.size === 0) return false;
+    heldBack = true;
+    return true;
+  };
+
+  const pumpAll = (): void => {
+    for (const lane of lanes.values()) if (lane.queue.length > 0) pump(lane);
   };
 
   const pumpStalled = (): void => {
@@ -312,19 +320,6 @@ export function createDeliverer(
     if (items.length === 0) return;
     load.queued -= items.length;
     void releaseAll(items);
-  };
-
-  const releaseAll = async (items: readonly Item[]): Promise<void> => {
-    for (const item of items) held.delete(item);
-    try {
-      await release(
-        context,
-        token,
-        items.map(({ deliveryId }) => deliveryId),
-      );
-    } catch (error) {
-      log.error({ err: error, count: items.length }, 'deliveries not given back; their leases will end');
-    }
   };
 
   // ---- Subscriptions that change
@@ -371,8 +366,7 @@ export function createDeliverer(
 
   const forgetIdleLanes = (): void => {
     for (const [id, lane] of lanes) {
-      const busy = lane.queue.length + lane.running.size > 0 || lane.suspect || lane.holdUntil > clock.now();
-      if (!busy && !lane.more && clock.now() - lane.readAt > MINUTE) lanes.delete(id);
+      if (isIdle(lane, clock.now()) && clock.now() - lane.readAt > MINUTE) lanes.delete(id);
     }
   };
 
@@ -414,6 +408,7 @@ export function createDeliverer(
       const poll = setInterval(() => {
         scanWanted = true;
         forgetIdleLanes();
+        pumpAll();
         kickOffers();
         kick();
       }, POLL_MS);

@@ -115,6 +115,12 @@ export function isHeld({ holdUntil, target }: Lane, now: number): boolean {
   return holdUntil > now || target.holdUntil > now;
 }
 
+/** Whether nothing is lost with it. */
+export function isIdle(lane: Lane, now: number): boolean {
+  const { queue, running, suspect, more } = lane;
+  return queue.length + running.size === 0 && !suspect && !more && lane.holdUntil <= now;
+}
+
 export function isPaced({ ordered, ratePerSecond }: Target): boolean {
   return ordered || ratePerSecond !== null;
 }

@@ -40,6 +40,7 @@ export function createOutcomes(context: PublishContext & Pick<Context, 'log' | '
   return {
     async write(outcome) {
       const { deliveryId } = outcome.item;
+      logAttempt(log, outcome);
       for (;;) {
         try {
           const disabled = await settles.add(outcome);
@@ -59,4 +60,18 @@ export function createOutcomes(context: PublishContext & Pick<Context, 'log' | '
       closed = true;
     },
   };
+}
+
+function logAttempt(log: Context['log'], { item, target, status, error, durationMs }: Outcome): void {
+  log.info(
+    {
+      deliveryId: item.deliveryId,
+      subscriptionId: target.subscriptionId,
+      attempt: item.attempts + 1,
+      status,
+      error,
+      durationMs,
+    },
+    'delivery',
+  );
 }
