@@ -173,6 +173,9 @@ export function withoutHeld(held: Iterable<Item>, claims: readonly Claim[]): Cla
     const again = claimed.get(mine.deliveryId);
     if (!again) continue;
     mine.until = again.until;
+    // Somebody may have had it in between, whose attempt took the number that this one would have.
+    mine.attempts = again.attempts;
+    mine.step = again.step;
     claimed.delete(mine.deliveryId);
   }
   return claims.map((one) => ({ ...one, items: one.items.filter((item) => claimed.has(item.deliveryId)) }));

@@ -39,8 +39,12 @@ export interface Disabled {
   reason: string;
 }
 
+/** One whose number is there already stays untold: an outcome that cannot be written would stop the whole process. */
 const insertAttempts = manyRows((db, rows: Insertable<Tables['delivery_attempts']>[]) =>
-  db.insertInto('delivery_attempts').values(rows),
+  db
+    .insertInto('delivery_attempts')
+    .values(rows)
+    .onConflict((conflict) => conflict.doNothing()),
 );
 const settleFailure = perDatabase((db) =>
   db

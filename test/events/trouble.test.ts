@@ -59,3 +59,59 @@ test('an order goes on after the outcome of somebody else could not be written',
   await refuseOnce(service, subscriptionId, () => created(service, ['p1'], { scope: 'commerce/products' }));
   expect(await ordered.arrived(30, 8000)).toHaveLength(30);
 });
+
+/** One attempt that is under way while its lease ends and somebody else makes the first attempt and fails. */
+async function overtaken(service: EventsService, receiver: Receiver, more: { attempts: number }) {
+  const { db, clock } = service.context;
+  const held: ServerResponse[] = [];
+  receiver.answer = (_, res) => void held.push(res);
+  const { subscriptionId } = await subscribe(service, { address: receiver.url });
+  await created(service, ['o1']);
+  await receiver.arrived(1);
+  const { delivery_id: deliveryId } = await db
+    .selectFrom('deliveries')
+    .select('delivery_id')
+    .where('subscription_id', '=', subscriptionId)
+    .executeTakeFirstOrThrow();
+  await db
+    .insertInto('delivery_attempts')
+    .values({ delivery_id: deliveryId, number: 1, at: clock.now(), duration_ms: 1, status: 502 })
+    .execute();
+  await db
+    .updateTable('deliveries')
+    .set({ ...more, step: more.attempts, lease_token: null, offered: 0, next_at: clock.now() })
+    .where('delivery_id', '=', deliveryId)
+    .execute();
+  const lease = () =>
+    db
+      .selectFrom('deliveries')
+      .select('lease_token')
+      .where('delivery_id', '=', deliveryId)
+      .executeTakeFirstOrThrow();
+  await until(async () => (await lease()).lease_token !== null);
+  // The claim is taken note of.
+  await sleep(50);
+  for (const res of held) res.writeHead(500).end('late');
+  await until(async () => (await lease()).lease_token === null);
+  return (await service.call('GET', `/webhooks/${subscriptionId}/deliveries`)).at('data.0');
+}
+
+test('an attempt that outlived its lease counts after those that others made meanwhile', async () => {
+  const service = await start({ env: { GATEHOUSE_RETRY_SCHEDULE: '3600,3600,3600' } });
+  expect(await overtaken(service, await receive(), { attempts: 1 })).toMatchObject({
+    attemptCount: 2,
+    attempts: [
+      { number: 1, status: 502 },
+      { number: 2, status: 500, excerpt: 'late' },
+    ],
+  });
+});
+
+test('an attempt whose number is taken keeps nothing from being written', async () => {
+  const service = await start({ env: { GATEHOUSE_RETRY_SCHEDULE: '3600,3600,3600' } });
+  expect(await overtaken(service, await receive(), { attempts: 0 })).toMatchObject({
+    attemptCount: 1,
+    attempts: [{ number: 1, status: 502 }],
+  });
+  expect(service.logged.join('')).not.toContain('outcome not written');
+});
