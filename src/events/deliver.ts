@@ -16,6 +16,7 @@ import {
   judge,
   newLane,
   NOBODY,
+  retarget,
   roomOf,
   takesOffers,
   type Lane,
@@ -114,7 +115,7 @@ export function createDeliverer(
   const laneOf = (target: Target): Lane => {
     let lane = lanes.get(target.subscriptionId);
     if (!lane) lanes.set(target.subscriptionId, (lane = newLane(target, clock.now())));
-    lane.target = target;
+    retarget(lane, target);
     lane.readAt = clock.now();
     return lane;
   };
@@ -261,8 +262,7 @@ export function createDeliverer(
 
   const finish = (lane: Lane, outcome: Outcome): void => {
     const { item, target } = outcome;
-    judge(lane, outcome.verdict === 'succeeded', outcome.durationMs < SLOW_MS);
-    lane.holdUntil = Math.max(lane.holdUntil, outcome.holdUntil);
+    judge(lane, outcome, outcome.durationMs < SLOW_MS);
     if (lane.suspect) giveBack(lane);
     const written = write(outcome);
     if (target.ordered) {
@@ -338,11 +338,6 @@ export function createDeliverer(
         if (lane.stale) refresh(lane);
         else if (lanes.has(subscriptionId)) pump(lane);
       });
-  };
-
-  const retarget = (lane: Lane, target: Target): void => {
-    if (target.address !== lane.target.address) lane.holdUntil = 0;
-    lane.target = target;
   };
 
   const cancel = (lane: Lane): void => {

@@ -1,6 +1,7 @@
 import { Crowd } from '../lib/crowd.ts';
 import type { Stop } from '../lib/stop.ts';
 import type { Item } from './claim.ts';
+import type { Outcome } from './settle.ts';
 import type { Target } from './target.ts';
 
 /**
@@ -89,8 +90,22 @@ export function concurrencyOf(lane: Lane): number {
   return lane.suspect || lane.target.ordered ? 1 : lane.width;
 }
 
-/** Takes note of how a receiver answered: well and soon, or not. */
-export function judge(lane: Lane, well: boolean, soon: boolean): void {
+/** Where it goes from now on: a new address begins with a clean slate. */
+export function retarget(lane: Lane, target: Target): void {
+  if (target.address !== lane.target.address) {
+    lane.holdUntil = 0;
+    lane.suspect = false;
+    lane.proven = false;
+    lane.width = WIDTH_AT_FIRST;
+  }
+  lane.target = target;
+}
+
+/** Takes note of how a receiver answered: well and soon, or not. What an old address says late is nothing to the new one. */
+export function judge(lane: Lane, { target, verdict, holdUntil }: Outcome, soon: boolean): void {
+  if (target.address !== lane.target.address) return;
+  lane.holdUntil = Math.max(lane.holdUntil, holdUntil);
+  const well = verdict === 'succeeded';
   lane.suspect = !well || !soon;
   lane.proven = well;
   lane.width = lane.suspect ? WIDTH_AT_FIRST : Math.min(WIDTH_AT_MOST, lane.width + 1);

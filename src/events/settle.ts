@@ -1,7 +1,7 @@
 import { sql, type Insertable, type Transaction } from 'kysely';
 import type { Context } from '../context.ts';
 import { HOUR } from '../lib/clock.ts';
-import { manyRows, perDatabase, runKept } from '../store/kept.ts';
+import { inTexts, manyRows, perDatabase, runKept, textsFor } from '../store/kept.ts';
 import type { Tables } from '../store/schema.ts';
 import { IS_OFFERED, WAITS, type Item } from './claim.ts';
 import type { FirstAttempt } from './deliveries.ts';
@@ -78,6 +78,7 @@ export async function settle(
   const now = context.clock.now();
   const succeeded = outcomes.filter(({ verdict }) => verdict === 'succeeded');
   const failed = outcomes.filter(({ verdict }) => verdict !== 'succeeded');
+  const addresses = failed.length > 0 ? await addressesOf(tx, context, outcomes) : undefined;
   const written = await settleSuccesses(tx, context, succeeded, now);
   for (const { item, verdict, status, error } of failed) {
     const { rows } = await runKept(tx, settleFailure(context.db), [
@@ -95,8 +96,31 @@ export async function settle(
   }
   const ours = outcomes.filter(({ item }) => written.has(item.deliveryId));
   await insertAttempts(context.db, tx, ours.filter((outcome) => !succeededAtOnce(outcome)).map(toAttempt));
-  return { written, disabled: await judgeReceivers(tx, context, ours, now) };
+  // What an old address said late is nothing to the new one.
+  const judged = addresses
+    ? ours.filter(({ target }) => addresses.get(target.subscriptionId) === target.address)
+    : ours;
+  return { written, disabled: await judgeReceivers(tx, context, judged, now) };
 }
+
+/** Where the subscriptions of outcomes have their address now. */
+async function addressesOf(
+  tx: Tx,
+  { db }: Pick<Context, 'db'>,
+  outcomes: readonly Outcome[],
+): Promise<Map<string, string>> {
+  const ids = [...new Set(outcomes.map(({ target }) => target.subscriptionId))];
+  const { rows } = await runKept(tx, addressesIn(db), [textsFor(db, ids)]);
+  return new Map(rows.map((row) => [row.subscription_id, row.address]));
+}
+
+const addressesIn = perDatabase((db) =>
+  db
+    .selectFrom('subscriptions')
+    .select(['subscription_id', 'address'])
+    .where('subscription_id', 'in', inTexts(db))
+    .compile(),
+);
 
 /** Most do: what is to be told of the attempt is kept with the delivery, and needs no row of its own. */
 function succeededAtOnce({ item, verdict }: Outcome): boolean {
@@ -186,22 +210,24 @@ async function judgeReceivers(
   outcomes: readonly Outcome[],
   now: number,
 ): Promise<Disabled[]> {
-  const well = new Set<string>();
+  /** With the address that answered: of successes alone nobody asked where their subscription is now. */
+  const well = new Map<string, string>();
   const ill = new Map<string, Outcome>();
   const holds = new Map<string, number>();
   for (const outcome of outcomes) {
     const { subscriptionId } = outcome.target;
     if (outcome.holdUntil > (holds.get(subscriptionId) ?? 0)) holds.set(subscriptionId, outcome.holdUntil);
-    if (outcome.verdict === 'succeeded') well.add(subscriptionId);
+    if (outcome.verdict === 'succeeded') well.set(subscriptionId, outcome.target.address);
     else if (outcome.counts && !ill.get(subscriptionId)?.gone) ill.set(subscriptionId, outcome);
   }
   // In one order everywhere, so that two processes never wait for each other's rows.
   const disabled: Disabled[] = [];
-  for (const subscriptionId of new Set([...well, ...ill.keys(), ...holds.keys()].toSorted())) {
+  for (const subscriptionId of new Set([...well.keys(), ...ill.keys(), ...holds.keys()].toSorted())) {
     const holdUntil = holds.get(subscriptionId);
     if (holdUntil !== undefined) await runKept(tx, hold(context.db), [holdUntil, subscriptionId, holdUntil]);
-    if (well.has(subscriptionId)) {
-      await runKept(tx, endFailing(context.db), [subscriptionId]);
+    const address = well.get(subscriptionId);
+    if (address !== undefined) {
+      await runKept(tx, endFailing(context.db), [subscriptionId, address]);
       if (!ill.get(subscriptionId)?.gone) continue;
     }
     const outcome = ill.get(subscriptionId);
@@ -231,6 +257,7 @@ const endFailing = perDatabase((db) =>
     .set({ failing_since: sql`null` })
     .where('subscription_id', '=', '')
     .where('failing_since', 'is not', null)
+    .where('address', '=', '')
     .compile(),
 );
 

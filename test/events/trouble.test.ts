@@ -115,3 +115,29 @@ test('an attempt whose number is taken keeps nothing from being written', async 
   });
   expect(service.logged.join('')).not.toContain('outcome not written');
 });
+
+/** A subscription whose address changes while its receiver makes up its mind, and then says this. */
+async function movedMeanwhile(status: number, headers: Record<string, string> = {}) {
+  const service = await start();
+  const [before, after] = [await receive(), await receive()];
+  const { subscriptionId } = await subscribe(service, { address: before.url });
+  const path = `/webhooks/${subscriptionId}`;
+  const answered = Promise.withResolvers<ServerResponse>();
+  before.answer = (_, res) => answered.resolve(res);
+  await created(service, ['o1']);
+  const answer = await answered.promise;
+  await service.call('PUT', path, { body: { address: after.url } });
+  answer.writeHead(status, headers).end();
+  await until(async () => (await service.call('GET', `${path}/deliveries`)).at('data.0.attemptCount') === 1);
+  await created(service, ['o2']);
+  await after.arrived(1, 3000);
+  return (await service.call('GET', path)).body;
+}
+
+test('what an old address says late is nothing to the new one: that it is gone', async () => {
+  expect(await movedMeanwhile(410)).toMatchObject({ status: 'active', failingSince: null });
+});
+
+test('what an old address says late is nothing to the new one: that it wants nothing for a day', async () => {
+  expect(await movedMeanwhile(429, { 'retry-after': '86400' })).toMatchObject({ status: 'active' });
+});
