@@ -40,3 +40,8 @@ export async function assertAddress(
     });
   }
 }
+
+/** A new address begins with a clean slate: what the one before asked for, and how long it failed, says nothing of it. */
+export function atAddress(address: string) {
+  return { address, next_slot_at: null, failing_since: null };
+}

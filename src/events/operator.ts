@@ -4,7 +4,7 @@ import { isoTime } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
-import { assertAddress } from './address.ts';
+import { assertAddress, atAddress } from './address.ts';
 import { announce, listeners, newEvent, type PublishContext } from './publish.ts';
 import type { Disabled } from './settle.ts';
 import { newSigningSecret } from './signature.ts';
@@ -123,10 +123,10 @@ export async function setEventsAddress(
       return { before, made: false };
     }
     if (before) {
-      const set = { address, status: 'active' as const, reason: null, failing_since: null, updated_at: now };
       await tx
         .updateTable('subscriptions')
-        .set(set)
+        .set({ status: 'active', reason: null, failing_since: null, updated_at: now })
+        .$if(address !== before.address, (query) => query.set(atAddress(address)))
         .where('subscription_id', '=', before.subscription_id)
         .execute();
       return { before, made: false };

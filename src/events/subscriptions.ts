@@ -10,7 +10,7 @@ import { planJob } from '../jobs/jobs.ts';
 import { deleteInBatches } from '../store/batches.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
-import { assertAddress } from './address.ts';
+import { assertAddress, atAddress } from './address.ts';
 import { holdSource, planInventory, releaseIfUnheard } from './audience.ts';
 import { newSigningSecret } from './signature.ts';
 import { deleteSource, ensureSource } from './sources.ts';
@@ -159,19 +159,15 @@ export async function updateSubscription(
   subscriptionId: string,
   changes: SubscriptionChanges,
 ): Promise<SubscriptionRow> {
-  const { kind } = await requireSubscription(context.db, environment, subscriptionId);
-  if (kind !== 'connection' && changes.events !== undefined) {
+  const before = await requireSubscription(context.db, environment, subscriptionId);
+  if (before.kind !== 'connection' && changes.events !== undefined) {
     throw invalidRequest([
       { field: 'events', rule: 'cannot be chosen for events of the environment itself' },
     ]);
   }
   if (changes.address !== undefined) await assertAddress(context, changes.address, 'address');
-  const set: Updateable<Tables['subscriptions']> = {};
-  if (changes.address !== undefined) {
-    set.address = changes.address;
-    // What the one before asked for says nothing of this one.
-    set.next_slot_at = null;
-  }
+  const { address = before.address } = changes;
+  const set: Updateable<Tables['subscriptions']> = address === before.address ? {} : atAddress(address);
   if (changes.events !== undefined) set.events = JSON.stringify(changes.events);
   if (changes.headers !== undefined) {
     set.headers_sealed = sealHeaders(context, subscriptionId, changes.headers);

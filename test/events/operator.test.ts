@@ -131,3 +131,17 @@ test('what happened while the address was given up comes with a recovery', async
   expect(events.map(({ data }) => data['credentialId'])).toContain(missed);
   expect((await recover()).at('recovered')).toBe(0);
 });
+
+test('a new address for events does not wait because the one before wanted to', async () => {
+  const { service, receiver, connect } = await start();
+  receiver.answer = (_, res) => res.writeHead(429, { 'retry-after': '86400' }).end();
+  await connect();
+  await receiver.arrived(1);
+  const held = () => service.context.db.selectFrom('subscriptions').select('next_slot_at').executeTakeFirst();
+  await until(async () => (await held())?.next_slot_at !== null);
+  const other = await startReceiver();
+  closing.push(() => other[Symbol.asyncDispose]());
+  await service.call('PUT', '/api/settings', { body: { eventsAddress: other.url } });
+  await connect('sandbox_after');
+  expect((await other.arrived(1, 4000))[0]?.headers['x-svc-event']).toBe('credential.created');
+});

@@ -2,6 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterEach, expect, test } from 'vitest';
+import { HOUR } from '../../src/lib/clock.ts';
+import { manualClock } from '../support/clock.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
@@ -140,4 +142,25 @@ test('what an old address says late is nothing to the new one: that it is gone',
 
 test('what an old address says late is nothing to the new one: that it wants nothing for a day', async () => {
   expect(await movedMeanwhile(429, { 'retry-after': '86400' })).toMatchObject({ status: 'active' });
+});
+
+test('a new address begins with its failures at none', async () => {
+  const clock = manualClock();
+  const service = await start({ clock, env: { GATEHOUSE_RETRY_SCHEDULE: '3600' } });
+  const receiver = await receive();
+  receiver.answer = (_, res) => res.writeHead(500).end();
+  const { subscriptionId } = await subscribe(service, { address: receiver.url });
+  const path = `/webhooks/${subscriptionId}`;
+  const newest = async () => (await service.call('GET', `${path}/deliveries`)).at('data.0');
+  await created(service, ['o1']);
+  await until(async () => (await service.call('GET', path)).at('failingSince') !== null);
+  const since = (await service.call('GET', path)).at('failingSince');
+
+  clock.advance(121 * HOUR);
+  const put = (address: string) => service.call('PUT', path, { body: { address } });
+  expect((await put(receiver.url)).at('failingSince')).toBe(since);
+  expect((await put(`${receiver.url}/moved`)).at('failingSince')).toBeNull();
+  await created(service, ['o2']);
+  await until(async () => JSON.stringify(await newest()).includes('"attemptCount":1,'));
+  expect((await service.call('GET', path)).at('status')).toBe('active');
 });
