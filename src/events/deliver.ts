@@ -217,13 +217,16 @@ export function createDeliverer(
         return;
       }
       if (now - lane.readAt > KEPT_MS) return refresh(lane);
-      if (item.notBefore > now) return waitForSlot(lane, item.notBefore - now);
+      const slot = Math.max(item.notBefore, lane.nextAt);
+      if (slot > now) return waitForSlot(lane, slot - now);
       if (lane.suspect ? load.slow >= MOST_SLOW : load.fast >= MOST_FAST) {
         stalled.add(lane);
         return;
       }
       lane.queue.shift();
       load.queued--;
+      const { ratePerSecond } = lane.target;
+      if (ratePerSecond !== null) lane.nextAt = now + SECOND / ratePerSecond;
       void begin(lane, item);
     }
     if (lane.more && room(lane) > 0) {

@@ -21,6 +21,8 @@ export interface Lane {
   width: number;
   /** The receiver asked this process to leave it alone until then; the target knows what it asked others. */
   holdUntil: number;
+  /** With a rate: the next attempt may begin then. Slots that passed while it was at its width are not made up for. */
+  nextAt: number;
   /** The store may have more for it. */
   more: boolean;
   /** Waits for the slot of its rate. */
@@ -59,6 +61,7 @@ export function newLane(target: Target, readAt: number): Lane {
     suspect: false,
     width: WIDTH_AT_FIRST,
     holdUntil: 0,
+    nextAt: 0,
     more: false,
     timer: undefined,
     refreshing: false,

@@ -359,3 +359,20 @@ test('a stop lets attempts finish and gives back the rest', async () => {
   expect(done).toBe(receiver.received.length);
   expect(rows.filter(({ lease_token }) => lease_token !== null)).toEqual([]);
 });
+
+test('a rate holds where a slow receiver made slots pass', async () => {
+  const service = await start();
+  const receiver = await receive();
+  receiver.answer = (_, res) => void setTimeout(() => res.writeHead(200).end(), 700);
+  await subscribe(service, { address: receiver.url, ratePerSecond: 20 });
+  await created(
+    service,
+    Array.from({ length: 60 }, (_, n) => `o${n}`),
+  );
+  const times = (await receiver.arrived(60, 20_000)).map(({ at }) => at).toSorted((a, b) => a - b);
+  const within = (ms: number) =>
+    Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + ms).length));
+  // What is on its way may be late by some milliseconds, and what follows it not.
+  expect(within(1000)).toBeLessThanOrEqual(22);
+  expect(within(100)).toBeLessThanOrEqual(4);
+});
