@@ -59,6 +59,8 @@ export interface Claim {
 export const WAITS = sql<boolean>`deliveries.status = 'waiting' and deliveries.offered = 0`;
 /** … and what was handed over by who published it. */
 export const IS_OFFERED = sql<boolean>`deliveries.status = 'waiting' and deliveries.offered = 1`;
+/** In which PostgreSQL locks rows of subscriptions: that of their texts here, whatever the language of the database. */
+export const SUBSCRIPTION_ORDER = sql<string>`subscriptions.subscription_id collate "C"`;
 /** Offers that ended in one statement. */
 const ENDED_AT_ONCE = 1000;
 
@@ -274,11 +276,32 @@ async function dueIds(
       .execute();
     // The head blocks: what follows one that is not due, or that somebody has, stays.
     const blocked = rows.findIndex((row) => row.next_at > now);
-    return rows.slice(0, blocked === -1 ? rows.length : blocked).map((row) => row.delivery_id);
+    const ids = rows.slice(0, blocked === -1 ? rows.length : blocked).map((row) => row.delivery_id);
+    return store.kind === 'postgres' ? unlockedFirst(tx, ids, now) : ids;
   }
   const due = store.kind === 'postgres' ? dueUnlocked(db) : dueFirst(db);
   const { rows } = await runKept(tx, due, [subscriptionId, now, limit]);
   return rows.map((row) => row.delivery_id);
+}
+
+/**
+ * Those before the first that somebody writes just now. Who does may want the subscription's row, which is ours: we would
+ * wait for each other.
+ */
+async function unlockedFirst(tx: Tx, ids: readonly string[], now: number): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const rows = await tx
+    .selectFrom('deliveries')
+    .select('delivery_id')
+    .where('delivery_id', 'in', ids)
+    .where(WAITS)
+    .where('next_at', '<=', now)
+    .forUpdate()
+    .skipLocked()
+    .execute();
+  const unlocked = new Set(rows.map((row) => row.delivery_id));
+  const first = ids.findIndex((id) => !unlocked.has(id));
+  return ids.slice(0, first === -1 ? ids.length : first);
 }
 
 const selectDue = (db: Db) =>

@@ -6,6 +6,7 @@ import { newOrderedId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { isPostgres, manyRows, perDatabase, runKept } from '../store/kept.ts';
 import type { Environment, Tables } from '../store/schema.ts';
+import { SUBSCRIPTION_ORDER } from './claim.ts';
 import { toTarget, type SubscriptionRow } from './target.ts';
 
 /** Something that happened to a record of an app. */
@@ -93,7 +94,7 @@ const subscribersOfSource = perDatabase((db) => {
         .as('listeners_too'),
     )
     .where('source_id', '=', '');
-  return (isPostgres(db) ? found.orderBy('subscription_id').forUpdate() : found).compile();
+  return (isPostgres(db) ? found.orderBy(SUBSCRIPTION_ORDER).forUpdate() : found).compile();
 });
 const listenersOfEnvironment = perDatabase((db) =>
   db

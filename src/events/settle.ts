@@ -1,9 +1,9 @@
 import { sql, type Insertable, type Transaction } from 'kysely';
 import type { Context } from '../context.ts';
 import { HOUR } from '../lib/clock.ts';
-import { inTexts, manyRows, perDatabase, runKept, textsFor } from '../store/kept.ts';
+import { inTexts, isPostgres, manyRows, perDatabase, runKept, textsFor } from '../store/kept.ts';
 import type { Tables } from '../store/schema.ts';
-import { IS_OFFERED, WAITS, type Item } from './claim.ts';
+import { IS_OFFERED, SUBSCRIPTION_ORDER, WAITS, type Item } from './claim.ts';
 import type { FirstAttempt } from './deliveries.ts';
 import type { Target } from './target.ts';
 
@@ -103,7 +103,10 @@ export async function settle(
   return { written, disabled: await judgeReceivers(tx, context, judged, now) };
 }
 
-/** Where the subscriptions of outcomes have their address now. */
+/**
+ * Where the subscriptions of outcomes have their address now. Their rows are ours from here on, before any delivery: who
+ * locked a delivery first and then waited for its subscription could wait for somebody who waits for the delivery.
+ */
 async function addressesOf(
   tx: Tx,
   { db }: Pick<Context, 'db'>,
@@ -114,13 +117,13 @@ async function addressesOf(
   return new Map(rows.map((row) => [row.subscription_id, row.address]));
 }
 
-const addressesIn = perDatabase((db) =>
-  db
+const addressesIn = perDatabase((db) => {
+  const found = db
     .selectFrom('subscriptions')
     .select(['subscription_id', 'address'])
-    .where('subscription_id', 'in', inTexts(db))
-    .compile(),
-);
+    .where('subscription_id', 'in', inTexts(db));
+  return (isPostgres(db) ? found.orderBy(SUBSCRIPTION_ORDER).forUpdate() : found).compile();
+});
 
 /** Most do: what is to be told of the attempt is kept with the delivery, and needs no row of its own. */
 function succeededAtOnce({ item, verdict }: Outcome): boolean {

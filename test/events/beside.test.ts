@@ -1,0 +1,63 @@
+import type { ServerResponse } from 'node:http';
+import { afterEach, expect, test } from 'vitest';
+import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startService, type Service } from '../support/service.ts';
+import { freshDatabase } from '../support/stores.ts';
+
+/* Processes and transactions beside each other, which wait for each other's rows on PostgreSQL alone. */
+
+const closing: (() => PromiseLike<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+async function start(more: Record<string, string> = {}) {
+  const { database, remove } = await freshDatabase('postgres');
+  closing.push(remove);
+  const url = database.kind === 'postgres' ? database.url : '';
+  const env = {
+    DATABASE_URL: url,
+    GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+    ...more,
+  };
+  const service = await startEvents({ env });
+  closing.push(() => service.stop());
+  return { service, env, database };
+}
+
+/** Another process over the same store. */
+async function startBeside(first: EventsService, env: Record<string, string>): Promise<EventsService> {
+  const second: Service = await startService({ env });
+  closing.push(() => second.stop());
+  return { ...second, userId: first.userId, connectionId: first.connectionId };
+}
+
+async function receive(): Promise<Receiver> {
+  const receiver = await startReceiver();
+  closing.push(() => receiver[Symbol.asyncDispose]());
+  return receiver;
+}
+
+const many = (name: string, count: number): string[] =>
+  Array.from({ length: count }, (_, n) => `${name}${n}`);
+
+test('two processes that hear at once that a receiver is gone do not wait for each other', async () => {
+  const { service: first, env } = await start();
+  const second = await startBeside(first, env);
+  const receiver = await receive();
+  const held: ServerResponse[] = [];
+  receiver.answer = (_, res) => void held.push(res);
+  for (let round = 0; round < 6; round++) {
+    const { subscriptionId } = await subscribe(first, { address: `${receiver.url}?${round}` });
+    const path = `/webhooks/${subscriptionId}`;
+    await Promise.all([created(first, many('first', 5)), created(second, many('second', 5))]);
+    await until(() => held.length >= 10);
+    for (const res of held.splice(0)) res.writeHead(410).end();
+    await until(async () => (await first.call('GET', path)).at('status') === 'disabled');
+    await first.call('DELETE', path);
+  }
+  const logged = [...first.logged, ...second.logged].join('');
+  expect(logged).not.toContain('deadlock');
+  expect(logged).not.toContain('outcome not written');
+});
