@@ -90,7 +90,7 @@ export function createDeliverer(
   const offers = createOffers(context);
   /** Deliveries that are in this process, from the claim until what came of them is written. */
   const held = new Crowd<Item>();
-  const releaseAll = createReleases(context, { token, held });
+  const releases = createReleases(context, { token, held });
   /** Lanes that wait for room in the pools. */
   const stalled = new Set<Lane>();
   /** Lanes that may take more from the store. */
@@ -322,7 +322,7 @@ export function createDeliverer(
     const items = lane.queue.splice(0);
     if (items.length === 0) return;
     load.queued -= items.length;
-    void releaseAll(items);
+    releases.add(items);
   };
 
   // ---- Subscriptions that change
@@ -434,7 +434,9 @@ export function createDeliverer(
       for (const lane of lanes.values()) for (const run of lane.running) run.ended.abort();
       await outcomes.close();
       state = 'closed';
-      await releaseAll([...held].filter(({ deliveryId }) => !outcomes.unwritten.has(deliveryId)));
+      releases.add([...held].filter(({ deliveryId }) => !outcomes.unwritten.has(deliveryId)));
+      // Who closes us closes the store next: what is not given back by then is nobody's until its lease ends.
+      await releases.idle();
     },
   };
   const outcomes = createOutcomes({ ...context, deliverer });

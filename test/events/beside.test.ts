@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
+import { openStore } from '../../src/store/open.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startService, type Service } from '../support/service.ts';
@@ -60,4 +61,23 @@ test('two processes that hear at once that a receiver is gone do not wait for ea
   const logged = [...first.logged, ...second.logged].join('');
   expect(logged).not.toContain('deadlock');
   expect(logged).not.toContain('outcome not written');
+});
+
+test('a stop gives back what waits for its slot before the store is closed', async () => {
+  const { service, database } = await start();
+  const receiver = await receive();
+  for (let n = 0; n < 60; n++)
+    await subscribe(service, { address: `${receiver.url}?${n}`, ratePerSecond: 2 });
+  await created(service, many('o', 10));
+  await receiver.arrived(60);
+  await service.context.close();
+  const store = await openStore(database);
+  closing.push(() => store.close());
+  const rows = await store.db
+    .selectFrom('deliveries')
+    .select('lease_token')
+    .where('status', '=', 'waiting')
+    .execute();
+  expect(rows.length).toBeGreaterThan(0);
+  expect(rows.filter((row) => row.lease_token !== null)).toEqual([]);
 });
