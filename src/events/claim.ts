@@ -137,13 +137,36 @@ async function endOffers({ db, store }: Pick<Context, 'db' | 'store'>, now: numb
   }
 }
 
+/** A subscription of which somebody takes so many. */
+interface Wish {
+  subscriptionId: string;
+  limit: number;
+}
+
+/** For as many as there is room, of each and of all together (`left`). */
+export function wishesFor(
+  subscriptionIds: readonly string[],
+  roomFor: (subscriptionId: string) => number,
+  left: number,
+): Wish[] {
+  const wishes: Wish[] = [];
+  for (const subscriptionId of subscriptionIds) {
+    const limit = Math.min(roomFor(subscriptionId), left);
+    if (limit <= 0) continue;
+    wishes.push({ subscriptionId, limit });
+    left -= limit;
+  }
+  return wishes;
+}
+
 /** Takes deliveries that are due, up to `limit` of each subscription, in one transaction. `token` is who takes them, for `leaseMs`. */
 export async function claim(
   context: ClaimContext,
   token: string,
   leaseMs: number,
-  wishes: readonly { subscriptionId: string; limit: number }[],
+  wishes: readonly Wish[],
 ): Promise<Claim[]> {
+  if (wishes.length === 0) return [];
   return context.db.transaction().execute(async (tx) => {
     const targets = new Map(
       (

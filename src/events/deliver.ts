@@ -8,7 +8,7 @@ import type { Outbound } from '../lib/outbound.ts';
 import { Stop } from '../lib/stop.ts';
 import type { Tables } from '../store/schema.ts';
 import { attempt } from './attempt.ts';
-import { claim, dueSubscriptions, TIMING, type Item, type Timing, withoutHeld } from './claim.ts';
+import { claim, dueSubscriptions, TIMING, wishesFor, type Item, type Timing, withoutHeld } from './claim.ts';
 import {
   concurrencyOf,
   isHeld,
@@ -150,14 +150,12 @@ export function createDeliverer(
         scannedAt = performance.now();
         for (const id of await dueSubscriptions(context)) wanted.add(id);
       }
-      const wishes = [...wanted].flatMap((subscriptionId) => {
-        const lane = lanes.get(subscriptionId);
-        const limit = Math.min(lane ? room(lane) : roomOf(NOBODY), MOST_QUEUED - load.queued);
-        return limit > 0 ? [{ subscriptionId, limit }] : [];
-      });
-      for (let at = 0; at < wishes.length; at += CLAIMED_AT_ONCE) {
+      const ids = [...wanted].filter((id) => roomFor(id) > 0);
+      for (let at = 0; at < ids.length; at += CLAIMED_AT_ONCE) {
         if (at > 0) await nextTurn();
-        const claims = await claim(context, token, leaseMs, wishes.slice(at, at + CLAIMED_AT_ONCE));
+        // What the last ones brought counts.
+        const wishes = wishesFor(ids.slice(at, at + CLAIMED_AT_ONCE), roomFor, MOST_QUEUED - load.queued);
+        const claims = await claim(context, token, leaseMs, wishes);
         for (const { target, items, more } of withoutHeld(held, claims)) {
           const lane = enqueue(target, items);
           lane.more = more;
@@ -166,6 +164,11 @@ export function createDeliverer(
       }
       if (hungry.size === 0) return;
     }
+  };
+
+  const roomFor = (subscriptionId: string): number => {
+    const lane = lanes.get(subscriptionId);
+    return lane ? room(lane) : roomOf(NOBODY);
   };
 
   const room = (lane: Lane): number => {

@@ -2,6 +2,9 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterEach, expect, test } from 'vitest';
+import { createDeliverer } from '../../src/events/deliver.ts';
+import { newSigningSecret } from '../../src/events/signature.ts';
+import { sealBinding } from '../../src/events/target.ts';
 import { HOUR } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
@@ -164,3 +167,45 @@ test('a new address begins with its failures at none', async () => {
   await until(async () => JSON.stringify(await newest()).includes('"attemptCount":1,'));
   expect((await service.call('GET', path)).at('status')).toBe('active');
 });
+
+test('no more is taken into memory than fits, however many subscriptions wait', async () => {
+  const service = await start();
+  const { context } = service;
+  const { db, keys, clock } = context;
+  const { subscriptionId } = await subscribe(service, { address: 'http://127.0.0.1:9/' });
+  await context.deliverer.close();
+  const row = await db.selectFrom('subscriptions').selectAll().executeTakeFirstOrThrow();
+  const now = clock.now();
+  await db.transaction().execute(async (tx) => {
+    for (let n = 0; n < 2800; n++) {
+      const id = `sub_${n}`;
+      const sealed = keys.seal(newSigningSecret(), sealBinding(id, 'secret'));
+      const copy = { ...row, subscription_id: id, address: `${row.address}${n}`, secret_sealed: sealed };
+      await tx.insertInto('subscriptions').values(copy).execute();
+    }
+    await sql`insert into events (event_id, environment, source_id, scope, event, record_id, body, created_at)
+      select 'evt_' || value, 'development', ${row.source_id}, ${row.scope}, 'created', 'o', '{}', ${now}
+      from json_each('[1,2,3,4,5]')`.execute(tx);
+    await sql`insert into deliveries
+        (delivery_id, subscription_id, event_id, sequence, status, next_at, created_at, updated_at)
+      select subscription_id || event_id, subscription_id, event_id, 1, 'waiting', ${now}, ${now}, ${now}
+      from subscriptions, events where subscription_id <> ${subscriptionId}`.execute(tx);
+  });
+  let begun = 0;
+  const hang = () => new Promise<never>(() => void begun++);
+  const outbound = { ...context.outbound, request: hang };
+  createDeliverer(context, { outbound, scheduleMs: [1000] }).start();
+  const inMemory = async () => {
+    const { rows } = await sql<{ count: number }>`select count(*) as count from deliveries
+      where lease_token is not null`.execute(db);
+    return (rows[0]?.count ?? 0) - begun;
+  };
+  let most = 0;
+  for (let before = -1; most !== before;) {
+    await sleep(500);
+    before = most;
+    most = Math.max(most, await inMemory());
+  }
+  expect(most).toBeGreaterThan(9000);
+  expect(most).toBeLessThanOrEqual(10_000);
+}, 120_000);
