@@ -5,7 +5,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import { customFieldsOf } from '../unified/field-mappings.ts';
 import { toUnified, unfit, type Unified } from '../unified/map.ts';
 import type { PollContext } from './poll.ts';
-import { publish, type NewEvent } from './publish.ts';
+import { BACKFILL_MARK, publish, type NewEvent } from './publish.ts';
 import { MAX_RECORDS, readAll } from './read-all.ts';
 import { toSource, type Source } from './source.ts';
 
@@ -92,7 +92,7 @@ async function sendBatch(
         events.map((one) => eventOf(source, one)),
         {
           only: subscriptionId,
-          marks: { 'x-svc-backfill': mark },
+          marks: { [BACKFILL_MARK]: mark },
         },
       );
     }

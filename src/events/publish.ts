@@ -29,6 +29,9 @@ export type PublishContext = Pick<Context, 'clock' | 'db' | 'keys' | 'deliverer'
 export type EventContext = PublishContext & Pick<Context, 'runs' | 'store'>;
 type Tx = Transaction<Tables>;
 
+/** Says that an event is one of a backfill: only who asked for it is told. */
+export const BACKFILL_MARK = 'x-svc-backfill';
+
 /** An event as it is stored; its members in the order of newEvent(). */
 export type EventRow = Selectable<Tables['events']>;
 

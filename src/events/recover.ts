@@ -5,7 +5,7 @@ import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Environment, Tables } from '../store/schema.ts';
 import { deliveryNotFound, isDeliveryId } from './deliveries.ts';
-import { deliverStored, listeners, newEvent, type PublishContext } from './publish.ts';
+import { BACKFILL_MARK, deliverStored, listeners, newEvent, type PublishContext } from './publish.ts';
 import { requireSubscription } from './subscriptions.ts';
 import type { SubscriptionRow } from './target.ts';
 
@@ -53,7 +53,8 @@ export async function replayDelivery(
 
 /**
  * Sends what a subscription missed of the events since a time: deliveries that are dead or were cancelled begin anew,
- * events that came while it was disabled are delivered now. What was delivered or still waits is left alone, so asking
+ * events that came while it was disabled are delivered now; those from before it was there, and backfills of others, it
+ * never missed. What was delivered or still waits is left alone, so asking
  * twice changes nothing. Times are epoch milliseconds; `until` is not included.
  * @returns how many deliveries this began.
  * @throws GatehouseError `subscription_not_found`, `subscription_disabled`
@@ -98,6 +99,17 @@ async function recoverSome(
     )
     .selectAll('events')
     .select(['deliveries.delivery_id', 'deliveries.status'])
+    .select((e) =>
+      e
+        .exists(
+          e
+            .selectFrom('deliveries as told')
+            .select('told.delivery_id')
+            .whereRef('told.event_id', '=', 'events.event_id')
+            .where('told.marks', 'like', `%"${BACKFILL_MARK}"%`),
+        )
+        .as('is_backfill'),
+    )
     .where((e) =>
       subscription.source_id === null
         ? e.and([
@@ -136,7 +148,14 @@ async function recoverSome(
       .where('delivery_id', 'in', ended)
       .execute();
   }
-  const missed = rows.filter((row) => row.delivery_id === null && wanted.has(row.event));
+  // What came before it, or was said to another alone of what is old, it never missed.
+  const missed = rows.filter(
+    (row) =>
+      row.delivery_id === null &&
+      row.created_at >= subscription.created_at &&
+      !row.is_backfill &&
+      wanted.has(row.event),
+  );
   const made = await deliverStored(tx, context, subscription, missed);
   return {
     begun: ended.length + made.length,

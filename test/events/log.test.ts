@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { publish, type NewEvent } from '../../src/events/publish.ts';
 import { deleteOldEvents } from '../../src/events/retention.ts';
 import { isoTime } from '../../src/lib/clock.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
@@ -138,6 +139,49 @@ test('a recovery ends where it was told to', async () => {
   expect((await recover({ since: between })).at('recovered')).toBe(1);
   expect((await recover({ since: 'yesterday' })).at('details.faults.0.field')).toBe('since');
   await service.call('DELETE', `/webhooks/${subscriptionId}`);
+});
+
+test('a recovery leaves out what came before the subscription, and what another was backfilled with', async () => {
+  const { context } = service;
+  const recover = (subscriptionId: string) =>
+    service.call('POST', `/webhooks/${subscriptionId}/recover`, { body: { since: '2020-01-01T00:00:00Z' } });
+  const first = await subscribe(service, { address: `${receiver.url}?first` });
+  await created(service, ['before']);
+  await receiver.arrived(1);
+  await new Promise((next) => setTimeout(next, 5));
+  const second = await subscribe(service, { address: `${receiver.url}?second` });
+  expect((await recover(second.subscriptionId)).at('recovered')).toBe(0);
+
+  const { source_id: sourceId } = await context.db
+    .selectFrom('subscriptions')
+    .select('source_id')
+    .where('subscription_id', '=', first.subscriptionId)
+    .executeTakeFirstOrThrow();
+  if (sourceId === null) throw new Error('there is no source');
+  const old: NewEvent = { eventScope: 'commerce/orders', event: 'created', recordId: 'old', body: {} };
+  await context.db.transaction().execute((tx) =>
+    publish(tx, context, { sourceId, environment: 'development' }, [old], {
+      only: first.subscriptionId,
+      marks: { 'x-svc-backfill': 'only' },
+    }),
+  );
+  context.deliverer.wake();
+  await receiver.arrived(2);
+  expect((await recover(second.subscriptionId)).at('recovered')).toBe(0);
+
+  // Those of the time that it was disabled it did miss.
+  const status = async (to: 'active' | 'disabled') =>
+    context.db
+      .updateTable('subscriptions')
+      .set({ status: to })
+      .where('subscription_id', '=', second.subscriptionId)
+      .execute();
+  await status('disabled');
+  await created(service, ['missed']);
+  await status('active');
+  expect((await recover(second.subscriptionId)).at('recovered')).toBe(1);
+  for (const { subscriptionId } of [first, second])
+    await service.call('DELETE', `/webhooks/${subscriptionId}`);
 });
 
 test('recovering among many events, and deleting many deliveries, lets others have their turns', async () => {
