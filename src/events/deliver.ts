@@ -8,6 +8,7 @@ import type { Outbound } from '../lib/outbound.ts';
 import { Stop } from '../lib/stop.ts';
 import type { Tables } from '../store/schema.ts';
 import { attempt } from './attempt.ts';
+import { cancelLeftovers } from './cancel.ts';
 import { claim, dueSubscriptions, TIMING, wishesFor, type Item, type Timing, withoutHeld } from './claim.ts';
 import {
   concurrencyOf,
@@ -414,9 +415,10 @@ export function createDeliverer(
         kick();
       }, POLL_MS);
       const sweep = setInterval(() => {
-        deleteOldEvents(context).catch((error: unknown) =>
-          log.error({ err: error }, 'old events not deleted'),
-        );
+        for (const sweepUp of [deleteOldEvents, cancelLeftovers])
+          sweepUp(context).catch((error: unknown) =>
+            log.error({ err: error }, 'what is over was not swept up'),
+          );
       }, SWEEP_MS);
       timers = [poll, sweep];
       scanWanted = true;

@@ -5,6 +5,7 @@ import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { assertAddress, atAddress } from './address.ts';
+import { cancelWaiting } from './cancel.ts';
 import { announce, listeners, newEvent, type PublishContext } from './publish.ts';
 import type { Disabled } from './settle.ts';
 import { newSigningSecret } from './signature.ts';
@@ -105,13 +106,16 @@ export async function findOperatorSubscription(
  * @throws GatehouseError `invalid_request` for an address that may not be called.
  */
 export async function setEventsAddress(
-  context: Pick<Context, 'db' | 'clock' | 'keys' | 'outbound' | 'deliverer'>,
+  context: Pick<Context, 'db' | 'store' | 'clock' | 'keys' | 'outbound' | 'deliverer'>,
   environment: Environment,
   address: string | null,
 ): Promise<{ secret: string | undefined }> {
   if (address !== null) await assertAddress(context, address, 'eventsAddress');
   const secret = newSigningSecret();
   const now = context.clock.now();
+  const known = await findOperatorSubscription(context.db, environment);
+  // Setting an address enables it, as enableSubscription() does.
+  if (known) await cancelWaiting(context, known.subscription_id);
   const { before, made } = await context.db.transaction().execute(async (tx) => {
     const before = await findOperatorSubscription(tx, environment);
     if (address === null) {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { createGroupCommit } from '../store/group-commit.ts';
+import { cancelWaiting } from './cancel.ts';
 import { announceDisabled } from './operator.ts';
 import type { PublishContext } from './publish.ts';
 import { settle, type Disabled, type Outcome } from './settle.ts';
@@ -15,7 +16,7 @@ export interface Outcomes {
   write(outcome: Outcome): Promise<Disabled | undefined>;
   /** Deliveries whose outcome the store did not take yet. While there are any, nothing new should begin. */
   readonly unwritten: ReadonlySet<string>;
-  /** Gives up what is still unwritten: their leases will end, as after a crash. */
+  /** Gives up what is still unwritten, whose leases will end as after a crash, and what is still to be cancelled. */
   close(): Promise<void>;
 }
 
@@ -24,7 +25,8 @@ const WRITE_AGAIN_MS = SECOND;
 export function createOutcomes(context: PublishContext & Pick<Context, 'log' | 'store'>): Outcomes {
   const { db, log } = context;
   const unwritten = new Set<string>();
-  let closed = false;
+  const cancelling = new Map<string, Promise<void>>();
+  const stop = new AbortController();
   const settles = createGroupCommit<Outcome, Disabled | undefined>(db, async (tx, outcomes) => {
     const { written, disabled } = await settle(tx, context, outcomes);
     for (const one of disabled) await announceDisabled(tx, context, one);
@@ -37,6 +39,14 @@ export function createOutcomes(context: PublishContext & Pick<Context, 'log' | '
       disabled.find((one) => one.target.subscriptionId === target.subscriptionId),
     );
   });
+  /** Beside what follows: nobody waits for it. Several outcomes may tell of the same end. */
+  const cancel = (subscriptionId: string): void => {
+    if (cancelling.has(subscriptionId)) return;
+    const cancelled = cancelWaiting(context, subscriptionId, stop.signal)
+      .catch((error: unknown) => log.error({ err: error, subscriptionId }, 'deliveries not cancelled'))
+      .finally(() => cancelling.delete(subscriptionId));
+    cancelling.set(subscriptionId, cancelled);
+  };
   return {
     async write(outcome) {
       const { deliveryId } = outcome.item;
@@ -45,11 +55,12 @@ export function createOutcomes(context: PublishContext & Pick<Context, 'log' | '
         try {
           const disabled = await settles.add(outcome);
           unwritten.delete(deliveryId);
+          if (disabled) cancel(disabled.target.subscriptionId);
           return disabled;
         } catch (error) {
           log.error({ err: error, deliveryId }, 'outcome not written; trying again');
           unwritten.add(deliveryId);
-          if (closed) return undefined;
+          if (stop.signal.aborted) return undefined;
           await sleep(WRITE_AGAIN_MS);
         }
       }
@@ -57,7 +68,8 @@ export function createOutcomes(context: PublishContext & Pick<Context, 'log' | '
     unwritten,
     async close() {
       await settles.idle();
-      closed = true;
+      stop.abort();
+      await Promise.all(cancelling.values());
     },
   };
 }

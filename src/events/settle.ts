@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { HOUR } from '../lib/clock.ts';
 import { inTexts, isPostgres, manyRows, perDatabase, runKept, textsFor } from '../store/kept.ts';
 import type { Tables } from '../store/schema.ts';
-import { IS_OFFERED, SUBSCRIPTION_ORDER, WAITS, type Item } from './claim.ts';
+import { SUBSCRIPTION_ORDER, type Item } from './claim.ts';
 import type { FirstAttempt } from './deliveries.ts';
 import type { Target } from './target.ts';
 
@@ -283,7 +283,7 @@ const disableFailing = perDatabase((db) =>
     .compile(),
 );
 
-/** Ends a subscription and cancels what it still waits for. False when it was ended before, or is not that ill. */
+/** Ends a subscription; what it still waits for is cancelWaiting()'s. False when it was ended before, or is not that ill. */
 async function disable(
   tx: Tx,
   { db }: Pick<Context, 'db'>,
@@ -296,14 +296,5 @@ async function disable(
     subscriptionId,
     failingBefore,
   ]);
-  if (numAffectedRows === 0n) return false;
-  for (const which of [WAITS, IS_OFFERED]) {
-    await tx
-      .updateTable('deliveries')
-      .set({ status: 'cancelled', lease_token: null, updated_at: now })
-      .where('subscription_id', '=', subscriptionId)
-      .where(which)
-      .execute();
-  }
-  return true;
+  return numAffectedRows !== 0n;
 }

@@ -11,6 +11,7 @@ import { deleteInBatches } from '../store/batches.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { assertAddress, atAddress } from './address.ts';
+import { cancelWaiting } from './cancel.ts';
 import { holdSource, planInventory, releaseIfUnheard } from './audience.ts';
 import { newSigningSecret } from './signature.ts';
 import { deleteSource, ensureSource } from './sources.ts';
@@ -18,7 +19,7 @@ import { previousSecrets, sealBinding, type PreviousSecret, type SubscriptionRow
 
 export type SubscriptionContext = Pick<
   Context,
-  'db' | 'clock' | 'keys' | 'catalog' | 'outbound' | 'deliverer' | 'sources' | 'config'
+  'db' | 'store' | 'clock' | 'keys' | 'catalog' | 'outbound' | 'deliverer' | 'sources' | 'config'
 >;
 
 /** For so long after a rotation the old secret signs too. */
@@ -254,6 +255,9 @@ export async function enableSubscription(
   environment: Environment,
   subscriptionId: string,
 ): Promise<SubscriptionRow> {
+  await requireSubscription(context.db, environment, subscriptionId);
+  // What its end left to be cancelled is not of the time from now on.
+  await cancelWaiting(context, subscriptionId);
   return change(context, environment, subscriptionId, {
     status: 'active',
     reason: null,

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** So many rows are deleted in one statement: SQLite has one writer, and its event loop waits for each. */
+/** So many rows are deleted or changed in one statement: SQLite has one writer, and its event loop waits for each. */
 const AT_ONCE = 500;
 
 /**
@@ -11,9 +11,21 @@ export async function deleteInBatches(
   deleteSome: (limit: number) => Promise<{ numDeletedRows: bigint }>,
   signal?: AbortSignal,
 ): Promise<void> {
+  await inBatches(async (limit) => (await deleteSome(limit)).numDeletedRows, signal);
+}
+
+/** The same for a change that leaves fewer rows to find. */
+export async function updateInBatches(
+  updateSome: (limit: number) => Promise<{ numUpdatedRows: bigint }>,
+  signal?: AbortSignal,
+): Promise<void> {
+  await inBatches(async (limit) => (await updateSome(limit)).numUpdatedRows, signal);
+}
+
+async function inBatches(some: (limit: number) => Promise<bigint>, signal?: AbortSignal): Promise<void> {
   for (;;) {
-    const { numDeletedRows } = await deleteSome(AT_ONCE);
+    const done = await some(AT_ONCE);
     await nextTurn();
-    if (numDeletedRows < AT_ONCE || signal?.aborted) return;
+    if (done < AT_ONCE || signal?.aborted) return;
   }
 }

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterEach, expect, test } from 'vitest';
+import { cancelLeftovers } from '../../src/events/cancel.ts';
 import { createDeliverer } from '../../src/events/deliver.ts';
 import { newSigningSecret } from '../../src/events/signature.ts';
 import { sealBinding } from '../../src/events/target.ts';
@@ -209,3 +210,65 @@ test('no more is taken into memory than fits, however many subscriptions wait', 
   expect(most).toBeGreaterThan(9000);
   expect(most).toBeLessThanOrEqual(10_000);
 }, 120_000);
+
+test('the end of a subscription cancels what waits in turns; enabled meanwhile, it begins with nothing of it', async () => {
+  const service = await start();
+  const { db, clock } = service.context;
+  const receiver = await receive();
+  const { subscriptionId } = await subscribe(service, { address: receiver.url });
+  const path = `/webhooks/${subscriptionId}`;
+  const { source_id: sourceId } = await db
+    .selectFrom('sources')
+    .select('source_id')
+    .executeTakeFirstOrThrow();
+  const later = clock.now() + HOUR;
+  await sql`with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < 50000)
+    insert into events (event_id, environment, source_id, scope, event, record_id, body, created_at)
+    select 'evt_' || n, 'development', ${sourceId}, 'commerce/orders', 'created', 'o', '{}', ${later}
+    from numbers`.execute(db);
+  await sql`insert into deliveries
+      (delivery_id, subscription_id, event_id, sequence, status, next_at, created_at, updated_at)
+    select 'msg_' || event_id, ${subscriptionId}, event_id, 1000, 'waiting', ${later}, ${later}, ${later}
+    from events`.execute(db);
+  const count = async (status: 'waiting' | 'cancelled') => {
+    const { rows } = await sql<{ count: number }>`select count(*) as count from deliveries
+      where status = ${status}`.execute(db);
+    return rows[0]?.count;
+  };
+  receiver.answer = (_, res) => res.writeHead(410).end();
+  await created(service, ['gone']);
+  await until(async () => (await service.call('GET', path)).at('status') === 'disabled');
+  expect(await count('waiting')).toBeGreaterThan(0);
+
+  receiver.answer = (_, res) => res.writeHead(200).end();
+  expect((await service.call('POST', `${path}/enable`)).at('status')).toBe('active');
+  expect(await count('cancelled')).toBe(50_000);
+  await created(service, ['anew']);
+  await receiver.arrived(2);
+  await until(async () => (await count('waiting')) === 0);
+  expect(await count('cancelled')).toBe(50_000);
+});
+
+test('what nobody finished cancelling is cancelled by a sweep, and before a new address for events gets anything', async () => {
+  const service = await start();
+  const { db, clock } = service.context;
+  const [before, after] = [await receive(), await receive()];
+  const set = (eventsAddress: string) => service.call('PUT', '/api/settings', { body: { eventsAddress } });
+  await set(before.url);
+  before.answer = (_, res) => res.writeHead(410).end();
+  const { subscription_id: subscriptionId } = await db
+    .selectFrom('subscriptions')
+    .select('subscription_id')
+    .executeTakeFirstOrThrow();
+  await service.call('POST', `/webhooks/${subscriptionId}/test`);
+  const path = `/webhooks/${subscriptionId}`;
+  await until(async () => (await service.call('GET', path)).at('status') === 'disabled');
+  // As who stopped amid it leaves it.
+  const left = { status: 'waiting' as const, next_at: clock.now(), lease_token: null };
+  for (const finish of [() => cancelLeftovers(service.context), () => set(after.url)]) {
+    await db.updateTable('deliveries').set(left).execute();
+    await finish();
+    const statuses = await db.selectFrom('deliveries').select('status').distinct().execute();
+    expect(statuses).toEqual([{ status: 'cancelled' }]);
+  }
+});
