@@ -6,7 +6,7 @@ import type { Db, Tables } from '../store/schema.ts';
 import { readTargets, type Target } from './target.ts';
 
 type Tx = Transaction<Tables>;
-type ClaimContext = Pick<Context, 'db' | 'clock' | 'keys' | 'store'>;
+type ClaimContext = Pick<Context, 'db' | 'clock' | 'keys' | 'store' | 'log'>;
 
 /** How long things take, in milliseconds. */
 export interface Timing {

@@ -110,14 +110,24 @@ const subscriptionsIn = perDatabase((db) =>
   db.selectFrom('subscriptions').selectAll().where('subscription_id', 'in', inTexts(db)).compile(),
 );
 
-/** Targets of subscriptions as they are now. One that is gone is not among them. */
+/**
+ * Targets of subscriptions as they are now. One that is gone is not among them, nor is one whose boxes do not open: it stops
+ * nobody else, and is logged.
+ */
 export async function readTargets(
   db: DbOrTx,
-  context: Pick<Context, 'db' | 'keys'>,
+  context: Pick<Context, 'db' | 'keys' | 'log'>,
   subscriptionIds: readonly string[],
 ): Promise<Target[]> {
   if (subscriptionIds.length === 0) return [];
   const ids = textsFor(context.db, subscriptionIds);
   const { rows } = await runKept(db, subscriptionsIn(context.db), [ids]);
-  return rows.map((row) => toTarget(context, row));
+  return rows.flatMap((row) => {
+    try {
+      return [toTarget(context, row)];
+    } catch (error) {
+      context.log.error({ err: error, subscriptionId: row.subscription_id }, 'subscription not opened');
+      return [];
+    }
+  });
 }

@@ -272,3 +272,33 @@ test('what nobody finished cancelling is cancelled by a sweep, and before a new 
     expect(statuses).toEqual([{ status: 'cancelled' }]);
   }
 });
+
+test('a subscription whose secret does not open is logged, and stops none of the others', async () => {
+  const service = await start();
+  const { db } = service.context;
+  const receiver = await receive();
+  const broken = await subscribe(service, { address: `${receiver.url}?broken` });
+  for (const n of [1, 2, 3])
+    await subscribe(service, {
+      address: `${receiver.url}?${n}`,
+      scope: 'commerce/products',
+      ratePerSecond: 10,
+    });
+  await service.context.deliverer.close();
+  await created(service, ['o1']);
+  await created(service, ['p1'], { scope: 'commerce/products' });
+  await db
+    .updateTable('subscriptions')
+    .set({ secret_sealed: 'broken' })
+    .where('subscription_id', '=', broken.subscriptionId)
+    .execute();
+  const deliverer = createDeliverer(service.context, {
+    outbound: service.context.outbound,
+    scheduleMs: [1000],
+  });
+  closing.push(() => deliverer.close());
+  deliverer.start();
+  const paths = (await receiver.arrived(3, 4000)).map(({ path }) => path);
+  expect(paths.toSorted()).toEqual(['/hook?1', '/hook?2', '/hook?3']);
+  expect(service.logged.join('')).toContain('subscription not opened');
+});
