@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import { z } from 'zod';
+import type { Context } from '../context.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Environment, Tables } from '../store/schema.ts';
@@ -15,6 +16,8 @@ const TEST_MARKS = { 'x-svc-test': 'true' };
 /** Events of one transaction while many are recovered. */
 const AT_ONCE = 200;
 
+type RecoverContext = PublishContext & Pick<Context, 'store'>;
+
 interface Key {
   environment: Environment;
   subscriptionId: string;
@@ -26,12 +29,12 @@ interface Key {
  * @throws GatehouseError `subscription_not_found`, `delivery_not_found`, `subscription_disabled`
  */
 export async function replayDelivery(
-  context: PublishContext,
+  context: RecoverContext,
   { environment, subscriptionId, deliveryId }: Key & { deliveryId: string },
 ): Promise<void> {
   const now = context.clock.now();
   await context.db.transaction().execute(async (tx) => {
-    await requireActive(tx, { environment, subscriptionId });
+    await requireActive(tx, { environment, subscriptionId }, context);
     const found = isDeliveryId(deliveryId)
       ? await tx
           .selectFrom('deliveries')
@@ -60,7 +63,7 @@ export async function replayDelivery(
  * @throws GatehouseError `subscription_not_found`, `subscription_disabled`
  */
 export async function recover(
-  context: PublishContext,
+  context: RecoverContext,
   { environment, subscriptionId, since, until }: Key & { since: number; until?: number | undefined },
 ): Promise<number> {
   const end = until ?? context.clock.now() + 1;
@@ -68,7 +71,7 @@ export async function recover(
   let begun = 0;
   for (;;) {
     const step = await context.db.transaction().execute(async (tx) => {
-      const subscription = await requireActive(tx, { environment, subscriptionId });
+      const subscription = await requireActive(tx, { environment, subscriptionId }, context);
       return recoverSome(tx, context, subscription, { after, end });
     });
     begun += step.begun;
@@ -192,8 +195,17 @@ export async function sendTest(context: PublishContext, key: Key): Promise<strin
   return deliveryId;
 }
 
-async function requireActive(tx: Tx, { environment, subscriptionId }: Key): Promise<SubscriptionRow> {
-  const subscription = await requireSubscription(tx, environment, subscriptionId);
+/**
+ * `holdIn`: the store where its row is to be held until the transaction ends. Somebody who ends it meanwhile would leave what we
+ * begin waiting for ever. SQLite has one writer.
+ */
+async function requireActive(
+  tx: Tx,
+  { environment, subscriptionId }: Key,
+  holdIn?: Pick<Context, 'store'>,
+): Promise<SubscriptionRow> {
+  const forUpdate = holdIn?.store.kind === 'postgres';
+  const subscription = await requireSubscription(tx, environment, subscriptionId, { forUpdate });
   if (subscription.status !== 'active') throw disabled();
   return subscription;
 }

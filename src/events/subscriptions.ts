@@ -108,11 +108,15 @@ export async function createSubscription(
   return { ...made, secret };
 }
 
-/** The subscription of this environment, whatever its kind. @throws GatehouseError `subscription_not_found` */
+/**
+ * The subscription of this environment, whatever its kind. `forUpdate`, which PostgreSQL knows, holds its row.
+ * @throws GatehouseError `subscription_not_found`
+ */
 export async function requireSubscription(
   db: DbOrTx,
   environment: Environment,
   subscriptionId: string,
+  { forUpdate = false } = {},
 ): Promise<SubscriptionRow> {
   const row = SUBSCRIPTION_ID.test(subscriptionId)
     ? await db
@@ -120,6 +124,7 @@ export async function requireSubscription(
         .selectAll()
         .where('subscription_id', '=', subscriptionId)
         .where('environment', '=', environment)
+        .$if(forUpdate, (query) => query.forUpdate())
         .executeTakeFirst()
     : undefined;
   if (!row) throw notFound(subscriptionId);

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { openStore } from '../../src/store/open.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
@@ -80,4 +81,41 @@ test('a stop gives back what waits for its slot before the store is closed', asy
     .execute();
   expect(rows.length).toBeGreaterThan(0);
   expect(rows.filter((row) => row.lease_token !== null)).toEqual([]);
+});
+
+test('what is sent again beside the end of its subscription does not wait for ever', async () => {
+  const { service } = await start({ GATEHOUSE_RETRY_SCHEDULE: '0.05' });
+  const receiver = await receive();
+  receiver.answer = (_, res) => res.writeHead(500).end();
+  const { subscriptionId } = await subscribe(service, { address: receiver.url });
+  const path = `/webhooks/${subscriptionId}`;
+  const newest = async () => service.call('GET', `${path}/deliveries`);
+  await created(service, ['o1']);
+  await until(async () => (await newest()).at('data.0.status') === 'dead');
+  const deliveryId = (await newest()).text('data.0.deliveryId');
+  const ways = [
+    () => service.call('POST', `${path}/deliveries/${deliveryId}/replay`),
+    () => service.call('POST', `${path}/recover`, { body: { since: '2020-01-01T00:00:00Z' } }),
+  ];
+  for (const sendAgain of ways) {
+    const ended = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
+    const ending = service.context.db.transaction().execute(async (tx) => {
+      await tx
+        .updateTable('subscriptions')
+        .set({ status: 'disabled' })
+        .where('subscription_id', '=', subscriptionId)
+        .execute();
+      held.resolve();
+      await ended.promise;
+    });
+    await held.promise;
+    const answer = sendAgain();
+    await sleep(300);
+    ended.resolve();
+    await ending;
+    expect((await answer).at('code')).toBe('subscription_disabled');
+    expect((await newest()).at('data.0.status')).toBe('dead');
+    await service.call('POST', `${path}/enable`);
+  }
 });
