@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { closeListener, hear, openListener } from '../../src/events/listener.ts';
 import { publish, type NewEvent } from '../../src/events/publish.ts';
 import { deleteOldEvents } from '../../src/events/retention.ts';
 import { isoTime } from '../../src/lib/clock.ts';
@@ -220,6 +221,17 @@ test('a connection that is deleted takes along all that listens to it, in turns,
   await deleteOldEvents(service.context);
   for (const table of ['sources', 'seen', 'deliveries', 'events'] as const)
     expect(await db.selectFrom(table).selectAll().limit(1).execute()).toEqual([]);
+});
+
+test('a test of who runs gatehouse listen is heard once', async () => {
+  const { context } = service;
+  const listener = await openListener(context, { environment: 'development' });
+  const other = await openListener(context, { environment: 'development' });
+  const tested = await service.call('POST', `/webhooks/${listener.subscriptionId}/test`);
+  const deliveryId = tested.text('deliveryId');
+  expect(await hear(context, listener, 10)).toMatchObject([{ deliveryId, event: 'test' }]);
+  expect(await hear(context, other, 10)).toMatchObject([{ event: 'test' }]);
+  for (const { subscriptionId } of [listener, other]) await closeListener(context, subscriptionId);
 });
 
 /** Events of long ago, which nobody delivered. */
