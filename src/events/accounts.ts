@@ -1,9 +1,7 @@
 import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import { planJob } from '../jobs/jobs.ts';
-import { deleteInBatches } from '../store/batches.ts';
-import type { Db } from '../store/schema.ts';
-import { deleteSource } from './sources.ts';
+import { deleteSource, forgetSeen } from './sources.ts';
 import { removeHooksOf, type RegisterContext } from './register.ts';
 import { deleteSubscription, type SubscriptionContext } from './subscriptions.ts';
 
@@ -65,21 +63,9 @@ export async function listenAnew(
     .returning(['source_id', 'hook_state'])
     .execute();
   for (const { source_id: sourceId, hook_state: hookState } of listened) {
-    await forgetSeen(context.db, sourceId);
+    await forgetSeen(context.db, sourceId, 'active');
     if (hookState !== 'none')
       await planJob(context.db, context, { kind: 'register', key: sourceId, payload: { sourceId } });
   }
   context.sources.wake();
-}
-
-async function forgetSeen(db: Db, sourceId: string): Promise<void> {
-  await deleteInBatches((limit) =>
-    db
-      .deleteFrom('seen')
-      .where('source_id', '=', sourceId)
-      .where('key', 'in', (some) =>
-        some.selectFrom('seen').select('key').where('source_id', '=', sourceId).limit(limit),
-      )
-      .executeTakeFirst(),
-  );
 }

@@ -8,7 +8,7 @@ import { HOUR, MINUTE, SECOND } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { dropJob, planJob } from '../jobs/jobs.ts';
 import { deleteInBatches } from '../store/batches.ts';
-import type { Environment, Tables } from '../store/schema.ts';
+import type { Db, Environment, Tables } from '../store/schema.ts';
 import { modelOf } from '../unified/map.ts';
 import { isNative } from './hook-keys.ts';
 import { toSource, type Source } from './source.ts';
@@ -123,14 +123,25 @@ export async function releaseSource(
  * time: a million that a foreign key takes along would keep everybody else waiting for seconds.
  */
 export async function deleteSource({ db }: Pick<Context, 'db'>, sourceId: string): Promise<void> {
-  const ending = (e: ExpressionBuilder<Tables, 'seen' | 'inbox'>) =>
-    e.exists(
-      e
-        .selectFrom('sources')
-        .select('source_id')
-        .where('source_id', '=', sourceId)
-        .where('status', '=', 'ending'),
-    );
+  await forgetSeen(db, sourceId, 'ending');
+  await deleteInBatches((limit) =>
+    db
+      .deleteFrom('inbox')
+      .where('inbox_id', 'in', (some) =>
+        some.selectFrom('inbox').select('inbox_id').where('source_id', '=', sourceId).limit(limit),
+      )
+      .where((e) => isStill(e, sourceId, 'ending'))
+      .executeTakeFirst(),
+  );
+  await db.deleteFrom('sources').where('source_id', '=', sourceId).where('status', '=', 'ending').execute();
+}
+
+/** Forgets what was seen of a source, for as long as it is in this state. */
+export async function forgetSeen(
+  db: Db,
+  sourceId: string,
+  status: Tables['sources']['status'],
+): Promise<void> {
   await deleteInBatches((limit) =>
     db
       .deleteFrom('seen')
@@ -138,19 +149,23 @@ export async function deleteSource({ db }: Pick<Context, 'db'>, sourceId: string
       .where('key', 'in', (some) =>
         some.selectFrom('seen').select('key').where('source_id', '=', sourceId).limit(limit),
       )
-      .where(ending)
+      .where((e) => isStill(e, sourceId, status))
       .executeTakeFirst(),
   );
-  await deleteInBatches((limit) =>
-    db
-      .deleteFrom('inbox')
-      .where('inbox_id', 'in', (some) =>
-        some.selectFrom('inbox').select('inbox_id').where('source_id', '=', sourceId).limit(limit),
-      )
-      .where(ending)
-      .executeTakeFirst(),
+}
+
+function isStill(
+  e: ExpressionBuilder<Tables, 'seen' | 'inbox'>,
+  sourceId: string,
+  status: Tables['sources']['status'],
+) {
+  return e.exists(
+    e
+      .selectFrom('sources')
+      .select('source_id')
+      .where('source_id', '=', sourceId)
+      .where('status', '=', status),
   );
-  await db.deleteFrom('sources').where('source_id', '=', sourceId).where('status', '=', 'ending').execute();
 }
 
 /** Takes sources whose time has come, each for one process, under a lease of LEASE_MS. */
