@@ -143,7 +143,7 @@ export async function openContext(
       publicUrl: config.publicUrl ?? `http://${config.host}:${config.port}`,
       stopping: false,
       deliverer,
-      operator: createOperator({ db, clock, keys, deliverer }),
+      operator: createOperator({ db, clock, keys, log, deliverer }),
       sources: createSources(),
       expressions: createBoundedExpressions(),
       runs: createRuns(),

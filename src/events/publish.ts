@@ -7,7 +7,7 @@ import type { JsonObject } from '../lib/json.ts';
 import { isPostgres, manyRows, perDatabase, runKept } from '../store/kept.ts';
 import type { Environment, Tables } from '../store/schema.ts';
 import { SUBSCRIPTION_ORDER } from './claim.ts';
-import { toTarget, type SubscriptionRow } from './target.ts';
+import { targetOf, type SubscriptionRow } from './target.ts';
 
 /** Something that happened to a record of an app. */
 export interface NewEvent {
@@ -24,7 +24,7 @@ export interface EventSource {
   environment: Environment;
 }
 
-export type PublishContext = Pick<Context, 'clock' | 'db' | 'keys' | 'deliverer'>;
+export type PublishContext = Pick<Context, 'clock' | 'db' | 'keys' | 'log' | 'deliverer'>;
 /** What telling of events takes: workflows begin with them. */
 export type EventContext = PublishContext & Pick<Context, 'runs' | 'store'>;
 type Tx = Transaction<Tables>;
@@ -268,7 +268,8 @@ function deliveriesOf(
   { last, marks }: { last: number; marks: string | null },
 ): Insertable<Tables['deliveries']>[] {
   const now = context.clock.now();
-  const offer = row.kind === 'listener' ? undefined : context.deliverer.offer(tx, toTarget(context, row));
+  const target = row.kind === 'listener' ? undefined : targetOf(context, row);
+  const offer = target && context.deliverer.offer(tx, target);
   return events.map((event, position) => {
     const deliveryId = newOrderedId('msg', now);
     const sequence = last - events.length + 1 + position;

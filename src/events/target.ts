@@ -122,12 +122,15 @@ export async function readTargets(
   if (subscriptionIds.length === 0) return [];
   const ids = textsFor(context.db, subscriptionIds);
   const { rows } = await runKept(db, subscriptionsIn(context.db), [ids]);
-  return rows.flatMap((row) => {
-    try {
-      return [toTarget(context, row)];
-    } catch (error) {
-      context.log.error({ err: error, subscriptionId: row.subscription_id }, 'subscription not opened');
-      return [];
-    }
-  });
+  return rows.map((row) => targetOf(context, row)).filter((target) => target !== undefined);
+}
+
+/** Undefined, and logged, where a box does not open: one subscription must not stop the others. */
+export function targetOf(context: Pick<Context, 'keys' | 'log'>, row: SubscriptionRow): Target | undefined {
+  try {
+    return toTarget(context, row);
+  } catch (error) {
+    context.log.error({ err: error, subscriptionId: row.subscription_id }, 'subscription not opened');
+    return undefined;
+  }
 }

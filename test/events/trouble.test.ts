@@ -302,3 +302,26 @@ test('a subscription whose secret does not open is logged, and stops none of the
   expect(paths.toSorted()).toEqual(['/hook?1', '/hook?2', '/hook?3']);
   expect(service.logged.join('')).toContain('subscription not opened');
 });
+
+test('what is published to a subscription whose secret does not open waits, and the others of its source hear', async () => {
+  const service = await start();
+  const { db } = service.context;
+  const receiver = await receive();
+  const broken = await subscribe(service, { address: `${receiver.url}?broken` });
+  await subscribe(service, { address: `${receiver.url}?whole` });
+  await db
+    .updateTable('subscriptions')
+    .set({ secret_sealed: 'broken' })
+    .where('subscription_id', '=', broken.subscriptionId)
+    .execute();
+  await created(service, ['o1']);
+  expect((await receiver.arrived(1)).map(({ path }) => path)).toEqual(['/hook?whole']);
+  const waiting = await db
+    .selectFrom('deliveries')
+    .select(['subscription_id', 'sequence', 'status', 'lease_token'])
+    .where('subscription_id', '=', broken.subscriptionId)
+    .execute();
+  expect(waiting).toEqual([
+    { subscription_id: broken.subscriptionId, sequence: 1, status: 'waiting', lease_token: null },
+  ]);
+});
