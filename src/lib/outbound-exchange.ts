@@ -13,12 +13,11 @@ export class End {
   reason: 'timeout' | 'cancelled' | undefined;
   /** What it ends; whoever waits says so. */
   waiting: { end(): void } | undefined;
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
   readonly #signal: StopSignal | undefined;
 
-  /** A deadline and a signal as one, without the signals, events and listeners of AbortSignal.any(). */
-  constructor(timeoutMs: number, signal: StopSignal | undefined) {
-    this.#timer = setTimeout(endByTime, timeoutMs, this);
+  /** A deadline (see within()) and a signal as one, without the signals, events and listeners of AbortSignal.any(). */
+  constructor(signal: StopSignal | undefined) {
     this.#signal = signal;
     signal?.addEventListener('abort', this, { once: true });
     if (signal?.aborted) this.handleEvent();
@@ -26,6 +25,11 @@ export class End {
 
   get aborted(): boolean {
     return this.reason !== undefined;
+  }
+
+  /** Begins the deadline, once. Not the constructor: a request that can leave at once need not wait for the setting of a timer. */
+  within(timeoutMs: number): void {
+    this.#timer ??= setTimeout(endByTime, timeoutMs, this);
   }
 
   abort(reason: 'timeout' | 'cancelled'): void {

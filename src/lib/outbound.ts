@@ -279,15 +279,20 @@ export function createOutbound(options: OutboundOptions): Outbound {
   return {
     async request(request) {
       const { timeoutMs = DEFAULT_TIMEOUT_MS, maxBytes = MAX_ANSWER_BYTES } = request;
-      const end = new End(timeoutMs, request.signal);
+      const end = new End(request.signal);
       // Who names a deadline knows how slow this third party is; the end watches over it.
       const patienceMs = request.timeoutMs === undefined ? HEADERS_TIMEOUT_MS : 0;
       try {
         const ask = ({ agent, target }: Way, asked: Asked): Promise<RawAnswer> =>
           wholeAnswer(agent, toDispatch(target, asked, patienceMs), end, maxBytes, request.statusDecides);
-        const known = wayOf(request.url, request.allowSandbox);
-        const way = known instanceof Promise ? await known : known;
-        let answer = await ask(way, request);
+        let way = wayOf(request.url, request.allowSandbox);
+        if (way instanceof Promise) {
+          end.within(timeoutMs);
+          way = await way;
+        }
+        const answering = ask(way, request);
+        end.within(timeoutMs);
+        let answer = await answering;
         if (request.followRedirects && isRedirect(answer.statusCode))
           answer = await follow(answer, way.target, request, ask, async () => {});
         const { statusCode, headers, body } = answer;

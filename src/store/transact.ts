@@ -46,12 +46,20 @@ export function transactionsOn(db: Db, dialect: Dialect, driver: Driver): Transa
     bound.set(connection, props);
     return props;
   };
+  const make = (connection: DatabaseConnection): BoundTransaction =>
+    new BoundTransaction(bound.get(connection) ?? bind(connection), connection);
+  /** Made beforehand, when nobody waits for them. */
+  const next = new WeakMap<DatabaseConnection, BoundTransaction>();
+  const prepare = (connection: DatabaseConnection): void => {
+    if (!next.has(connection)) next.set(connection, make(connection));
+  };
   return async (use) => {
     const connection = await driver.acquireConnection();
     try {
       await driver.beginTransaction(connection, {});
       try {
-        const tx = new BoundTransaction(bound.get(connection) ?? bind(connection), connection);
+        const tx = next.get(connection) ?? make(connection);
+        next.delete(connection);
         const result = await use(tx);
         await driver.commitTransaction(connection);
         return result;
@@ -61,6 +69,7 @@ export function transactionsOn(db: Db, dialect: Dialect, driver: Driver): Transa
       }
     } finally {
       await driver.releaseConnection(connection);
+      setImmediate(prepare, connection);
     }
   };
 }
