@@ -1,5 +1,5 @@
 import type { OAuth } from '../connectors/format.ts';
-import { SECOND } from '../lib/clock.ts';
+import { parseHttpDate, SECOND } from '../lib/clock.ts';
 import { isJsonObject, parseJson, valueAt, type Json, type JsonObject } from '../lib/json.ts';
 
 /** An answer of a token endpoint, as it came. Header names are lower case. */
@@ -145,7 +145,7 @@ function secondsOf(
   const moment = momentOf(valueAt(raw, tokenAnswer.expiresAt));
   if (moment === undefined) return accessTokenSeconds;
   // A moment is told by the app's clock, which its Date header shows.
-  const date = Date.parse(headers['date'] ?? '');
+  const date = parseHttpDate(headers['date'] ?? '');
   const seconds = (moment - (Number.isNaN(date) ? now : date)) / SECOND;
   if (seconds > MAX_SECONDS) return undefined;
   return seconds > 0 ? seconds : accessTokenSeconds;

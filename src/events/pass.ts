@@ -4,7 +4,7 @@ import { readPage, type ListSource } from '../actions/pages.ts';
 import type { UpstreamPage } from '../actions/places.ts';
 import type { Position, Positions } from '../actions/positions.ts';
 import { listSource } from '../actions/results.ts';
-import { DAY, MINUTE } from '../lib/clock.ts';
+import { DAY, MINUTE, parseHttpDate } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
 import { valueAt } from '../lib/json.ts';
@@ -312,7 +312,7 @@ function idOf(model: UnifiedModel, record: Json): string | undefined {
 
 /** An app's time by its Date header, else ours. One that is a day off is not believed: every record would be new, or none. */
 function timeAtApp({ headers }: UpstreamPage, now: number): number {
-  const at = Date.parse(headers['date'] ?? '');
+  const at = parseHttpDate(headers['date'] ?? '');
   return Number.isNaN(at) || Math.abs(at - now) > DAY ? now : at;
 }
 

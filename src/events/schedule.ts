@@ -1,4 +1,4 @@
-import { DAY, SECOND } from '../lib/clock.ts';
+import { DAY, parseHttpDate, SECOND } from '../lib/clock.ts';
 
 /** How far a delay may stray to either side, so that deliveries that failed together do not return together. */
 const JITTER = 0.2;
@@ -23,14 +23,6 @@ export function retryDelay(
 export function retryAfter(text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined;
   const seconds = /^\s*(\d+)\s*$/.exec(text)?.[1];
-  const waitMs = seconds === undefined ? dateOf(text) - now : Number(seconds) * SECOND;
+  const waitMs = seconds === undefined ? parseHttpDate(text) - now : Number(seconds) * SECOND;
   return waitMs > 0 ? Math.min(waitMs, LONGEST_WAIT_MS) : undefined;
-}
-
-/** The form of C's asctime(), `Sun Nov  6 08:49:37 1994`, which recipients must take (RFC 9110 section 5.6.7). */
-const ASCTIME = /^\s*\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\s*$/;
-
-/** An HTTP date in epoch milliseconds, NaN for none. All are in GMT, also the one form that does not say so. */
-function dateOf(text: string): number {
-  return Date.parse(ASCTIME.test(text) ? `${text} GMT` : text);
 }

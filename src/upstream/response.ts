@@ -1,5 +1,5 @@
 import type { UpstreamErrors } from '../connectors/format.ts';
-import { SECOND } from '../lib/clock.ts';
+import { parseHttpDate, SECOND } from '../lib/clock.ts';
 import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
 import { isJsonObject, valueAt, type Json } from '../lib/json.ts';
 import { scrub } from '../lib/scrub.ts';
@@ -176,6 +176,6 @@ export function retryAfterMs(
     const unit = headers['retry-after'] === undefined && retryAfterUnit === 'milliseconds' ? 1 : SECOND;
     return Math.max(0, number * unit);
   }
-  const date = Date.parse(text);
+  const date = parseHttpDate(text);
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }

@@ -1,7 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Json } from '../../src/lib/json.ts';
 import { interpretAnswer, retryAfterMs } from '../../src/upstream/response.ts';
 import { callOf } from '../support/upstream.ts';
+
+afterEach(() => vi.unstubAllEnvs());
 
 const SECRET = 'token_0123456789';
 const ERRORS = `errors:
@@ -123,12 +125,14 @@ test.each([
   ['-3', 0],
   ['1.5', 1500],
   ['Sun, 01 Mar 2026 12:00:30 GMT', 30_000],
+  ['Sun Mar  1 12:00:30 2026', 30_000],
   ['Sun, 01 Mar 2020 12:00:30 GMT', 0],
   [String(Date.parse('2026-03-01T12:00:09Z') / 1000), 9000],
   [String(Date.parse('2026-03-01T12:00:09Z')), 9000],
   ['soon', undefined],
   ['', undefined],
 ])('Retry-After %j is %s ms', (text, waitMs) => {
+  vi.stubEnv('TZ', 'America/New_York');
   const now = Date.parse('2026-03-01T12:00:00Z');
   const call = callOf({ head: 'retryAfterHeader: X-Reset', action: 'request: GET /a' });
   expect(retryAfterMs(call, { headers: { 'retry-after': text } }, now)).toBe(waitMs);
