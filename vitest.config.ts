@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
-import { writeToMemory } from './test/support/memory.ts';
+import { writeToMemory } from './test/support/scratch.ts';
 import { SlowestFirst } from './test/support/slowest-first.ts';
 
 writeToMemory();

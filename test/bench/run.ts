@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
@@ -16,6 +15,7 @@ import {
   type Figures,
   type Talking,
 } from './processes.ts';
+import { ownScratch } from '../support/scratch.ts';
 import { benchEvents } from './events.ts';
 import { benchPolls } from './polls.ts';
 import { listed, plainPeer, prepareProduct } from './programs.ts';
@@ -39,7 +39,7 @@ const SECONDS = Number(options.seconds);
 const CONNECTIONS = Number(options.connections);
 /** What a service that runs all day has behind it: until then V8 still compiles beside it, and more of what is larger. */
 const WARM_UP = { requests: 20_000, seconds: 20 };
-const scratch = mkdtempSync(join(tmpdir(), 'gatehouse-bench-run-'));
+const scratch = ownScratch();
 const here = (name: string) => new URL(name, import.meta.url).pathname;
 
 interface Cell {

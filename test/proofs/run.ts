@@ -1,3 +1,4 @@
+import { ownScratch } from '../support/scratch.ts';
 import { PROOFS } from './all.ts';
 import { sizesOf } from './proof.ts';
 
@@ -13,6 +14,7 @@ if (unknown.length > 0) {
   );
   process.exitCode = 2;
 } else {
+  ownScratch();
   for (const proof of PROOFS) {
     if (wanted.length > 0 && !wanted.includes(proof.name)) continue;
     const size = sizesOf(proof, 'full', process.env);
