@@ -99,6 +99,15 @@ const subscribersOfSource = perDatabase((db) => {
     .where('source_id', '=', '');
   return (isPostgres(db) ? found.orderBy(SUBSCRIPTION_ORDER).forUpdate() : found).compile();
 });
+/** Whoever tells one of them may have its row already: the others' come before it, or after. */
+const oneSubscriber = perDatabase((db) => {
+  const found = db
+    .selectFrom('subscriptions')
+    .selectAll()
+    .where('subscription_id', '=', '')
+    .where('source_id', '=', '');
+  return (isPostgres(db) ? found.forUpdate() : found).compile();
+});
 const listenersOfEnvironment = perDatabase((db) =>
   db
     .selectFrom('subscriptions')
@@ -145,17 +154,17 @@ export async function publish(
 ): Promise<number> {
   if (events.length === 0) return 0;
   const { sourceId, environment } = source;
-  const { rows } = await runKept(tx, subscribersOfSource(context.db), [sourceId, environment, sourceId]);
-  const [row] = rows;
-  let held: SubscriptionRow[] = rows;
+  let held: SubscriptionRow[];
   let others: SubscriptionRow[] = [];
   if (options.only === undefined) {
+    const { rows } = await runKept(tx, subscribersOfSource(context.db), [sourceId, environment, sourceId]);
+    const [row] = rows;
+    held = rows;
     // Where there is no subscriber, nothing was said of others.
     if (!row || row.workflows_too) await context.runs.onEvents(tx, context, source, events);
     if (!row || row.listeners_too) others = await listeners(tx, context, environment);
   } else {
-    // A backfill tells one subscriber of what is old.
-    held = rows.filter(({ subscription_id: id }) => id === options.only);
+    held = (await runKept(tx, oneSubscriber(context.db), [options.only, sourceId])).rows;
   }
   const stored = events.map(({ eventScope, event, recordId, body }) =>
     newEvent(context, {

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
+import { publish } from '../../src/events/publish.ts';
 import { openStore } from '../../src/store/open.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
@@ -118,4 +119,34 @@ test('what is sent again beside the end of its subscription does not wait for ev
     expect((await newest()).at('data.0.status')).toBe('dead');
     await service.call('POST', `${path}/enable`);
   }
+});
+
+test('backfills of two subscriptions to one source do not wait for each other', async () => {
+  const { service } = await start();
+  const { context } = service;
+  const subscribers = await Promise.all(
+    ['one', 'two'].map((name) => subscribe(service, { address: `https://127.0.0.1:9/${name}` })),
+  );
+  const source = await context.db.selectFrom('sources').selectAll().executeTakeFirstOrThrow();
+  let holding = 0;
+  const backfill = ({ subscriptionId }: { subscriptionId: string }): Promise<number> =>
+    context.db.transaction().execute(async (tx) => {
+      await tx
+        .selectFrom('subscriptions')
+        .select('backfill')
+        .where('subscription_id', '=', subscriptionId)
+        .forUpdate()
+        .execute();
+      holding++;
+      await until(() => holding === subscribers.length);
+      const event = {
+        eventScope: 'commerce/orders',
+        event: 'created',
+        recordId: 'o1',
+        body: { id: 'o1' },
+      } as const;
+      const from = { sourceId: source.source_id, environment: source.environment };
+      return publish(tx, context, from, [event], { only: subscriptionId });
+    });
+  expect(await Promise.all(subscribers.map(backfill))).toEqual([1, 1]);
 });
