@@ -73,7 +73,7 @@ export interface OpenContext extends Context {
 }
 
 /** At one origin. */
-const RECEIVER_SOCKETS = 2000;
+const RECEIVER_SOCKETS = 4000;
 
 /** Where the connectors for tests of Gatehouse itself are. */
 const TEST_FOLDER = fileURLToPath(new URL('data/test-connectors', PACKAGE_FOLDER));

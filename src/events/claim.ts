@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { chunksOf, inTexts, perDatabase, runKept, textsFor } from '../store/kept.ts';
 import type { Db, Tables } from '../store/schema.ts';
+import type { Room, Share } from './room.ts';
 import { readTargets, type Target } from './target.ts';
 
 type Tx = Transaction<Tables>;
@@ -46,6 +47,8 @@ export interface Item {
   notBefore: number;
   /** See Crowd. */
   place: number;
+  /** Whose room it takes. */
+  share: Share;
 }
 
 export interface Claim {
@@ -159,11 +162,13 @@ export function wishesFor(
   return wishes;
 }
 
-/** Takes deliveries that are due, up to `limit` of each subscription, in one transaction. `token` is who takes them, for `leaseMs`. */
+/**
+ * Takes deliveries that are due, up to `limit` of each subscription and as their bodies fit into `room`, in one transaction.
+ * `token` is who takes them, for `leaseMs`.
+ */
 export async function claim(
   context: ClaimContext,
-  token: string,
-  leaseMs: number,
+  { token, leaseMs, room }: { token: string; leaseMs: number; room: Room },
   wishes: readonly Wish[],
 ): Promise<Claim[]> {
   if (wishes.length === 0) return [];
@@ -178,11 +183,17 @@ export async function claim(
       ).map((target) => [target.subscriptionId, target]),
     );
     const claims: Claim[] = [];
+    let brought = 0;
     for (const { subscriptionId, limit } of wishes.toSorted(byId)) {
       const target = targets.get(subscriptionId);
       if (!target?.active || target.holdUntil > context.clock.now()) continue;
-      const rows = await takeDue(tx, context, { target, token, leaseMs, limit });
-      if (rows.taken.length > 0) claims.push({ target, items: rows.taken, more: rows.more });
+      const share = room.shareOf(target.owner);
+      // As if all of it were this owner's.
+      const chars = room.left('chars') - share.chars - 2 * brought;
+      if (chars <= 0) continue;
+      const { taken, more } = await takeDue(tx, context, { target, token, leaseMs, limit, share, chars });
+      for (const { body } of taken) brought += body.length;
+      if (taken.length > 0) claims.push({ target, items: taken, more });
     }
     return claims;
   });
@@ -206,8 +217,8 @@ export function withoutHeld(held: Iterable<Item>, claims: readonly Claim[]): Cla
   return claims.map((one) => ({ ...one, items: one.items.filter((item) => claimed.has(item.deliveryId)) }));
 }
 
-/** Takes what is due of one subscription, respecting its order and rate. */
-export async function takeDue(
+/** Takes what is due of one subscription, respecting its order and rate; of more than one, bodies of so many `chars`. */
+async function takeDue(
   tx: Tx,
   context: ClaimContext,
   {
@@ -215,11 +226,15 @@ export async function takeDue(
     token,
     leaseMs,
     limit,
+    share,
+    chars,
   }: {
     target: Pick<Target, 'subscriptionId' | 'ordered' | 'ratePerSecond'>;
     token: string;
     leaseMs: number;
     limit: number;
+    share: Share;
+    chars: number;
   },
 ): Promise<{ taken: Item[]; more: boolean }> {
   const now = context.clock.now();
@@ -241,8 +256,9 @@ export async function takeDue(
     most = Math.min(limit, Math.max(open, slot <= now ? 1 : 0));
     if (most <= 0) return { taken: [], more: false };
   }
-  const ids = await dueIds(tx, context, target, most, now);
-  if (ids.length === 0) return { taken: [], more: false };
+  const due = await dueIds(tx, context, target, most, now);
+  if (due.length === 0) return { taken: [], more: false };
+  const ids = due.length === 1 ? due : await fitting(tx, context, due, chars);
   const until = now + leaseMs;
   const idTexts = textsFor(context.db, ids);
   await runKept(tx, lease(context.db), [token, until, now, idTexts]);
@@ -268,8 +284,23 @@ export async function takeDue(
     until,
     notBefore: intervalMs > 0 ? slot + position * intervalMs : now,
     place: -1,
+    share,
   }));
-  return { taken, more: ids.length === most };
+  return { taken, more: due.length === most || ids.length < due.length };
+}
+
+/** The first of them, as many as have bodies of `chars` together, and one at least. */
+async function fitting(
+  tx: Tx,
+  { db }: Pick<Context, 'db'>,
+  ids: readonly string[],
+  chars: number,
+): Promise<string[]> {
+  const { rows } = await runKept(tx, bodySizes(db), [textsFor(db, ids)]);
+  const sizes = new Map(rows.map((row) => [row.delivery_id, row.size]));
+  let sum = 0;
+  const tooMuch = ids.findIndex((id) => (sum += sizes.get(id) ?? 0) > chars);
+  return ids.slice(0, tooMuch === -1 ? ids.length : Math.max(1, tooMuch));
 }
 
 async function dueIds(
@@ -343,6 +374,15 @@ const lease = perDatabase((db) =>
     .updateTable('deliveries')
     .set({ lease_token: '', next_at: 0, updated_at: 0 })
     .where('delivery_id', 'in', inTexts(db))
+    .compile(),
+);
+const bodySizes = perDatabase((db) =>
+  db
+    .selectFrom('deliveries')
+    .innerJoin('events', 'events.event_id', 'deliveries.event_id')
+    // Bytes, which neither store reads the text for.
+    .select(['deliveries.delivery_id', sql<number>`octet_length(events.body)`.as('size')])
+    .where('deliveries.delivery_id', 'in', inTexts(db))
     .compile(),
 );
 const storedItems = perDatabase((db) =>

@@ -3,7 +3,6 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { Transaction } from 'kysely';
 import type { Context } from '../context.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
-import { Crowd } from '../lib/crowd.ts';
 import type { Outbound } from '../lib/outbound.ts';
 import { Stop } from '../lib/stop.ts';
 import type { Tables } from '../store/schema.ts';
@@ -27,11 +26,12 @@ import { createOffers } from './offers.ts';
 import { createOutcomes } from './outcomes.ts';
 import { createReleases } from './releases.ts';
 import { deleteOldEvents } from './retention.ts';
+import { Held, Room } from './room.ts';
 import type { Outcome } from './settle.ts';
 import { readTargets, type Target } from './target.ts';
 
 /** What publish knows of a delivery before it has a lease. */
-export type NewItem = Omit<Item, 'token' | 'until' | 'notBefore' | 'place'>;
+export type NewItem = Omit<Item, 'token' | 'until' | 'notBefore' | 'place' | 'share'>;
 
 /** Hands over deliveries of one subscription from a transaction that is under way. */
 export interface Offer {
@@ -63,11 +63,6 @@ const DRAIN_MS = 20 * SECOND;
 const KEPT_MS = 500;
 /** An attempt that takes longer makes its lane a suspect, and room for others. */
 const SLOW_MS = SECOND;
-/** Attempts at once, of lanes in good standing and of suspects. */
-const MOST_FAST = 1000;
-const MOST_SLOW = 1000;
-/** Deliveries in memory. */
-const MOST_QUEUED = 10_000;
 /** Subscriptions claimed in one turn, which SQLite answers within: two milliseconds, where each begins an attempt. */
 const CLAIMED_AT_ONCE = 10;
 const SWEEP_MS = 10 * MINUTE;
@@ -89,16 +84,14 @@ export function createDeliverer(
   const token = randomUUID();
   const lanes = new Map<string, Lane>();
   const offers = createOffers(context);
-  /** Deliveries that are in this process, from the claim until what came of them is written. */
-  const held = new Crowd<Item>();
+  const room = new Room();
+  const held = new Held(room);
   const releases = createReleases(context, { token, held });
-  /** Lanes that wait for room in the pools. */
+  /** Lanes that wait for their turn to begin an attempt. */
   const stalled = new Set<Lane>();
   /** Lanes that may take more from the store. */
   const hungry = new Set<Lane>();
   let state: 'idle' | 'running' | 'closing' | 'closed' = 'idle';
-  /** Attempts that run, and deliveries that wait in lanes. */
-  const load = { fast: 0, slow: 0, queued: 0 };
   let scanWanted = false;
   let scannedAt = -Infinity;
   let unoffered = false;
@@ -115,7 +108,10 @@ export function createDeliverer(
 
   const laneOf = (target: Target): Lane => {
     let lane = lanes.get(target.subscriptionId);
-    if (!lane) lanes.set(target.subscriptionId, (lane = newLane(target, clock.now())));
+    if (!lane) {
+      lane = newLane(target, clock.now(), room.shareOf(target.owner));
+      lanes.set(target.subscriptionId, lane);
+    }
     retarget(lane, target);
     lane.readAt = clock.now();
     return lane;
@@ -126,8 +122,8 @@ export function createDeliverer(
     for (const item of items) {
       held.add(item);
       lane.queue.push(item);
-      load.queued++;
     }
+    room.take(lane.share, 'queued', items.length);
     return lane;
   };
 
@@ -151,12 +147,12 @@ export function createDeliverer(
         scannedAt = performance.now();
         for (const id of await dueSubscriptions(context)) wanted.add(id);
       }
-      const ids = [...wanted].filter((id) => roomFor(id) > 0);
+      const ids = [...wanted].filter((id) => appetiteFor(id) > 0);
       for (let at = 0; at < ids.length; at += CLAIMED_AT_ONCE) {
         if (at > 0) await nextTurn();
         // What the last ones brought counts.
-        const wishes = wishesFor(ids.slice(at, at + CLAIMED_AT_ONCE), roomFor, MOST_QUEUED - load.queued);
-        const claims = await claim(context, token, leaseMs, wishes);
+        const wishes = wishesFor(ids.slice(at, at + CLAIMED_AT_ONCE), appetiteFor, room.left('queued'));
+        const claims = await claim(context, { token, leaseMs, room }, wishes);
         for (const { target, items, more } of withoutHeld(held, claims)) {
           const lane = enqueue(target, items);
           lane.more = more;
@@ -167,15 +163,17 @@ export function createDeliverer(
     }
   };
 
-  const roomFor = (subscriptionId: string): number => {
+  const appetiteFor = (subscriptionId: string): number => {
     const lane = lanes.get(subscriptionId);
-    return lane ? room(lane) : roomOf(NOBODY);
+    return lane ? appetite(lane) : roomOf(NOBODY);
   };
 
-  const room = (lane: Lane): number => {
-    if (isHeld(lane, clock.now()) || (lane.suspect && load.slow >= MOST_SLOW)) return 0;
-    return roomOf(lane);
-  };
+  const appetite = (lane: Lane): number =>
+    isHeld(lane, clock.now()) || !room.has(lane.share, 'queued') || !room.has(lane.share, 'chars')
+      ? 0
+      : roomOf(lane);
+
+  const hasPlace = (lane: Lane): boolean => room.has(lane.share, lane.suspect ? 'slow' : 'fast');
 
   /** Looks which offers are committed, of transactions that do not say so themselves. */
   const kickOffers = (): void => {
@@ -223,17 +221,17 @@ export function createDeliverer(
       if (now - lane.readAt > KEPT_MS) return refresh(lane);
       const slot = Math.max(item.notBefore, lane.nextAt);
       if (slot > now) return waitForSlot(lane, slot - now);
-      if (lane.suspect ? load.slow >= MOST_SLOW : load.fast >= MOST_FAST) {
+      if (!hasPlace(lane)) {
         stalled.add(lane);
         return;
       }
       lane.queue.shift();
-      load.queued--;
+      room.giveBack(lane.share, 'queued');
       const { ratePerSecond } = lane.target;
       if (ratePerSecond !== null) lane.nextAt = now + SECOND / ratePerSecond;
       void begin(lane, item);
     }
-    if (lane.more && room(lane) > 0) {
+    if (lane.more && appetite(lane) > 0) {
       lane.more = false;
       hungry.add(lane);
       kick();
@@ -243,28 +241,28 @@ export function createDeliverer(
   const begin = async (lane: Lane, item: Item): Promise<void> => {
     const run: Run = { item, ended: new Stop(), slow: lane.suspect, place: -1 };
     lane.running.add(run);
-    if (run.slow) load.slow++;
-    else load.fast++;
+    room.take(lane.share, run.slow ? 'slow' : 'fast');
     const attempting = attempt(attempts, lane.target, item, run.ended);
     const timer = setTimeout(() => {
       lane.suspect = true;
-      if (!run.slow) {
+      // Without a place there it keeps the one that it has: so what hangs has an end too.
+      if (!run.slow && hasPlace(lane)) {
         run.slow = true;
-        load.fast--;
-        load.slow++;
+        room.giveBack(lane.share, 'fast');
+        room.take(lane.share, 'slow');
       }
       giveBack(lane);
       pumpStalled();
     }, SLOW_MS);
     const outcome = await attempting;
     clearTimeout(timer);
-    if (run.slow) load.slow--;
-    else load.fast--;
+    room.giveBack(lane.share, run.slow ? 'slow' : 'fast');
     lane.running.delete(run);
     if (outcome) finish(lane, outcome);
     else held.delete(item);
-    pump(lane);
+    // Who waited is first.
     pumpStalled();
+    pump(lane);
   };
 
   const finish = (lane: Lane, outcome: Outcome): void => {
@@ -308,7 +306,7 @@ export function createDeliverer(
 
   const pumpStalled = (): void => {
     for (const lane of stalled) {
-      if (lane.suspect ? load.slow >= MOST_SLOW : load.fast >= MOST_FAST) continue;
+      if (!hasPlace(lane)) continue;
       stalled.delete(lane);
       pump(lane);
     }
@@ -325,7 +323,7 @@ export function createDeliverer(
   const giveBack = (lane: Lane): void => {
     const items = lane.queue.splice(0);
     if (items.length === 0) return;
-    load.queued -= items.length;
+    room.giveBack(lane.share, 'queued', items.length);
     releases.add(items);
   };
 
@@ -352,10 +350,9 @@ export function createDeliverer(
     stalled.delete(lane);
     hungry.delete(lane);
     clearTimeout(lane.timer);
-    for (const item of lane.queue.splice(0)) {
-      held.delete(item);
-      load.queued--;
-    }
+    const items = lane.queue.splice(0);
+    for (const item of items) held.delete(item);
+    room.giveBack(lane.share, 'queued', items.length);
     for (const run of lane.running) run.ended.abort();
   };
 
@@ -370,6 +367,7 @@ export function createDeliverer(
     for (const [id, lane] of lanes) {
       if (isIdle(lane, clock.now()) && clock.now() - lane.readAt > MINUTE) lanes.delete(id);
     }
+    room.keep(new Set([...lanes.values()].map((lane) => lane.target.owner)));
   };
 
   const deliverer: Deliverer = {
@@ -391,15 +389,17 @@ export function createDeliverer(
       const lane = lanes.get(target.subscriptionId);
       const now = clock.now();
       const open = lane ? takesOffers(lane, target, now) : takesOffers(NOBODY, target, now);
+      const share = lane?.share ?? room.shareOf(target.owner);
       return {
         take(item) {
           const free = roomOf(lane ?? NOBODY) - offers.waitingFor(target.subscriptionId);
-          if (!open || free <= 0 || load.queued >= MOST_QUEUED) {
+          const fits = room.has(share, 'queued') && room.has(share, 'chars', item.body.length);
+          if (!open || free <= 0 || !fits) {
             if (!lane?.suspect) unoffered = true;
             return undefined;
           }
           const until = clock.now() + leaseMs;
-          offers.add(tx, target, { ...item, token, until, notBefore: 0, place: -1 });
+          offers.add(tx, target, { ...item, token, until, notBefore: 0, place: -1, share });
           return { token, until };
         },
       };
@@ -435,7 +435,7 @@ export function createDeliverer(
         giveBack(lane);
       }
       const end = performance.now() + DRAIN_MS;
-      while (load.fast + load.slow > 0 && performance.now() < end) await sleep(10);
+      while (room.taken('fast') + room.taken('slow') > 0 && performance.now() < end) await sleep(10);
       for (const lane of lanes.values()) for (const run of lane.running) run.ended.abort();
       await outcomes.close();
       state = 'closed';

@@ -1,6 +1,7 @@
 import { Crowd } from '../lib/crowd.ts';
 import type { Stop } from '../lib/stop.ts';
 import type { Item } from './claim.ts';
+import { emptyShare, type Share } from './room.ts';
 import type { Outcome } from './settle.ts';
 import type { Target } from './target.ts';
 
@@ -10,6 +11,8 @@ import type { Target } from './target.ts';
  */
 export interface Lane {
   target: Target;
+  /** What its owner takes of this process. */
+  readonly share: Share;
   /** When the target was read (epoch milliseconds). */
   readAt: number;
   queue: Item[];
@@ -51,9 +54,10 @@ const QUEUED_UNPROVEN = 5;
 const QUEUED_PROVEN = 100;
 const QUEUED_ORDERED = 20;
 
-export function newLane(target: Target, readAt: number): Lane {
+export function newLane(target: Target, readAt: number, share: Share): Lane {
   return {
     target,
+    share,
     readAt,
     queue: [],
     running: new Crowd(),
@@ -74,6 +78,7 @@ export const NOBODY = newLane(
   {
     subscriptionId: '',
     environment: 'development',
+    owner: '',
     active: true,
     address: '',
     scope: '',
@@ -86,6 +91,7 @@ export const NOBODY = newLane(
     holdUntil: 0,
   },
   0,
+  emptyShare(),
 );
 
 /** How many attempts may run at once. */

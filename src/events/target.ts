@@ -11,6 +11,8 @@ export type SubscriptionRow = Selectable<Tables['subscriptions']>;
 export interface Target {
   subscriptionId: string;
   environment: Environment;
+  /** A user, or the environment: who shares this process fairly with others. */
+  owner: string;
   active: boolean;
   address: string;
   scope: string;
@@ -53,6 +55,7 @@ export function toTarget({ keys }: Pick<Context, 'keys'>, row: SubscriptionRow):
   const target: Target = {
     subscriptionId: row.subscription_id,
     environment: row.environment,
+    owner: row.user_id ?? row.environment,
     active: row.status === 'active',
     address: row.address,
     scope: row.scope,

@@ -13,15 +13,16 @@ export class Crowd<T extends { place: number }> {
     member.place = this.#members.push(member) - 1;
   }
 
-  /** One that is not among them is left alone. */
-  delete(member: T): void {
-    if (this.#members[member.place] !== member) return;
+  /** Whether it was among them. */
+  delete(member: T): boolean {
+    if (this.#members[member.place] !== member) return false;
     const last = this.#members.pop();
     if (last && last !== member) {
       this.#members[member.place] = last;
       last.place = member.place;
     }
     member.place = -1;
+    return true;
   }
 
   /** As they are now: whoever goes through them may change them. */

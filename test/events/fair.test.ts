@@ -1,0 +1,109 @@
+import { afterEach, expect, test } from 'vitest';
+import { publish } from '../../src/events/publish.ts';
+import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+
+/* Who fills what all share: places for attempts, and memory. */
+
+const closing: (() => PromiseLike<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+async function start(): Promise<EventsService> {
+  const service = await startEvents({ env: { LOG_LEVEL: 'error' } });
+  closing.push(() => service.stop());
+  return service;
+}
+
+async function receive(): Promise<Receiver> {
+  const receiver = await startReceiver();
+  closing.push(() => receiver[Symbol.asyncDispose]());
+  return receiver;
+}
+
+/** The same service as another user has it. */
+async function another(service: EventsService): Promise<EventsService> {
+  const userId = (await service.call('POST', '/users', { body: { username: 'another' } })).text('userId');
+  const connectionId = (
+    await service.call('POST', `/users/${userId}/credentials`, {
+      headers: { 'x-svc-userid': userId },
+      body: { connectorId: 'shop', data: { token: 'shop_another' } },
+    })
+  ).text('credentialId');
+  return { ...service, userId, connectionId };
+}
+
+const many = (name: string, count: number): string[] =>
+  Array.from({ length: count }, (_, n) => `${name}${n}`);
+
+/** Subscriptions to as many addresses of a receiver. */
+async function subscribeMany(service: EventsService, receiver: Receiver, count: number): Promise<void> {
+  for (let left = count; left > 0; left -= 25)
+    await Promise.all(
+      many('', Math.min(25, left)).map((n) =>
+        subscribe(service, { address: `${receiver.url}?${left}-${n}` }),
+      ),
+    );
+}
+
+test('addresses that hang for one user keep nobody else waiting, failed before or not', async () => {
+  const service = await start();
+  const [hanging, receiver] = [await receive(), await receive()];
+  hanging.answer = () => {};
+  await subscribeMany(service, hanging, 450);
+  const other = await another(service);
+  await subscribe(other, { address: receiver.url });
+
+  await created(service, many('h', 5));
+  await until(() => hanging.open >= 500);
+  await created(other, ['a']);
+  await receiver.arrived(1, 900);
+
+  receiver.answer = (_, res) => void res.writeHead(500).end();
+  await created(other, ['b']);
+  await receiver.arrived(2, 900);
+  // All that hang are known as such by now.
+  await new Promise((later) => setTimeout(later, 1500));
+  receiver.answer = (_, res) => void res.writeHead(200).end();
+  await created(other, ['c']);
+  await receiver.arrived(3, 3000);
+  expect(hanging.open).toBeGreaterThan(500);
+});
+
+test('deliveries in memory are bounded by their size', async () => {
+  const service = await start();
+  const { context } = service;
+  const receiver = await receive();
+  for (const n of many('', 8))
+    await subscribe(service, { address: `${receiver.url}?${n}`, ratePerSecond: 100 });
+  await created(service, ['warm']);
+  await receiver.arrived(8);
+  receiver.answer = (_, res) => void setTimeout(() => res.writeHead(200).end(), 250);
+
+  const source = await context.db.selectFrom('sources').selectAll().executeTakeFirstOrThrow();
+  const note = 'x'.repeat(4 * 1024 * 1024);
+  for (const id of many('large', 6))
+    await context.db
+      .transaction()
+      .execute((tx) =>
+        publish(tx, context, { sourceId: source.source_id, environment: source.environment }, [
+          { eventScope: 'commerce/orders', event: 'created', recordId: id, body: { id, note } },
+        ]),
+      );
+  context.deliverer.wake();
+  let most = 0;
+  await until(async () => {
+    const { leased } = await context.db
+      .selectFrom('deliveries')
+      .select((e) => e.fn.countAll<number>().as('leased'))
+      .where('status', '=', 'waiting')
+      .where('lease_token', 'is not', null)
+      .executeTakeFirstOrThrow();
+    most = Math.max(most, Number(leased));
+    return receiver.received.length >= 8 + 48;
+  });
+  // One user has 64 MiB at most, and each claim brings one at least.
+  expect(most).toBeLessThanOrEqual(16 + 8);
+  expect(most).toBeGreaterThanOrEqual(8);
+});
