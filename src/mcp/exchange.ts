@@ -26,7 +26,7 @@ import {
   type RpcRequest,
 } from './message.ts';
 import { createModernExchange } from './modern-exchange.ts';
-import { sendEmpty, sendJson, sendResult } from './reply.ts';
+import { sendEmpty, sendJson, sendResult, whenClosed } from './reply.ts';
 import type { McpCore } from './server.ts';
 import type { Session, Sessions } from './sessions.ts';
 import { traceOf } from './trace.ts';
@@ -111,7 +111,7 @@ export function createExchange(
     const { session, grant, requestId, res } = flow;
     const cancel = new AbortController();
     // A bare request, and an answer that could not be asked for again, end with their client.
-    res.on('close', () => {
+    whenClosed(res, () => {
       if (!res.writableFinished && !(session && stream.opened())) cancel.abort();
     });
     session?.running.set(request.id, cancel);

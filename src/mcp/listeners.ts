@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import type { Grant } from './grant.ts';
 import { completeResult, SUBSCRIPTION_ID } from './modern.ts';
 import { responseText, type RpcRequest } from './message.ts';
-import { beginEvents, eventText, writeEvent } from './reply.ts';
+import { beginEvents, eventText, whenClosed, writeEvent } from './reply.ts';
 import type { Watcher } from './watch.ts';
 
 const MAX_LISTENERS = 10_000;
@@ -155,7 +155,7 @@ export function earOf(res: ServerResponse, headers: Record<string, string>): Ear
     send: (message) => writeEvent(res, eventText(message)),
     ping: () => writeEvent(res, ': here\n\n'),
     end: () => res.end(),
-    onClose: (closed) => res.on('close', closed),
+    onClose: (closed) => whenClosed(res, closed),
   };
 }
 

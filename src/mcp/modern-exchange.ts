@@ -15,7 +15,7 @@ import {
   type ModernRequest,
 } from './modern.ts';
 import { checkParamHeaders } from './param-headers.ts';
-import { sendResult } from './reply.ts';
+import { sendResult, whenClosed } from './reply.ts';
 import { requestStates } from './request-state.ts';
 import type { McpCore } from './server.ts';
 import { traceOf } from './trace.ts';
@@ -66,7 +66,7 @@ export function createModernExchange(
       const stream = streamOf(flow);
       const gone = new AbortController();
       // Here a client cancels by closing the stream.
-      res.on('close', () => {
+      whenClosed(res, () => {
         if (!res.writableFinished) gone.abort();
       });
       const ear = () => earOf(res, headers);
@@ -94,6 +94,8 @@ export function createModernExchange(
         const uris = filter.resourceSubscriptions;
         if (uris) filter.resourceSubscriptions = await readable(core, uris, { grant, requestId, signal });
         const newest = await newestOf(context, grant, filter.resourceSubscriptions ?? []);
+        // The end of who left by now was told already: as a listener it would stay for ever.
+        signal.throwIfAborted();
         const since = context.clock.now();
         listeners.open(ear(), { id: request.id, grant, filter, newest, since, rights });
         return undefined;

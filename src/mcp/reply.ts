@@ -113,6 +113,12 @@ export function beginEvents(res: ServerResponse, headers: Record<string, string>
   res.flushHeaders();
 }
 
+/** Runs once the response is closed, also where its client hung up before anybody asked. */
+export function whenClosed(res: ServerResponse, closed: () => void): void {
+  if (res.closed) closed();
+  else res.once('close', closed);
+}
+
 export function eventText(message: string): string {
   return `event: message\ndata: ${message}\n\n`;
 }

@@ -6,7 +6,7 @@ import type { JsonObject } from '../lib/json.ts';
 import type { Abilities } from './abilities.ts';
 import type { Grant } from './grant.ts';
 import type { LogLevel } from '../lib/log-level.ts';
-import { writeEvent } from './reply.ts';
+import { whenClosed, writeEvent } from './reply.ts';
 import type { Watcher } from './watch.ts';
 
 const IDLE_MS = 30 * MINUTE;
@@ -274,11 +274,12 @@ export function finish(session: Session, stream: string): void {
 function attach(session: Session, stream: string, res: ServerResponse): void {
   session.open.set(stream, res);
   if (stream === STANDING) session.listens(true);
-  res.on('close', () => {
+  whenClosed(res, () => {
     if (session.open.get(stream) !== res) return;
     session.open.delete(stream);
     if (stream === STANDING) session.listens(false);
   });
   // A first event without content: from now on the client has an id to resume from (2025-11-25).
-  if (session.protocolVersion >= '2025-11-25') res.write(`id: ${stream}_${session.nextEvent++}\ndata: \n\n`);
+  if (session.protocolVersion >= '2025-11-25')
+    writeEvent(res, `id: ${stream}_${session.nextEvent++}\ndata: \n\n`);
 }

@@ -5,6 +5,7 @@ import {
   ResourceListChangedNotificationSchema,
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseJson, valueAt } from '../../src/lib/json.ts';
 import { runStdio } from '../../src/mcp/stdio.ts';
@@ -15,6 +16,7 @@ import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
 
 /** Told within a second; a machine that is busy with other tests may take longer to notice. */
 const SOON = { timeout: 4000, interval: 20 };
+const LISTEN = modernParams({ notifications: { toolsListChanged: true } });
 type Shop = Awaited<ReturnType<typeof shop>>;
 
 /* Two processes over one store: what is changed through the one is told by the other, within a second. */
@@ -183,7 +185,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
         jsonrpc: '2.0',
         id: 1,
         method: 'subscriptions/listen',
-        params: modernParams({ notifications: { toolsListChanged: true } }),
+        params: LISTEN,
       }),
     });
     const stream = collected(listened);
@@ -223,6 +225,30 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
     expect(quiet).toBeLessThan(6);
     for (const { client } of clients) await client.close();
   });
+
+  test('who hangs up before it listens leaves nobody behind who does', async () => {
+    const one = await newShop();
+    const stdioLines = [
+      { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params: LISTEN },
+      { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } },
+    ];
+    const input = new PassThrough();
+    const wish = { environment: 'development' as const, server: one.serverId, user: undefined };
+    const stdio = runStdio(here.context, wish, { input, output: new PassThrough().resume() });
+    input.write(stdioLines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+
+    const session = { accept: 'text/event-stream', 'mcp-session-id': await newSession(one.accessUrl) };
+    await hungUp(here, one.accessUrl, { headers: session });
+    await hungUp(here, one.accessUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...modernHeaders('subscriptions/listen', {}) },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params: LISTEN }),
+    });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await countedLooks(here, 1100)).toBe(0);
+    input.end();
+    await stdio;
+  });
 });
 
 const LOOKED_AT = new Set(['changes', 'servers', 'users', 'api_keys', 'settings']);
@@ -248,16 +274,33 @@ function sessionsOpen({ app }: Service): Promise<number> {
   return new Promise((resolve) => app.server.getConnections((_error, count) => resolve(count)));
 }
 
+/** Sends a request that is kept waiting by the store, and hangs up meanwhile. */
+async function hungUp({ context, app }: Service, url: string, request: RequestInit): Promise<void> {
+  const leave = new AbortController();
+  const closed = new Promise<void>((resolve) => {
+    app.server.once('request', (_req, res) => {
+      res.once('close', resolve);
+      setTimeout(() => leave.abort(), 50);
+    });
+  });
+  context.servers.forget();
+  await context.db.transaction().execute(async (tx) => {
+    // SQLite has one connection, which is ours now.
+    if (context.store.kind === 'postgres') await sql`lock table servers in access exclusive mode`.execute(tx);
+    await expect(fetch(url, { ...request, signal: leave.signal })).rejects.toThrow('aborted');
+    await closed;
+  });
+}
+
+async function newSession(url: string, headers: Record<string, string> = {}): Promise<string> {
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } };
+  const opened = await rpc(url, 'initialize', params, { headers });
+  return opened.headers.get('mcp-session-id') ?? '';
+}
+
 /** A session with its standing stream, and whether that has ended. */
 async function standingStream(url: string, headers: Record<string, string> = {}) {
-  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } };
-  const opened = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }),
-  });
-  await opened.text();
-  const sessionId = opened.headers.get('mcp-session-id') ?? '';
+  const sessionId = await newSession(url, headers);
   const stream = await fetch(url, {
     headers: { accept: 'text/event-stream', 'mcp-session-id': sessionId, ...headers },
   });
