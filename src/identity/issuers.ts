@@ -22,6 +22,8 @@ const ALGORITHMS = [
 ];
 const MAX_LIFETIME_MS = DAY;
 const JWKS_TIMEOUT_MS = 5 * SECOND;
+/** Whoever asks within this time of a failure need not wait for another. */
+const FAILURE_HOLDS_MS = 5 * SECOND;
 const JWKS_MAX_BYTES = 256 * 1024;
 
 /** Who a token of a trusted issuer speaks for. */
@@ -54,7 +56,7 @@ export function createIssuers(trusted: JwtIssuer[], context: Pick<Context, 'outb
     if (known) return known;
     const keySet = createRemoteJWKSet(new URL(issuer.jwksUrl), {
       timeoutDuration: JWKS_TIMEOUT_MS,
-      [customFetch]: (url: string) => fetchKeys(context, url),
+      [customFetch]: keyFetcher(context),
     });
     keySets.set(issuer, keySet);
     return keySet;
@@ -114,24 +116,31 @@ async function verifyWith(
   return { issuer, username, issuedAt, expiresAt };
 }
 
-async function fetchKeys({ outbound }: Pick<Context, 'outbound'>, url: string): Promise<Response> {
-  try {
-    const answer = await outbound.request({
-      method: 'GET',
-      url,
-      headers: { accept: 'application/json' },
-      timeoutMs: JWKS_TIMEOUT_MS,
-      maxBytes: JWKS_MAX_BYTES,
-    });
-    return new Response(new Uint8Array(answer.body), { status: answer.status });
-  } catch (error) {
-    throw new GatehouseError(
-      'unavailable',
-      'The keys of the JWT issuer cannot be read at the moment. Try again.',
-      {
-        cause: error,
-        headers: { 'Retry-After': '5' },
-      },
-    );
-  }
+/** Fetches the keys of one issuer. */
+function keyFetcher({ outbound, clock }: Pick<Context, 'outbound' | 'clock'>) {
+  let failed: { cause: unknown; until: number } | undefined;
+  return async (url: string): Promise<Response> => {
+    if (failed && clock.now() < failed.until) throw keysUnavailable(failed.cause);
+    try {
+      const answer = await outbound.request({
+        method: 'GET',
+        url,
+        headers: { accept: 'application/json' },
+        timeoutMs: JWKS_TIMEOUT_MS,
+        maxBytes: JWKS_MAX_BYTES,
+      });
+      return new Response(new Uint8Array(answer.body), { status: answer.status });
+    } catch (cause) {
+      failed = { cause, until: clock.now() + FAILURE_HOLDS_MS };
+      throw keysUnavailable(cause);
+    }
+  };
+}
+
+function keysUnavailable(cause: unknown): GatehouseError {
+  return new GatehouseError(
+    'unavailable',
+    'The keys of the JWT issuer cannot be read at the moment. Try again.',
+    { cause, headers: { 'Retry-After': String(FAILURE_HOLDS_MS / SECOND) } },
+  );
 }

@@ -16,6 +16,8 @@ const seconds = () => Math.floor(clock.now() / 1000);
 let issuer: Server;
 let issuerUrl: string;
 let issuerKey: SigningKey;
+/** How often the keys were asked for of the issuer that does not answer. */
+let asked = 0;
 let service: Service;
 let userId: string;
 
@@ -23,7 +25,11 @@ beforeAll(async () => {
   const pair = await generateKeyPair('ES256', { extractable: true });
   issuerKey = pair.privateKey;
   const publicJwk: JWK = { ...(await exportJWK(pair.publicKey)), kid: 'k1', alg: 'ES256' };
-  issuer = createServer((_, res) => {
+  issuer = createServer((req, res) => {
+    if (req.url === '/down') {
+      asked++;
+      return res.destroy();
+    }
     res.setHeader('content-type', 'application/json');
     res.end(JSON.stringify({ keys: [publicJwk] }));
   });
@@ -37,6 +43,12 @@ beforeAll(async () => {
       GATEHOUSE_JWT_ISSUERS: JSON.stringify([
         { ...trusted, environment: 'development', userClaim: 'email' },
         { ...trusted, issuer: 'https://new.example.com', environment: 'development', createUsers: true },
+        {
+          ...trusted,
+          issuer: 'https://down.example.com',
+          jwksUrl: `${issuerUrl}/down`,
+          environment: 'development',
+        },
       ]),
     },
   });
@@ -153,6 +165,14 @@ describe('a token of a trusted issuer', () => {
     expect(both.map((answer) => answer.status)).toEqual([200, 200]);
     const found = await service.call('GET', '/users?username=newcomer');
     expect(found.body).toMatchObject({ data: [{ username: 'newcomer' }] });
+  });
+
+  test('waits for keys that cannot be had once in five seconds, whoever sends it', async () => {
+    const status = async (sub: string) =>
+      (await list(await sign({ sub }, { issuer: 'https://down.example.com' }))).status;
+    expect([await status('one'), await status('other'), asked]).toEqual([503, 503, 1]);
+    clock.advance(5000);
+    expect([await status('one'), asked]).toEqual([503, 2]);
   });
 
   test.each([
