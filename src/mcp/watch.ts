@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import type { Context } from '../context.ts';
 import { SECOND } from '../lib/clock.ts';
@@ -13,6 +14,10 @@ import type { Grant } from './grant.ts';
 const LOOK_EVERY_MS = SECOND / 2;
 /** Proxies close what is silent for a minute. Rights are looked at then, too, in case a note was lost. */
 const PING_EVERY = 50;
+/** So many are looked at beside each other: all at once would have every turn of the store. */
+const LOOKED_AT_ONCE = 100;
+/** Who takes longer keeps nobody waiting: the keys of a JWT come from its issuer, which may be slow. */
+const PATIENCE_MS = 50;
 /** A note may be committed late, and the clocks of processes differ: this far back is looked at again. */
 const OVERLAP_MS = 5 * SECOND;
 const LISTS: readonly Changed[] = ['tools', 'resources', 'prompts'];
@@ -52,14 +57,24 @@ export interface Watch {
 type WatchContext = Pick<Context, 'db' | 'clock' | 'log' | 'catalog' | 'servers' | 'callers'>;
 type Note = Pick<Tables['changes'], 'environment' | 'kind' | 'subject' | 'at'>;
 
+/** How it stands with a watcher. */
+interface Met {
+  /** The look that met it as it began: what is done from time to time is not done for all at once. */
+  readonly look: number;
+  readonly since: number;
+  /** Notes that concern it, and were not looked at with it yet. */
+  owed: Note[];
+  /** An earlier look is not done with it. */
+  busy: boolean;
+}
+
 /**
  * Tells those who listen, within a second, what has changed at their server; ends those who may no longer listen. One
  * look at the notes of the store serves them all: whom no note concerns costs nothing.
  */
 export function watchChanges(context: WatchContext, watchers: () => Iterable<Watcher>): Watch {
   const notes = noteReader(context);
-  /** The look that met them as they began: what is done from time to time is not done for all at once. */
-  const met = new WeakMap<Watcher, { look: number; since: number }>();
+  const met = new WeakMap<Watcher, Met>();
   let looking = false;
   let looks = 0;
 
@@ -74,32 +89,53 @@ export function watchChanges(context: WatchContext, watchers: () => Iterable<Wat
     }
     looks++;
     const read = readSources(context);
+    const due: (() => Promise<void>)[] = [];
     for (const watcher of all) {
-      // Its lists may have changed between its request and this look.
       const { since } = watcher;
       const before = met.get(watcher);
+      // Its lists may have changed between its request and this look.
       const first = before?.since !== since;
-      if (first) met.set(watcher, { look: looks, since });
-      const round = !first && (looks - before.look) % PING_EVERY === 0;
-      const over = watcher.endsAt <= context.clock.now();
-      if (!first && !round && !over && fresh.length === 0 && watcher.subscriptions.size === 0) continue;
+      const one = first ? { look: looks, since, owed: [], busy: false } : before;
+      if (first) met.set(watcher, one);
+      const round = !first && (looks - one.look) % PING_EVERY === 0;
       if (round) watcher.ping();
-      const own = fresh.filter((note) => concerns(note, watcher));
-      try {
-        if (first || round || over || own.length > 0) {
-          const rights = await watcher.rights();
-          watcher.endsAt = rights.endsAt;
-          const told = tellShape(watcher, rights);
-          const accounts = own.some(({ kind, at }) => kind === 'accounts' && at >= watcher.since);
-          if (accounts && !told) tellLists(watcher, LISTS_OF_ACCOUNTS);
-        }
-        await tellEvents(context, watcher, read);
-      } catch (error) {
-        if (error instanceof GatehouseError && error.status < 500) watcher.leave(error);
-        else context.log.warn({ err: error }, 'changes could not be looked for');
-      }
+      for (const note of fresh) if (concerns(note, watcher)) one.owed.push(note);
+      if (one.busy) continue;
+      const asks = first || round || one.owed.length > 0 || watcher.endsAt <= context.clock.now();
+      if (asks || watcher.subscriptions.size > 0) due.push(() => lookAt(watcher, one, { asks, read }));
+    }
+    for (let at = 0; at < due.length; at += LOOKED_AT_ONCE) {
+      const some = due.slice(at, at + LOOKED_AT_ONCE).map((begin) => begin());
+      await Promise.race([Promise.all(some), sleep(PATIENCE_MS, undefined, { ref: false })]);
     }
   };
+
+  /** Never rejects. */
+  const lookAt = async (
+    watcher: Watcher,
+    one: Met,
+    { asks, read }: { asks: boolean; read: ReturnType<typeof readSources> },
+  ): Promise<void> => {
+    const own = one.owed;
+    one.owed = [];
+    one.busy = true;
+    try {
+      if (asks) {
+        const rights = await watcher.rights();
+        watcher.endsAt = rights.endsAt;
+        const told = tellShape(watcher, rights);
+        const accounts = own.some(({ kind, at }) => kind === 'accounts' && at >= watcher.since);
+        if (accounts && !told) tellLists(watcher, LISTS_OF_ACCOUNTS);
+      }
+      await tellEvents(context, watcher, read);
+    } catch (error) {
+      if (error instanceof GatehouseError && error.status < 500) watcher.leave(error);
+      else context.log.warn({ err: error }, 'changes could not be looked for');
+    } finally {
+      one.busy = false;
+    }
+  };
+
   const timer = setInterval(() => {
     // A slow store must not let the rounds pile up.
     if (looking) return;

@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import {
@@ -6,9 +8,11 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { MINUTE } from '../../src/lib/clock.ts';
 import { parseJson, valueAt } from '../../src/lib/json.ts';
 import { runStdio } from '../../src/mcp/stdio.ts';
+import { startAuthorizationServer } from '../support/authorization-server.ts';
 import { connectClient, rpc, shop } from '../support/mcp.ts';
 import { modernHeaders, modernParams } from '../support/modern.ts';
 import { startService, type Service } from '../support/service.ts';
@@ -173,22 +177,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
   test('a modern listener and a client over stdio hear it too', async () => {
     const one = await newShop();
     const leave = new AbortController();
-    const listened = await fetch(one.accessUrl, {
-      method: 'POST',
-      signal: leave.signal,
-      headers: {
-        'content-type': 'application/json',
-        accept: 'text/event-stream',
-        ...modernHeaders('subscriptions/listen', {}),
-      },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'subscriptions/listen',
-        params: LISTEN,
-      }),
-    });
-    const stream = collected(listened);
+    const stream = collected(await listener(one.accessUrl, {}, leave.signal));
 
     const input = new PassThrough();
     const lines: string[] = [];
@@ -238,17 +227,51 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
     input.write(stdioLines.map((line) => `${JSON.stringify(line)}\n`).join(''));
 
     const session = { accept: 'text/event-stream', 'mcp-session-id': await newSession(one.accessUrl) };
-    await hungUp(here, one.accessUrl, { headers: session });
-    await hungUp(here, one.accessUrl, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...modernHeaders('subscriptions/listen', {}) },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params: LISTEN }),
-    });
+    await hungUp(here, (signal) => fetch(one.accessUrl, { headers: session, signal }));
+    await hungUp(here, (signal) => listener(one.accessUrl, {}, signal));
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(await countedLooks(here, 1100)).toBe(0);
     input.end();
     await stdio;
   });
+});
+
+test('who listens hears in time while the keys of the JWTs of others do not come', async () => {
+  await using issuer = await startAuthorizationServer('ada');
+  let hangs = false;
+  const keys = createServer(async (_req, res) => {
+    if (!hangs) res.end(await (await fetch(`${issuer.issuer}/jwks`)).text());
+  });
+  await new Promise<void>((resolve) => keys.listen(0, '127.0.0.1', resolve));
+  const jwksUrl = `http://127.0.0.1:${(keys.address() as AddressInfo).port}`;
+  const trusted = { issuer: issuer.issuer, jwksUrl, audience: 'ours', environment: 'development' };
+  await using service = await startService({
+    env: { GATEHOUSE_JWT_ISSUERS: JSON.stringify([{ ...trusted, createUsers: true }]) },
+  });
+  try {
+    const theirs = await shop(service);
+    for (const name of ['one', 'other'])
+      await listener(theirs.url, { authorization: `Bearer ${await issuer.token('ours', name, '2h')}` });
+    const own = await shop(service);
+    const stream = collected(await listener(own.accessUrl));
+    await new Promise((resolve) => setTimeout(resolve, 700));
+
+    // Keys are taken for good for ten minutes.
+    const later = Date.now() + 11 * MINUTE;
+    vi.spyOn(Date, 'now').mockImplementation(() => later);
+    hangs = true;
+    for (const { serverId } of [theirs, own])
+      await service.call('PUT', `/api/servers/${serverId}`, {
+        body: { restrictions: { connectors: { blockedIds: ['sandbox'] } } },
+      });
+    await expect
+      .poll(() => stream.text, { timeout: 2000, interval: 20 })
+      .toContain('notifications/tools/list_changed');
+  } finally {
+    vi.restoreAllMocks();
+    keys.closeAllConnections();
+    keys.close();
+  }
 });
 
 const LOOKED_AT = new Set(['changes', 'servers', 'users', 'api_keys', 'settings']);
@@ -275,7 +298,10 @@ function sessionsOpen({ app }: Service): Promise<number> {
 }
 
 /** Sends a request that is kept waiting by the store, and hangs up meanwhile. */
-async function hungUp({ context, app }: Service, url: string, request: RequestInit): Promise<void> {
+async function hungUp(
+  { context, app }: Service,
+  send: (signal: AbortSignal) => Promise<unknown>,
+): Promise<void> {
   const leave = new AbortController();
   const closed = new Promise<void>((resolve) => {
     app.server.once('request', (_req, res) => {
@@ -287,7 +313,7 @@ async function hungUp({ context, app }: Service, url: string, request: RequestIn
   await context.db.transaction().execute(async (tx) => {
     // SQLite has one connection, which is ours now.
     if (context.store.kind === 'postgres') await sql`lock table servers in access exclusive mode`.execute(tx);
-    await expect(fetch(url, { ...request, signal: leave.signal })).rejects.toThrow('aborted');
+    await expect(send(leave.signal)).rejects.toThrow('aborted');
     await closed;
   });
 }
@@ -296,6 +322,25 @@ async function newSession(url: string, headers: Record<string, string> = {}): Pr
   const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } };
   const opened = await rpc(url, 'initialize', params, { headers });
   return opened.headers.get('mcp-session-id') ?? '';
+}
+
+/** The stream of a listener of the modern form. */
+function listener(
+  url: string,
+  headers: Record<string, string> = {},
+  signal?: AbortSignal,
+): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'text/event-stream',
+      ...headers,
+      ...modernHeaders('subscriptions/listen', {}),
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params: LISTEN }),
+    ...(signal ? { signal } : {}),
+  });
 }
 
 /** A session with its standing stream, and whether that has ended. */
