@@ -78,12 +78,13 @@ export async function toUnified(
 
 const json = z.record(z.string(), z.json());
 
+const ENDS_WITH_TIME = /[T ]\d{1,2}:\d\d(:\d\d(\.\d+)?)?$/i;
+
 /** The moment that a time of an app means, in epoch milliseconds. */
 export function parseTime(value: Json | undefined, format: UnifiedModel['timeFormat']): number | undefined {
   if (typeof value === 'string' && format === 'iso') {
     // A time without zone is UTC: no app that was met means anything else by it.
-    const zoned = /[zZ]|[+-]\d\d:?\d\d$/.test(value) || !value.includes('T') ? value : `${value}Z`;
-    const at = Date.parse(zoned);
+    const at = Date.parse(ENDS_WITH_TIME.test(value) ? `${value}Z` : value);
     return Number.isNaN(at) ? undefined : at;
   }
   const number = typeof value === 'string' ? Number(value) : value;
