@@ -45,15 +45,22 @@ export const listUnifiedRoute = defineRoute({
   success: {
     status: 200,
     description: 'A page of records, in the order of the app.',
-    schema: pageOf(unifiedRecord),
+    schema: pageOf(unifiedRecord).extend({
+      leftOut: z
+        .array(z.object({ remoteId: z.string().nullable(), reason: z.string() }))
+        .optional()
+        .meta({ description: 'Records of the page that do not fit the model; absent where all do.' }),
+    }),
   },
   errors: [...UPSTREAM],
   async handler({ context, caller, requestId, params, query, signal }) {
     const scope = scopeOf(params);
     const connection = await connectionOf(context, caller.environment, query.connectionId);
     const read = { ...connection, scope, caller: caller.label, requestId, signal };
-    const { data, hasMore } = await listUnified(context, read, query);
-    return { body: toPage(data, hasMore, query.offset) };
+    const { data, leftOut, hasMore } = await listUnified(context, read, query);
+    // The next page begins behind all that the app gave.
+    const { pagination } = toPage([...data, ...leftOut], hasMore, query.offset);
+    return { body: { data, pagination, ...(leftOut.length > 0 ? { leftOut } : {}) } };
   },
 });
 

@@ -41,11 +41,8 @@ export async function toUnified(
   customFields?: CustomFields,
 ): Promise<Unified> {
   const model = modelOf(connector, scope);
-  const remote = valueAt(raw, model.remoteId);
-  if (typeof remote !== 'string' && typeof remote !== 'number') {
-    throw doesNotFit(connector, scope, `the record has no id at ${model.remoteId}`);
-  }
-  const remoteId = String(remote);
+  const remoteId = remoteIdIn(raw, model);
+  if (remoteId === undefined) throw doesNotFit(connector, scope, `the record has no id at ${model.remoteId}`);
   const mapped = UNIFIED_MODELS[scope].safeParse(withoutNothing(await mapValue(model.map, raw)));
   if (!mapped.success) {
     const [issue] = mapped.error.issues;
@@ -74,6 +71,12 @@ export async function toUnified(
       raw,
     },
   };
+}
+
+/** The app's id of a record; undefined where it has none. */
+export function remoteIdIn(raw: Json, model: Pick<UnifiedModel, 'remoteId'>): string | undefined {
+  const remote = valueAt(raw, model.remoteId);
+  return typeof remote === 'string' || typeof remote === 'number' ? String(remote) : undefined;
 }
 
 const json = z.record(z.string(), z.json());

@@ -9,7 +9,7 @@ import type { Json, JsonObject } from '../lib/json.ts';
 import { customFieldsOf, type CustomFields } from './field-mappings.ts';
 import { remoteIdOf } from './ids.ts';
 import { listInputs, recordInput } from './inputs.ts';
-import { modelOf, toUnified } from './map.ts';
+import { modelOf, remoteIdIn, toUnified, unfit } from './map.ts';
 
 const MAX_LIMIT = 50;
 
@@ -25,15 +25,22 @@ export interface UnifiedRead {
   signal?: AbortSignal;
 }
 
+/** A record of the app that does not fit its model. */
+export interface LeftOut {
+  /** Null where it has none. */
+  remoteId: string | null;
+  reason: string;
+}
+
 /**
- * A page of unified records, in the order of the app.
+ * A page of unified records, in the order of the app. What does not fit the model is left out, so that it hides no other.
  * @throws GatehouseError `invalid_request` when the connector has no such model, and those of executeAction.
  */
 export async function listUnified(
   context: ReadContext,
   read: UnifiedRead,
   { limit, offset }: { limit: number; offset: number },
-): Promise<{ data: JsonObject[]; hasMore: boolean }> {
+): Promise<{ data: JsonObject[]; leftOut: LeftOut[]; hasMore: boolean }> {
   const model = modelOf(read.connector, read.scope);
   const inputs = await listInputs(
     model,
@@ -42,9 +49,15 @@ export async function listUnified(
   );
   const { records, hasMore } = await readAcross(context, read, inputs, { limit, offset });
   const fields = await customOf(context, read);
-  const mapped: JsonObject[] = [];
-  for (const record of records) mapped.push((await toUnified(connectionOf(read), record, fields)).body);
-  return { data: mapped, hasMore };
+  const data: JsonObject[] = [];
+  const leftOut: LeftOut[] = [];
+  for (const record of records) {
+    const one = await toUnified(connectionOf(read), record, fields).catch(unfit);
+    if (one instanceof GatehouseError)
+      leftOut.push({ remoteId: remoteIdIn(record, model) ?? null, reason: one.message });
+    else data.push(one.body);
+  }
+  return { data, leftOut, hasMore };
 }
 
 /** A window of lists that are read one after the other. Those before it are counted where it begins behind them. */

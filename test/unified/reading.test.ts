@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openApp, type TestedApp } from '../events/app.ts';
+
+let app: TestedApp;
+beforeAll(async () => {
+  app = await openApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const read = (connectionId: string, query = '', id = '') =>
+  app.service.call('GET', `/2023-03/one/commerce/orders${id}?connectionId=${connectionId}${query}`);
+
+test('a record that does not fit is left out of its page, which says so', async () => {
+  const { order } = app;
+  const connectionId = await app.connect('numbered');
+  const odd = order('odd', undefined, { total: '1e3' });
+  app.orders = [order('o1'), odd, order('o2'), order('o3')];
+  const page = await read(connectionId, '&limit=3');
+  expect(page.status).toBe(200);
+  expect([page.at('data.0.remoteId'), page.at('data.1.remoteId')]).toEqual(['o1', 'o2']);
+  expect(page.at('leftOut')).toEqual([
+    { remoteId: 'odd', reason: expect.stringContaining('totalPrice: must be a decimal string') },
+  ]);
+  expect(page.at('pagination')).toEqual({ hasMore: true, nextOffset: 3 });
+  const next = await read(connectionId, '&offset=3');
+  expect(next.body).toMatchObject({ data: [{ remoteId: 'o3' }], pagination: { hasMore: false } });
+  expect(next.at('leftOut')).toBeUndefined();
+});
+
+test('a record that does not fit is an error where it is read alone', async () => {
+  const connectionId = await app.connect('numbered');
+  app.orders = [app.order('odd')];
+  const id = (await read(connectionId)).text('data.0.id');
+  app.orders = [app.order('odd', undefined, { total: '1e3' })];
+  const answer = await read(connectionId, '', `/${id}`);
+  expect([answer.status, answer.text('code')]).toEqual([502, 'upstream_failed']);
+});
