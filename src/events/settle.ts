@@ -79,13 +79,20 @@ export async function settle(
   const succeeded = outcomes.filter(({ verdict }) => verdict === 'succeeded');
   const failed = outcomes.filter(({ verdict }) => verdict !== 'succeeded');
   const addresses = failed.length > 0 ? await addressesOf(tx, context, outcomes) : undefined;
+  const isCurrent = ({ target }: Outcome) =>
+    !addresses || addresses.get(target.subscriptionId) === target.address;
   const written = await settleSuccesses(tx, context, succeeded, now);
-  for (const { item, verdict, status, error } of failed) {
+  for (const outcome of failed) {
+    const { item, verdict, status, error } = outcome;
+    // What an old address said late is nothing to the new one: it gets the delivery now, the whole schedule before it.
+    const next = isCurrent(outcome)
+      ? { verdict, step: item.step + 1 }
+      : { verdict: { retryAt: now }, step: 0 };
     const { rows } = await runKept(tx, settleFailure(context.db), [
-      verdict === 'dead' ? 'dead' : 'waiting',
+      next.verdict === 'dead' ? 'dead' : 'waiting',
       item.attempts + 1,
-      item.step + 1,
-      typeof verdict === 'object' ? verdict.retryAt : now,
+      next.step,
+      typeof next.verdict === 'object' ? next.verdict.retryAt : now,
       status,
       error,
       now,
@@ -96,11 +103,7 @@ export async function settle(
   }
   const ours = outcomes.filter(({ item }) => written.has(item.deliveryId));
   await insertAttempts(context.db, tx, ours.filter((outcome) => !succeededAtOnce(outcome)).map(toAttempt));
-  // What an old address said late is nothing to the new one.
-  const judged = addresses
-    ? ours.filter(({ target }) => addresses.get(target.subscriptionId) === target.address)
-    : ours;
-  return { written, disabled: await judgeReceivers(tx, context, judged, now) };
+  return { written, disabled: await judgeReceivers(tx, context, ours.filter(isCurrent), now) };
 }
 
 /**

@@ -7,7 +7,6 @@ import { createDeliverer } from '../../src/events/deliver.ts';
 import { newSigningSecret } from '../../src/events/signature.ts';
 import { sealBinding } from '../../src/events/target.ts';
 import { HOUR } from '../../src/lib/clock.ts';
-import { manualClock } from '../support/clock.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
@@ -120,53 +119,6 @@ test('an attempt whose number is taken keeps nothing from being written', async 
     attempts: [{ number: 1, status: 502 }],
   });
   expect(service.logged.join('')).not.toContain('outcome not written');
-});
-
-/** A subscription whose address changes while its receiver makes up its mind, and then says this. */
-async function movedMeanwhile(status: number, headers: Record<string, string> = {}) {
-  const service = await start();
-  const [before, after] = [await receive(), await receive()];
-  const { subscriptionId } = await subscribe(service, { address: before.url });
-  const path = `/webhooks/${subscriptionId}`;
-  const answered = Promise.withResolvers<ServerResponse>();
-  before.answer = (_, res) => answered.resolve(res);
-  await created(service, ['o1']);
-  const answer = await answered.promise;
-  await service.call('PUT', path, { body: { address: after.url } });
-  answer.writeHead(status, headers).end();
-  await until(async () => (await service.call('GET', `${path}/deliveries`)).at('data.0.attemptCount') === 1);
-  await created(service, ['o2']);
-  await after.arrived(1, 3000);
-  return (await service.call('GET', path)).body;
-}
-
-test('what an old address says late is nothing to the new one: that it is gone', async () => {
-  expect(await movedMeanwhile(410)).toMatchObject({ status: 'active', failingSince: null });
-});
-
-test('what an old address says late is nothing to the new one: that it wants nothing for a day', async () => {
-  expect(await movedMeanwhile(429, { 'retry-after': '86400' })).toMatchObject({ status: 'active' });
-});
-
-test('a new address begins with its failures at none', async () => {
-  const clock = manualClock();
-  const service = await start({ clock, env: { GATEHOUSE_RETRY_SCHEDULE: '3600' } });
-  const receiver = await receive();
-  receiver.answer = (_, res) => res.writeHead(500).end();
-  const { subscriptionId } = await subscribe(service, { address: receiver.url });
-  const path = `/webhooks/${subscriptionId}`;
-  const newest = async () => (await service.call('GET', `${path}/deliveries`)).at('data.0');
-  await created(service, ['o1']);
-  await until(async () => (await service.call('GET', path)).at('failingSince') !== null);
-  const since = (await service.call('GET', path)).at('failingSince');
-
-  clock.advance(121 * HOUR);
-  const put = (address: string) => service.call('PUT', path, { body: { address } });
-  expect((await put(receiver.url)).at('failingSince')).toBe(since);
-  expect((await put(`${receiver.url}/moved`)).at('failingSince')).toBeNull();
-  await created(service, ['o2']);
-  await until(async () => JSON.stringify(await newest()).includes('"attemptCount":1,'));
-  expect((await service.call('GET', path)).at('status')).toBe('active');
 });
 
 test('no more is taken into memory than fits, however many subscriptions wait', async () => {

@@ -1,0 +1,90 @@
+import type { ServerResponse } from 'node:http';
+import { afterEach, expect, test } from 'vitest';
+import { HOUR } from '../../src/lib/clock.ts';
+import { manualClock } from '../support/clock.ts';
+import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+
+/* A subscription whose address changes: what the old one said and says is nothing to the new one. */
+
+const closing: (() => PromiseLike<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+async function start(options: Parameters<typeof startEvents>[0] = {}): Promise<EventsService> {
+  const service = await startEvents(options);
+  closing.push(() => service.stop());
+  return service;
+}
+
+async function receive(): Promise<Receiver> {
+  const receiver = await startReceiver();
+  closing.push(() => receiver[Symbol.asyncDispose]());
+  return receiver;
+}
+
+/** A subscription whose address changes while its receiver makes up its mind, and then says this. */
+async function movedMeanwhile(status: number, headers: Record<string, string> = {}) {
+  const service = await start();
+  const [before, after] = [await receive(), await receive()];
+  const { subscriptionId } = await subscribe(service, { address: before.url });
+  const path = `/webhooks/${subscriptionId}`;
+  const answered = Promise.withResolvers<ServerResponse>();
+  before.answer = (_, res) => answered.resolve(res);
+  await created(service, ['o1']);
+  const answer = await answered.promise;
+  await service.call('PUT', path, { body: { address: after.url } });
+  answer.writeHead(status, headers).end();
+  const first = async () => (await service.call('GET', `${path}/deliveries`)).at('data.0');
+  await until(async () => JSON.stringify(await first()).includes(`"number":1`));
+  await created(service, ['o2']);
+  const told = (await after.arrived(2, 4000)).map(({ body }) => String(JSON.parse(body).id));
+  await until(
+    async () => (await service.call('GET', `${path}/deliveries?status=waiting`)).at('data.0') === undefined,
+  );
+  return {
+    subscription: (await service.call('GET', path)).body,
+    told: told.toSorted(),
+    // Newest first.
+    delivery: (await service.call('GET', `${path}/deliveries`)).at('data.1'),
+  };
+}
+
+test.each([
+  ['that it is gone', 410, {}],
+  ['that it wants nothing for a day', 429, { 'retry-after': '86400' }],
+])('what an old address says late is nothing to the new one: %s', async (_, status, headers) => {
+  const { subscription, told, delivery } = await movedMeanwhile(status, headers);
+  expect(subscription).toMatchObject({ status: 'active', failingSince: null });
+  expect(told).toEqual(['o1', 'o2']);
+  expect(delivery).toMatchObject({
+    status: 'succeeded',
+    attemptCount: 2,
+    attempts: [
+      { number: 1, status },
+      { number: 2, status: 200 },
+    ],
+  });
+});
+
+test('a new address begins with its failures at none', async () => {
+  const clock = manualClock();
+  const service = await start({ clock, env: { GATEHOUSE_RETRY_SCHEDULE: '3600' } });
+  const receiver = await receive();
+  receiver.answer = (_, res) => res.writeHead(500).end();
+  const { subscriptionId } = await subscribe(service, { address: receiver.url });
+  const path = `/webhooks/${subscriptionId}`;
+  const newest = async () => (await service.call('GET', `${path}/deliveries`)).at('data.0');
+  await created(service, ['o1']);
+  await until(async () => (await service.call('GET', path)).at('failingSince') !== null);
+  const since = (await service.call('GET', path)).at('failingSince');
+
+  clock.advance(121 * HOUR);
+  const put = (address: string) => service.call('PUT', path, { body: { address } });
+  expect((await put(receiver.url)).at('failingSince')).toBe(since);
+  expect((await put(`${receiver.url}/moved`)).at('failingSince')).toBeNull();
+  await created(service, ['o2']);
+  await until(async () => JSON.stringify(await newest()).includes('"attemptCount":1,'));
+  expect((await service.call('GET', path)).at('status')).toBe('active');
+});
