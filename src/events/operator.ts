@@ -129,8 +129,14 @@ export async function setEventsAddress(
     if (before) {
       await tx
         .updateTable('subscriptions')
-        .set({ status: 'active', reason: null, failing_since: null, updated_at: now })
-        .$if(address !== before.address, (query) => query.set(atAddress(address)))
+        .set({
+          status: 'active',
+          reason: null,
+          failing_since: null,
+          // In the same object: PostgreSQL refuses a column that is set twice.
+          ...(address === before.address ? {} : atAddress(address)),
+          updated_at: now,
+        })
         .where('subscription_id', '=', before.subscription_id)
         .execute();
       return { before, made: false };

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { until } from '../support/events.ts';
 import { startReceiver, verified, type Receiver } from '../support/receiver.ts';
 import { startService, type Service } from '../support/service.ts';
+import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
 
 const closing: (() => PromiseLike<unknown>)[] = [];
 afterEach(async () => {
@@ -144,4 +145,17 @@ test('a new address for events does not wait because the one before wanted to', 
   await service.call('PUT', '/api/settings', { body: { eventsAddress: other.url } });
   await connect('sandbox_after');
   expect((await other.arrived(1, 4000))[0]?.headers['x-svc-event']).toBe('credential.created');
+});
+
+test.each(STORE_KINDS)('the address for events is set, changed and ended (%s)', async (kind) => {
+  const { database, remove } = await freshDatabase(kind);
+  closing.push(remove);
+  const service = await startService({
+    env: database.kind === 'postgres' ? { DATABASE_URL: database.url } : {},
+  });
+  closing.push(() => service.stop());
+  for (const eventsAddress of ['http://127.0.0.1:9/one', 'http://127.0.0.1:9/two', null]) {
+    const put = await service.call('PUT', '/api/settings', { body: { eventsAddress } });
+    expect([put.status, put.at('eventsAddress')]).toEqual([200, eventsAddress]);
+  }
 });
