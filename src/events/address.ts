@@ -1,5 +1,7 @@
 import type { Context } from '../context.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
+import { updateInBatches } from '../store/batches.ts';
+import { WAITS } from './claim.ts';
 
 const MAX_CHARS = 2000;
 
@@ -44,4 +46,33 @@ export async function assertAddress(
 /** A new address begins with a clean slate: what the one before asked for, and how long it failed, says nothing of it. */
 export function atAddress(address: string) {
   return { address, next_slot_at: null, failing_since: null };
+}
+
+/**
+ * After a new address is stored: what waits for a retry that the one before was to blame for is due now, the whole schedule
+ * before it. PostgreSQL passes over rows that somebody else holds: those are being written or claimed, and go there as well.
+ */
+export async function sendAtNewAddress(
+  { db, clock, store, deliverer }: Pick<Context, 'db' | 'clock' | 'store' | 'deliverer'>,
+  subscriptionId: string,
+): Promise<void> {
+  const now = clock.now();
+  await updateInBatches((limit) =>
+    db
+      .updateTable('deliveries')
+      .set({ next_at: now, step: 0, updated_at: now })
+      .where('delivery_id', 'in', (some) =>
+        some
+          .selectFrom('deliveries')
+          .select('delivery_id')
+          .where('subscription_id', '=', subscriptionId)
+          .where(WAITS)
+          .where('lease_token', 'is', null)
+          .where('next_at', '>', now)
+          .limit(limit)
+          .$if(store.kind === 'postgres', (query) => query.forUpdate().skipLocked()),
+      )
+      .executeTakeFirst(),
+  );
+  deliverer.wake();
 }

@@ -4,7 +4,7 @@ import { isoTime } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
-import { assertAddress, atAddress } from './address.ts';
+import { assertAddress, atAddress, sendAtNewAddress } from './address.ts';
 import { cancelWaiting } from './cancel.ts';
 import { announce, listeners, newEvent, type PublishContext } from './publish.ts';
 import type { Disabled } from './settle.ts';
@@ -161,6 +161,10 @@ export async function setEventsAddress(
       .execute();
     return { before, made: true };
   });
-  if (before) context.deliverer.changed(before.subscription_id);
+  if (before) {
+    context.deliverer.changed(before.subscription_id);
+    if (address !== null && address !== before.address)
+      await sendAtNewAddress(context, before.subscription_id);
+  }
   return { secret: made ? secret : undefined };
 }

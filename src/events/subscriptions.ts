@@ -10,7 +10,7 @@ import { planJob } from '../jobs/jobs.ts';
 import { deleteInBatches } from '../store/batches.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
-import { assertAddress, atAddress } from './address.ts';
+import { assertAddress, atAddress, sendAtNewAddress } from './address.ts';
 import { cancelWaiting } from './cancel.ts';
 import { holdSource, planInventory, releaseIfUnheard } from './audience.ts';
 import { newSigningSecret } from './signature.ts';
@@ -173,7 +173,8 @@ export async function updateSubscription(
   }
   if (changes.address !== undefined) await assertAddress(context, changes.address, 'address');
   const { address = before.address } = changes;
-  const set: Updateable<Tables['subscriptions']> = address === before.address ? {} : atAddress(address);
+  const isMoved = address !== before.address;
+  const set: Updateable<Tables['subscriptions']> = isMoved ? atAddress(address) : {};
   if (changes.events !== undefined) set.events = JSON.stringify(changes.events);
   if (changes.headers !== undefined) {
     set.headers_sealed = sealHeaders(context, subscriptionId, changes.headers);
@@ -181,6 +182,7 @@ export async function updateSubscription(
   if (changes.ratePerSecond !== undefined) set.rate_per_second = changes.ratePerSecond;
   if (changes.ordered !== undefined) set.ordered = changes.ordered ? 1 : 0;
   const changed = await change(context, environment, subscriptionId, set);
+  if (isMoved) await sendAtNewAddress(context, subscriptionId);
   if (changes.events?.includes('deleted') && changed.source_id !== null)
     await planInventory(context.db, context, changed.source_id);
   return changed;

@@ -4,6 +4,7 @@ import { HOUR } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
 
 /* A subscription whose address changes: what the old one said and says is nothing to the new one. */
 
@@ -87,4 +88,35 @@ test('a new address begins with its failures at none', async () => {
   await created(service, ['o2']);
   await until(async () => JSON.stringify(await newest()).includes('"attemptCount":1,'));
   expect((await service.call('GET', path)).at('status')).toBe('active');
+});
+
+test.each(STORE_KINDS)('what waits for a retry goes to a new address within a second (%s)', async (kind) => {
+  const { database, remove } = await freshDatabase(kind);
+  closing.push(remove);
+  const env: Record<string, string> = database.kind === 'postgres' ? { DATABASE_URL: database.url } : {};
+  const service = await start({ env });
+  const [before, after] = [await receive(), await receive()];
+  before.answer = (_, res) => res.writeHead(500, { 'retry-after': '86400' }).end();
+  const { subscriptionId } = await subscribe(service, { address: before.url });
+  await service.call('PUT', '/api/settings', { body: { eventsAddress: before.url } });
+  const operatorId = (await service.call('GET', '/api/settings')).text('eventsSubscriptionId');
+  await created(service, ['o1', 'o2']);
+  await service.call('POST', `/webhooks/${operatorId}/test`);
+  const failed = () =>
+    service.context.db
+      .selectFrom('deliveries')
+      .select(['step', 'next_at'])
+      .where('attempts', '=', 1)
+      .execute();
+  await until(async () => (await failed()).length === 3);
+
+  await service.call('PUT', `/webhooks/${subscriptionId}`, {
+    body: { address: before.url, ratePerSecond: 100 },
+  });
+  expect((await failed()).every((row) => row.step === 1 && row.next_at > Date.now() + HOUR)).toBe(true);
+  await service.call('PUT', `/webhooks/${subscriptionId}`, { body: { address: after.url } });
+  await service.call('PUT', '/api/settings', { body: { eventsAddress: after.url } });
+  const told = (await after.arrived(3, 4000)).map(({ headers }) => headers['x-svc-event']);
+  expect(told.toSorted()).toEqual(['created', 'created', 'test']);
+  expect(before.received).toHaveLength(3);
 });
