@@ -106,10 +106,7 @@ export async function openContext(
     const { db } = store;
     const hashKey = await loadHashKey({ db, keys, clock });
     const outboundOptions = {
-      allowedNetworks: [
-        ...config.allowedNetworks,
-        ...config.jwtIssuers.map((issuer) => hostOf(issuer.jwksUrl)),
-      ],
+      allowedNetworks: config.allowedNetworks,
       allowPrivateNetwork: config.allowPrivateNetwork,
       egressProxy: config.egressProxy,
       caFile: config.caFile,
@@ -118,6 +115,14 @@ export async function openContext(
     const outbound = createOutbound(outboundOptions);
     // Receivers that hang hold sockets: they are not those of actions, and many subscribers may share an origin.
     const toReceivers = createOutbound({ ...outboundOptions, connections: RECEIVER_SOCKETS });
+    // Hosts of key sets count as allowed (contract.md section 2) for these alone: nobody else may name one as an address.
+    const toIssuers = createOutbound({
+      ...outboundOptions,
+      allowedNetworks: [
+        ...config.allowedNetworks,
+        ...config.jwtIssuers.map(({ jwksUrl }) => hostOf(jwksUrl)),
+      ],
+    });
     const executions = createExecutionLog({ db, clock, log });
     const deliverer = createDeliverer(
       { db, store, clock, keys, log },
@@ -139,7 +144,7 @@ export async function openContext(
       limits,
       audit: createAudit({ db, clock }),
       servers: createLiveServers({ db, clock, hashKey, catalog }),
-      issuers: createIssuers(config.jwtIssuers, { outbound, clock }),
+      issuers: createIssuers(config.jwtIssuers, { outbound: toIssuers, clock }),
       publicUrl: config.publicUrl ?? `http://${config.host}:${config.port}`,
       stopping: false,
       deliverer,
@@ -158,6 +163,7 @@ export async function openContext(
         await deliverer.close();
         await executions.close();
         await toReceivers.close();
+        await toIssuers.close();
         await outbound.close();
         await store.close();
       },

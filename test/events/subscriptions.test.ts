@@ -96,6 +96,21 @@ test('what leads inside is refused when private networks are not allowed', async
   }
 });
 
+test('the host of the keys of another issuer is no address for deliveries', async () => {
+  const origin = 'http://127.0.0.1:9';
+  const issuer = {
+    issuer: origin,
+    audience: 'gatehouse',
+    jwksUrl: `${origin}/jwks`,
+    environment: 'development',
+  };
+  await using trusting = await startEvents({
+    env: { GATEHOUSE_ALLOW_PRIVATE_NETWORK: '0', GATEHOUSE_JWT_ISSUERS: JSON.stringify([issuer]) },
+  });
+  const answer = await create({ address: `${origin}/hook` }, trusting);
+  expect([answer.status, answer.at('details.reason')]).toEqual([400, 'blocked_address']);
+});
+
 test('deliveries are paged by cursor, and by offset up to 10,000', async () => {
   const { subscriptionId } = await subscribe(service, { address: 'http://127.0.0.1:9/paged' });
   for (let n = 0; n < 5; n++) await service.call('POST', `/webhooks/${subscriptionId}/test`);

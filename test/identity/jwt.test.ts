@@ -40,6 +40,8 @@ beforeAll(async () => {
   service = await startService({
     clock,
     env: {
+      // The issuer's keys can be had all the same.
+      GATEHOUSE_ALLOW_PRIVATE_NETWORK: '0',
       GATEHOUSE_JWT_ISSUERS: JSON.stringify([
         { ...trusted, environment: 'development', userClaim: 'email' },
         { ...trusted, issuer: 'https://new.example.com', environment: 'development', createUsers: true },
