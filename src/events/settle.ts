@@ -242,7 +242,8 @@ async function judgeReceivers(
     const reason = outcome.gone
       ? 'The receiver answered 410: it is gone for good.'
       : 'The receiver answered with nothing but failures for 120 hours.';
-    const until = outcome.gone ? now : now - GIVE_UP_AFTER_MS;
+    // Gone is gone, though the clock that said since when it fails may have been ahead of ours.
+    const until = outcome.gone ? Number.MAX_SAFE_INTEGER : now - GIVE_UP_AFTER_MS;
     if (await disable(tx, context, subscriptionId, { reason, failingBefore: until, now }))
       disabled.push({ target: outcome.target, reason });
   }

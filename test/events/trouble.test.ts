@@ -201,6 +201,24 @@ test('the end of a subscription cancels what waits in turns; enabled meanwhile, 
   expect(await count('cancelled')).toBe(50_000);
 });
 
+test('a receiver that is gone ends its subscription, though by a clock that is ahead of ours it fails only later', async () => {
+  const service = await start();
+  const receiver = await receive();
+  receiver.answer = (_, res) => res.writeHead(410).end();
+  const { subscriptionId } = await subscribe(service, { address: receiver.url });
+  await service.context.db
+    .updateTable('subscriptions')
+    .set({ failing_since: service.context.clock.now() + HOUR })
+    .where('subscription_id', '=', subscriptionId)
+    .execute();
+  await created(service, ['o1']);
+  await until(
+    async () =>
+      (await service.call('GET', `/webhooks/${subscriptionId}/deliveries`)).at('data.0.status') === 'dead',
+  );
+  expect((await service.call('GET', `/webhooks/${subscriptionId}`)).at('status')).toBe('disabled');
+});
+
 test('what nobody finished cancelling is cancelled by a sweep, and before a new address for events gets anything', async () => {
   const service = await start();
   const { db, clock } = service.context;
