@@ -15,6 +15,7 @@ import { recordInput } from '../unified/inputs.ts';
 import { modelOf, toUnified } from '../unified/map.ts';
 import { callUpstream } from '../upstream/call.ts';
 import { interpretAnswer, saysNone } from '../upstream/response.ts';
+import { holdSource } from './audience.ts';
 import { sayingOf } from './hook-events.ts';
 import { notice, noticeDeleted, type Sighting } from './notice.ts';
 import type { PollContext } from './poll.ts';
@@ -171,6 +172,8 @@ async function commit(
       .returning('inbox_id')
       .execute();
     const won = new Set(mine.map((row) => row.inbox_id));
+    // It may be made due, and is to be locked before what subscribes to it.
+    await holdSource(tx, source.sourceId);
     let deliveries = 0;
     let sightings: Sighting[] = [];
     const flush = async () => {

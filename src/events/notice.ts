@@ -1,15 +1,17 @@
 import { sql, type Transaction } from 'kysely';
-import { DAY, SECOND } from '../lib/clock.ts';
+import { DAY, MINUTE, SECOND } from '../lib/clock.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Unified } from '../unified/map.ts';
 import { sha256 } from '../crypto/key-ring.ts';
 import { canonicalJson, type Json } from '../lib/json.ts';
 import { publish, type NewEvent, type EventContext } from './publish.ts';
-import type { Source } from './source.ts';
+import { pollBy, type Source } from './source.ts';
 
 /** A record older than this against the cursor is never "created": it was there before, and is seen now by a change. */
 export const DEEP_WINDOW_MS = 2 * DAY;
 const MAX_KEYS_A_STATEMENT = 200;
+/** Lists of some apps show what was deleted for some seconds more. */
+const LISTS_SETTLE_MS = MINUTE;
 
 /** A record that a poll or a webhook brought. `topic`: what a webhook said of it; polls do not know. */
 export interface Sighting {
@@ -21,6 +23,7 @@ export interface Sighting {
  * Tells apart what is new: a record whose key was never seen was created, one whose version was never seen was
  * updated. Keys and events go into the caller's transaction, so that a crash leaves both or neither. Polls and webhooks
  * use the same keys and merge. `baseline`: of the first reading, what is from before listening began is only remembered.
+ * `listedFrom`: the records were listed by the app after that moment of ours; a webhook may have been under way for long.
  * Answers with the number of deliveries made.
  */
 export async function notice(
@@ -28,7 +31,7 @@ export async function notice(
   context: EventContext,
   source: Source,
   sightings: readonly Sighting[],
-  { baseline = false }: { baseline?: boolean } = {},
+  { baseline = false, listedFrom = 0 }: { baseline?: boolean; listedFrom?: number } = {},
 ): Promise<number> {
   const now = context.clock.now();
   const keys = sightings.map(({ unified }) => keysOf(unified));
@@ -38,11 +41,15 @@ export async function notice(
     keys.flatMap(({ created, version }) => [created, version]),
     now,
   );
-  const removed = await removedBefore(
+  const isNewAt = (index: number) => fresh.has(keys[index]?.created ?? '');
+  const deleted = await deletedBefore(
     tx,
     source.sourceId,
-    sightings.flatMap(({ unified }, index) => (fresh.has(keys[index]?.created ?? '') ? [unified] : [])),
+    sightings.flatMap(({ unified }, index) => (isNewAt(index) ? [unified] : [])),
+    listedFrom,
   );
+  // The app alone knows whether what looks late is a word of before, or the record is there again.
+  if ([...deleted.values()].includes('late')) await pollBy(tx, source.sourceId, now + LISTS_SETTLE_MS);
   const events: NewEvent[] = [];
   for (const [index, { unified, topic }] of sightings.entries()) {
     const key = keys[index];
@@ -55,9 +62,10 @@ export async function notice(
     if (isChanged && !isNew && unified.updatedAt === unified.createdAt)
       await forgetOtherVersions(tx, context, source.sourceId, unified);
     if (baseline && !isAfterBaseline(source, unified)) continue;
-    if (isNew && removed.has(unified.remoteId)) continue;
+    const since = deleted.get(unified.remoteId);
+    if (isNew && since === 'late') continue;
     const event = isNew
-      ? firstSight(source, unified, topic)
+      ? (firstSight(source, unified, topic) ?? (since === 'back' ? 'updated' : undefined))
       : isChanged && topic !== 'created'
         ? 'updated'
         : undefined;
@@ -68,15 +76,16 @@ export async function notice(
 }
 
 /**
- * Those of new records that are known as deleted since: a word of before that came late, which is forgotten again. One that
- * was changed after its deletion is there again, and can be deleted once more.
+ * Those of new records that are known as deleted. `late`: what may be a word of before, which is forgotten again. `back`:
+ * one that was changed after its deletion, or is listed after it, is there again, and can be deleted once more.
  */
-async function removedBefore(
+async function deletedBefore(
   tx: Transaction<Tables>,
   sourceId: string,
   records: readonly Unified[],
-): Promise<Set<string>> {
-  const removed = new Set<string>();
+  listedFrom: number,
+): Promise<Map<string, 'late' | 'back'>> {
+  const found = new Map<string, 'late' | 'back'>();
   for (const some of chunksOf(records)) {
     const deletions = await tx
       .selectFrom('seen')
@@ -93,13 +102,13 @@ async function removedBefore(
     for (const record of some) {
       const at = deletedAt.get(record.remoteId);
       if (at === undefined) continue;
-      const isLate = record.updatedAt !== undefined && record.updatedAt <= at;
-      if (isLate) removed.add(record.remoteId);
+      const isLate = listedFrom <= at && record.updatedAt !== undefined && record.updatedAt <= at;
+      found.set(record.remoteId, isLate ? 'late' : 'back');
       const { created, version } = keysOf(record);
       await forgetKeys(tx, sourceId, isLate ? [created, version] : [`d:${record.remoteId}`]);
     }
   }
-  return removed;
+  return found;
 }
 
 /** Where records tell no time of change, one that goes back to an earlier state has changed as well. */

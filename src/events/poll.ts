@@ -124,7 +124,7 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
   const deliveries = await commit(
     context,
     { ...source, baselineAt },
-    { ...span, ...next, unified, unreadable, until },
+    { ...span, ...next, unified, unreadable, until, listedFrom: now },
   );
   context.log.debug(
     { sourceId: source.sourceId, records: unified.length, deliveries, skewMs: now - pass.startedAt },
@@ -166,6 +166,8 @@ function spanOf(source: Source, { poll }: UnifiedModel, now: number): Span {
 interface Round extends Span {
   unified: Unified[];
   unreadable: Unreadable[];
+  /** When it began, by our clock. */
+  listedFrom: number;
   until: number;
   continuation: Continuation | undefined;
   unstable: boolean;
@@ -175,7 +177,7 @@ interface Round extends Span {
 async function commit(
   context: PollContext,
   source: Source,
-  { unified, unreadable, until, cursorUntil, continuation, unstable, baseline, deep }: Round,
+  { unified, unreadable, listedFrom, until, cursorUntil, continuation, unstable, baseline, deep }: Round,
 ): Promise<number> {
   const now = context.clock.now();
   const incomplete = continuation !== undefined || unstable;
@@ -209,7 +211,7 @@ async function commit(
       .executeTakeFirst();
     if (numUpdatedRows === 0n) return undefined;
     const sightings = unified.map((one) => ({ unified: one }));
-    return notice(tx, context, { ...source, cursorUntil }, sightings, { baseline });
+    return notice(tx, context, { ...source, cursorUntil }, sightings, { baseline, listedFrom });
   });
   if (deliveries === undefined) {
     context.log.warn({ sourceId: source.sourceId }, 'a poll was overtaken and left nothing');

@@ -94,3 +94,13 @@ export async function pollNow(
     .where('source_id', '=', sourceId)
     .execute();
 }
+
+/** Makes a source due at a time, unless it is sooner. */
+export async function pollBy(db: DbOrTx, sourceId: string, at: number): Promise<void> {
+  await db
+    .updateTable('sources')
+    .set({ next_poll_at: at })
+    .where('source_id', '=', sourceId)
+    .where('next_poll_at', '>', at)
+    .execute();
+}

@@ -79,6 +79,59 @@ test('a record is told as deleted each time that it is, and a late word of it ma
   expect(await app.told(connectionId)).toEqual(['created o1', 'deleted o1', 'created o1', 'deleted o1']);
 });
 
+test.each([
+  ['before its deletion was heard of', 10 * MINUTE, 0],
+  ['after its deletion, by the clock of an app that is behind', 0, 5 * MINUTE],
+])(
+  'a record that was restored %s is told as there, and can be deleted again',
+  async (_name, awayMs, skewMs) => {
+    const { clock, order } = app;
+    const connectionId = await listening('numbered');
+    await app.look('jobs');
+    await app.look();
+    clock.advance(10 * MINUTE);
+    const o1 = order('o1', clock.now() - skewMs);
+    app.orders = [o1];
+    await app.announce('made', o1);
+    await app.look('inbox');
+    clock.advance(MINUTE);
+    const restored = { ...o1, updated_at: new Date(clock.now() - skewMs + MINUTE).toISOString() };
+    clock.advance(awayMs);
+    await app.announce('gone', { id: 'o1' });
+    await app.look('inbox');
+    clock.advance(awayMs > 0 ? 0 : MINUTE);
+    app.orders = [restored];
+    await app.announce('changed', restored);
+    await app.look('inbox');
+    clock.advance(2 * MINUTE);
+    await app.look();
+    expect(await app.told(connectionId)).toEqual(['created o1', 'deleted o1', 'created o1']);
+    clock.advance(MINUTE);
+    await app.announce('gone', { id: 'o1' });
+    await app.look('inbox');
+    expect((await app.told(connectionId)).slice(3)).toEqual(['deleted o1']);
+  },
+);
+
+test('a late word of a record that is not there any more makes none, and the app is asked once', async () => {
+  const { clock, order } = app;
+  const connectionId = await listening('numbered');
+  await app.look('jobs');
+  await app.look();
+  const o1 = order('o1');
+  await app.announce('gone', { id: 'o1' });
+  await app.look('inbox');
+  await app.announce('made', o1);
+  await app.look('inbox');
+  app.forgetCalls();
+  for (let minute = 0; minute < 5; minute++) {
+    clock.advance(MINUTE);
+    await app.look();
+  }
+  expect(app.calls.filter((call) => call.endsWith('/orders'))).toHaveLength(1);
+  expect(await app.told(connectionId)).toEqual(['deleted o1']);
+});
+
 test('a record without a time of change that goes back to an earlier state changed as well', async () => {
   const { clock, order } = app;
   const connectionId = await listening('timeless');
