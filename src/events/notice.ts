@@ -63,9 +63,9 @@ export async function notice(
       await forgetOtherVersions(tx, context, source.sourceId, unified);
     if (baseline && !isAfterBaseline(source, unified)) continue;
     const since = deleted.get(unified.remoteId);
-    if (isNew && since === 'late') continue;
+    if (since === 'late') continue;
     const event = isNew
-      ? (firstSight(source, unified, topic) ?? (since === 'back' ? 'updated' : undefined))
+      ? (firstSight(source, unified, topic) ?? (since && 'updated'))
       : isChanged && topic !== 'created'
         ? 'updated'
         : undefined;
@@ -103,10 +103,14 @@ async function deletedBefore(
       const at = deletedAt.get(record.remoteId);
       if (at === undefined) continue;
       const isLate = listedFrom <= at && record.updatedAt !== undefined && record.updatedAt <= at;
-      found.set(record.remoteId, isLate ? 'late' : 'back');
-      const { created, version } = keysOf(record);
-      await forgetKeys(tx, sourceId, isLate ? [created, version] : [`d:${record.remoteId}`]);
+      if (!isLate || !found.has(record.remoteId)) found.set(record.remoteId, isLate ? 'late' : 'back');
     }
+    const forgotten = some.flatMap((record) => {
+      const { created, version } = keysOf(record);
+      const since = found.get(record.remoteId);
+      return since === 'late' ? [created, version] : since ? [`d:${record.remoteId}`] : [];
+    });
+    await forgetKeys(tx, sourceId, forgotten);
   }
   return found;
 }
