@@ -267,7 +267,7 @@ function nextInterval({ config }: PollContext, { intervalMs, cursorUntil }: Sour
 async function failed(context: PollContext, source: Source, error: unknown): Promise<void> {
   const now = context.clock.now();
   const known = error instanceof GatehouseError;
-  const stops = known && error.code === 'credential_invalid';
+  const stops = known && error.code === 'credential_invalid' && !(await isActive(context, source));
   const failures = source.failures + 1;
   const asked =
     known && typeof error.headers['Retry-After'] === 'string' ? Number(error.headers['Retry-After']) : 0;
@@ -292,6 +292,11 @@ async function failed(context: PollContext, source: Source, error: unknown): Pro
     .where('source_id', '=', source.sourceId)
     .where('lease_token', '=', source.leaseToken)
     .execute();
+}
+
+/** Whether the credential works, as far as is known: one that was put right during the round that it was refused in does. */
+async function isActive({ db }: PollContext, { environment, credentialId }: Source): Promise<boolean> {
+  return (await findConnection(db, environment, credentialId))?.state === 'active';
 }
 
 /** The process ends in the middle of a round: another one takes it. */

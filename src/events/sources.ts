@@ -4,7 +4,7 @@ import type { Connector } from '../connectors/catalog.ts';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import type { Context } from '../context.ts';
 import type { Credential } from '../credentials/credential.ts';
-import { HOUR, MINUTE, SECOND } from '../lib/clock.ts';
+import { MINUTE, SECOND } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { dropJob, planJob } from '../jobs/jobs.ts';
 import { deleteInBatches } from '../store/batches.ts';
@@ -15,8 +15,6 @@ import { toSource, type Source } from './source.ts';
 
 /** Who polls a source renews its lease meanwhile; one that was not renewed is of a process that died. */
 export const LEASE_MS = 5 * MINUTE;
-/** A source that was suspended is tried again so often, though its credential was not touched. */
-const TRIED_AGAIN_MS = HOUR;
 /** Woken at once: SQLite takes so many names in a statement, and as many polls are enough to begin with. */
 const MOST_RESUMED = 500;
 
@@ -222,7 +220,7 @@ export async function renewLease(
     .catch((error: unknown) => log.error({ err: error, sourceId }, 'a lease could not be renewed'));
 }
 
-/** Sources whose credential was put right go on where they stopped. */
+/** Sources whose credential was put right go on where they stopped: none is suspended while its credential works. */
 export async function resumeSources({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<void> {
   const now = clock.now();
   const able = await db
@@ -231,12 +229,6 @@ export async function resumeSources({ db, clock }: Pick<Context, 'db' | 'clock'>
     .select('sources.source_id')
     .where('sources.status', '=', 'suspended')
     .where('credentials.state', '=', 'active')
-    .where((e) =>
-      e.or([
-        e('credentials.updated_at', '>', e.ref('sources.updated_at')),
-        e('sources.updated_at', '<', now - TRIED_AGAIN_MS),
-      ]),
-    )
     .limit(MOST_RESUMED)
     .execute();
   if (able.length === 0) return;

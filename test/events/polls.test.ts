@@ -28,6 +28,12 @@ async function polls(connectionId: string, times: number, everyMs: number): Prom
   }
 }
 
+const refusesTheList: TestedApp['instead'] = (url, res) => {
+  if (url.pathname !== '/orders') return false;
+  app.send(res, 401, {});
+  return true;
+};
+
 test('an order that is made while the first reading is under way is told', async () => {
   const { clock, order } = app;
   const connectionId = await app.connect('sequential');
@@ -175,11 +181,7 @@ test('an old record that changes before the first reading ended is no new one', 
 test('a credential that is refused whatever its token is marked as such, not renewed for ever', async () => {
   const { clock } = app;
   const connectionId = await listening('renewed', { clientId: 'a', clientSecret: 'b' });
-  app.instead = (url, res) => {
-    if (url.pathname !== '/orders') return false;
-    app.send(res, 401, {});
-    return true;
-  };
+  app.instead = refusesTheList;
   clock.advance(10 * MINUTE);
   app.forgetCalls();
   for (let second = 0; second < 20; second++) {
@@ -233,6 +235,48 @@ test('an account that had to be reconnected for long goes on without telling any
   await app.look('polls');
   await polls(connectionId, 2, 10 * MINUTE);
   expect(await app.told(connectionId)).toEqual(before);
+});
+
+test('a source goes on once its account is mended, though somebody subscribes to it at the same moment', async () => {
+  const { clock, order } = app;
+  const connectionId = await listening('numbered');
+  const { instead } = app;
+  app.instead = refusesTheList;
+  clock.advance(10 * MINUTE);
+  await app.look();
+  expect((await app.source(connectionId)).status).toBe('suspended');
+  app.instead = instead;
+  clock.advance(MINUTE);
+  expect((await app.replaceKey(connectionId, 'y')).status).toBe(200);
+  const again = await app.service.call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
+    body: { address: 'https://127.0.0.1:9/second', scope: 'commerce/orders' },
+  });
+  expect(again.status).toBe(201);
+  app.orders = [order('o1')];
+  await app.look();
+  expect(await app.told(connectionId)).toEqual(['created o1']);
+});
+
+test('a round that is refused after its account was mended is a failed one, and not the end', async () => {
+  const { clock, order } = app;
+  const connectionId = await listening('numbered');
+  let refuse: (() => void) | undefined;
+  app.instead = (url, res) => {
+    if (refuse || url.pathname !== '/orders') return false;
+    refuse = () => app.send(res, 401, {});
+    return true;
+  };
+  clock.advance(10 * MINUTE);
+  const polling = app.poll(connectionId);
+  await expect.poll(() => refuse).toBeDefined();
+  expect((await app.replaceKey(connectionId, 'y')).status).toBe(200);
+  clock.advance(SECOND);
+  refuse?.();
+  await polling;
+  expect(await app.source(connectionId)).toMatchObject({ status: 'active', failures: 1 });
+  app.orders = [order('o1')];
+  await polls(connectionId, 1, 5 * MINUTE);
+  expect(await app.told(connectionId)).toEqual(['created o1']);
 });
 
 test('a record that does not fit is left out and told to the operator once; the others are told', async () => {
