@@ -9,6 +9,8 @@ import { pollBy, type Source } from './source.ts';
 
 /** A record older than this against the cursor is never "created": it was there before, and is seen now by a change. */
 export const DEEP_WINDOW_MS = 2 * DAY;
+/** Before its first answer an app's clock is not known; ours may be ahead of it by so much. */
+export const LARGEST_SKEW_MS = 15 * MINUTE;
 const MAX_KEYS_A_STATEMENT = 200;
 /** Lists of some apps show what was deleted for some seconds more. */
 const LISTS_SETTLE_MS = MINUTE;
@@ -212,9 +214,9 @@ function isAfterBaseline(source: Source, { createdAt, updatedAt }: Unified): boo
   return (updatedAt ?? createdAt ?? 0) >= beganAt(source) + SECOND;
 }
 
-/** Until the first poll tells the app's time, ours stands for it. */
+/** Until the first poll tells the app's time, ours stands for it: rather is an old record called new than a new one left out. */
 function beganAt({ baselineAt, createdAt }: Source): number {
-  return baselineAt ?? createdAt;
+  return baselineAt ?? createdAt - LARGEST_SKEW_MS;
 }
 
 /**

@@ -12,7 +12,7 @@ import { customFieldsOf } from '../unified/field-mappings.ts';
 import type { UnifiedModel } from '../connectors/events-format.ts';
 import { modelOf, toUnified, unfit, type Unified } from '../unified/map.ts';
 import { tell } from './operator.ts';
-import { DEEP_WINDOW_MS, hasNews, notice, noticeUnreadable } from './notice.ts';
+import { DEEP_WINDOW_MS, LARGEST_SKEW_MS, hasNews, notice, noticeUnreadable } from './notice.ts';
 import { nextRound, readSince, type Unreadable } from './pass.ts';
 import type { Continuation, Source } from './source.ts';
 import { LEASE_MS, renewLease } from './sources.ts';
@@ -38,8 +38,6 @@ export type PollContext = Pick<
 /** An idle source is polled less often, up to this many times the shortest interval. */
 const SLOWEST = 5;
 const SLOWER = 1.5;
-/** Before its first answer an app's clock is not known; ours may be ahead of it by so much. */
-const LARGEST_SKEW_MS = 15 * MINUTE;
 const LONGEST_BACKOFF_MS = 60 * MINUTE;
 
 /** What a poll found, for the log and for tests. */

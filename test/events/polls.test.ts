@@ -178,6 +178,32 @@ test('an old record that changes before the first reading ended is no new one', 
   expect(await app.told(connectionId)).toEqual(['updated old']);
 });
 
+test('a new order that an app calls changed is told, though its clock is behind and its list did not answer yet', async () => {
+  const { clock, order } = app;
+  const connectionId = await app.connect('numbered');
+  const skewMs = 10 * MINUTE;
+  app.instead = (url, res) => {
+    if (url.pathname !== '/orders') return false;
+    app.send(res, 500, {});
+    return true;
+  };
+  await app.subscribe(connectionId);
+  await app.look('jobs');
+  await app.poll(connectionId);
+  clock.advance(2 * MINUTE);
+  const o1 = order('o1', clock.now() - skewMs);
+  await app.announce('changed', o1);
+  await app.look('inbox');
+  app.instead = (url, res) => {
+    if (url.pathname !== '/orders') return false;
+    const date = new Date(clock.now() - skewMs).toUTCString();
+    app.send(res, 200, { orders: [o1], more: false }, { date });
+    return true;
+  };
+  await polls(connectionId, 3, HOUR);
+  expect(await app.told(connectionId)).toEqual(['created o1']);
+});
+
 test('a credential that is refused whatever its token is marked as such, not renewed for ever', async () => {
   const { clock } = app;
   const connectionId = await listening('renewed', { clientId: 'a', clientSecret: 'b' });
