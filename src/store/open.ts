@@ -26,8 +26,6 @@ export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
 
-const CONNECT_TIMEOUT_MS = 5000;
-
 /**
  * Opens SQLite (made with its folder when missing) or PostgreSQL. The schema is not touched: see migrate().
  * @throws StoreError when the file or server cannot be used.
@@ -69,19 +67,8 @@ function openSqlite(path: string): Store {
 }
 
 async function openPostgres(url: string): Promise<Store> {
-  const { default: pg } = await import('pg');
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: 10,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    // bigint: epoch milliseconds and counters fit a double.
-    types: {
-      getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-        oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format),
-    },
-  });
-  // An idle connection that the server ends is replaced at the next query; without a listener it would end us.
-  pool.on('error', () => {});
+  const { createPool } = await import('./postgres-pool.ts');
+  const pool = createPool(url);
   try {
     const client = await pool.connect();
     client.release();
