@@ -1,9 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import type { JobKind } from '../jobs/jobs.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { customFieldsOf } from '../unified/field-mappings.ts';
-import { toUnified, unfit, type Unified } from '../unified/map.ts';
+import { unifiedOf, type Unified } from '../unified/map.ts';
 import type { PollContext } from './poll.ts';
 import { BACKFILL_MARK, publish, type NewEvent } from './publish.ts';
 import { MAX_RECORDS, readAll } from './read-all.ts';
@@ -32,8 +33,7 @@ export function backfillJob(context: PollContext): JobKind {
       // The baseline says what was there before; it comes first.
       if (source.baselineAt === null) return source.status === 'active' ? SECOND : MINUTE;
       const { records, isAll } = await recordsBefore(context, source, source.baselineAt, signal);
-      for (let more = true; more && !signal.aborted;)
-        more = await sendBatch(context, source, subscriptionId, records);
+      while (!signal.aborted && (await sendBatch(context, source, subscriptionId, records))) await nextTurn();
       if (!isAll) await say(context, subscriptionId, INCOMPLETE);
       return signal.aborted ? 0 : undefined;
     },
@@ -149,10 +149,8 @@ async function recordsBefore(
   const fields = await customFieldsOf(context, { environment, connectorId, credentialId, scope });
   const found: Unified[] = [];
   let isAll = complete && unreadable === 0;
-  for (const record of records.values()) {
-    const one = await toUnified({ connector, scope, connectionId: credentialId }, record, fields).catch(
-      unfit,
-    );
+  const what = { connector, scope, connectionId: credentialId };
+  for await (const [, one] of unifiedOf(what, records.values(), fields)) {
     if (one instanceof GatehouseError) isAll = false;
     else if (one.createdAt === undefined || one.createdAt < before) found.push(one);
   }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql, type Transaction } from 'kysely';
 import type { Context } from '../context.ts';
 import { openCredential } from '../credentials/open.ts';
@@ -10,7 +11,7 @@ import { createGroupCommit, type GroupCommit } from '../store/group-commit.ts';
 import type { Db, Tables } from '../store/schema.ts';
 import { customFieldsOf } from '../unified/field-mappings.ts';
 import type { UnifiedModel } from '../connectors/events-format.ts';
-import { modelOf, toUnified, unfit, type Unified } from '../unified/map.ts';
+import { modelOf, unifiedOf, type Unified } from '../unified/map.ts';
 import { tell } from './operator.ts';
 import { DEEP_WINDOW_MS, LARGEST_SKEW_MS, hasNews, notice, noticeUnreadable } from './notice.ts';
 import { nextRound, readSince, type Unreadable } from './pass.ts';
@@ -39,6 +40,7 @@ export type PollContext = Pick<
 const SLOWEST = 5;
 const SLOWER = 1.5;
 const LONGEST_BACKOFF_MS = 60 * MINUTE;
+const NOTICED_AT_ONCE = 250;
 
 /** What a poll found, for the log and for tests. */
 export interface Polled {
@@ -104,10 +106,8 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
   /** Those that the cursor leaves behind. */
   const settled: Unified[] = [];
   const { unreadable } = pass;
-  for (const record of pass.records.values()) {
-    const one = await toUnified({ connector, scope, connectionId: credentialId }, record, fields).catch(
-      unfit,
-    );
+  const what = { connector, scope, connectionId: credentialId };
+  for await (const [record, one] of unifiedOf(what, pass.records.values(), fields)) {
     if (one instanceof GatehouseError) {
       unreadable.push({ record, reason: one.message });
       continue;
@@ -208,8 +208,7 @@ async function commit(
       .where('lease_token', '=', source.leaseToken)
       .executeTakeFirst();
     if (numUpdatedRows === 0n) return undefined;
-    const sightings = unified.map((one) => ({ unified: one }));
-    return notice(tx, context, { ...source, cursorUntil }, sightings, { baseline, listedFrom });
+    return noticeAll(tx, context, { ...source, cursorUntil }, { unified, baseline, listedFrom });
   });
   if (deliveries === undefined) {
     context.log.warn({ sourceId: source.sourceId }, 'a poll was overtaken and left nothing');
@@ -229,6 +228,22 @@ async function commit(
     )) > 0
   )
     await warn(context, source, first.reason);
+  return deliveries;
+}
+
+/** In parts: SQLite waits for nothing, and the event loop would stand still until the last of thousands. */
+async function noticeAll(
+  tx: Transaction<Tables>,
+  context: PollContext,
+  source: Source,
+  { unified, baseline, listedFrom }: Pick<Round, 'unified' | 'baseline' | 'listedFrom'>,
+): Promise<number> {
+  let deliveries = 0;
+  for (let at = 0; at < unified.length; at += NOTICED_AT_ONCE) {
+    if (at > 0) await nextTurn();
+    const sightings = unified.slice(at, at + NOTICED_AT_ONCE).map((one) => ({ unified: one }));
+    deliveries += await notice(tx, context, source, sightings, { baseline, listedFrom });
+  }
   return deliveries;
 }
 

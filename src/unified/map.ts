@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Connector } from '../connectors/catalog.ts';
 import type { EventScope } from '../connectors/event-scopes.ts';
@@ -79,6 +80,27 @@ export function remoteIdIn(raw: Json, model: Pick<UnifiedModel, 'remoteId'>): st
   return typeof remote === 'string' || typeof remote === 'number' ? String(remote) : undefined;
 }
 
+/** Between two turns of the event loop records are mapped for so long. */
+const TURN_MS = 10;
+
+/**
+ * Many records one after the other, each with its unified form or, of one that does not fit, the error. Mapping waits for
+ * nothing but microtasks, so without pauses the whole process would stand still until the last one.
+ */
+export async function* unifiedOf(
+  what: { connector: Connector; scope: EventScope; connectionId: string },
+  records: Iterable<Json>,
+  customFields?: CustomFields,
+): AsyncGenerator<[record: Json, unified: Unified | GatehouseError]> {
+  let turnedAt = performance.now();
+  for (const record of records) {
+    yield [record, await toUnified(what, record, customFields).catch(unfit)];
+    if (performance.now() - turnedAt < TURN_MS) continue;
+    await nextTurn();
+    turnedAt = performance.now();
+  }
+}
+
 const json = z.record(z.string(), z.json());
 
 const ENDS_WITH_TIME = /[T ]\d{1,2}:\d\d(:\d\d(\.\d+)?)?$/i;
@@ -115,7 +137,7 @@ function iso(at: number | undefined): string | null {
 }
 
 /** For a catch: the error of a record that does not fit its model. @throws whatever else was caught. */
-export function unfit(error: unknown): GatehouseError {
+function unfit(error: unknown): GatehouseError {
   if (error instanceof GatehouseError && error.details?.['reason'] === 'mapping') return error;
   throw error;
 }
