@@ -137,7 +137,7 @@ function iso(at: number | undefined): string | null {
 }
 
 /** For a catch: the error of a record that does not fit its model. @throws whatever else was caught. */
-function unfit(error: unknown): GatehouseError {
+export function unfit(error: unknown): GatehouseError {
   if (error instanceof GatehouseError && error.details?.['reason'] === 'mapping') return error;
   throw error;
 }
