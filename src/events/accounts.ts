@@ -2,8 +2,9 @@ import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import { planJob } from '../jobs/jobs.ts';
 import { deleteSource, forgetSeen } from './sources.ts';
-import { removeHooksOf, type RegisterContext } from './register.ts';
+import type { RegisterContext } from './registrations.ts';
 import { deleteSubscription, type SubscriptionContext } from './subscriptions.ts';
+import { removeHooksOf } from './unregister.ts';
 
 /**
  * What listens to accounts that are about to go ends before them: their webhooks at the apps, their subscriptions with all

@@ -1,51 +1,27 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { z } from 'zod';
-import { readPage } from '../actions/pages.ts';
-import { listSource } from '../actions/results.ts';
-import type { Action, Connector } from '../connectors/catalog.ts';
-import type { Webhooks } from '../connectors/events-format.ts';
-import { fillTemplate } from '../connectors/templates.ts';
-import type { Context } from '../context.ts';
+import { randomBytes } from 'node:crypto';
 import { hashToken, newRandomToken } from '../crypto/tokens.ts';
-import type { Credential } from '../credentials/credential.ts';
-import { openCredential } from '../credentials/open.ts';
-import { findConnection } from '../credentials/records.ts';
-import { withFreshTokens } from '../credentials/refresh.ts';
 import { isRunning, planJob, type JobKind } from '../jobs/jobs.ts';
-import { DAY, HOUR, SECOND } from '../lib/clock.ts';
+import { DAY, HOUR } from '../lib/clock.ts';
 import { GatehouseError, publicError } from '../lib/errors.ts';
-import { valueAt, type Json, type JsonObject } from '../lib/json.ts';
-import { fieldsOf, filledInput } from '../unified/inputs.ts';
-import { callUpstream } from '../upstream/call.ts';
-import { interpretAnswer } from '../upstream/response.ts';
 import { isNative } from './hook-keys.ts';
 import { hookAddress, openHook, sealHook, type Hook } from './hook.ts';
-import type { PollContext } from './poll.ts';
-import { toSource, type Source } from './source.ts';
-import { deleteSource } from './sources.ts';
-
-export type RegisterContext = PollContext & Pick<Context, 'hashKey' | 'publicUrl'>;
-
-const payloadSchema = z.object({ sourceId: z.string() });
-const LISTED_AT_MOST = 500;
+import {
+  create,
+  listed,
+  load,
+  MEANWHILE_MS,
+  remove,
+  type Listed,
+  type RegisterContext,
+  type Registration,
+} from './registrations.ts';
+import type { Source } from './source.ts';
+import { removeQuietly, warnOfRest } from './unregister.ts';
 
 /** Registered webhooks are looked after daily: apps drop those that failed for a while. What was refused is tried again. */
 const LOOK_AGAIN_MS = DAY;
 /** Where that was not possible it is tried again so soon, without an end: webhooks that are registered go on coming. */
 const LOOK_AFTER_TROUBLE_MS = HOUR;
-/** Registering and removing never run side by side: one waits until the other is done. */
-const MEANWHILE_MS = 5 * SECOND;
-/** Deleting a credential waits for an app at most so long. */
-const REMOVAL_MS = 5 * SECOND;
-
-/** A source with everything that registering needs. */
-interface Registration {
-  source: Source;
-  connector: Connector;
-  credential: Credential;
-  webhooks: Webhooks;
-}
 
 /**
  * Registers our address at the app for each topic of the scope, adopting what is there already: a crash between the
@@ -80,63 +56,6 @@ export function registerJob(context: RegisterContext): JobKind {
       await planJob(context.db, context, { kind: 'register', key: sourceId, payload: { sourceId }, delayMs });
     },
   };
-}
-
-/** Removes our registrations at the app, then the source. */
-export function unregisterJob(context: RegisterContext): JobKind {
-  return {
-    attempts: 8,
-    async run(payload) {
-      const { sourceId } = payloadSchema.parse(payload);
-      const found = await load(context, payload);
-      if (found) {
-        if (found.source.status !== 'ending') return undefined;
-        if (await isRunning(context.db, context, { kind: 'register', key: sourceId })) return MEANWHILE_MS;
-        await removeAll(context, found);
-      }
-      await deleteSource(context, sourceId);
-      return undefined;
-    },
-    async gaveUp(payload, error) {
-      const { sourceId } = payloadSchema.parse(payload);
-      context.log.warn({ sourceId, reason: error.message }, 'webhooks could not be removed at the app');
-      await deleteSource(context, sourceId);
-    },
-  };
-}
-
-/**
- * Removes what is registered for credentials that are about to go: afterwards nobody may. Best effort, a few seconds at
- * most: the credentials go in any case, and an app drops addresses that answer 404.
- */
-export async function removeHooksOf(
-  context: RegisterContext,
-  of: { credentialId: string } | { userId: string },
-): Promise<void> {
-  let query = context.db.selectFrom('sources').select('source_id').where('hook_sealed', 'is not', null);
-  query =
-    'userId' in of
-      ? query.where('user_id', '=', of.userId)
-      : query.where('credential_id', '=', of.credentialId);
-  const rows = await query.execute();
-  if (rows.length === 0) return;
-  const removal = Promise.all(rows.map(({ source_id: sourceId }) => removeQuietly(context, sourceId)));
-  const end = new AbortController();
-  await Promise.race([removal, sleep(REMOVAL_MS, undefined, { signal: end.signal, ref: false })]);
-  end.abort();
-}
-
-async function removeQuietly(context: RegisterContext, sourceId: string): Promise<void> {
-  try {
-    const found = await load(context, { sourceId });
-    if (found) await removeAll(context, found);
-  } catch (error) {
-    warnOfRest(context, sourceId, error);
-  }
-}
-
-function warnOfRest({ log }: RegisterContext, sourceId: string, error: unknown): void {
-  log.warn({ sourceId, code: publicError(error).code }, 'webhooks could not be removed at the app');
 }
 
 /** Sees to it that all is registered. Answers why not, where that takes more than a look and is refused. */
@@ -206,22 +125,10 @@ async function add(
   hook: Hook,
   { address, topic, topics }: Topic,
 ): Promise<void> {
-  const { source, connector, webhooks } = found;
-  const { create } = webhooks.register;
-  const names = { address, topic: topic === '*' ? '' : topic, topics, secret: hook.secret };
-  const input = await inputOf(context, found, create.input, topic, names);
-  const answer = await call(context, found, create.action, input);
-  const id = valueAt(answer.value, create.id);
-  if (typeof id !== 'string' && typeof id !== 'number') {
-    throw new GatehouseError(
-      'upstream_failed',
-      `${connector.name} registered a webhook without telling its id.`,
-    );
-  }
-  hook.ids[topic] = String(id);
-  const secret = create.secret === undefined ? undefined : secretIn(answer, create.secret);
-  if (secret !== undefined) hook.secret = secret;
-  await saveHook(context, source, hook);
+  const made = await create(context, found, topic, { address, topics, secret: hook.secret });
+  hook.ids[topic] = made.id;
+  if (made.secret !== undefined) hook.secret = made.secret;
+  await saveHook(context, found.source, hook);
 }
 
 /** Our token and secret, stored before the app hears of them. */
@@ -267,132 +174,6 @@ async function saveRegistered(
     .execute();
 }
 
-/** Our registrations at the app: ids by topic, and those that it switched off. */
-interface Listed {
-  alive: Map<string, string>;
-  dead: { topic: string; id: string }[];
-}
-
-/** Undefined where the app cannot list them. */
-async function listed(
-  context: RegisterContext,
-  found: Registration,
-  address: string,
-  wanted: string[],
-): Promise<Listed | undefined> {
-  const { list } = found.webhooks.register;
-  if (!list) return undefined;
-  const action = actionOf(found.connector, list.action);
-  const records = await withCredential(context, found, async (credential) => {
-    const target = { connector: found.connector, action, credential, input: {} };
-    if (!action.list) {
-      const { value } = await interpretAnswer(target, await callUpstream(context, target));
-      return Array.isArray(value) ? value : [];
-    }
-    const positions = { nearest: async () => undefined, remember: async () => {}, forget: async () => {} };
-    const page = await readPage(
-      listSource(context, target, () => {}),
-      positions,
-      { limit: LISTED_AT_MOST, offset: 0 },
-    );
-    return page.records;
-  });
-  const alive = new Map<string, string>();
-  const dead: { topic: string; id: string }[] = [];
-  for (const record of records) {
-    if (valueAt(record, list.address) !== address) continue;
-    const topic = list.topic === undefined ? '*' : valueAt(record, list.topic);
-    const id = valueAt(record, list.id);
-    const name = wanted.includes('*') ? '*' : String(topic);
-    if (id === undefined || id === null) continue;
-    if (Object.entries(list.alive).every(([path, value]) => valueAt(record, path) === value))
-      alive.set(name, String(id));
-    else dead.push({ topic: name, id: String(id) });
-  }
-  return { alive, dead };
-}
-
-async function removeAll(context: RegisterContext, found: Registration): Promise<void> {
-  const hook = openHook(context, found.source);
-  for (const [topic, id] of Object.entries(hook?.ids ?? {})) await remove(context, found, topic, id);
-}
-
-/** Removes one registration; what the app no longer knows counts as removed. */
-async function remove(
-  context: RegisterContext,
-  found: Registration,
-  topic: string,
-  id: string,
-): Promise<void> {
-  const { action, param, input } = found.webhooks.register.delete;
-  try {
-    const filled = await inputOf(context, found, input, topic, { id, topic: topic === '*' ? '' : topic });
-    await call(context, found, action, { ...filled, ...(param === undefined ? {} : { [param]: id }) });
-  } catch (error) {
-    const status = error instanceof GatehouseError ? error.details?.['status'] : undefined;
-    if (status !== 404 && status !== 410) throw error;
-  }
-}
-
-/** The input of the file with its names filled: `names`, the values of the topic, and fields of the credential. */
-async function inputOf(
-  context: RegisterContext,
-  { source, connector, credential, webhooks }: Registration,
-  input: { readonly [name: string]: Json },
-  topicName: string,
-  names: { readonly [name: string]: Json },
-): Promise<JsonObject> {
-  const field = fieldsOf(openCredential(context, connector, credential));
-  const topic = webhooks.topics[source.scope]?.find((one) => one.topic === topicName);
-  const value = (name: string): Json | undefined => {
-    const own = topic?.values[name];
-    return names[name] ?? (own === undefined ? field(name) : fillTemplate(own, (part) => field(part) ?? ''));
-  };
-  return filledInput(input, value);
-}
-
-async function call(
-  context: RegisterContext,
-  found: Registration,
-  actionId: string,
-  input: JsonObject,
-): Promise<{ value: Json; headers: Record<string, string>; body: Json }> {
-  const action = actionOf(found.connector, actionId);
-  return withCredential(context, found, async (credential) => {
-    // A write that is tried again after an outage is one write, where the app knows such keys.
-    const target = { connector: found.connector, action, credential, input, idempotencyKey: randomUUID() };
-    const answer = await callUpstream(context, target);
-    const { value } = await interpretAnswer(target, answer);
-    return { value, headers: answer.headers, body: answer.body };
-  });
-}
-
-function withCredential<T>(
-  context: RegisterContext,
-  { connector, credential }: Registration,
-  run: (open: ReturnType<typeof openCredential>) => Promise<T>,
-): Promise<T> {
-  return withFreshTokens(context, connector, credential, (fresh) =>
-    run(openCredential(context, connector, fresh)),
-  );
-}
-
-function actionOf(connector: Connector, actionId: string): Action {
-  const action = connector.internal.get(actionId) ?? connector.actions.get(actionId);
-  if (action) return action;
-  throw new Error(`${connector.connectorId} has no action ${actionId}.`);
-}
-
-function secretIn(
-  answer: { headers: Record<string, string>; body: Json },
-  place: string,
-): string | undefined {
-  const [where = '', ...rest] = place.split(':');
-  const name = rest.join(':');
-  const value = where === 'header' ? answer.headers[name.toLowerCase()] : valueAt(answer.body, name);
-  return typeof value === 'string' ? value : undefined;
-}
-
 function isRejection(error: unknown): error is GatehouseError {
   return error instanceof GatehouseError && error.code === 'upstream_rejected';
 }
@@ -423,20 +204,4 @@ async function pollInstead(context: RegisterContext, { sourceId }: Source, reaso
     })
     .where('source_id', '=', sourceId)
     .execute();
-}
-
-async function load(context: RegisterContext, payload: Json): Promise<Registration | undefined> {
-  const { sourceId } = payloadSchema.parse(payload);
-  const row = await context.db
-    .selectFrom('sources')
-    .selectAll()
-    .where('source_id', '=', sourceId)
-    .executeTakeFirst();
-  const source = row && toSource(row);
-  const credential = source && (await findConnection(context.db, source.environment, source.credentialId));
-  const connector = source && context.catalog.connector(source.environment, source.connectorId);
-  const webhooks = connector?.definition.webhooks;
-  return source && credential && connector && webhooks
-    ? { source, credential, connector, webhooks }
-    : undefined;
 }

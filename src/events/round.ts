@@ -5,8 +5,9 @@ import { forgetJob } from './forget.ts';
 import { processInbox } from './inbox.ts';
 import { inventoryJob } from './inventory.ts';
 import { pollSource } from './poll.ts';
-import { registerJob, unregisterJob } from './register.ts';
+import { registerJob } from './register.ts';
 import { claimSources, resumeSources } from './sources.ts';
+import { unregisterJob } from './unregister.ts';
 
 /** Takes part of what is due, up to `room`, and begins it. Answers with what is under way. */
 export type Round = (

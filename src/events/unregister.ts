@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isRunning, type JobKind } from '../jobs/jobs.ts';
+import { SECOND } from '../lib/clock.ts';
+import { publicError } from '../lib/errors.ts';
+import { openHook } from './hook.ts';
+import {
+  load,
+  MEANWHILE_MS,
+  payloadSchema,
+  remove,
+  type RegisterContext,
+  type Registration,
+} from './registrations.ts';
+import { deleteSource } from './sources.ts';
+
+/** Deleting a credential waits for an app at most so long. */
+const REMOVAL_MS = 5 * SECOND;
+
+/** Removes our registrations at the app, then the source. */
+export function unregisterJob(context: RegisterContext): JobKind {
+  return {
+    attempts: 8,
+    async run(payload) {
+      const { sourceId } = payloadSchema.parse(payload);
+      const found = await load(context, payload);
+      if (found) {
+        if (found.source.status !== 'ending') return undefined;
+        if (await isRunning(context.db, context, { kind: 'register', key: sourceId })) return MEANWHILE_MS;
+        await removeAll(context, found);
+      }
+      await deleteSource(context, sourceId);
+      return undefined;
+    },
+    async gaveUp(payload, error) {
+      const { sourceId } = payloadSchema.parse(payload);
+      context.log.warn({ sourceId, reason: error.message }, 'webhooks could not be removed at the app');
+      await deleteSource(context, sourceId);
+    },
+  };
+}
+
+/**
+ * Removes what is registered for credentials that are about to go: afterwards nobody may. Best effort, a few seconds at
+ * most: the credentials go in any case, and an app drops addresses that answer 404.
+ */
+export async function removeHooksOf(
+  context: RegisterContext,
+  of: { credentialId: string } | { userId: string },
+): Promise<void> {
+  let query = context.db.selectFrom('sources').select('source_id').where('hook_sealed', 'is not', null);
+  query =
+    'userId' in of
+      ? query.where('user_id', '=', of.userId)
+      : query.where('credential_id', '=', of.credentialId);
+  const rows = await query.execute();
+  if (rows.length === 0) return;
+  const removal = Promise.all(rows.map(({ source_id: sourceId }) => removeQuietly(context, sourceId)));
+  const end = new AbortController();
+  await Promise.race([removal, sleep(REMOVAL_MS, undefined, { signal: end.signal, ref: false })]);
+  end.abort();
+}
+
+/** As far as the app lets us. */
+export async function removeQuietly(context: RegisterContext, sourceId: string): Promise<void> {
+  try {
+    const found = await load(context, { sourceId });
+    if (found) await removeAll(context, found);
+  } catch (error) {
+    warnOfRest(context, sourceId, error);
+  }
+}
+
+export function warnOfRest({ log }: RegisterContext, sourceId: string, error: unknown): void {
+  log.warn({ sourceId, code: publicError(error).code }, 'webhooks could not be removed at the app');
+}
+
+async function removeAll(context: RegisterContext, found: Registration): Promise<void> {
+  const hook = openHook(context, found.source);
+  for (const [topic, id] of Object.entries(hook?.ids ?? {})) await remove(context, found, topic, id);
+}
