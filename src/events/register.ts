@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { hashToken, newRandomToken } from '../crypto/tokens.ts';
+import { newRandomToken } from '../crypto/tokens.ts';
 import { isRunning, planJob, type JobKind } from '../jobs/jobs.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
 import { GatehouseError, publicError } from '../lib/errors.ts';
 import { isNative } from './hook-keys.ts';
-import { hookAddress, openHook, sealHook, type Hook } from './hook.ts';
+import { hookAddress, openHook, saveHook, type Hook } from './hook.ts';
 import {
   create,
   listed,
@@ -38,12 +38,12 @@ export function registerJob(context: RegisterContext): JobKind {
       if (await isRunning(context.db, context, { kind: 'unregister', key })) return MEANWHILE_MS;
       try {
         const refusal = await register(context, found);
-        if (refusal !== undefined) await pollInstead(context, found.source, refusal);
+        if (refusal !== undefined) await pollInstead(context, found, refusal);
         return LOOK_AGAIN_MS;
       } catch (error) {
         if (found.source.hookState === 'registered') return lookLater(context, found.source, error);
         if (!isRejection(error)) throw error;
-        await pollInstead(context, found.source, error.message);
+        await pollInstead(context, found, error.message);
         return LOOK_AGAIN_MS;
       }
     },
@@ -51,7 +51,7 @@ export function registerJob(context: RegisterContext): JobKind {
       const found = await load(context, payload);
       if (!found || found.source.status === 'ending') return;
       const { sourceId, hookState } = found.source;
-      if (hookState !== 'registered') await pollInstead(context, found.source, error.message);
+      if (hookState !== 'registered') await pollInstead(context, found, error.message);
       const delayMs = hookState === 'registered' ? LOOK_AFTER_TROUBLE_MS : LOOK_AGAIN_MS;
       await planJob(context.db, context, { kind: 'register', key: sourceId, payload: { sourceId }, delayMs });
     },
@@ -134,44 +134,18 @@ async function add(
 /** Our token and secret, stored before the app hears of them. */
 async function beginHook(context: RegisterContext, source: Source): Promise<Hook> {
   const hook: Hook = { token: newRandomToken(), secret: randomBytes(32).toString('hex'), ids: {} };
-  await context.db
-    .updateTable('sources')
-    .set({
-      hook_hash: hashToken(context.hashKey, hook.token),
-      hook_sealed: sealHook(context, source.sourceId, hook),
-    })
-    .where('source_id', '=', source.sourceId)
-    .execute();
+  await saveHook(context, source, hook);
   return hook;
 }
 
-async function saveHook(context: RegisterContext, { sourceId }: Source, hook: Hook): Promise<void> {
-  await context.db
-    .updateTable('sources')
-    .set({ hook_sealed: sealHook(context, sourceId, hook), updated_at: context.clock.now() })
-    .where('source_id', '=', sourceId)
-    .execute();
-}
-
 /** Also of a source that was polled because the app had refused. */
-async function saveRegistered(
-  context: RegisterContext,
-  { sourceId, hookState }: Source,
-  hook: Hook,
-): Promise<void> {
-  const now = context.clock.now();
-  await context.db
-    .updateTable('sources')
-    .set({
-      kind: 'native',
-      hook_sealed: sealHook(context, sourceId, hook),
-      hook_state: 'registered',
-      // One more poll closes the gap between the last one and the registration.
-      ...(hookState === 'registered' ? {} : { next_poll_at: now }),
-      updated_at: now,
-    })
-    .where('source_id', '=', sourceId)
-    .execute();
+async function saveRegistered(context: RegisterContext, source: Source, hook: Hook): Promise<void> {
+  await saveHook(context, source, hook, {
+    kind: 'native',
+    hook_state: 'registered',
+    // One more poll closes the gap between the last one and the registration.
+    ...(source.hookState === 'registered' ? {} : { next_poll_at: context.clock.now() }),
+  });
 }
 
 function isRejection(error: unknown): error is GatehouseError {
@@ -187,9 +161,10 @@ function lookLater({ log }: RegisterContext, { sourceId }: Source, error: unknow
 }
 
 /** What was registered all the same is removed, as far as the app lets us. */
-async function pollInstead(context: RegisterContext, { sourceId }: Source, reason: string): Promise<void> {
+async function pollInstead(context: RegisterContext, found: Registration, reason: string): Promise<void> {
+  const { sourceId } = found.source;
   context.log.warn({ sourceId, reason }, 'webhooks could not be registered; the source is polled');
-  await removeQuietly(context, sourceId);
+  await removeQuietly(context, found);
   const now = context.clock.now();
   await context.db
     .updateTable('sources')
@@ -203,5 +178,6 @@ async function pollInstead(context: RegisterContext, { sourceId }: Source, reaso
       updated_at: now,
     })
     .where('source_id', '=', sourceId)
+    .where('hook_sealed', 'is not distinct from', found.source.hookSealed)
     .execute();
 }

@@ -54,19 +54,27 @@ export async function removeHooksOf(
       : query.where('credential_id', '=', of.credentialId);
   const rows = await query.execute();
   if (rows.length === 0) return;
-  const removal = Promise.all(rows.map(({ source_id: sourceId }) => removeQuietly(context, sourceId)));
+  const removal = Promise.all(
+    rows.map(({ source_id: sourceId }) =>
+      removeOf(context, sourceId).catch((error: unknown) => warnOfRest(context, sourceId, error)),
+    ),
+  );
   const end = new AbortController();
   await Promise.race([removal, sleep(REMOVAL_MS, undefined, { signal: end.signal, ref: false })]);
   end.abort();
 }
 
+async function removeOf(context: RegisterContext, sourceId: string): Promise<void> {
+  const found = await load(context, { sourceId });
+  if (found) await removeAll(context, found);
+}
+
 /** As far as the app lets us. */
-export async function removeQuietly(context: RegisterContext, sourceId: string): Promise<void> {
+export async function removeQuietly(context: RegisterContext, found: Registration): Promise<void> {
   try {
-    const found = await load(context, { sourceId });
-    if (found) await removeAll(context, found);
+    await removeAll(context, found);
   } catch (error) {
-    warnOfRest(context, sourceId, error);
+    warnOfRest(context, found.source.sourceId, error);
   }
 }
 
