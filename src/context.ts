@@ -6,6 +6,7 @@ import type { Catalog } from './connectors/catalog.ts';
 import { loadCatalog } from './connectors/load.ts';
 import { loadKeyRing, type KeyRing } from './crypto/key-ring.ts';
 import { createAudit, type Audit } from './guard/audit.ts';
+import { createListening, type Listening } from './events/anew.ts';
 import { createSources, type Sources } from './events/loops.ts';
 import { createDeliverer, type Deliverer } from './events/deliver.ts';
 import { createOperator, type Operator } from './events/operator.ts';
@@ -52,6 +53,8 @@ export interface Context {
   readonly sources: Sources;
   /** Whom an environment tells of its credentials and subscriptions. */
   readonly operator: Operator;
+  /** Hears that a connection leads to another account. */
+  readonly listening: Listening;
   /** Expressions of workflows, within limits. */
   readonly expressions: BoundedExpressions;
   /** Begins runs of workflows and carries them on, in serving processes. */
@@ -149,6 +152,7 @@ export async function openContext(
       stopping: false,
       deliverer,
       operator: createOperator({ db, clock, keys, log, deliverer }),
+      listening: createListening({ clock }),
       sources: createSources(),
       expressions: createBoundedExpressions(),
       runs: createRuns(),

@@ -27,6 +27,7 @@ export type ConnectContext = Pick<
   | 'publicUrl'
   | 'config'
   | 'operator'
+  | 'listening'
 >;
 
 /**

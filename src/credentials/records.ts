@@ -26,6 +26,8 @@ import { renewAtOf } from './renewal-times.ts';
 import { endTokens } from './revoke.ts';
 import { dropSpares } from './spares.ts';
 
+type ChangeContext = PrepareContext & Pick<Context, 'listening'>;
+
 /** What is not of this form never reaches the store, which may refuse its characters. */
 const CREDENTIAL_ID = /^cred_[0-9A-Za-z]{22}$/;
 
@@ -209,7 +211,7 @@ export async function requireCredential(db: DbOrTx, key: CredentialKey): Promise
  * @throws GatehouseError as createCredential, and `credential_not_found`.
  */
 export async function updateCredential(
-  context: PrepareContext,
+  context: ChangeContext,
   key: CredentialKey,
   changes: {
     name?: string | undefined;
@@ -253,7 +255,7 @@ export async function updateCredential(
       ...activeAgain(scheme, account),
     });
   }
-  return updateRow(context, key, set);
+  return change(context, key, set);
 }
 
 /**
@@ -297,7 +299,7 @@ function knownData(
  * @throws GatehouseError `credential_not_found`; upstream_* when there was no definite answer: then nothing changes.
  */
 export async function checkCredential(
-  context: PrepareContext,
+  context: ChangeContext,
   key: CredentialKey,
   signal?: AbortSignal,
 ): Promise<{ credential: Credential; checked: boolean }> {
@@ -312,7 +314,7 @@ export async function checkCredential(
     if (!checked) return { credential: latest, checked };
     const scheme = schemeOf(connector, latest.type);
     const set = { ...activeAgain(scheme, account), updated_at: context.clock.now() };
-    return { credential: await updateRow(context, key, set), checked };
+    return { credential: await change(context, key, set), checked };
   } catch (error) {
     if (!(error instanceof GatehouseError) || error.code !== 'credential_invalid') throw error;
     if (error.details?.['reason'] !== 'revoked') await markRefused(context, latest, error.message);
@@ -391,13 +393,28 @@ export type CredentialChanges = Omit<Updateable<Tables['credentials']>, 'version
   version?: number | RawBuilder<number>;
 };
 
-/** Changes the row of a credential. @throws GatehouseError `credential_not_found` */
-export async function updateRow(
-  context: Pick<Context, 'clock'> & { db: DbOrTx },
+async function change(
+  context: ChangeContext,
   key: CredentialKey,
   set: CredentialChanges,
 ): Promise<Credential> {
-  const row = await context.db
+  const credential = await context.db.transaction().execute((tx) => updateRow(tx, context, key, set));
+  forgetChoices(context.db);
+  return credential;
+}
+
+/**
+ * Changes the row of a credential; who listens to it begins anew where it leads to another account then. One that was
+ * not known before is taken for the same. After the commit: forgetChoices().
+ * @throws GatehouseError `credential_not_found`
+ */
+export async function updateRow(
+  tx: Transaction<Tables>,
+  context: Pick<Context, 'clock' | 'listening'>,
+  key: CredentialKey,
+  { account, ...set }: CredentialChanges,
+): Promise<Credential> {
+  const row = await tx
     .updateTable('credentials')
     .set(set)
     .where('credential_id', '=', key.credentialId)
@@ -406,9 +423,18 @@ export async function updateRow(
     .returningAll()
     .executeTakeFirst();
   if (!row) throw credentialNotFound(key.credentialId);
-  forgetChoices(context.db);
-  await noteAccounts(context, key);
-  return toCredential(row);
+  await noteAccounts({ db: tx, clock: context.clock }, key);
+  const before = toCredential(row);
+  if (account === undefined || account === row.account) return before;
+  await tx
+    .updateTable('credentials')
+    .set({ account })
+    .where('credential_id', '=', key.credentialId)
+    .execute();
+  const now = toCredential({ ...row, account });
+  const isOther = before.account !== null && now.account !== null && before.account.id !== now.account.id;
+  if (isOther) await context.listening.anew(tx, key.credentialId);
+  return now;
 }
 
 /** The accounts of a user are others: those who listen are told. */

@@ -11,7 +11,7 @@ import { dropSpares } from './spares.ts';
 /** Stores the tokens of a grant: in the credential that has this id, which is then active again, or in a new one. */
 export async function keepTokens(
   tx: Transaction<Tables>,
-  context: Pick<Context, 'db' | 'clock' | 'keys' | 'operator'>,
+  context: Pick<Context, 'db' | 'clock' | 'keys' | 'operator' | 'listening'>,
   granted: Granted & CredentialKey & { account: Account | undefined; reconnect: boolean },
 ): Promise<Credential> {
   const { scheme, tokens, account, reconnect } = granted;
@@ -22,7 +22,7 @@ export async function keepTokens(
     return insertCredential(tx, context, { ...granted, values, scopes, expiresAt, refreshBy });
   }
   await dropSpares(tx, granted.credentialId);
-  return updateRow({ db: tx, clock: context.clock }, granted, {
+  return updateRow(tx, context, granted, {
     type: scheme.type,
     state: 'active',
     reason: null,

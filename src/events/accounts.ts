@@ -1,7 +1,7 @@
-import { sql } from 'kysely';
+import { z } from 'zod';
 import type { Context } from '../context.ts';
-import { planJob } from '../jobs/jobs.ts';
-import { deleteSource, forgetSeen } from './sources.ts';
+import { planJob, type JobKind } from '../jobs/jobs.ts';
+import { deleteSource, forgetInbox, forgetSeen } from './sources.ts';
 import type { RegisterContext } from './registrations.ts';
 import { deleteSubscription, type SubscriptionContext } from './subscriptions.ts';
 import { removeHooksOf } from './unregister.ts';
@@ -35,38 +35,46 @@ export async function endListening(
   for (const { source_id: sourceId } of sources) await deleteSource(context, sourceId);
 }
 
-/** Another account took the place of one: its records are others, and nothing of the old one's time is known of them. */
-export async function listenAnew(
-  context: Pick<Context, 'db' | 'clock' | 'sources'>,
-  credentialId: string,
+/** A source that is listened to anew, under a lease that is gone once what was known of it is forgotten. */
+const payloadSchema = z.object({ sourceId: z.string(), leaseToken: z.string() });
+
+/** Forgets what is known of the account before, then lets polls and registrations begin. */
+export function anewJob(context: Pick<Context, 'db' | 'clock'>): JobKind {
+  return {
+    attempts: 1_000_000,
+    async run(payload, signal) {
+      const { sourceId, leaseToken } = payloadSchema.parse(payload);
+      const held = await context.db
+        .selectFrom('sources')
+        .select('source_id')
+        .where('source_id', '=', sourceId)
+        .where('lease_token', '=', leaseToken)
+        .executeTakeFirst();
+      if (!held) return undefined;
+      await forgetSeen(context.db, sourceId, 'active', signal);
+      await forgetInbox(context.db, sourceId, 'active', signal);
+      signal.throwIfAborted();
+      await begin(context, sourceId, leaseToken);
+      return undefined;
+    },
+    async gaveUp() {},
+  };
+}
+
+async function begin(
+  context: Pick<Context, 'db' | 'clock'>,
+  sourceId: string,
+  leaseToken: string,
 ): Promise<void> {
-  const now = context.clock.now();
-  const listened = await context.db
-    .updateTable('sources')
-    .set({
-      status: 'active',
-      reason: null,
-      baseline_at: null,
-      cursor_until: null,
-      continuation: null,
-      next_poll_at: now,
-      next_reconcile_at: null,
-      lease_token: null,
-      lease_until: null,
-      hook_hash: null,
-      hook_sealed: null,
-      hook_state: sql<'none' | 'wanted'>`case when hook_state = 'none' then 'none' else 'wanted' end`,
-      created_at: now,
-      updated_at: now,
-    })
-    .where('credential_id', '=', credentialId)
-    .where('status', '!=', 'ending')
-    .returning(['source_id', 'hook_state'])
-    .execute();
-  for (const { source_id: sourceId, hook_state: hookState } of listened) {
-    await forgetSeen(context.db, sourceId, 'active');
-    if (hookState !== 'none')
-      await planJob(context.db, context, { kind: 'register', key: sourceId, payload: { sourceId } });
-  }
-  context.sources.wake();
+  await context.db.transaction().execute(async (tx) => {
+    const begun = await tx
+      .updateTable('sources')
+      .set({ next_poll_at: context.clock.now(), lease_token: null, lease_until: null })
+      .where('source_id', '=', sourceId)
+      .where('lease_token', '=', leaseToken)
+      .returning('hook_state')
+      .executeTakeFirst();
+    if (begun && begun.hook_state !== 'none')
+      await planJob(tx, context, { kind: 'register', key: sourceId, payload: { sourceId } });
+  });
 }

@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts';
 import { beginDueJobs } from '../jobs/jobs.ts';
+import { anewJob } from './accounts.ts';
 import { backfillJob } from './backfill.ts';
 import { forgetJob } from './forget.ts';
 import { processInbox } from './inbox.ts';
@@ -29,7 +30,12 @@ export const pollRound: Round = async (context, { signal, room }) => {
 export const shortJobRound: Round = (context, { signal, room }) =>
   beginDueJobs(
     context,
-    { register: registerJob(context), unregister: unregisterJob(context), forget: forgetJob(context) },
+    {
+      register: registerJob(context),
+      unregister: unregisterJob(context),
+      anew: anewJob(context),
+      forget: forgetJob(context),
+    },
     { signal, most: room },
   );
 

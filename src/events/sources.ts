@@ -122,15 +122,7 @@ export async function releaseSource(
  */
 export async function deleteSource({ db }: Pick<Context, 'db'>, sourceId: string): Promise<void> {
   await forgetSeen(db, sourceId, 'ending');
-  await deleteInBatches((limit) =>
-    db
-      .deleteFrom('inbox')
-      .where('inbox_id', 'in', (some) =>
-        some.selectFrom('inbox').select('inbox_id').where('source_id', '=', sourceId).limit(limit),
-      )
-      .where((e) => isStill(e, sourceId, 'ending'))
-      .executeTakeFirst(),
-  );
+  await forgetInbox(db, sourceId, 'ending');
   await db.deleteFrom('sources').where('source_id', '=', sourceId).where('status', '=', 'ending').execute();
 }
 
@@ -139,16 +131,39 @@ export async function forgetSeen(
   db: Db,
   sourceId: string,
   status: Tables['sources']['status'],
+  signal?: AbortSignal,
 ): Promise<void> {
-  await deleteInBatches((limit) =>
-    db
-      .deleteFrom('seen')
-      .where('source_id', '=', sourceId)
-      .where('key', 'in', (some) =>
-        some.selectFrom('seen').select('key').where('source_id', '=', sourceId).limit(limit),
-      )
-      .where((e) => isStill(e, sourceId, status))
-      .executeTakeFirst(),
+  await deleteInBatches(
+    (limit) =>
+      db
+        .deleteFrom('seen')
+        .where('source_id', '=', sourceId)
+        .where('key', 'in', (some) =>
+          some.selectFrom('seen').select('key').where('source_id', '=', sourceId).limit(limit),
+        )
+        .where((e) => isStill(e, sourceId, status))
+        .executeTakeFirst(),
+    signal,
+  );
+}
+
+/** The same for webhooks that arrived, understood or not. */
+export async function forgetInbox(
+  db: Db,
+  sourceId: string,
+  status: Tables['sources']['status'],
+  signal?: AbortSignal,
+): Promise<void> {
+  await deleteInBatches(
+    (limit) =>
+      db
+        .deleteFrom('inbox')
+        .where('inbox_id', 'in', (some) =>
+          some.selectFrom('inbox').select('inbox_id').where('source_id', '=', sourceId).limit(limit),
+        )
+        .where((e) => isStill(e, sourceId, status))
+        .executeTakeFirst(),
+    signal,
   );
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { endListening, listenAnew } from '../events/accounts.ts';
+import { endListening } from '../events/accounts.ts';
 import { beforeSignIn } from '../connect/apps.ts';
 import { makeLink } from '../connect/offer.ts';
 import { describeCredential } from '../credentials/credential.ts';
@@ -192,10 +192,7 @@ export const updateCredentialRoute = defineRoute({
   async handler({ context, caller, params, body, userId, signal }) {
     const owner = ownUser(params.userId, userId);
     const key = { environment: caller.environment, userId: owner, credentialId: params.credentialId };
-    const before = await requireCredential(context.db, key);
-    const credential = await updateCredential(context, key, { ...body, signal });
-    if (before.account?.id !== credential.account?.id) await listenAnew(context, credential.credentialId);
-    return { body: describeCredential(credential) };
+    return { body: describeCredential(await updateCredential(context, key, { ...body, signal })) };
   },
 });
 

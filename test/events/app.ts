@@ -2,11 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Config } from '../../src/config.ts';
 import { pollSource } from '../../src/events/poll.ts';
 import { inboxRound, pollRound, readingRound, shortJobRound, type Round } from '../../src/events/round.ts';
 import { claimSources } from '../../src/events/sources.ts';
 import { manualClock } from '../support/clock.ts';
 import { startService } from '../support/service.ts';
+import { freshDatabase, type StoreKind } from '../support/stores.ts';
 import { startUpstream } from '../support/upstream.ts';
 
 /** An order as the app shows it; times in ISO 8601. */
@@ -40,6 +42,13 @@ const CONNECTORS = {
     times: TIMES,
     by: 'updatedAt',
     auth: "{ type: oauth2_client_credentials, tokenUrl: '{origin}/token' }",
+  },
+  /** Its webhooks name records alone, and there are two ways to sign in. */
+  naming: {
+    paging: PAGINGS.offset,
+    times: TIMES,
+    by: 'updatedAt',
+    auth: '{ type: bearer }, { type: api_key, in: header, name: X-Key }',
   },
 };
 
@@ -81,7 +90,7 @@ unified:
 webhooks:
   verify: { type: header, header: X-Secret }
   topic: body:what
-  record: order
+  ${id === 'naming' ? 'fetchId: order.id' : 'record: order'}
   topics: { commerce/orders: [{ topic: made, event: created }, { topic: changed, event: updated }, { topic: gone, event: deleted }] }
   register:
     list: { action: list_hooks, id: id, address: url, topic: topic }
@@ -93,18 +102,19 @@ webhooks:
 export type TestedApp = Awaited<ReturnType<typeof openApp>>;
 
 /** An app that a test answers for, and a Gatehouse whose loops turn when the test says so; both follow one clock. */
-export async function openApp() {
+export async function openApp(kind: StoreKind = 'sqlite') {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-app-'));
   for (const id of Object.keys(CONNECTORS) as ConnectorName[]) {
     mkdirSync(join(folder, id));
     writeFileSync(join(folder, id, 'connector.yaml'), connectorFile(id));
   }
+  const fresh = kind === 'postgres' ? await freshDatabase(kind) : undefined;
   const clock = manualClock();
   const upstream = await startUpstream();
   const service = await startService({
     clock,
     catalogFolder: folder,
-    env: { GATEHOUSE_SANDBOX: '0', LOG_LEVEL: 'warn' },
+    env: { GATEHOUSE_SANDBOX: '0', LOG_LEVEL: 'warn', ...databaseEnv(fresh?.database) },
   });
   const { context } = service;
   await context.sources.close();
@@ -127,6 +137,8 @@ export async function openApp() {
   const app = {
     clock,
     service,
+    userId,
+    origin: upstream.origin,
     send,
     /** Whose it is. */
     account: 'acct_1',
@@ -218,6 +230,7 @@ export async function openApp() {
     async [Symbol.asyncDispose]() {
       await service.stop();
       await upstream[Symbol.asyncDispose]();
+      await fresh?.remove();
       rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -262,6 +275,10 @@ export async function openApp() {
     return send(res, 200, { orders, more, next: more ? String(offset + limit) : null });
   }
   return app;
+}
+
+function databaseEnv(database: Config['database'] | undefined): Record<string, string> {
+  return database?.kind === 'postgres' ? { DATABASE_URL: database.url } : {};
 }
 
 function iso(at: number): string {

@@ -403,6 +403,12 @@ test('another account under the same connection is listened to anew; another key
   expect((await app.source(connectionId)).cursor_until).not.toBeNull();
   app.account = 'acct_2';
   expect((await app.replaceKey(connectionId, 'other')).at('account.id')).toBe('acct_2');
+  app.instead = (url, res) => {
+    if (url.pathname !== '/hooks') return false;
+    app.send(res, 403, {});
+    return true;
+  };
+  await app.look('jobs');
   app.account = 'acct_1';
   app.orders = ['o1', 'o2'].map((id) => order(id, clock.now() - 5 * MINUTE));
   await polls(connectionId, 1, MINUTE);

@@ -1,6 +1,7 @@
 import type { ExecuteContext } from '../../src/actions/execute.ts';
 import { createExecutionLog } from '../../src/actions/executions.ts';
 import { createKeyRing } from '../../src/crypto/key-ring.ts';
+import { createListening, type Listening } from '../../src/events/anew.ts';
 import { createUser } from '../../src/identity/users.ts';
 import { createOutbound } from '../../src/lib/outbound.ts';
 import { createLog } from '../../src/log.ts';
@@ -14,6 +15,7 @@ import { catalogFor } from './third-party.ts';
 
 /** What runs actions, without the surfaces: a real store, the real way out, and the connectors of the tests. */
 export interface ActionBench extends ExecuteContext, AsyncDisposable {
+  readonly listening: Listening;
   readonly clock: ManualClock;
   /** Lines of the log so far. */
   readonly logged: string[];
@@ -65,6 +67,7 @@ async function open(
     outbound,
     throttle: createThrottle(clock),
     executions,
+    listening: createListening({ clock }),
     operator: silentOperator({ db, store, clock, keys, log, outbound }),
     logged,
     userId,
