@@ -1,24 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Selectable } from 'kysely';
-import type { Connector } from '../connectors/catalog.ts';
-import { markRefused } from '../credentials/health.ts';
-import { openCredential } from '../credentials/open.ts';
-import { findConnection } from '../credentials/records.ts';
-import { withFreshTokens } from '../credentials/refresh.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError, publicError, type ErrorCode } from '../lib/errors.ts';
 import { parseJson, type Json } from '../lib/json.ts';
 import type { Db, Tables } from '../store/schema.ts';
 import { customFieldsOf } from '../unified/field-mappings.ts';
 import { unifiedId } from '../unified/ids.ts';
-import { recordInput } from '../unified/inputs.ts';
-import { modelOf, toUnified } from '../unified/map.ts';
-import { callUpstream } from '../upstream/call.ts';
-import { interpretAnswer, saysNone } from '../upstream/response.ts';
+import { toUnified } from '../unified/map.ts';
 import { holdSource } from './audience.ts';
 import { sayingOf } from './hook-events.ts';
 import { notice, noticeDeleted, type Sighting } from './notice.ts';
 import type { PollContext } from './poll.ts';
+import { fetchRecord, isConnected, type Wanted } from './remote-record.ts';
 import { pollNow, toSource, type Source } from './source.ts';
 
 type Row = Selectable<Tables['inbox']>;
@@ -47,12 +40,6 @@ type Meaning =
 interface Reading {
   signal: AbortSignal;
   restsUntil: number;
-}
-
-/** Which record is read, of which app. */
-interface Wanted {
-  connector: Connector;
-  remoteId: string;
 }
 
 /** Sources whose webhooks this process is turning into events, and whether more arrived meanwhile. */
@@ -238,56 +225,6 @@ async function readRecord(
     if (isOut) reading.restsUntil = clock.now() + REST_MS;
     throw error;
   }
-}
-
-/**
- * A record by its id at the app, as it is now; null only when the app says that there is none.
- * @throws GatehouseError `upstream_failed` when it says nothing of it; as withFreshTokens, callUpstream, interpretAnswer.
- */
-export async function fetchRecord(
-  context: PollContext,
-  source: Source,
-  { connector, remoteId, signal }: Wanted & { signal: AbortSignal },
-): Promise<Json> {
-  const model = modelOf(connector, source.scope);
-  const action = connector.actions.get(model.get.action);
-  const credential = await findConnection(context.db, source.environment, source.credentialId);
-  if (!action || !credential)
-    throw new GatehouseError('connector_not_found', `There is no ${source.connectorId}.`);
-  let used = credential;
-  return withFreshTokens(context, connector, credential, async (fresh) => {
-    used = fresh;
-    const open = openCredential(context, connector, fresh);
-    const input = recordInput(connector, model, open, remoteId);
-    const call = { connector, action, credential: open, input, signal };
-    try {
-      const answer = await callUpstream(context, call);
-      const { value } = await interpretAnswer(call, answer);
-      if (saysNone(call, answer)) return null;
-      if (value !== null) return value;
-      throw new GatehouseError('upstream_failed', `${connector.name} answered without a record.`, {
-        details: { status: answer.status, connectorId: connector.connectorId, reason: 'no_record' },
-      });
-    } catch (error) {
-      const status = error instanceof GatehouseError ? error.details?.['status'] : undefined;
-      if (status === 404 || status === 410) return null;
-      throw error;
-    }
-  }).catch(async (error: unknown) => {
-    const refused = error instanceof GatehouseError && error.code === 'credential_invalid';
-    // What has to be connected anew is not asked with again.
-    if (refused && error.details?.['reason'] !== 'revoked') await markRefused(context, used, error.message);
-    throw error;
-  });
-}
-
-/** Whether the account of a source can be asked: it need not be connected anew first. */
-export async function isConnected(
-  { db }: PollContext,
-  { environment, credentialId }: Source,
-): Promise<boolean> {
-  const credential = await findConnection(db, environment, credentialId);
-  return credential === undefined || credential.state === 'active';
 }
 
 /** Webhooks wait without an attempt of theirs. */

@@ -5,10 +5,10 @@ import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { unifiedId } from '../unified/ids.ts';
 import { anyoneWantsDeleted, planInventory } from './audience.ts';
-import { fetchRecord, isConnected } from './inbox.ts';
 import { noticeDeleted } from './notice.ts';
 import type { PollContext } from './poll.ts';
 import { readAll } from './read-all.ts';
+import { fetchRecord, isConnected } from './remote-record.ts';
 import { toSource, type Source } from './source.ts';
 
 const payloadSchema = z.object({ sourceId: z.string() });
