@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { inboxRound, shortJobRound, pollRound } from '../../src/events/round.ts';
-import { HOUR, MINUTE } from '../../src/lib/clock.ts';
+import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { until } from '../support/events.ts';
 import { startService, type Service } from '../support/service.ts';
@@ -61,6 +61,8 @@ let hook: z.infer<typeof hookSchema>;
 let asked: string[];
 /** How the app answers for an order: as it should, with a status of trouble, or never. */
 let answers: 'well' | 'never' | 401 | 403 | 500;
+/** Orders for which it always answers 500. */
+let broken: Set<string>;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gatehouse-teller-'));
@@ -76,7 +78,8 @@ beforeAll(async () => {
       if (id === undefined) return json(res, 200, req.url === '/orders' ? [] : { id: 'hook_1' });
       asked.push(id);
       if (answers === 'never') return;
-      json(res, answers === 'well' ? 200 : answers, { id });
+      const status = answers === 'well' ? 200 : answers;
+      json(res, broken.has(id) ? 500 : status, { id });
     });
   };
   service = await startService({
@@ -94,6 +97,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   answers = 'well';
+  broken = new Set();
   asked = [];
   const made = await service.call('POST', `/users/${userId}/credentials`, {
     headers: { 'x-svc-userid': userId },
@@ -174,7 +178,7 @@ test('an account that is refused when a record is read has to be connected anew'
     await look();
     clock.advance(HOUR);
   }
-  expect([asked, await waiting(), await stateOf()]).toEqual([['ord_1'], [1], 'needs_reconnect']);
+  expect([asked, await waiting(), await stateOf()]).toEqual([['ord_1'], [0], 'needs_reconnect']);
   answers = 'well';
   await setState('active');
   await look();
@@ -188,12 +192,81 @@ test.each([500, 'never'] as const)('an app that answers %s is asked once for all
   await send({ what: 'told', order: { id: 'whole' } });
   await look();
   expect([asked.length, await told()]).toEqual([1, ['whole']]);
-  const attempts = (await waiting()).filter((one) => one > 0);
-  expect(attempts).toEqual([1]);
+  expect(await waiting()).toEqual(ids.map(() => 0));
   answers = 'well';
   clock.advance(MINUTE);
   await look();
   expect(await told()).toEqual([...ids, 'whole'].toSorted());
+});
+
+test('webhooks outlive an outage of days, and come within an hour of its end', async () => {
+  answers = 500;
+  await send({ what: 'made', id: 'ord_1' });
+  await send({ what: 'made', id: 'ord_2' });
+  for (let hours = 0; hours < 72; hours++) {
+    await look();
+    clock.advance(HOUR);
+  }
+  answers = 'well';
+  for (let minutes = 0; minutes < 60; minutes++) {
+    await look();
+    clock.advance(MINUTE);
+  }
+  expect(await told()).toEqual(['ord_1', 'ord_2']);
+});
+
+test('records for which the app fails for ever hold up no other', async () => {
+  const ids = Array.from({ length: 40 }, (_, n) => `broken_${n}`);
+  broken = new Set(ids);
+  for (const id of ids) await send({ what: 'made', id });
+  for (let minutes = 0; minutes < 60; minutes++) {
+    await look();
+    clock.advance(MINUTE);
+  }
+  asked = [];
+  for (const id of ['ord_1', 'ord_2']) await send({ what: 'made', id });
+  await look();
+  expect([asked.slice(0, 2), await told()]).toEqual([
+    ['ord_1', 'ord_2'],
+    ['ord_1', 'ord_2'],
+  ]);
+});
+
+test('a record that the app does not give for more than a week is given up, though not at once', async () => {
+  broken = new Set(['broken']);
+  await send({ what: 'made', id: 'broken' });
+  clock.advance(8 * DAY);
+  await look();
+  expect(await waiting()).toEqual([1]);
+  for (let hours = 0; hours < 12; hours++) {
+    clock.advance(HOUR);
+    await look();
+  }
+  expect(await waiting()).toEqual([]);
+});
+
+test('the operator hears of a webhook that is given up, and the app may send it again', async () => {
+  await service.call('PUT', '/api/settings', { body: { eventsAddress: 'https://127.0.0.1:9/operator' } });
+  const logged = service.logged.length;
+  const nameless = { what: 'told', order: { total: '1.00' } };
+  await send(nameless);
+  for (let hours = 0; hours < 12; hours++) {
+    await send(nameless);
+    await look();
+    clock.advance(HOUR);
+  }
+  expect(await waiting()).toEqual([]);
+  const told = await service.context.db
+    .selectFrom('events')
+    .select('body')
+    .where('event', '=', 'poll.gap_risk')
+    .execute();
+  expect(told.map(({ body }) => JSON.parse(body).data)).toEqual([
+    expect.objectContaining({ connectionId, reason: 'A webhook was given up: The webhook names no record.' }),
+  ]);
+  expect(service.logged.slice(logged).filter((line) => line.includes('given up'))).toHaveLength(1);
+  await send(nameless);
+  expect(await waiting()).toEqual([0]);
 });
 
 test('a record that the app refuses holds up no other', async () => {
