@@ -1,0 +1,125 @@
+import type { Selectable } from 'kysely';
+import { DAY, MINUTE, SECOND } from '../lib/clock.ts';
+import { publicError } from '../lib/errors.ts';
+import type { Tables } from '../store/schema.ts';
+import { tellIn } from './operator.ts';
+import type { PollContext } from './poll.ts';
+import type { Source } from './source.ts';
+
+/** A webhook as it arrived. */
+export type Row = Selectable<Tables['inbox']>;
+
+/** Few at a time: what a fetch takes is written when the batch is done. */
+const BATCH = 50;
+const MAX_ATTEMPTS = 12;
+const SHORTEST_RETRY_MS = 5 * SECOND;
+const LONGEST_RETRY_MS = 30 * MINUTE;
+/** An app that still fails with a record that is so old is not out: it does not give that one. */
+const LONGEST_OUTAGE_MS = 7 * DAY;
+/** How long records wait to be read while the app is out, or the account has to be connected anew. */
+export const REST_MS = MINUTE;
+
+/** Oldest first, and those that failed before after all others: an app that fails for a few records holds up no more. */
+export async function dueRows({ db, clock }: PollContext, sourceId: string): Promise<Row[]> {
+  for (const failed of ['is', 'is not'] as const) {
+    const rows = await db
+      .selectFrom('inbox')
+      .selectAll()
+      .where('source_id', '=', sourceId)
+      .where('processed_at', 'is', null)
+      .where('next_at', '<=', clock.now())
+      .where('error', failed, null)
+      .orderBy('received_at')
+      .limit(BATCH)
+      .execute();
+    if (rows.length > 0) return rows;
+  }
+  return [];
+}
+
+/** Webhooks wait without an attempt of theirs. */
+export async function putOff({ db, clock }: PollContext, rows: readonly Row[]): Promise<void> {
+  if (rows.length === 0) return;
+  await db
+    .updateTable('inbox')
+    .set({ next_at: clock.now() + REST_MS })
+    .where(
+      'inbox_id',
+      'in',
+      rows.map((row) => row.inbox_id),
+    )
+    .where('processed_at', 'is', null)
+    .execute();
+}
+
+/** Why a webhook could not be understood; `isOut`: its app did not answer, which is no attempt for a week. */
+interface Failure {
+  error: unknown;
+  isOut: boolean;
+}
+
+/** A webhook waits longer with each failure, until it is given up. */
+export async function postpone(
+  context: PollContext,
+  source: Source,
+  row: Row,
+  { error: thrown, isOut }: Failure,
+): Promise<void> {
+  const error = publicError(thrown);
+  const now = context.clock.now();
+  const age = now - row.received_at;
+  const attempts = row.attempts + (isOut && age < LONGEST_OUTAGE_MS ? 0 : 1);
+  const facts = {
+    inboxId: row.inbox_id,
+    sourceId: row.source_id,
+    attempts,
+    ...(error.code === 'internal' ? { err: thrown } : { code: error.code }),
+  };
+  const reason = error.message.slice(0, 500);
+  if (attempts >= MAX_ATTEMPTS) {
+    context.log.error(
+      facts,
+      'a webhook was given up: what it told of is missing unless the app sends it again',
+    );
+    return giveUp(context, source, row, { attempts, reason });
+  }
+  context.log.warn(facts, 'a webhook waits');
+  const wishedMs = isOut ? age : SHORTEST_RETRY_MS * 3 ** Math.min(attempts - 1, 8);
+  await context.db
+    .updateTable('inbox')
+    .set({
+      attempts,
+      next_at: now + Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, wishedMs)),
+      error: reason,
+    })
+    .where('inbox_id', '=', row.inbox_id)
+    .where('processed_at', 'is', null)
+    .execute();
+}
+
+/** Ends a webhook that nobody could understand: the operator hears of it, and its key is free for the app to send it again. */
+async function giveUp(
+  context: PollContext,
+  source: Source,
+  row: Row,
+  { attempts, reason }: { attempts: number; reason: string },
+): Promise<void> {
+  const { environment, sourceId, connectorId, credentialId, scope } = source;
+  await context.db.transaction().execute(async (tx) => {
+    const { numUpdatedRows } = await tx
+      .updateTable('inbox')
+      .set({ attempts, processed_at: context.clock.now(), error: reason, dedupe_key: row.inbox_id })
+      .where('inbox_id', '=', row.inbox_id)
+      .where('processed_at', 'is', null)
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) return;
+    await tellIn(tx, context, environment, 'poll.gap_risk', {
+      sourceId,
+      connectorId,
+      connectionId: credentialId,
+      scope,
+      reason: `A webhook was given up: ${reason}`.slice(0, 500),
+    });
+  });
+  context.deliverer.wake();
+}
