@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import { sql, type Selectable } from 'kysely';
 import { DAY, MINUTE, SECOND } from '../lib/clock.ts';
 import { publicError } from '../lib/errors.ts';
 import type { Tables } from '../store/schema.ts';
@@ -11,6 +11,8 @@ export type Row = Selectable<Tables['inbox']>;
 
 /** Few at a time: what a fetch takes is written when the batch is done. */
 const BATCH = 50;
+/** Of their bodies together: parsed, one takes up to a dozen times as much memory, and many sources have a batch at once. */
+export const BATCH_BYTES = 256 * 1024;
 const MAX_ATTEMPTS = 12;
 const SHORTEST_RETRY_MS = 5 * SECOND;
 const LONGEST_RETRY_MS = 30 * MINUTE;
@@ -19,12 +21,21 @@ const LONGEST_OUTAGE_MS = 7 * DAY;
 /** How long records wait to be read while the app is out, or the account has to be connected anew. */
 export const REST_MS = MINUTE;
 
-/** Oldest first, and those that failed before after all others: an app that fails for a few records holds up no more. */
-export async function dueRows({ db, clock }: PollContext, sourceId: string): Promise<Row[]> {
+/** Some webhooks that are due, not read yet, and the length of their bodies together. */
+export interface Due {
+  ids: string[];
+  bytes: number;
+}
+
+/**
+ * Oldest first, and those that failed before after all others: an app that fails for a few records holds up no more.
+ * As many as BATCH and BATCH_BYTES allow; one that is longer by itself comes alone.
+ */
+export async function nextDue({ db, clock }: PollContext, sourceId: string): Promise<Due> {
   for (const failed of ['is', 'is not'] as const) {
     const rows = await db
       .selectFrom('inbox')
-      .selectAll()
+      .select(['inbox_id', sql<number>`octet_length(body)`.as('bytes')])
       .where('source_id', '=', sourceId)
       .where('processed_at', 'is', null)
       .where('next_at', '<=', clock.now())
@@ -32,9 +43,30 @@ export async function dueRows({ db, clock }: PollContext, sourceId: string): Pro
       .orderBy('received_at')
       .limit(BATCH)
       .execute();
-    if (rows.length > 0) return rows;
+    if (rows.length > 0) return fitting(rows);
   }
-  return [];
+  return { ids: [], bytes: 0 };
+}
+
+function fitting(rows: readonly { inbox_id: string; bytes: number }[]): Due {
+  const due: Due = { ids: [], bytes: 0 };
+  for (const { inbox_id: inboxId, bytes } of rows) {
+    if (due.ids.length > 0 && due.bytes + bytes > BATCH_BYTES) break;
+    due.ids.push(inboxId);
+    due.bytes += bytes;
+  }
+  return due;
+}
+
+/** What is due, read, in its order. */
+export async function readDue({ db }: PollContext, { ids }: Due): Promise<Row[]> {
+  const rows = await db
+    .selectFrom('inbox')
+    .selectAll()
+    .where('inbox_id', 'in', ids)
+    .where('processed_at', 'is', null)
+    .execute();
+  return rows.toSorted((one, other) => ids.indexOf(one.inbox_id) - ids.indexOf(other.inbox_id));
 }
 
 /** Webhooks wait without an attempt of theirs. */

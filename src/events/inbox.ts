@@ -7,7 +7,16 @@ import { unifiedId } from '../unified/ids.ts';
 import { toUnified } from '../unified/map.ts';
 import { holdSource } from './audience.ts';
 import { sayingOf } from './hook-events.ts';
-import { dueRows, postpone, putOff, REST_MS, type Row } from './inbox-rows.ts';
+import {
+  BATCH_BYTES,
+  nextDue,
+  postpone,
+  putOff,
+  readDue,
+  REST_MS,
+  type Due,
+  type Row,
+} from './inbox-rows.ts';
 import { notice, noticeDeleted, type Sighting } from './notice.ts';
 import type { PollContext } from './poll.ts';
 import { fetchRecord, isConnected, type Wanted } from './remote-record.ts';
@@ -78,15 +87,39 @@ export async function processInbox(
 
 /** Some of the webhooks of a source that are due. False when there were none. */
 async function processSome(context: PollContext, sourceId: string, reading: Reading): Promise<boolean> {
-  const rows = await dueRows(context, sourceId);
+  const due = await nextDue(context, sourceId);
+  if (due.ids.length === 0) return false;
+  const work = () => understand(context, sourceId, due, reading);
+  return due.bytes > BATCH_BYTES ? afterOtherLong(context.db, work) : work();
+}
+
+/** The last of the long webhooks, whosever they are: read one after the other, however many sources have some. */
+const lastLong = new WeakMap<Db, Promise<unknown>>();
+
+function afterOtherLong<T>(db: Db, work: () => Promise<T>): Promise<T> {
+  const mine = (lastLong.get(db) ?? Promise.resolve()).then(work);
+  lastLong.set(
+    db,
+    mine.catch(() => {}),
+  );
+  return mine;
+}
+
+/** False when their source is gone: with it its webhooks go. */
+async function understand(
+  context: PollContext,
+  sourceId: string,
+  due: Due,
+  reading: Reading,
+): Promise<boolean> {
   const found = await context.db
     .selectFrom('sources')
     .selectAll()
     .where('source_id', '=', sourceId)
     .executeTakeFirst();
-  // With a source its webhooks go.
-  if (rows.length === 0 || !found) return false;
+  if (!found) return false;
   const source = toSource(found);
+  const rows = await readDue(context, due);
   const meanings = new Map<Row, Meaning>();
   const waiting: Row[] = [];
   for (const row of rows) {

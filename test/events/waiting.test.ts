@@ -292,3 +292,17 @@ test('a reading under way ends with the process, and counts as no attempt', asyn
   await look();
   expect(await told()).toEqual(['ord_1']);
 });
+
+test('long webhooks are told one by one, before what comes after them is looked at', async () => {
+  answers = 'never';
+  for (const id of ['long_1', 'long_2'])
+    await send({ what: 'told', order: { id, note: '[],'.repeat(100_000) } });
+  await send({ what: 'made', id: 'ord_1' });
+  const stop = new AbortController();
+  const looked = look(stop.signal);
+  await until(() => asked.length === 1);
+  const before = await told();
+  stop.abort();
+  await looked;
+  expect(before).toEqual(['long_1', 'long_2']);
+});
