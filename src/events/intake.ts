@@ -21,18 +21,22 @@ export interface Accepted {
   contentType: string;
 }
 
+/** Whose webhook is expected at an address. */
+export interface ExpectedHook {
+  source: Source;
+  connector: Connector;
+  webhooks: Webhooks;
+}
+
 /**
- * Takes a webhook of an app: known by its unguessable path, verified by the scheme of its file, stored once by the
- * app's event id, and answered only after the commit. What it means is found out afterwards.
- * @throws GatehouseError `not_found` for an unknown path, `unauthorized` for a signature that is not right,
- * `invalid_request` for a body that holds no event.
+ * Who is known by an unguessable path, which is found out before anything of a body is read.
+ * @throws GatehouseError `not_found` for an unknown one.
  */
-export async function acceptHook(
+export async function expectHook(
   context: IntakeContext,
   connectorId: string,
   token: string,
-  request: HookRequest,
-): Promise<Accepted> {
+): Promise<ExpectedHook> {
   const row = await context.db
     .selectFrom('sources')
     .selectAll()
@@ -50,6 +54,19 @@ export async function acceptHook(
   ) {
     throw new GatehouseError('not_found', 'No webhook is expected at this address.');
   }
+  return { source, connector, webhooks };
+}
+
+/**
+ * Takes a webhook of an app: verified by the scheme of its file, stored once by the app's event id, and answered only
+ * after the commit. What it means is found out afterwards.
+ * @throws GatehouseError `unauthorized` for a signature that is not right, `invalid_request` for a body that holds no event.
+ */
+export async function acceptHook(
+  context: IntakeContext,
+  { source, connector, webhooks }: ExpectedHook,
+  request: HookRequest,
+): Promise<Accepted> {
   const { challenge } = webhooks;
   const asked = challenge?.method === request.method ? textAt(request, challenge.value) : undefined;
   if (challenge && asked !== undefined) {

@@ -1,13 +1,17 @@
 import { z } from 'zod';
-import { acceptHook } from '../events/intake.ts';
+import { acceptHook, expectHook } from '../events/intake.ts';
 import { bodyOf, type HookRequest } from '../events/verify.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { MIB } from '../lib/http-body.ts';
+import { BodyRoom, MIB } from '../lib/http-body.ts';
 import type { Json } from '../lib/json.ts';
+import type { Db } from '../store/schema.ts';
 import { defineRoute, type Route } from './route.ts';
 
 /** Larger than what any app sends: Shopify and GitHub stay below 25 MB, others far below. */
 const MAX_BYTES = 10 * MIB;
+/** Of webhooks that are being taken: one source, however many it sends or leaves unfinished, leaves room for others. */
+const MOST_AT_ONCE = { bytes: 64 * MIB, bytesEach: 16 * MIB };
+const rooms = new WeakMap<Db, BodyRoom>();
 
 /** Where apps send their webhooks; with GET some check the address before the first one. */
 export const receiveHookRoute = hookRoute('POST', 'receiveHook', 'Take a webhook of an app');
@@ -52,7 +56,7 @@ function hookRoute(method: 'GET' | 'POST', operationId: string, summary: string)
     rawBody: { maxBytes: MAX_BYTES, description: 'As the app sends it.' },
     success: { status: 200, description: 'It is recorded.', schema: z.object({ received: z.literal(true) }) },
     errors: ['not_found', 'unauthorized', 'unavailable'],
-    async handler({ context, params, query, raw, header }) {
+    async handler({ context, params, query, readRaw, header }) {
       const search = new URLSearchParams(
         Object.entries(query).flatMap(([name, value]) =>
           [value].flat().map((one): [string, string] => [name, one]),
@@ -61,17 +65,25 @@ function hookRoute(method: 'GET' | 'POST', operationId: string, summary: string)
       const text = search.toString();
       const path = `/hooks/${params.connectorId}/${params.token}`;
       const url = `${context.publicUrl}${path}${text === '' ? '' : `?${text}`}`;
-      const request = new ReceivedHook({ method, url, query: search, header, raw });
-      const accepted = await acceptHook(context, params.connectorId, params.token, request).catch(
-        (error: unknown) => {
-          if (error instanceof GatehouseError) throw error;
-          context.log.error({ err: error }, 'a webhook could not be recorded');
-          throw new GatehouseError('unavailable', 'The webhook could not be recorded. Send it again.', {
-            headers: { 'Retry-After': '5' },
-            cause: error,
-          });
-        },
-      );
+      const receive = async () => {
+        const expected = await expectHook(context, params.connectorId, params.token);
+        using room = roomOf(context.db).hold(expected.source.sourceId);
+        const raw = await readRaw(room);
+        // Awaited here: until it is recorded the body is held.
+        return await acceptHook(
+          context,
+          expected,
+          new ReceivedHook({ method, url, query: search, header, raw }),
+        );
+      };
+      const accepted = await receive().catch((error: unknown) => {
+        if (error instanceof GatehouseError) throw error;
+        context.log.error({ err: error }, 'a webhook could not be recorded');
+        throw new GatehouseError('unavailable', 'The webhook could not be recorded. Send it again.', {
+          headers: { 'Retry-After': '5' },
+          cause: error,
+        });
+      });
       return {
         status: accepted.status,
         body: accepted.body,
@@ -79,4 +91,10 @@ function hookRoute(method: 'GET' | 'POST', operationId: string, summary: string)
       };
     },
   });
+}
+
+function roomOf(db: Db): BodyRoom {
+  const room = rooms.get(db) ?? new BodyRoom(MOST_AT_ONCE);
+  rooms.set(db, room);
+  return room;
 }

@@ -7,11 +7,10 @@ import { findUser, userNotFound } from '../identity/users.ts';
 import { browserOf } from './browser.ts';
 import { assertOriginFits } from './origins.ts';
 import { GatehouseError, invalidRequest, type ErrorCode, type Fault } from '../lib/errors.ts';
-import { jsonFromBody, MIB, readBody, readBytes } from '../lib/http-body.ts';
+import { jsonFromBody, MIB, readBody, readBytes, type HeldRoom } from '../lib/http-body.ts';
 
 const API_VERSIONS = ['2025-09'];
 const BODY_BYTES = MIB;
-const NO_BYTES = Buffer.alloc(0);
 
 /** What a handler is given: everything checked, so that it only does its work. */
 export interface RouteInput<Params, Query, Body> {
@@ -21,8 +20,11 @@ export interface RouteInput<Params, Query, Body> {
   params: Params;
   query: Query;
   body: Body;
-  /** The body as it came, where the route takes it so. */
-  raw: Buffer;
+  /**
+   * The body as it came, where the route takes it so: read when the handler asks, once it knows that it is wanted.
+   * @throws GatehouseError as readBytes().
+   */
+  readRaw(room?: HeldRoom): Promise<Buffer>;
   /** The user of x-svc-userid (or of the JWT), which exists; undefined where the route allows none. */
   userId: string | undefined;
   /** A request header by its lower-case name. */
@@ -66,7 +68,7 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends z.ZodType
   params?: P;
   query?: Q;
   body?: B;
-  /** The body is taken as it comes, up to so many bytes. */
+  /** The body is taken as it comes, up to so many bytes, when the handler reads it. */
   rawBody?: { maxBytes: number; description: string };
   /** The success answer: its status, what it is, its shape. */
   success: { status: number; description: string; schema: z.ZodType; contentType?: string };
@@ -123,7 +125,6 @@ export function defineRoute<
         if (spec.apiVersion) assertApiVersion(request.req);
         const params = parse(spec.params ?? NOTHING, request.params, 'The path');
         const query = parse(spec.query ?? NOTHING, queryValues(request.query), 'The query');
-        const raw = spec.rawBody ? await readBytes(request.req, spec.rawBody.maxBytes) : NO_BYTES;
         const body = spec.rawBody ? undefined : await readJson(spec.body, request.req);
         const userId = await resolveUser(context, spec.user, caller, request.req);
         const reply = await handler({
@@ -134,7 +135,7 @@ export function defineRoute<
           params: params as z.output<P>,
           query: query as z.output<Q>,
           body: body as z.output<B>,
-          raw,
+          readRaw: (room) => readBytes(request.req, spec.rawBody?.maxBytes ?? 0, room),
           userId,
           header: (name) => headerOf(request.req, name),
           signal: request.signal,

@@ -228,11 +228,12 @@ export const callWorkflowRoute = defineRoute({
     schema: z.object({ runId: z.string() }),
   },
   errors: ['not_found', 'installation_disabled', 'rate_limited'],
-  async handler({ context, requestId, params, query: asked, raw, header }) {
+  async handler({ context, requestId, params, query: asked, readRaw, header }) {
     const row = await installationOfHook(context, params.token);
     if (!row) throw new GatehouseError('not_found', 'There is nothing at this address.');
     if (row.enabled !== 1) throw disabled();
     await assertRoom(context.db, row);
+    const raw = await readRaw();
     const { runId } = await beginRun(context.db, context, row, {
       trigger: { type: 'call', body: bodyOf(raw, header('content-type') ?? ''), query: toJson(asked) },
       caller: 'call',

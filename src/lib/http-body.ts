@@ -9,32 +9,77 @@ export async function readBody(req: IncomingMessage, maxBytes: number): Promise<
   return (await readBytes(req, maxBytes)).toString('utf8');
 }
 
+/** What one request holds of a BodyRoom, until it is disposed. */
+export interface HeldRoom extends Disposable {
+  /** @throws GatehouseError `unavailable` when there is not so much left. */
+  take(bytes: number): void;
+}
+
+/** Room for bodies that are under way at once: of all together, and of each owner. */
+export class BodyRoom {
+  readonly #most: { bytes: number; bytesEach: number };
+  readonly #held = new Map<string, number>();
+  #all = 0;
+
+  constructor(most: { bytes: number; bytesEach: number }) {
+    this.#most = most;
+  }
+
+  hold(owner: string): HeldRoom {
+    let mine = 0;
+    return {
+      take: (bytes) => {
+        const ofOwner = (this.#held.get(owner) ?? 0) + bytes;
+        if (ofOwner > this.#most.bytesEach || this.#all + bytes > this.#most.bytes) throw noRoom();
+        this.#held.set(owner, ofOwner);
+        this.#all += bytes;
+        mine += bytes;
+      },
+      [Symbol.dispose]: () => {
+        const left = (this.#held.get(owner) ?? 0) - mine;
+        if (left > 0) this.#held.set(owner, left);
+        else this.#held.delete(owner);
+        this.#all -= mine;
+        mine = 0;
+      },
+    };
+  }
+}
+
 /**
- * Reads a request body as it came.
- * @throws GatehouseError `payload_too_large` beyond `maxBytes`; the rest is not read.
+ * Reads a request body as it came, into `room` where one is given.
+ * @throws GatehouseError `payload_too_large` beyond `maxBytes`, `unavailable` when the room is full; the rest is not read.
  */
-export async function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
+export async function readBytes(
+  req: IncomingMessage,
+  maxBytes: number,
+  room?: Pick<HeldRoom, 'take'>,
+): Promise<Buffer> {
   const announced = Number(req.headers['content-length'] ?? 0);
   if (announced > maxBytes) throw tooLarge(maxBytes);
+  // Who left before would say so no more.
+  if (req.destroyed) throw broken();
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
     req.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size > maxBytes) {
+      try {
+        if (size > maxBytes) throw tooLarge(maxBytes);
+        room?.take(chunk.length);
+        chunks.push(chunk);
+      } catch (error) {
+        chunks.length = 0;
         req.removeAllListeners('data').resume();
-        reject(tooLarge(maxBytes));
-        return;
+        reject(error);
       }
-      chunks.push(chunk);
     });
     req.on('end', () =>
       resolve(chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks)),
     );
     req.on('error', reject);
     req.on('close', () => {
-      if (!req.complete)
-        reject(new GatehouseError('invalid_request', 'The request body ended before its length.'));
+      if (!req.complete) reject(broken());
     });
   });
 }
@@ -55,6 +100,16 @@ export function jsonFromBody(text: string): Json {
 /** The parser quotes what stands around the fault, which may be a key. */
 function withoutExcerpt(message: string): string {
   return message.replace(/,? (\.\.\.)?".*$/s, '');
+}
+
+function broken(): GatehouseError {
+  return new GatehouseError('invalid_request', 'The request body ended before its length.');
+}
+
+function noRoom(): GatehouseError {
+  return new GatehouseError('unavailable', 'Too many bodies are under way at once. Send it again.', {
+    headers: { 'Retry-After': '5', Connection: 'close' },
+  });
 }
 
 function tooLarge(maxBytes: number): GatehouseError {
