@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { planJob, type JobKind } from '../jobs/jobs.ts';
 import { deleteSource, forgetInbox, forgetSeen } from './sources.ts';
 import type { RegisterContext } from './registrations.ts';
-import { deleteSubscription, type SubscriptionContext } from './subscriptions.ts';
+import { deleteIfThere, type SubscriptionContext } from './subscriptions.ts';
 import { removeHooksOf } from './unregister.ts';
 
 /**
@@ -25,7 +25,7 @@ export async function endListening(
     .where(column, '=', id)
     .execute();
   for (const { environment, subscription_id: subscriptionId } of subscriptions)
-    await deleteSubscription(context, environment, subscriptionId);
+    await deleteIfThere(context, environment, subscriptionId);
   const sources = await context.db
     .selectFrom('sources')
     .select('source_id')

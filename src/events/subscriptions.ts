@@ -212,8 +212,21 @@ export async function deleteSubscription(
   if (ended !== undefined) await deleteSource(context, ended);
 }
 
+/** As deleteSubscription(); one that somebody else deletes at the same time is done. */
+export async function deleteIfThere(
+  context: SubscriptionContext,
+  environment: Environment,
+  subscriptionId: string,
+): Promise<void> {
+  try {
+    await deleteSubscription(context, environment, subscriptionId);
+  } catch (error) {
+    if (!(error instanceof GatehouseError && error.code === 'subscription_not_found')) throw error;
+  }
+}
+
 /** Few at a time: a million that went with their subscription would keep everybody else waiting for twenty seconds. */
-async function forgetDeliveries({ db }: Pick<Context, 'db'>, subscriptionId: string): Promise<void> {
+export async function forgetDeliveries({ db }: Pick<Context, 'db'>, subscriptionId: string): Promise<void> {
   await deleteInBatches((limit) =>
     db
       .deleteFrom('deliveries')

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startEvents, subscribe, type EventsService } from '../support/events.ts';
 
@@ -140,4 +141,16 @@ test('the address of operator events is a setting', async () => {
   expect((await put({ userServers: 'on' })).at('eventsAddress')).toBe('http://127.0.0.1:9/operator2');
   expect((await put({ eventsAddress: 'ftp://x' })).at('details.faults.0.field')).toBe('eventsAddress');
   expect((await put({ eventsAddress: null })).at('eventsAddress')).toBeNull();
+});
+
+test('a user is deleted although somebody else deletes a subscription of theirs at the same time', async () => {
+  await using beside = await startEvents();
+  for (const name of ['one', 'two']) await subscribe(beside, { address: `http://127.0.0.1:9/${name}` });
+  await sql`create trigger somebody_else after update on subscriptions when new.status = 'disabled'
+    begin delete from subscriptions where subscription_id <> new.subscription_id; end`.execute(
+    beside.context.db,
+  );
+  expect((await beside.call('DELETE', `/users/${beside.userId}`)).status).toBe(200);
+  for (const table of ['users', 'subscriptions', 'sources'] as const)
+    expect(await beside.context.db.selectFrom(table).selectAll().execute()).toEqual([]);
 });
