@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
-import { findOperatorSubscription, OPERATOR_EVENTS, setEventsAddress } from '../events/operator.ts';
+import { findOperatorSubscription, OPERATOR_EVENTS } from '../events/operator.ts';
+import { setEventsAddress } from '../events/operator-address.ts';
 import { listAudit } from '../guard/audit.ts';
 import { rotateApiKey } from '../identity/api-keys.ts';
 import { publicKeys } from '../identity/user-tokens.ts';

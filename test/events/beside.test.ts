@@ -150,3 +150,30 @@ test('backfills of two subscriptions to one source do not wait for each other', 
     });
   expect(await Promise.all(subscribers.map(backfill))).toEqual([1, 1]);
 });
+
+test('an address for events that is set for the first time twice at once is set', async () => {
+  const { service } = await start();
+  const { db } = service.context;
+  const set = (path: string) =>
+    service.call('PUT', '/api/settings', { body: { eventsAddress: `http://127.0.0.1:9/${path}` } });
+  await set('first');
+  const row = await db.selectFrom('subscriptions').selectAll().executeTakeFirstOrThrow();
+  await service.call('PUT', '/api/settings', { body: { eventsAddress: null } });
+  const ended = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  const first = db.transaction().execute(async (tx) => {
+    await tx.insertInto('subscriptions').values(row).execute();
+    held.resolve();
+    await ended.promise;
+  });
+  await held.promise;
+  const second = set('second');
+  await sleep(300);
+  ended.resolve();
+  await first;
+  expect(await second).toMatchObject({
+    status: 200,
+    body: { eventsAddress: 'http://127.0.0.1:9/second', eventsSubscriptionId: row.subscription_id },
+  });
+  expect((await second).at('eventsSecret')).toBeUndefined();
+});
