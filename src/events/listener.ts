@@ -9,6 +9,7 @@ import { ensureSource } from './sources.ts';
 import { newSigningSecret } from './signature.ts';
 import { sealBinding, toTarget, type Target } from './target.ts';
 import { holdSource, releaseIfUnheard } from './audience.ts';
+import { forgetDeliveries } from './subscriptions.ts';
 
 /*
  * `gatehouse listen`: a subscription whose deliveries are fetched from the store instead of being sent, as long as
@@ -157,6 +158,7 @@ export async function closeListener(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
   subscriptionId: string,
 ): Promise<void> {
+  await forgetDeliveries({ db }, subscriptionId);
   await db.transaction().execute(async (tx) => {
     const row = await tx
       .selectFrom('subscriptions')

@@ -4,7 +4,7 @@ import { assertAddress, atAddress, sendAtNewAddress } from './address.ts';
 import { cancelWaiting } from './cancel.ts';
 import { findOperatorSubscription, OPERATOR_EVENTS, OPERATOR_SCOPE } from './operator.ts';
 import { newSigningSecret } from './signature.ts';
-import type { SubscriptionContext } from './subscriptions.ts';
+import { deleteIfThere, type SubscriptionContext } from './subscriptions.ts';
 import { sealBinding } from './target.ts';
 
 /**
@@ -18,13 +18,7 @@ export async function setEventsAddress(
 ): Promise<{ secret: string | undefined }> {
   if (address === null) {
     const known = await findOperatorSubscription(context.db, environment);
-    if (known) {
-      await context.db
-        .deleteFrom('subscriptions')
-        .where('subscription_id', '=', known.subscription_id)
-        .execute();
-      context.deliverer.changed(known.subscription_id);
-    }
+    if (known) await deleteIfThere(context, environment, known.subscription_id);
     return { secret: undefined };
   }
   await assertAddress(context, address, 'eventsAddress');

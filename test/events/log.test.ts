@@ -201,6 +201,24 @@ test('recovering among many events, and deleting many deliveries, lets others ha
   );
 });
 
+test('the end of the events of an environment, and of who listens to them, lets others have their turns', async () => {
+  const { context } = service;
+  const { db } = context;
+  await service.call('PUT', '/api/settings', { body: { eventsAddress: receiver.url } });
+  const operatorId = (await service.call('GET', '/api/settings')).text('eventsSubscriptionId');
+  const listener = await openListener(context, { environment: 'development' });
+  await manyEvents(operatorId);
+  await deliveredMany(operatorId);
+  const end = () => service.call('PUT', '/api/settings', { body: { eventsAddress: null } });
+  expect(await turnsOf(end)).toEqual({ status: 200, many: true });
+  await manyEvents(listener.subscriptionId);
+  await deliveredMany(listener.subscriptionId);
+  const close = () => closeListener(context, listener.subscriptionId).then(() => ({ status: 200 }));
+  expect(await turnsOf(close)).toEqual({ status: 200, many: true });
+  for (const table of ['deliveries', 'subscriptions'] as const)
+    expect(await db.selectFrom(table).selectAll().limit(1).execute()).toEqual([]);
+});
+
 test('a connection that is deleted takes along all that listens to it, in turns, and what is under way ends', async () => {
   const { db } = service.context;
   receiver.answer = () => {};
