@@ -309,7 +309,7 @@ async function change(
 const eventsText = z.array(z.string());
 
 /** The record as it is answered: never a secret in it. */
-export function describeSubscription(row: SubscriptionRow, context: Pick<SubscriptionContext, 'keys'>) {
+export function describeSubscription(row: SubscriptionRow, context: Pick<Context, 'keys' | 'log'>) {
   return {
     subscriptionId: row.subscription_id,
     ...(row.credential_id === null ? {} : { connectionId: row.credential_id }),
@@ -337,10 +337,17 @@ function sealHeaders(
   return keys.seal(JSON.stringify(headers), sealBinding(subscriptionId, 'headers'));
 }
 
-function headerNames(row: SubscriptionRow, { keys }: Pick<Context, 'keys'>): string[] {
+/** None, and logged, where they do not open: of a page of subscriptions that one must not hide the others. */
+function headerNames(row: SubscriptionRow, { keys, log }: Pick<Context, 'keys' | 'log'>): string[] {
   if (row.headers_sealed === null) return [];
-  const text = keys.open(row.headers_sealed, sealBinding(row.subscription_id, 'headers'));
-  return Object.keys(z.record(z.string(), z.string()).parse(JSON.parse(text)));
+  const { subscription_id: subscriptionId } = row;
+  try {
+    const text = keys.open(row.headers_sealed, sealBinding(subscriptionId, 'headers'));
+    return Object.keys(z.record(z.string(), z.string()).parse(JSON.parse(text)));
+  } catch (error) {
+    log.error({ err: error, subscriptionId }, 'headers of a subscription not opened');
+    return [];
+  }
 }
 
 async function orExists<T>(write: Promise<T>): Promise<T> {

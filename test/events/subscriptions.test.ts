@@ -112,6 +112,26 @@ test('the host of the keys of another issuer is no address for deliveries', asyn
   expect([answer.status, answer.at('details.reason')]).toEqual([400, 'blocked_address']);
 });
 
+test('a subscription whose headers do not open is shown without them, and hides no others', async () => {
+  const ids: string[] = [];
+  for (const name of ['sealed', 'other'])
+    ids.push(
+      (await create({ address: `http://127.0.0.1:9/${name}`, headers: { 'x-a': 'b' } })).text(
+        'subscriptionId',
+      ),
+    );
+  await service.context.db
+    .updateTable('subscriptions')
+    .set({ headers_sealed: 'broken' })
+    .where('subscription_id', '=', ids[0] ?? '')
+    .execute();
+  const list = await service.call('GET', '/2023-03/one/webhooks');
+  const shown = ids.map((subscriptionId, index) => ({ subscriptionId, headers: index === 0 ? [] : ['x-a'] }));
+  expect(list).toMatchObject({ status: 200, body: { data: shown } });
+  expect(service.logged.join('')).toContain('headers of a subscription not opened');
+  for (const id of ids) expect((await service.call('DELETE', `/webhooks/${id}`)).status).toBe(200);
+});
+
 test('deliveries are paged by cursor, and by offset up to 10,000', async () => {
   const { subscriptionId } = await subscribe(service, { address: 'http://127.0.0.1:9/paged' });
   for (let n = 0; n < 5; n++) await service.call('POST', `/webhooks/${subscriptionId}/test`);
