@@ -295,3 +295,31 @@ test('what is published to a subscription whose secret does not open waits, and 
     { subscription_id: broken.subscriptionId, sequence: 1, status: 'waiting', lease_token: null },
   ]);
 });
+
+test('a receiver that is gone stops nobody where the operator cannot be told, since that subscription does not open', async () => {
+  const service = await start();
+  const { db } = service.context;
+  const receiver = await receive();
+  receiver.answer = ({ path }, res) => res.writeHead(path.endsWith('gone') ? 410 : 200).end();
+  const gone = await subscribe(service, { address: `${receiver.url}?gone` });
+  await subscribe(service, { address: `${receiver.url}?whole`, scope: 'commerce/products' });
+  await service.call('PUT', '/api/settings', { body: { eventsAddress: `${receiver.url}?operator` } });
+  await db
+    .updateTable('subscriptions')
+    .set({ secret_sealed: 'broken' })
+    .where('kind', '=', 'operator')
+    .execute();
+  await created(service, ['o1']);
+  const path = `/webhooks/${gone.subscriptionId}`;
+  await until(async () => (await service.call('GET', path)).at('status') === 'disabled');
+  await created(service, ['p1'], { scope: 'commerce/products' });
+  const paths = (await receiver.arrived(2)).map(({ path }) => path);
+  expect(paths).toEqual(['/hook?gone', '/hook?whole']);
+  const told = await db
+    .selectFrom('deliveries')
+    .innerJoin('events', 'events.event_id', 'deliveries.event_id')
+    .select(['deliveries.status', 'events.event'])
+    .where('events.scope', '=', 'operator')
+    .execute();
+  expect(told).toEqual([{ status: 'waiting', event: 'subscription.disabled' }]);
+});
