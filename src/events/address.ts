@@ -45,7 +45,7 @@ export async function assertAddress(
 
 /** A new address begins with a clean slate: what the one before asked for, and how long it failed, says nothing of it. */
 export function atAddress(address: string) {
-  return { address, next_slot_at: null, failing_since: null };
+  return { address, next_slot_at: null, hold_until: null, failing_since: null };
 }
 
 /**

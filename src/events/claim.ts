@@ -28,6 +28,11 @@ export const TIMING: Timing = { attemptMs: 15 * SECOND, marginMs: 10 * SECOND, l
 /** How far a rate's slots are given out ahead. */
 const SLOTS_AHEAD_MS = 2 * SECOND;
 
+/** When a slot is. One further ahead than they are given out is from before a clock was put back, and open now. */
+export function slotAt(at: number, now: number): number {
+  return at > now + SLOTS_AHEAD_MS + TIMING.marginMs ? now : Math.max(at, now);
+}
+
 /** A delivery that this process has. */
 export interface Item {
   deliveryId: string;
@@ -249,7 +254,7 @@ async function takeDue(
       .where('subscription_id', '=', target.subscriptionId);
     if (context.store.kind === 'postgres') query = query.forUpdate();
     const row = await query.executeTakeFirst();
-    slot = Math.max(now, row?.next_slot_at ?? 0);
+    slot = slotAt(row?.next_slot_at ?? now, now);
   }
   if (target.ratePerSecond !== null) {
     const open = Math.floor(((now + SLOTS_AHEAD_MS - slot) / SECOND) * target.ratePerSecond);

@@ -18,6 +18,7 @@ import {
   NOBODY,
   retarget,
   roomOf,
+  slotOf,
   takesOffers,
   type Lane,
   type Run,
@@ -219,7 +220,7 @@ export function createDeliverer(
         return;
       }
       if (now - lane.readAt > KEPT_MS) return refresh(lane);
-      const slot = Math.max(item.notBefore, lane.nextAt);
+      const slot = slotOf(lane, item, now);
       if (slot > now) return waitForSlot(lane, slot - now);
       if (!hasPlace(lane)) {
         stalled.add(lane);
@@ -227,8 +228,7 @@ export function createDeliverer(
       }
       lane.queue.shift();
       room.giveBack(lane.share, 'queued');
-      const { ratePerSecond } = lane.target;
-      if (ratePerSecond !== null) lane.nextAt = now + SECOND / ratePerSecond;
+      if (lane.target.ratePerSecond !== null) lane.nextAt = now + SECOND / lane.target.ratePerSecond;
       void begin(lane, item);
     }
     if (lane.more && appetite(lane) > 0) {

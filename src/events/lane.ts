@@ -1,6 +1,6 @@
 import { Crowd } from '../lib/crowd.ts';
 import type { Stop } from '../lib/stop.ts';
-import type { Item } from './claim.ts';
+import { slotAt, type Item } from './claim.ts';
 import { emptyShare, type Share } from './room.ts';
 import type { Outcome } from './settle.ts';
 import type { Target } from './target.ts';
@@ -118,6 +118,11 @@ export function judge(lane: Lane, { target, verdict, holdUntil }: Outcome, soon:
   lane.suspect = !well || !soon;
   lane.proven = well;
   lane.width = lane.suspect ? WIDTH_AT_FIRST : Math.min(WIDTH_AT_MOST, lane.width + 1);
+}
+
+/** When the next one may begin. */
+export function slotOf({ nextAt }: Lane, { notBefore }: Item, now: number): number {
+  return Math.max(slotAt(notBefore, now), slotAt(nextAt, now));
 }
 
 /** How many more deliveries it may be given. A suspect gets one at a time, so that its leases do not run out unused. */

@@ -271,9 +271,9 @@ const endFailing = perDatabase((db) =>
 const hold = perDatabase((db) =>
   db
     .updateTable('subscriptions')
-    .set({ next_slot_at: 0 })
+    .set({ hold_until: 0 })
     .where('subscription_id', '=', '')
-    .where((e) => e.or([e('next_slot_at', 'is', null), e('next_slot_at', '<', 0)]))
+    .where((e) => e.or([e('hold_until', 'is', null), e('hold_until', '<', 0)]))
     .compile(),
 );
 

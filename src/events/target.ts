@@ -27,7 +27,7 @@ export interface Target {
   /** One at a time, in order. */
   ordered: boolean;
   ratePerSecond: number | null;
-  /** It asked for nothing at all until then; with a rate, its slots say so. */
+  /** It asked for nothing at all until then. */
   holdUntil: number;
 }
 
@@ -65,7 +65,7 @@ export function toTarget({ keys }: Pick<Context, 'keys'>, row: SubscriptionRow):
     secrets: boxes.secrets,
     ordered: row.ordered === 1,
     ratePerSecond: row.rate_per_second,
-    holdUntil: row.rate_per_second === null ? (row.next_slot_at ?? 0) : 0,
+    holdUntil: row.hold_until ?? 0,
   };
   if (boxes !== known?.target) {
     if (kept.size >= MAX_OPENED) kept.delete(kept.keys().next().value ?? '');

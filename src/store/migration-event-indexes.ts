@@ -39,6 +39,16 @@ export async function firstAttempts(tx: Transaction<Tables>): Promise<void> {
   await tx.schema.alterTable('deliveries').addColumn('first_attempt', 'text').execute();
 }
 
+/** Apart from the slots of a rate, of which none is far ahead unless a clock was put back. */
+export async function holdsOfSubscriptions(tx: Transaction<Tables>): Promise<void> {
+  await tx.schema.alterTable('subscriptions').addColumn('hold_until', 'bigint').execute();
+  await tx
+    .updateTable('subscriptions')
+    .set((e) => ({ hold_until: e.ref('next_slot_at'), next_slot_at: null }))
+    .where('next_slot_at', 'is not', null)
+    .execute();
+}
+
 /** What is old is found source by source: an index less to write for each event. */
 export async function eventsOfSources(tx: Transaction<Tables>): Promise<void> {
   await tx.schema.dropIndex('events_by_created_at').execute();

@@ -6,6 +6,7 @@ import {
   eventIndexes,
   eventsOfSources,
   firstAttempts,
+  holdsOfSubscriptions,
   offeredDeliveries,
 } from './migration-event-indexes.ts';
 import { events } from './migration-events.ts';
@@ -33,6 +34,7 @@ export const MIGRATIONS: Migration[] = [
   { name: 'first attempts', up: firstAttempts },
   { name: 'offered deliveries', up: offeredDeliveries },
   { name: 'events of sources', up: eventsOfSources },
+  { name: 'holds of subscriptions', up: holdsOfSubscriptions },
 ];
 
 async function foundation(tx: Transaction<Tables>): Promise<void> {

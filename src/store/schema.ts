@@ -240,8 +240,10 @@ export interface Tables extends WorkflowTables {
     ordered: number;
     /** The number of the last delivery. */
     sequence: Generated<number>;
-    /** Before this no further delivery begins, in whichever process: slots of a rate, or a Retry-After. */
+    /** The next slot of its rate: before this no further delivery begins, in whichever process. */
     next_slot_at: number | null;
+    /** Before this the receiver wants nothing at all (Retry-After). */
+    hold_until: number | null;
     /** Since when nothing but failures came back. */
     failing_since: number | null;
     backfill: 'none' | 'wanted' | 'running' | 'done';

@@ -138,8 +138,8 @@ test('a new address for events does not wait because the one before wanted to', 
   receiver.answer = (_, res) => res.writeHead(429, { 'retry-after': '86400' }).end();
   await connect();
   await receiver.arrived(1);
-  const held = () => service.context.db.selectFrom('subscriptions').select('next_slot_at').executeTakeFirst();
-  await until(async () => (await held())?.next_slot_at !== null);
+  const held = () => service.context.db.selectFrom('subscriptions').select('hold_until').executeTakeFirst();
+  await until(async () => (await held())?.hold_until !== null);
   const other = await startReceiver();
   closing.push(() => other[Symbol.asyncDispose]());
   await service.call('PUT', '/api/settings', { body: { eventsAddress: other.url } });

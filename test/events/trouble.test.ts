@@ -7,6 +7,7 @@ import { createDeliverer } from '../../src/events/deliver.ts';
 import { newSigningSecret } from '../../src/events/signature.ts';
 import { sealBinding } from '../../src/events/target.ts';
 import { HOUR } from '../../src/lib/clock.ts';
+import { manualClock } from '../support/clock.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
@@ -217,6 +218,33 @@ test('a receiver that is gone ends its subscription, though by a clock that is a
       (await service.call('GET', `/webhooks/${subscriptionId}/deliveries`)).at('data.0.status') === 'dead',
   );
   expect((await service.call('GET', `/webhooks/${subscriptionId}`)).at('status')).toBe('disabled');
+});
+
+test('a rate goes on when our clock is put back, and what its receiver asked for holds', async () => {
+  const clock = manualClock();
+  const service = await start({ clock });
+  const { context } = service;
+  const receiver = await receive();
+  await subscribe(service, { address: receiver.url, ratePerSecond: 1 });
+  await created(service, ['o1']);
+  await receiver.arrived(1);
+  clock.advance(-HOUR);
+  receiver.answer = (_, res) => res.writeHead(429, { 'retry-after': '3600' }).end();
+  await created(service, ['o2']);
+  await receiver.arrived(2, 4000);
+
+  // Who takes over knows of it by the store alone.
+  await context.deliverer.close();
+  clock.advance(HOUR / 2);
+  const { outbound } = context;
+  const other = createDeliverer(context, { outbound, scheduleMs: [1000] });
+  closing.push(() => other.close());
+  other.start();
+  await created(service, ['o3']);
+  await sleep(500);
+  expect(receiver.received).toHaveLength(2);
+  clock.advance(HOUR / 2);
+  expect(await receiver.arrived(3, 4000)).toHaveLength(3);
 });
 
 test('what nobody finished cancelling is cancelled by a sweep, and before a new address for events gets anything', async () => {
