@@ -28,6 +28,8 @@ export type Saying =
 
 /** What happens again reads the same: a record that was restored is deleted once more. */
 const REPEATS = new Set(['changed', 'deleted']);
+/** What is told with the record. */
+const READ = new Set(['created', 'updated']);
 /** Events of one webhook; more are refused before anything is stored. */
 const MAX_EVENTS = 1000;
 
@@ -73,6 +75,13 @@ function placesRead(webhooks: Webhooks, name: string): { paths: string[]; look: 
 /** Where an event holds an id alone, whose record is to be read. */
 function idPlaceOf(webhooks: Webhooks, { fetchId, record }: HookTopic): string | undefined {
   return fetchId ?? (record === undefined ? webhooks.fetchId : undefined);
+}
+
+/** Topics of a scope whose events name a record that is to be read at the app. */
+export function topicsToRead(webhooks: Webhooks, scope: EventScope): string[] {
+  return (webhooks.topics[scope] ?? [])
+    .filter((topic) => READ.has(topic.event) && idPlaceOf(webhooks, topic) !== undefined)
+    .map(({ topic }) => topic);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { sql, type Selectable } from 'kysely';
 import { DAY, MINUTE, SECOND } from '../lib/clock.ts';
 import { publicError } from '../lib/errors.ts';
+import { updateInBatches } from '../store/batches.ts';
 import type { Tables } from '../store/schema.ts';
 import { tellIn } from './operator.ts';
 import type { PollContext } from './poll.ts';
@@ -69,19 +70,31 @@ export async function readDue({ db }: PollContext, { ids }: Due): Promise<Row[]>
   return rows.toSorted((one, other) => ids.indexOf(one.inbox_id) - ids.indexOf(other.inbox_id));
 }
 
-/** Webhooks wait without an attempt of theirs. */
-export async function putOff({ db, clock }: PollContext, rows: readonly Row[]): Promise<void> {
-  if (rows.length === 0) return;
-  await db
-    .updateTable('inbox')
-    .set({ next_at: clock.now() + REST_MS })
-    .where(
-      'inbox_id',
-      'in',
-      rows.map((row) => row.inbox_id),
-    )
-    .where('processed_at', 'is', null)
-    .execute();
+/** Webhooks of these topics wait, unread and without an attempt of theirs. */
+export async function putOff(
+  { db, store }: PollContext,
+  sourceId: string,
+  { until, topics }: { until: number; topics: readonly string[] },
+): Promise<void> {
+  if (topics.length === 0) return;
+  await updateInBatches((limit) =>
+    db
+      .updateTable('inbox')
+      .set({ next_at: until })
+      .where('inbox_id', 'in', (some) =>
+        some
+          .selectFrom('inbox')
+          .select('inbox_id')
+          .where('source_id', '=', sourceId)
+          .where('processed_at', 'is', null)
+          .where('next_at', '<', until)
+          .where('topic', 'in', topics)
+          .limit(limit)
+          // What another process is writing is done by then, or comes again.
+          .$if(store.kind === 'postgres', (query) => query.forUpdate().skipLocked()),
+      )
+      .executeTakeFirst(),
+  );
 }
 
 /** Why a webhook could not be understood; `isOut`: its app did not answer, which is no attempt for a week. */

@@ -6,7 +6,7 @@ import { customFieldsOf } from '../unified/field-mappings.ts';
 import { unifiedId } from '../unified/ids.ts';
 import { toUnified } from '../unified/map.ts';
 import { holdSource } from './audience.ts';
-import { sayingOf } from './hook-events.ts';
+import { sayingOf, topicsToRead } from './hook-events.ts';
 import {
   BATCH_BYTES,
   nextDue,
@@ -121,24 +121,31 @@ async function understand(
   const source = toSource(found);
   const rows = await readDue(context, due);
   const meanings = new Map<Row, Meaning>();
-  const waiting: Row[] = [];
   for (const row of rows) {
     if (reading.signal.aborted) break;
     try {
       const meaning = await meaningOf(context, source, row, reading);
       if (meaning) meanings.set(row, meaning);
-      else waiting.push(row);
     } catch (error) {
       if (!reading.signal.aborted)
         await postpone(context, source, row, { error, isOut: error === reading.outage });
     }
   }
-  await putOff(context, waiting);
+  await rest(context, source, reading);
   const deliveries = await commitAll(context, source, meanings);
   if (deliveries > 0) context.deliverer.wake();
   // SQLite answers within the turn, and there may be thousands.
   await nextTurn();
   return true;
+}
+
+/** While records cannot be read, all that names one is put off at once: there may be thousands. */
+async function rest(context: PollContext, source: Source, { restsUntil }: Reading): Promise<void> {
+  if (restsUntil <= context.clock.now()) return;
+  const { environment, connectorId, scope, sourceId } = source;
+  const webhooks = context.catalog.connector(environment, connectorId)?.definition.webhooks;
+  const topics = webhooks ? topicsToRead(webhooks, scope) : [];
+  await putOff(context, sourceId, { until: restsUntil, topics });
 }
 
 /** All in one transaction; when the store refuses that, each in its own, and those that it refuses then wait. */
@@ -237,11 +244,15 @@ async function readRecord(
   reading: Reading,
 ): Promise<Json | undefined> {
   const { clock } = context;
-  if (clock.now() < reading.restsUntil || !(await isConnected(context, source))) return undefined;
+  if (clock.now() < reading.restsUntil) return undefined;
+  if (!(await isConnected(context, source))) {
+    reading.restsUntil = clock.now() + REST_MS;
+    return undefined;
+  }
   try {
     return await fetchRecord(context, source, { ...wanted, signal: reading.signal });
   } catch (error) {
-    if (error instanceof GatehouseError && OUTAGES.has(error.code)) {
+    if (!reading.signal.aborted && error instanceof GatehouseError && OUTAGES.has(error.code)) {
       reading.restsUntil = clock.now() + REST_MS;
       reading.outage = error;
     }

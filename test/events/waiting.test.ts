@@ -199,6 +199,20 @@ test.each([500, 'never'] as const)('an app that answers %s is asked once for all
   expect(await told()).toEqual([...ids, 'whole'].toSorted());
 });
 
+test('what waits for an app that is out is put off without being looked at', async () => {
+  const { db } = service.context;
+  answers = 500;
+  // More than are looked at together.
+  for (let n = 0; n < 50; n++) await send({ what: 'made', id: `ord_${n}` });
+  clock.advance(1);
+  await send({ what: 'made', id: 'unread' });
+  await db.updateTable('inbox').set({ body: 'no JSON' }).where('body', 'like', '%unread%').execute();
+  await look();
+  expect(new Set(await waiting())).toEqual(new Set([0]));
+  await look();
+  expect(asked).toHaveLength(1);
+});
+
 test('webhooks outlive an outage of days, and come within an hour of its end', async () => {
   answers = 500;
   await send({ what: 'made', id: 'ord_1' });
