@@ -19,7 +19,7 @@ const SHORTEST_RETRY_MS = 5 * SECOND;
 const LONGEST_RETRY_MS = 30 * MINUTE;
 /** An app that still fails with a record that is so old is not out: it does not give that one. */
 const LONGEST_OUTAGE_MS = 7 * DAY;
-/** How long records wait to be read while the app is out, or the account has to be connected anew. */
+/** How long webhooks wait while the app is out, its account has to be connected anew, or its connector is not there. */
 export const REST_MS = MINUTE;
 
 /** Some webhooks that are due, not read yet, and the length of their bodies together. */
@@ -70,13 +70,13 @@ export async function readDue({ db }: PollContext, { ids }: Due): Promise<Row[]>
   return rows.toSorted((one, other) => ids.indexOf(one.inbox_id) - ids.indexOf(other.inbox_id));
 }
 
-/** Webhooks of these topics wait, unread and without an attempt of theirs. */
+/** Webhooks of a source, or those of these topics, wait, unread and without an attempt of theirs. */
 export async function putOff(
   { db, store }: PollContext,
   sourceId: string,
-  { until, topics }: { until: number; topics: readonly string[] },
+  { until, topics }: { until: number; topics?: readonly string[] },
 ): Promise<void> {
-  if (topics.length === 0) return;
+  if (topics?.length === 0) return;
   await updateInBatches((limit) =>
     db
       .updateTable('inbox')
@@ -88,7 +88,7 @@ export async function putOff(
           .where('source_id', '=', sourceId)
           .where('processed_at', 'is', null)
           .where('next_at', '<', until)
-          .where('topic', 'in', topics)
+          .$if(topics !== undefined, (query) => query.where('topic', 'in', topics ?? []))
           .limit(limit)
           // What another process is writing is done by then, or comes again.
           .$if(store.kind === 'postgres', (query) => query.forUpdate().skipLocked()),

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Connector } from '../connectors/catalog.ts';
 import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
 import { parseJson, type Json } from '../lib/json.ts';
 import type { Db } from '../store/schema.ts';
@@ -35,6 +36,12 @@ type Meaning =
   | { kind: 'deleted'; id: string; remoteId: string }
   | { kind: 'changed' }
   | { kind: 'nothing' };
+
+/** Whose webhooks they are, and how they are understood. */
+interface Sender {
+  source: Source;
+  connector: Connector;
+}
 
 /** Records are read one after the other until the app fails: one that hangs would keep a place for hours. */
 interface Reading {
@@ -119,19 +126,25 @@ async function understand(
     .executeTakeFirst();
   if (!found) return false;
   const source = toSource(found);
+  const connector = context.catalog.connector(source.environment, source.connectorId);
+  if (!connector) {
+    // A file may be back soon; polls wait for it as well.
+    await putOff(context, sourceId, { until: context.clock.now() + REST_MS });
+    return true;
+  }
   const rows = await readDue(context, due);
   const meanings = new Map<Row, Meaning>();
   for (const row of rows) {
     if (reading.signal.aborted) break;
     try {
-      const meaning = await meaningOf(context, source, row, reading);
+      const meaning = await meaningOf(context, { source, connector }, row, reading);
       if (meaning) meanings.set(row, meaning);
     } catch (error) {
       if (!reading.signal.aborted)
         await postpone(context, source, row, { error, isOut: error === reading.outage });
     }
   }
-  await rest(context, source, reading);
+  await rest(context, { source, connector }, reading);
   const deliveries = await commitAll(context, source, meanings);
   if (deliveries > 0) context.deliverer.wake();
   // SQLite answers within the turn, and there may be thousands.
@@ -140,12 +153,15 @@ async function understand(
 }
 
 /** While records cannot be read, all that names one is put off at once: there may be thousands. */
-async function rest(context: PollContext, source: Source, { restsUntil }: Reading): Promise<void> {
+async function rest(
+  context: PollContext,
+  { source, connector }: Sender,
+  { restsUntil }: Reading,
+): Promise<void> {
   if (restsUntil <= context.clock.now()) return;
-  const { environment, connectorId, scope, sourceId } = source;
-  const webhooks = context.catalog.connector(environment, connectorId)?.definition.webhooks;
-  const topics = webhooks ? topicsToRead(webhooks, scope) : [];
-  await putOff(context, sourceId, { until: restsUntil, topics });
+  const { webhooks } = connector.definition;
+  const topics = webhooks ? topicsToRead(webhooks, source.scope) : [];
+  await putOff(context, source.sourceId, { until: restsUntil, topics });
 }
 
 /** All in one transaction; when the store refuses that, each in its own, and those that it refuses then wait. */
@@ -212,14 +228,13 @@ async function commit(
 /** Undefined for one that names a record which cannot be read now. */
 async function meaningOf(
   context: PollContext,
-  source: Source,
+  { source, connector }: Sender,
   row: Row,
   reading: Reading,
 ): Promise<Meaning | undefined> {
   const { environment, connectorId, credentialId, scope } = source;
-  const connector = context.catalog.connector(environment, connectorId);
-  const webhooks = connector?.definition.webhooks;
-  if (!connector || !webhooks) return { kind: 'nothing' };
+  const { webhooks } = connector.definition;
+  if (!webhooks) return { kind: 'nothing' };
   const said = await sayingOf(connector, webhooks, scope, { topic: row.topic, body: parseJson(row.body) });
   if (said.kind === 'nothing' || said.kind === 'changed') return said;
   if (said.kind === 'deleted') {

@@ -283,6 +283,24 @@ test('the operator hears of a webhook that is given up, and the app may send it 
   expect(await waiting()).toEqual([0]);
 });
 
+test('webhooks wait while their connector is not there', async () => {
+  const { context } = service;
+  const { catalog } = context;
+  await send({ what: 'told', order: { id: 'ord_1' } });
+  Object.assign(context, { catalog: { ...catalog, connector: () => undefined } });
+  try {
+    for (let hours = 0; hours < 24; hours++) {
+      await look();
+      clock.advance(HOUR);
+    }
+  } finally {
+    Object.assign(context, { catalog });
+  }
+  expect(await waiting()).toEqual([0]);
+  await look();
+  expect(await told()).toEqual(['ord_1']);
+});
+
 test('a record that the app refuses holds up no other', async () => {
   answers = 403;
   await send({ what: 'made', id: 'ord_1' });
