@@ -1,8 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Transaction } from 'kysely';
 import type { Connector } from '../connectors/catalog.ts';
+import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
 import { parseJson, type Json } from '../lib/json.ts';
-import type { Db } from '../store/schema.ts';
+import type { Db, Tables } from '../store/schema.ts';
 import { customFieldsOf } from '../unified/field-mappings.ts';
 import { unifiedId } from '../unified/ids.ts';
 import { toUnified } from '../unified/map.ts';
@@ -30,12 +32,19 @@ const OUTAGES = new Set<ErrorCode>([
   'upstream_timeout',
 ]);
 
-/** What a stored webhook says. */
+/** Some apps show a moment later what their webhooks tell. For so long a record that is not there is asked for again, */
+const SHOWN_WITHIN_MS = 2 * MINUTE;
+/** waiting so long at first, then three times as long as it waited already, */
+const ASKED_AGAIN_MS = 10 * SECOND;
+/** and what only says that something changed makes another poll after this. */
+const POLLED_AGAIN_MS = 1.5 * MINUTE;
+
+/** What a stored webhook says. `again`: when it is looked at once more, since it may not be shown yet. */
 type Meaning =
-  | { kind: 'seen'; sighting: Sighting }
-  | { kind: 'deleted'; id: string; remoteId: string }
-  | { kind: 'changed' }
-  | { kind: 'nothing' };
+  | { kind: 'seen'; sighting: Sighting; again?: undefined }
+  | { kind: 'deleted'; id: string; remoteId: string; again?: undefined }
+  | { kind: 'changed'; again: number | undefined }
+  | { kind: 'nothing'; again?: number | undefined };
 
 /** Whose webhooks they are, and how they are understood. */
 interface Sender {
@@ -190,20 +199,11 @@ async function commit(
 ): Promise<number> {
   if (meanings.size === 0) return 0;
   return context.db.transaction().execute(async (tx) => {
-    const mine = await tx
-      .updateTable('inbox')
-      .set({ processed_at: context.clock.now(), error: null })
-      .where(
-        'inbox_id',
-        'in',
-        [...meanings.keys()].map((row) => row.inbox_id),
-      )
-      .where('processed_at', 'is', null)
-      .returning('inbox_id')
-      .execute();
-    const won = new Set(mine.map((row) => row.inbox_id));
+    const won = await mark(tx, context.clock.now(), meanings);
     // It may be made due, and is to be locked before what subscribes to it.
     await holdSource(tx, source.sourceId);
+    if ([...meanings].some(([row, { kind }]) => kind === 'changed' && won.has(row.inbox_id)))
+      await pollNow(tx, context, source.sourceId);
     let deliveries = 0;
     let sightings: Sighting[] = [];
     const flush = async () => {
@@ -212,10 +212,9 @@ async function commit(
     };
     // In the order of arrival, which is that of the rows.
     for (const [row, meaning] of meanings) {
-      if (!won.has(row.inbox_id) || meaning.kind === 'nothing') continue;
+      if (!won.has(row.inbox_id)) continue;
       if (meaning.kind === 'seen') sightings.push(meaning.sighting);
-      else if (meaning.kind === 'changed') await pollNow(tx, context, source.sourceId);
-      else {
+      if (meaning.kind === 'deleted') {
         await flush();
         deliveries += await noticeDeleted(tx, context, source, meaning);
       }
@@ -223,6 +222,31 @@ async function commit(
     await flush();
     return deliveries;
   });
+}
+
+/** Which of the webhooks nobody else took: they are done, or wait until they are looked at again. */
+async function mark(
+  tx: Transaction<Tables>,
+  now: number,
+  meanings: ReadonlyMap<Row, Meaning>,
+): Promise<Set<string>> {
+  const won = new Set<string>();
+  const times = Map.groupBy(meanings, ([, { again }]) => again);
+  for (const [again, some] of times) {
+    const rows = await tx
+      .updateTable('inbox')
+      .set(again === undefined ? { processed_at: now, error: null } : { next_at: again })
+      .where(
+        'inbox_id',
+        'in',
+        some.map(([row]) => row.inbox_id),
+      )
+      .where('processed_at', 'is', null)
+      .returning('inbox_id')
+      .execute();
+    for (const row of rows) won.add(row.inbox_id);
+  }
+  return won;
 }
 
 /** Undefined for one that names a record which cannot be read now. */
@@ -236,7 +260,12 @@ async function meaningOf(
   const { webhooks } = connector.definition;
   if (!webhooks) return { kind: 'nothing' };
   const said = await sayingOf(connector, webhooks, scope, { topic: row.topic, body: parseJson(row.body) });
-  if (said.kind === 'nothing' || said.kind === 'changed') return said;
+  if (said.kind === 'nothing') return said;
+  const now = context.clock.now();
+  if (said.kind === 'changed') {
+    const again = row.received_at + POLLED_AGAIN_MS;
+    return { kind: 'changed', again: again > now ? again : undefined };
+  }
   if (said.kind === 'deleted') {
     return { kind: 'deleted', id: unifiedId(scope, credentialId, said.remoteId), remoteId: said.remoteId };
   }
@@ -245,7 +274,11 @@ async function meaningOf(
       ? said.record
       : await readRecord(context, source, { connector, remoteId: said.remoteId }, reading);
   if (raw === undefined) return undefined;
-  if (raw === null) return { kind: 'nothing' };
+  if (raw === null) {
+    const age = now - row.received_at;
+    const again = now + Math.max(ASKED_AGAIN_MS, 3 * age);
+    return { kind: 'nothing', again: age < SHOWN_WITHIN_MS ? again : undefined };
+  }
   const fields = await customFieldsOf(context, { environment, connectorId, credentialId, scope });
   const unified = await toUnified({ connector, scope, connectionId: credentialId }, raw, fields);
   return { kind: 'seen', sighting: { unified, topic: said.event } };

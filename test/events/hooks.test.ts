@@ -205,13 +205,14 @@ const told = ({ id, secret }: { id: string; secret: string }) =>
     .filter(({ headers }) => headers['x-svc-subscription-id'] === id)
     .map((one) => [one.headers['x-svc-event'], verified(secret, one)]);
 
-/** Has everything that arrived been looked at? */
+/** Has everything that arrived been looked at? What is not there yet is asked for again later. */
 const settled = () =>
   until(async () => {
     const waiting = await service.context.db
       .selectFrom('inbox')
       .select('inbox_id')
       .where('processed_at', 'is', null)
+      .where('next_at', '<=', Date.now())
       .executeTakeFirst();
     return waiting === undefined;
   });
@@ -297,8 +298,9 @@ test('a webhook that the store refuses waits alone', async () => {
       .selectFrom('inbox')
       .select('attempts')
       .where('processed_at', 'is', null)
+      .where('attempts', '>', 0)
       .executeTakeFirst();
-    return (row?.attempts ?? 0) > 0;
+    return row !== undefined;
   });
   await sql`drop trigger refuse`.execute(db);
   await db.updateTable('inbox').set({ next_at: 0 }).where('processed_at', 'is', null).execute();

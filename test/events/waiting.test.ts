@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { inboxRound, shortJobRound, pollRound } from '../../src/events/round.ts';
-import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { until } from '../support/events.ts';
 import { startService, type Service } from '../support/service.ts';
@@ -43,7 +43,7 @@ unified:
 webhooks:
   verify: {type: header, header: X-Secret}
   topic: body:what
-  topics: {commerce/orders: [{topic: made, event: created, fetchId: id}, {topic: told, event: created, record: order}]}
+  topics: {commerce/orders: [{topic: made, event: created, fetchId: id}, {topic: told, event: created, record: order}, {topic: hinted, event: changed}]}
   register:
     create: {action: add_hook, each: all, input: {url: '{address}', secret: '{secret}'}, id: id}
     delete: {action: drop_hook, param: hookId}
@@ -60,7 +60,7 @@ let connectionId: string;
 let hook: z.infer<typeof hookSchema>;
 let asked: string[];
 /** How the app answers for an order: as it should, with a status of trouble, or never. */
-let answers: 'well' | 'never' | 401 | 403 | 500;
+let answers: 'well' | 'never' | 401 | 403 | 404 | 500;
 /** Orders for which it always answers 500. */
 let broken: Set<string>;
 
@@ -281,6 +281,40 @@ test('the operator hears of a webhook that is given up, and the app may send it 
   expect(service.logged.slice(logged).filter((line) => line.includes('given up'))).toHaveLength(1);
   await send(nameless);
   expect(await waiting()).toEqual([0]);
+});
+
+test('a record that the app shows only after its webhook is told then', async () => {
+  answers = 404;
+  await send({ what: 'made', id: 'ord_1' });
+  await look();
+  answers = 'well';
+  clock.advance(15 * SECOND);
+  await look();
+  expect(await told()).toEqual(['ord_1']);
+});
+
+test('a record that is not there is asked for a few times, then no more', async () => {
+  answers = 404;
+  await send({ what: 'made', id: 'ord_1' });
+  for (let seconds = 0; seconds < 600; seconds += 10) {
+    await look();
+    clock.advance(10 * SECOND);
+  }
+  expect([asked, await waiting(), await told()]).toEqual([Array(4).fill('ord_1'), [], []]);
+});
+
+test('after a word that something changed the app is polled twice, two minutes apart at most', async () => {
+  const polls: number[] = [];
+  const began = clock.now();
+  await send({ what: 'hinted' });
+  for (let seconds = 0; seconds < 600; seconds += 10) {
+    await look();
+    const begun = await pollRound(service.context, { signal, room: 100 });
+    await Promise.all(begun);
+    if (begun.length > 0) polls.push((clock.now() - began) / SECOND);
+    clock.advance(10 * SECOND);
+  }
+  expect([polls, await waiting()]).toEqual([[0, 90], []]);
 });
 
 test('webhooks wait while their connector is not there', async () => {
