@@ -7,7 +7,7 @@ import { customFieldsOf } from '../unified/field-mappings.ts';
 import { unifiedOf, type Unified } from '../unified/map.ts';
 import type { PollContext } from './poll.ts';
 import { BACKFILL_MARK, publish, type NewEvent } from './publish.ts';
-import { MAX_RECORDS, readAll } from './read-all.ts';
+import { MAX_MIB, MAX_RECORDS, readAll } from './read-all.ts';
 import { toSource, type Source } from './source.ts';
 
 const payloadSchema = z.object({ subscriptionId: z.string(), sourceId: z.string() });
@@ -51,7 +51,7 @@ export function backfillJob(context: PollContext): JobKind {
 }
 
 const INCOMPLETE =
-  `The backfill may lack records: the app has more than the ${MAX_RECORDS} that are read, they kept changing ` +
+  `The backfill may lack records: the app has more than the ${MAX_RECORDS}, or ${MAX_MIB} MiB, that are read, they kept changing ` +
   'meanwhile, or some do not fit the model. Fetch the rest with the list of the unified model.';
 
 /** Tells the subscriber why, in words of ours. */

@@ -7,7 +7,7 @@ import { unifiedId } from '../unified/ids.ts';
 import { anyoneWantsDeleted, planInventory } from './audience.ts';
 import { noticeDeleted } from './notice.ts';
 import type { PollContext } from './poll.ts';
-import { readAll } from './read-all.ts';
+import { readIds } from './read-all.ts';
 import { fetchRecord, isConnected } from './remote-record.ts';
 import { toSource, type Source } from './source.ts';
 
@@ -35,11 +35,11 @@ export function inventoryJob(context: PollContext): JobKind {
       if (!source || !(await anyoneWantsDeleted(context.db, sourceId))) return undefined;
       if (source.status !== 'active' || !(await isConnected(context, source))) return LOOK_AGAIN_MS;
       const startedAt = context.clock.now();
-      const { records, complete } = await readAll(context, source, signal);
-      await remember(context, source, [...records.keys()], startedAt);
-      const gone = complete ? await missingOf(context, source, records, startedAt) : [];
+      const { ids, complete } = await readIds(context, source, signal);
+      await remember(context, source, [...ids], startedAt);
+      const gone = complete ? await missingOf(context, source, ids, startedAt) : [];
       // An app that shows nothing of many more likely lets us see nothing than lost all that it had.
-      const missing = records.size === 0 && gone.length > FEW ? [] : gone;
+      const missing = ids.size === 0 && gone.length > FEW ? [] : gone;
       for (const remoteId of missing.slice(0, CONFIRMED_AT_ONCE)) {
         signal.throwIfAborted();
         await confirm(context, source, remoteId, signal);
@@ -71,7 +71,7 @@ async function activeSource({ db }: PollContext, sourceId: string): Promise<Sour
 async function missingOf(
   context: PollContext,
   { sourceId }: Source,
-  records: ReadonlyMap<string, unknown>,
+  ids: ReadonlySet<string>,
   startedAt: number,
 ): Promise<string[]> {
   // Of what polls and webhooks saw since the last listing there is no `p:` key.
@@ -80,7 +80,7 @@ async function missingOf(
   const asked = await timesOf(context, sourceId, 'a');
   const askedAt = (remoteId: string) => asked.get(remoteId) ?? 0;
   return [...new Map([...seen, ...listed])]
-    .filter(([remoteId, seenAt]) => seenAt <= startedAt && !records.has(remoteId))
+    .filter(([remoteId, seenAt]) => seenAt <= startedAt && !ids.has(remoteId))
     .map(([remoteId]) => remoteId)
     .filter((remoteId) => askedAt(remoteId) <= startedAt - DAY)
     .sort((one, other) => askedAt(one) - askedAt(other));

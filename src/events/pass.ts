@@ -6,8 +6,9 @@ import type { Position, Positions } from '../actions/positions.ts';
 import { listSource } from '../actions/results.ts';
 import { DAY, MINUTE, parseHttpDate } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import { MIB } from '../lib/http-body.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
-import { valueAt } from '../lib/json.ts';
+import { memoryOf, valueAt } from '../lib/json.ts';
 import type { UpstreamContext } from '../upstream/call.ts';
 import type { OpenCredential } from '../upstream/credential.ts';
 import { listInputs } from '../unified/inputs.ts';
@@ -16,6 +17,8 @@ import type { Continuation } from './source.ts';
 
 /** Upstream pages of one round; what is left goes on in the next. */
 const MAX_PAGES = 40;
+/** What a round keeps in memory, more or less: it ends with the page that goes beyond. */
+const MAX_HELD = 64 * MIB;
 /** A list whose pages shift while it is read is read again until nothing new turns up. */
 const MAX_PASSES = 4;
 const PAGE_RECORDS = 250;
@@ -159,6 +162,8 @@ interface Way {
   /** Where it stopped before the end. */
   stoppedAt: Omit<Continuation, 'until' | 'pass' | 'isFruitful'> | undefined;
   pages: number;
+  /** Bytes of memory that its records take. */
+  held: number;
   paging: string;
   /** It brought what those before it did not, and should have. */
   isFruitful: boolean;
@@ -173,7 +178,14 @@ async function readOnce(
 ): Promise<Way> {
   const { records, unreadable } = reading;
   const { connector, model, since } = reading.wish;
-  const way: Way = { stoppedAt: undefined, pages: 0, paging: 'none', isFruitful: false, isStuck: false };
+  const way: Way = {
+    stoppedAt: undefined,
+    pages: 0,
+    held: 0,
+    paging: 'none',
+    isFruitful: false,
+    isStuck: false,
+  };
   for (const [group, input] of inputs.entries()) {
     if (group < (from?.group ?? 0)) continue;
     const resumed = group === from?.group ? from : undefined;
@@ -197,6 +209,7 @@ async function readOnce(
       let old = 0;
       let known = 0;
       for (const record of page.records) {
+        way.held += memoryOf(record);
         const id = idOf(model, record);
         if (id === undefined) {
           unreadable.push({
@@ -220,7 +233,7 @@ async function readOnce(
       const passedAll = model.poll.order === 'descending' && old === page.records.length && old > 0;
       if (!page.hasMore || passedAll || page.records.length === 0) break;
       if (known === page.records.length) return { ...way, isStuck: true };
-      if (way.pages >= MAX_PAGES || performance.now() - reading.began > ROUND_MS) {
+      if (way.pages >= MAX_PAGES || way.held > MAX_HELD || performance.now() - reading.began > ROUND_MS) {
         const position = (await positions.nearest(offset)) ?? null;
         return { ...way, stoppedAt: { since: since ?? null, group, offset, position } };
       }

@@ -2,6 +2,16 @@
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
+/** About how many bytes of memory a value takes: `[]`, of three bytes as text in a list, takes a dozen times as many. */
+export function memoryOf(value: Json): number {
+  if (typeof value === 'string') return 24 + value.length;
+  if (typeof value !== 'object' || value === null) return 8;
+  let bytes = 40;
+  if (Array.isArray(value)) for (const one of value) bytes += memoryOf(one);
+  else for (const one of Object.values(value)) bytes += 16 + memoryOf(one);
+  return bytes;
+}
+
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

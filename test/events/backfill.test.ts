@@ -66,6 +66,27 @@ test.each(['offset', 'page', 'cursor'] as const)(
   },
 );
 
+test('a backfill of records larger than fit into memory ends where they no longer do, and says so', async () => {
+  await using upstream = await startUpstream();
+  // Made after the subscription, so that none is sent; as values each takes about forty megabytes.
+  const at = new Date(Date.now() + DAY).toISOString();
+  const items = `[${'[],'.repeat(1_000_000)}[]]`;
+  let pages = 0;
+  upstream.handler = (req, res) => {
+    const query = new URL(req.url ?? '', upstream.origin).searchParams;
+    if (query.has('since')) return json(res, 200, { orders: [], more: false });
+    const id = ++pages;
+    res.writeHead(200, { 'content-type': 'application/json' });
+    res.end(
+      `{"orders":[{"id":${id},"created_at":"${at}","updated_at":"${at}","items":${items}}],"more":${id % 10 !== 0}}`,
+    );
+  };
+  await using backfill = await backfillFrom({ paging: 'offset', order: 'none' }, upstream.origin);
+  await until(async () => (await backfill.read()).at('backfill') === 'done');
+  expect((await backfill.read()).text('reason')).toContain('256 MiB');
+  expect(pages).toBeLessThan(10);
+});
+
 /** A new subscription that asked for what was there, and how to read it. */
 async function backfillFrom(style: ShopStyle, origin: string, address = 'https://127.0.0.1:9/never') {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-backfill-'));
