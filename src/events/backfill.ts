@@ -25,17 +25,28 @@ export function backfillJob(context: PollContext): JobKind {
       const { subscriptionId, sourceId } = payloadSchema.parse(payload);
       const row = await context.db
         .selectFrom('sources')
-        .selectAll()
-        .where('source_id', '=', sourceId)
+        .innerJoin('subscriptions', 'subscriptions.source_id', 'sources.source_id')
+        .selectAll('sources')
+        .select('subscriptions.status as wish')
+        .where('sources.source_id', '=', sourceId)
+        .where('subscription_id', '=', subscriptionId)
         .executeTakeFirst();
       if (!row) return undefined;
       const source = toSource(row);
+      // What is disabled collects nothing; enabled, it goes on.
+      if (row.wish !== 'active') return MINUTE;
       // The baseline says what was there before; it comes first.
       if (source.baselineAt === null) return source.status === 'active' ? SECOND : MINUTE;
       const { records, isAll } = await recordsBefore(context, source, source.baselineAt, signal);
-      while (!signal.aborted && (await sendBatch(context, source, subscriptionId, records))) await nextTurn();
+      let left: Left = 'more';
+      while (left === 'more' && !signal.aborted) {
+        left = await sendBatch(context, source, subscriptionId, records);
+        await nextTurn();
+      }
+      if (left === 'more') return 0;
+      if (left === 'waits') return MINUTE;
       if (!isAll) await say(context, subscriptionId, INCOMPLETE);
-      return signal.aborted ? 0 : undefined;
+      return undefined;
     },
     async gaveUp(payload, error) {
       const { subscriptionId } = payloadSchema.parse(payload);
@@ -64,25 +75,29 @@ async function say({ db }: PollContext, subscriptionId: string, reason: string):
     .execute();
 }
 
-/** Publishes the next batch and notes how far it came, in one transaction. Whether more follow. */
+/** What is left after a batch; `waits`: the subscription was disabled meanwhile. */
+type Left = 'more' | 'none' | 'waits';
+
+/** Publishes the next batch and notes how far it came, in one transaction. */
 async function sendBatch(
   context: PollContext,
   source: Source,
   subscriptionId: string,
   records: readonly Unified[],
-): Promise<boolean> {
-  const more = await context.db.transaction().execute(async (tx) => {
+): Promise<Left> {
+  const left = await context.db.transaction().execute(async (tx): Promise<Left> => {
     const row = await tx
       .selectFrom('subscriptions')
-      .select(['backfill', 'backfill_after'])
+      .select(['status', 'backfill', 'backfill_after'])
       .where('subscription_id', '=', subscriptionId)
       .$if(context.store.kind === 'postgres', (query) => query.forUpdate())
       .executeTakeFirst();
-    if (!row || row.backfill === 'done' || row.backfill === 'none') return false;
+    if (!row || row.backfill === 'done' || row.backfill === 'none') return 'none';
+    if (row.status !== 'active') return 'waits';
     const { backfill_after: after } = row;
-    const left = after === null ? records : records.filter((record) => placeOf(record) > after);
-    const batch = left.slice(0, RECORDS_AT_ONCE);
-    const isLast = batch.length === left.length;
+    const unsent = after === null ? records : records.filter((record) => placeOf(record) > after);
+    const batch = unsent.slice(0, RECORDS_AT_ONCE);
+    const isLast = batch.length === unsent.length;
     const end = batch.at(-1);
     for (const [mark, events] of marked(batch, { isFirst: after === null, isLast })) {
       await publish(
@@ -105,10 +120,10 @@ async function sendBatch(
       })
       .where('subscription_id', '=', subscriptionId)
       .execute();
-    return !isLast;
+    return isLast ? 'none' : 'more';
   });
   context.deliverer.wake();
-  return more;
+  return left;
 }
 
 function eventOf({ scope }: Source, { id, body }: Unified): NewEvent {

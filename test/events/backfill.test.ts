@@ -2,12 +2,13 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { DAY } from '../../src/lib/clock.ts';
+import { DAY, MINUTE } from '../../src/lib/clock.ts';
 import { until } from '../support/events.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startService, type Service } from '../support/service.ts';
 import { json, startUpstream } from '../support/upstream.ts';
 import { shopConnector, startShop, type ShopStyle } from './adversary.ts';
+import { openApp } from './app.ts';
 
 test.each([
   ['one reading', 2],
@@ -85,6 +86,38 @@ test('a backfill of records larger than fit into memory ends where they no longe
   await until(async () => (await backfill.read()).at('backfill') === 'done');
   expect((await backfill.read()).text('reason')).toContain('256 MiB');
   expect(pages).toBeLessThan(10);
+});
+
+test('a backfill waits while its subscription is disabled, and others recover nothing of it', async () => {
+  await using app = await openApp();
+  const { call, context } = app.service;
+  const connectionId = await app.connect('numbered');
+  app.orders = ['o1', 'o2', 'o3'].map((id) => app.order(id, app.clock.now() - 300 * DAY));
+  const other = await app.subscribe(connectionId);
+  await app.look();
+  app.clock.advance(MINUTE);
+  const made = await call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
+    body: { address: 'https://127.0.0.1:9/backfilled', scope: 'commerce/orders', backfill: true },
+  });
+  const path = `/webhooks/${made.text('subscriptionId')}`;
+  // As 410 from its endpoint would.
+  await context.db
+    .updateTable('subscriptions')
+    .set({ status: 'disabled' })
+    .where('subscription_id', '=', made.text('subscriptionId'))
+    .execute();
+  await app.look('jobs');
+  expect((await call('GET', path)).body).toMatchObject({ status: 'disabled', backfill: 'wanted' });
+  const recovered = await call('POST', `/webhooks/${other}/recover`, {
+    body: { since: '2020-01-01T00:00:00Z' },
+  });
+  expect(recovered.at('recovered')).toBe(0);
+
+  await call('POST', `${path}/enable`);
+  app.clock.advance(MINUTE);
+  await app.look('jobs');
+  expect((await call('GET', path)).at('backfill')).toBe('done');
+  expect((await app.told(connectionId)).toSorted()).toEqual(['created o1', 'created o2', 'created o3']);
 });
 
 /** A new subscription that asked for what was there, and how to read it. */
