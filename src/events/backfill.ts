@@ -35,8 +35,8 @@ export function backfillJob(context: PollContext): JobKind {
       const source = toSource(row);
       // What is disabled collects nothing; enabled, it goes on.
       if (row.wish !== 'active') return MINUTE;
-      // The baseline says what was there before; it comes first.
-      if (source.baselineAt === null) return source.status === 'active' ? SECOND : MINUTE;
+      // The baseline says what was there before; it comes first. A poll that failed is not made again within a minute or so.
+      if (source.baselineAt === null) return source.failures === 0 ? SECOND : MINUTE;
       const { records, isAll } = await recordsBefore(context, source, source.baselineAt, signal);
       let left: Left = 'more';
       while (left === 'more' && !signal.aborted) {

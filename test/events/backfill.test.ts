@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { DAY, MINUTE } from '../../src/lib/clock.ts';
+import { readingRound } from '../../src/events/round.ts';
+import { DAY, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { until } from '../support/events.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startService, type Service } from '../support/service.ts';
@@ -118,6 +119,27 @@ test('a backfill waits while its subscription is disabled, and others recover no
   await app.look('jobs');
   expect((await call('GET', path)).at('backfill')).toBe('done');
   expect((await app.told(connectionId)).toSorted()).toEqual(['created o1', 'created o2', 'created o3']);
+});
+
+test('a backfill that waits for the first poll of an app that is down is looked at once a minute', async () => {
+  await using app = await openApp();
+  const connectionId = await app.connect('numbered');
+  app.instead = (_url, res) => {
+    app.send(res, 500, {});
+    return true;
+  };
+  await app.service.call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
+    body: { address: 'https://127.0.0.1:9/never', scope: 'commerce/orders', backfill: true },
+  });
+  const { signal } = new AbortController();
+  let begun = 0;
+  for (let second = 0; second < 2 * 60; second++) {
+    await app.look();
+    begun += (await Promise.all(await readingRound(app.service.context, { signal, room: 8 }))).length;
+    app.clock.advance(SECOND);
+  }
+  expect(begun).toBeGreaterThan(1);
+  expect(begun).toBeLessThan(5);
 });
 
 /** A new subscription that asked for what was there, and how to read it. */
