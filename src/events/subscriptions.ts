@@ -12,6 +12,7 @@ import { isUniqueViolation } from '../store/open.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { assertAddress, atAddress, sendAtNewAddress } from './address.ts';
 import { cancelWaiting } from './cancel.ts';
+import { BACKFILL_MARK } from './publish.ts';
 import { holdSource, planInventory, releaseIfUnheard } from './audience.ts';
 import { newSigningSecret } from './signature.ts';
 import { deleteSource, ensureSource } from './sources.ts';
@@ -225,19 +226,29 @@ export async function deleteIfThere(
   }
 }
 
-/** Few at a time: a million that went with their subscription would keep everybody else waiting for twenty seconds. */
+/**
+ * Few at a time: a million that went with their subscription would keep everybody else waiting for twenty seconds. Events of
+ * its backfill, which only these told apart from new ones, go with them: nobody else was to hear of them.
+ */
 export async function forgetDeliveries({ db }: Pick<Context, 'db'>, subscriptionId: string): Promise<void> {
   await deleteInBatches((limit) =>
-    db
-      .deleteFrom('deliveries')
-      .where('delivery_id', 'in', (some) =>
-        some
-          .selectFrom('deliveries')
-          .select('delivery_id')
-          .where('subscription_id', '=', subscriptionId)
-          .limit(limit),
-      )
-      .executeTakeFirst(),
+    db.transaction().execute(async (tx) => {
+      const gone = await tx
+        .deleteFrom('deliveries')
+        .where('delivery_id', 'in', (some) =>
+          some
+            .selectFrom('deliveries')
+            .select('delivery_id')
+            .where('subscription_id', '=', subscriptionId)
+            .limit(limit),
+        )
+        .returning(['event_id', 'marks'])
+        .execute();
+      const old = gone.filter(({ marks }) => marks?.includes(`"${BACKFILL_MARK}"`));
+      const ids = old.map(({ event_id: eventId }) => eventId);
+      if (ids.length > 0) await tx.deleteFrom('events').where('event_id', 'in', ids).execute();
+      return { numDeletedRows: BigInt(gone.length) };
+    }),
   );
 }
 

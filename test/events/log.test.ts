@@ -181,8 +181,10 @@ test('a recovery leaves out what came before the subscription, and what another 
   await created(service, ['missed']);
   await status('active');
   expect((await recover(second.subscriptionId)).at('recovered')).toBe(1);
-  for (const { subscriptionId } of [first, second])
-    await service.call('DELETE', `/webhooks/${subscriptionId}`);
+
+  await service.call('DELETE', `/webhooks/${first.subscriptionId}`);
+  expect((await recover(second.subscriptionId)).at('recovered')).toBe(0);
+  await service.call('DELETE', `/webhooks/${second.subscriptionId}`);
 });
 
 test('recovering among many events, and deleting many deliveries, lets others have their turns', async () => {
