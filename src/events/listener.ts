@@ -8,7 +8,7 @@ import { requestOf } from './attempt.ts';
 import { ensureSource } from './sources.ts';
 import { newSigningSecret } from './signature.ts';
 import { sealBinding, toTarget, type Target } from './target.ts';
-import { holdSource, releaseIfUnheard } from './audience.ts';
+import { holdSource, planInventory, releaseIfUnheard } from './audience.ts';
 import { forgetDeliveries } from './subscriptions.ts';
 
 /*
@@ -53,6 +53,7 @@ export async function openListener(
   const now = context.clock.now();
   const row = await context.db.transaction().execute(async (tx) => {
     const sourceId = source && (await ensureSource(tx, context, wishOf(context, source))).sourceId;
+    if (sourceId !== undefined) await planInventory(tx, context, sourceId);
     return tx
       .insertInto('subscriptions')
       .values({

@@ -3,6 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { requireConnection } from '../../src/credentials/records.ts';
+import { closeListener, hear, openListener } from '../../src/events/listener.ts';
 import { readingRound, pollRound } from '../../src/events/round.ts';
 import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
@@ -273,4 +275,22 @@ test('an order made and removed between two inventories is told as both', async 
   orders = orders.filter(({ id }) => id !== 'brief');
   await pass(2 * DAY, HOUR);
   expect(await told()).toEqual(['created brief', 'deleted brief']);
+});
+
+test('who runs gatehouse listen alone hears of what is removed', async () => {
+  const { context } = service;
+  const listed = await service.call('GET', `/2023-03/one/webhooks?connectionId=${connectionId}`);
+  await service.call('DELETE', `/webhooks/${listed.at('data.0.subscriptionId')}`);
+  const credential = await requireConnection(context.db, {
+    environment: 'development',
+    credentialId: connectionId,
+  });
+  const source = { credential, scope: 'commerce/orders' as const };
+  const listener = await openListener(context, { environment: 'development', source });
+  await pass(HOUR);
+  orders = orders.filter(({ id }) => id !== 'a');
+  await pass(DAY, HOUR);
+  const heard = await hear(context, listener, 10);
+  expect(heard.map(({ event, recordId }) => [event, recordId])).toEqual([['deleted', expect.any(String)]]);
+  await closeListener(context, listener.subscriptionId);
 });
