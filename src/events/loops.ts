@@ -7,7 +7,7 @@ const LOOK_EVERY_MS = SECOND;
 /** Under way at once in one process: most of a poll or a job is waiting for an app. */
 const MAX_POLLS = 128;
 const MAX_SHORT_JOBS = 8;
-/** Apart from short jobs: readings of one slow app would keep everybody's registrations waiting for as long as they take. */
+/** Apart from short jobs: readings of slow apps would keep everybody's registrations waiting for as long as they take. */
 const MAX_READINGS = 8;
 /** Sources whose webhooks are looked at; some say only which record is to be read at the app. */
 const MAX_INBOXES = 64;

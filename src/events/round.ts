@@ -1,5 +1,4 @@
 import type { Context } from '../context.ts';
-import { beginDueJobs } from '../jobs/jobs.ts';
 import { anewJob } from './accounts.ts';
 import { backfillJob } from './backfill.ts';
 import { forgetJob } from './forget.ts';
@@ -7,6 +6,7 @@ import { processInbox } from './inbox.ts';
 import { inventoryJob } from './inventory.ts';
 import { pollSource } from './poll.ts';
 import { registerJob } from './register.ts';
+import { beginFairly } from './shares.ts';
 import { claimSources, resumeSources } from './sources.ts';
 import { unregisterJob } from './unregister.ts';
 
@@ -28,7 +28,7 @@ export const pollRound: Round = async (context, { signal, room }) => {
 
 /** Registrations at apps, and forgetting: a few calls or statements each. */
 export const shortJobRound: Round = (context, { signal, room }) =>
-  beginDueJobs(
+  beginFairly(
     context,
     {
       register: registerJob(context),
@@ -41,7 +41,7 @@ export const shortJobRound: Round = (context, { signal, room }) =>
 
 /** Backfills and inventories, which read all that an app has, for minutes or hours. */
 export const readingRound: Round = (context, { signal, room }) =>
-  beginDueJobs(
+  beginFairly(
     context,
     { backfill: backfillJob(context), inventory: inventoryJob(context) },
     { signal, most: room },

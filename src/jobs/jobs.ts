@@ -5,7 +5,7 @@ import { MINUTE, SECOND } from '../lib/clock.ts';
 import { publicError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { parseJson, type Json } from '../lib/json.ts';
-import type { DbOrTx } from '../store/schema.ts';
+import type { Db, DbOrTx } from '../store/schema.ts';
 
 /** Whoever runs a job renews its lease; one that was not renewed is of a process that died. */
 const LEASE_MS = 2 * MINUTE;
@@ -73,16 +73,27 @@ export async function isRunning(
   return row !== undefined;
 }
 
+/** Jobs of some kinds whose time has come and that nobody runs, longest due first. */
+export function dueJobs(db: Db, now: number, kinds: string[]) {
+  return db
+    .selectFrom('jobs')
+    .where('jobs.kind', 'in', kinds)
+    .where('jobs.next_at', '<=', now)
+    .where((or) => or.or([or('jobs.lease_until', 'is', null), or('jobs.lease_until', '<', now)]))
+    .orderBy('jobs.next_at');
+}
+
 /** Takes jobs that are due, each for this process alone, and begins them. Answers with those under way. */
-export async function beginDueJobs(
+export async function beginJobs(
   context: JobContext,
   kinds: { readonly [kind: string]: JobKind },
-  { signal, most }: { signal: AbortSignal; most: number },
-): Promise<Promise<void>[]> {
-  const jobs = await claim(context, Object.keys(kinds), most);
+  jobIds: string[],
+  signal: AbortSignal,
+): Promise<{ jobId: string; work: Promise<void> }[]> {
+  const jobs = await claim(context, jobIds);
   return jobs.flatMap((job) => {
     const kind = kinds[job.kind];
-    return kind ? [run(context, kind, job, signal)] : [];
+    return kind ? [{ jobId: job.job_id, work: run(context, kind, job, signal) }] : [];
   });
 }
 
@@ -110,28 +121,14 @@ interface Job {
   updated_at: number;
 }
 
-async function claim({ db, clock }: JobContext, kinds: string[], most: number): Promise<Job[]> {
-  if (most <= 0) return [];
+async function claim({ db, clock }: JobContext, jobIds: string[]): Promise<Job[]> {
+  // An update takes the one writer of SQLite even when it finds nothing.
+  if (jobIds.length === 0) return [];
   const now = clock.now();
-  // Looked for first: an update takes the one writer of SQLite even when it finds nothing.
-  const due = await db
-    .selectFrom('jobs')
-    .select('job_id')
-    .where('kind', 'in', kinds)
-    .where('next_at', '<=', now)
-    .where((or) => or.or([or('lease_until', 'is', null), or('lease_until', '<', now)]))
-    .orderBy('next_at')
-    .limit(most)
-    .execute();
-  if (due.length === 0) return [];
   return db
     .updateTable('jobs')
     .set({ lease_token: randomUUID(), lease_until: now + LEASE_MS, attempts: sql`attempts + 1` })
-    .where(
-      'job_id',
-      'in',
-      due.map((row) => row.job_id),
-    )
+    .where('job_id', 'in', jobIds)
     .where('next_at', '<=', now)
     .where((or) => or.or([or('lease_until', 'is', null), or('lease_until', '<', now)]))
     .returning(['job_id', 'kind', 'payload', 'attempts', 'lease_token', 'updated_at'])

@@ -170,7 +170,8 @@ test('readings of an app that does not answer keep no registration and no remova
     await stall.subscribe({ connectionId: slow, address: `${NOWHERE}/${n}`, backfill: true });
   await until(async () => {
     const jobs = context.db.selectFrom('jobs').select('job_id').where('kind', '=', 'backfill');
-    return (await jobs.where('lease_until', 'is not', null).execute()).length === 8;
+    // As many as may be under way of one app.
+    return (await jobs.where('lease_until', 'is not', null).execute()).length === 4;
   });
 
   const subscriptionId = await stall.subscribe({ connectionId: await stall.connect() });

@@ -1,0 +1,137 @@
+import type { Context } from '../context.ts';
+import { beginJobs, dueJobs, type JobKind } from '../jobs/jobs.ts';
+import { SECOND } from '../lib/clock.ts';
+import type { Db } from '../store/schema.ts';
+
+/** While a share is used up, what waits for it is walked over by each look; webhooks ask for thousands of looks a second. */
+const REST_MS = SECOND / 2;
+
+/** Whose source a job is about; nobody's take no share. */
+interface Owner {
+  connector_id: string | null;
+  user_id: string | null;
+}
+
+/** What this process has under way of some kinds of jobs. */
+interface Slots {
+  running: Map<string, Owner>;
+  /** No look before that, by performance.now(). */
+  restsUntil: number;
+}
+
+const slotsByDb = new WeakMap<Db, Map<string, Slots>>();
+
+/**
+ * Takes up to `most` jobs of sources that are due, and begins them. No app's take more than half of all slots, and no
+ * user's more than three quarters: an app that hangs, or a user of many, keeps nobody else waiting. Answers with those begun.
+ */
+export async function beginFairly(
+  context: Context,
+  kinds: { readonly [kind: string]: JobKind },
+  { signal, most }: { signal: AbortSignal; most: number },
+): Promise<Promise<void>[]> {
+  const names = Object.keys(kinds);
+  const slots = slotsOf(context.db, names.join());
+  if (performance.now() < slots.restsUntil) return [];
+  const { chosen, isUsedUp } = await choose(context, names, slots.running, most);
+  if (isUsedUp) slots.restsUntil = performance.now() + REST_MS;
+  const begun = await beginJobs(context, kinds, [...chosen.keys()], signal);
+  return begun.map(({ jobId, work }) => {
+    const owner = chosen.get(jobId);
+    if (owner) slots.running.set(jobId, owner);
+    return work.finally(() => {
+      slots.running.delete(jobId);
+      slots.restsUntil = 0;
+      // Another one of the same may have waited for this.
+      if (isUsedUp) context.sources.wake();
+    });
+  });
+}
+
+function slotsOf(db: Db, names: string): Slots {
+  const known = slotsByDb.get(db) ?? new Map<string, Slots>();
+  slotsByDb.set(db, known);
+  const slots = known.get(names) ?? { running: new Map<string, Owner>(), restsUntil: 0 };
+  known.set(names, slots);
+  return slots;
+}
+
+/** Jobs by their ids, those that wait longest first; and whether a share is used up. */
+async function choose(
+  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  kinds: string[],
+  running: ReadonlyMap<string, Owner>,
+  most: number,
+): Promise<{ chosen: Map<string, Owner>; isUsedUp: boolean }> {
+  const total = most + running.size;
+  const apps = new Share(Math.ceil(total / 2));
+  const users = new Share(Math.ceil((total * 3) / 4));
+  for (const owner of running.values()) {
+    apps.take(owner.connector_id);
+    users.take(owner.user_id);
+  }
+  const chosen = new Map<string, Owner>();
+  for (let more = most > 0; more;) {
+    const wanted = most - chosen.size;
+    const due = await ownedJobs(db, clock.now(), kinds, { apps: apps.usedUp(), users: users.usedUp() })
+      .$if(chosen.size > 0, (query) => query.where('jobs.job_id', 'not in', [...chosen.keys()]))
+      .limit(wanted)
+      .execute();
+    for (const { job_id: jobId, ...owner } of due) {
+      if (!apps.hasRoom(owner.connector_id) || !users.hasRoom(owner.user_id)) continue;
+      apps.take(owner.connector_id);
+      users.take(owner.user_id);
+      chosen.set(jobId, owner);
+    }
+    more = due.length === wanted && chosen.size < most;
+  }
+  return { chosen, isUsedUp: apps.usedUp().length + users.usedUp().length > 0 };
+}
+
+/** Due jobs but for those of some apps and users. */
+function ownedJobs(
+  db: Db,
+  now: number,
+  kinds: string[],
+  { apps, users }: { apps: string[]; users: string[] },
+) {
+  return (
+    dueJobs(db, now, kinds)
+      // A backfill is known by its subscription, all others by their source.
+      .leftJoin('subscriptions', 'subscriptions.subscription_id', 'jobs.key')
+      .leftJoin('sources', (join) =>
+        join.on((e) => e('sources.source_id', '=', e.fn.coalesce('subscriptions.source_id', 'jobs.key'))),
+      )
+      .select(['jobs.job_id', 'sources.connector_id', 'sources.user_id'])
+      .$if(apps.length > 0, (query) =>
+        query.where((e) =>
+          e.or([e('sources.connector_id', 'is', null), e('sources.connector_id', 'not in', apps)]),
+        ),
+      )
+      .$if(users.length > 0, (query) =>
+        query.where((e) => e.or([e('sources.user_id', 'is', null), e('sources.user_id', 'not in', users)])),
+      )
+  );
+}
+
+/** How many slots each has, of as many as one may have. */
+class Share {
+  readonly #limit: number;
+  readonly #taken = new Map<string, number>();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  hasRoom(owner: string | null): boolean {
+    return owner === null || (this.#taken.get(owner) ?? 0) < this.#limit;
+  }
+
+  take(owner: string | null): void {
+    if (owner !== null) this.#taken.set(owner, (this.#taken.get(owner) ?? 0) + 1);
+  }
+
+  usedUp(): string[] {
+    return [...this.#taken.keys()].filter((owner) => !this.hasRoom(owner));
+  }
+}
