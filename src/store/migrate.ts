@@ -17,6 +17,10 @@ export class SchemaError extends Error {
  * @throws SchemaError when a newer release has migrated this database.
  */
 export async function migrate(store: Store, now: number): Promise<string[]> {
+  return store.unhurried(() => migrateNow(store, now));
+}
+
+async function migrateNow(store: Store, now: number): Promise<string[]> {
   return store.db.transaction().execute(async (tx) => {
     if (store.kind === 'postgres') await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(tx);
     await tx.schema

@@ -18,6 +18,8 @@ export interface Store extends AsyncDisposable {
   readonly db: Db;
   /** Resolves with the reason when no query can succeed any more, whatever happens. */
   readonly failed: Promise<Error>;
+  /** For what may take minutes: migrations. Anything else fails where a PostgreSQL server says nothing for one. */
+  unhurried<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -27,11 +29,15 @@ export class StoreError extends Error {
 }
 
 /**
- * Opens SQLite (made with its folder when missing) or PostgreSQL. The schema is not touched: see migrate().
+ * Opens SQLite (made with its folder when missing) or PostgreSQL. The schema is not touched: see migrate(). `silentMs`: how
+ * long a PostgreSQL server may say nothing.
  * @throws StoreError when the file or server cannot be used.
  */
-export async function openStore(where: Config['database']): Promise<Store> {
-  return where.kind === 'sqlite' ? openSqlite(where.path) : openPostgres(where.url);
+export async function openStore(
+  where: Config['database'],
+  { silentMs }: { silentMs?: number } = {},
+): Promise<Store> {
+  return where.kind === 'sqlite' ? openSqlite(where.path) : openPostgres(where.url, silentMs);
 }
 
 function openSqlite(path: string): Store {
@@ -63,12 +69,12 @@ function openSqlite(path: string): Store {
   const dialect = sqliteDialect(sqlite, driver);
   const db = new Kysely<Tables>({ dialect });
   shareTransactions(db, transactionsOn(db, dialect, driver));
-  return toStore('sqlite', db, failed.promise);
+  return toStore({ kind: 'sqlite', db, failed: failed.promise, unhurried: (work) => work() });
 }
 
-async function openPostgres(url: string): Promise<Store> {
-  const { createPool } = await import('./postgres-pool.ts');
-  const pool = createPool(url);
+async function openPostgres(url: string, silentMs: number | undefined): Promise<Store> {
+  const { createConnections } = await import('./postgres-pool.ts');
+  const { pool, unhurried } = createConnections(url, silentMs);
   try {
     const client = await pool.connect();
     client.release();
@@ -81,12 +87,12 @@ async function openPostgres(url: string): Promise<Store> {
   }
   const db = new Kysely<Tables>({ dialect: postgresDialect(pool) });
   // A connection that fails is replaced.
-  return toStore('postgres', db, new Promise<Error>(() => {}));
+  return toStore({ kind: 'postgres', db, failed: new Promise<Error>(() => {}), unhurried });
 }
 
-function toStore(kind: Store['kind'], db: Db, failed: Promise<Error>): Store {
-  const close = (): Promise<void> => db.destroy();
-  return { kind, db, failed, close, [Symbol.asyncDispose]: close };
+function toStore(opened: Pick<Store, 'kind' | 'db' | 'failed' | 'unhurried'>): Store {
+  const close = (): Promise<void> => opened.db.destroy();
+  return { ...opened, close, [Symbol.asyncDispose]: close };
 }
 
 /** Whether `error` is a unique constraint that refused a row, on either database. */

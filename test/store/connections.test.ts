@@ -1,10 +1,13 @@
+import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Config } from '../../src/config.ts';
+import { migrate } from '../../src/store/migrate.ts';
 import { openStore, type Store } from '../../src/store/open.ts';
 import { freshDatabase } from '../support/stores.ts';
 
-/* Connections to PostgreSQL that end by themselves. What nobody hears of ends the process, here this file. */
+/* Connections to PostgreSQL that end by themselves, or say nothing more. What nobody hears of ends the process, here this file. */
 
 let fresh: Awaited<ReturnType<typeof freshDatabase>>;
 let store: Store;
@@ -47,3 +50,79 @@ test('a connection that ends between statements of a transaction refuses those t
   await expect(work).rejects.toThrow(/connection/i);
   expect(await ownPid(store.db)).toBeGreaterThan(0);
 });
+
+test('a connection that says nothing more is given up, with what waits for it', async () => {
+  await using proxy = await startProxy(fresh.database);
+  await using silent = await openStore(proxy.database, { silentMs: 500 });
+  const begun = Promise.withResolvers<void>();
+  const gone = Promise.withResolvers<void>();
+  const transaction = silent.db.transaction().execute(async (tx) => {
+    await sql`select 1`.execute(tx);
+    begun.resolve();
+    await gone.promise;
+    await sql`select 1`.execute(tx);
+  });
+  await begun.promise;
+  const waiting = [transaction, ...[1, 2, 3].map(() => sql`select pg_sleep(30)`.execute(silent.db))];
+  const refused = waiting.map((one) => one.then(String, (error: Error) => error.message));
+  await expect.poll(() => proxy.size).toBe(4);
+  proxy.fallSilent();
+  gone.resolve();
+  expect(await Promise.all(refused)).toEqual([
+    // Which could not be rolled back either.
+    'Client has encountered a connection error and is not queryable',
+    ...waiting.slice(1).map(() => 'The database said nothing for 0.5 s.'),
+  ]);
+  for (let n = 0; n < 12; n++) expect(await ownPid(silent.db)).toBeGreaterThan(0);
+});
+
+test('a migration may take longer', async () => {
+  await migrate(store, 1);
+  await using other = await openStore(fresh.database, { silentMs: 100 });
+  const [waited] = await Promise.all([
+    migrate(other, 2),
+    store.db.transaction().execute(async (tx) => {
+      await sql`lock table schema_versions in access exclusive mode`.execute(tx);
+      await sql`select pg_sleep(0.5)`.execute(tx);
+    }),
+  ]);
+  expect(waited).toEqual([]);
+});
+
+/** Passes everything on, until what is connected by then hears nothing more: as a host that vanished, or a firewall that forgot. */
+async function startProxy(database: Config['database']) {
+  const url = new URL(database.kind === 'postgres' ? database.url : '');
+  const real = { host: url.hostname, port: Number(url.port) };
+  let pairs: [Socket, Socket][] = [];
+  const opened = new Set<Socket>();
+  const server = createServer((from) => {
+    const to = connect(real);
+    from.pipe(to).pipe(from);
+    for (const socket of [from, to]) opened.add(socket.on('error', () => {}));
+    pairs.push([from, to]);
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  url.port = String(address.port);
+  return {
+    database: { kind: 'postgres' as const, url: url.href },
+    get size() {
+      return pairs.length;
+    },
+    fallSilent() {
+      for (const [from, to] of pairs) {
+        to.unpipe(from);
+        from.unpipe(to);
+        // What is sent is still acknowledged.
+        from.resume();
+        to.destroy();
+      }
+      pairs = [];
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of opened) socket.destroy();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+}
