@@ -84,7 +84,7 @@ export function createDeliverer(
   /** Who we are on leases. */
   const token = randomUUID();
   const lanes = new Map<string, Lane>();
-  const offers = createOffers(context);
+  const offers = createOffers(context, ({ target, items }) => pump(enqueue(target, items)));
   const room = new Room();
   const held = new Held(room);
   const releases = createReleases(context, { token, held });
@@ -98,10 +98,7 @@ export function createDeliverer(
   let unoffered = false;
   /** Something stood still because an outcome was not written. */
   let heldBack = false;
-  /** Something was committed since offers were looked at. */
-  let offersWanted = false;
   let claiming: Promise<void> | undefined;
-  let takingOffers: Promise<void> | undefined;
   let scanTimer: NodeJS.Timeout | undefined;
   let timers: NodeJS.Timeout[] = [];
 
@@ -126,14 +123,6 @@ export function createDeliverer(
     }
     room.take(lane.share, 'queued', items.length);
     return lane;
-  };
-
-  const takeOffers = async (): Promise<void> => {
-    for (;;) {
-      offersWanted = false;
-      for (const { target, items } of await offers.taken()) pump(enqueue(target, items));
-      if (!offersWanted || state !== 'running') return;
-    }
   };
 
   const claimDue = async (): Promise<void> => {
@@ -175,17 +164,6 @@ export function createDeliverer(
       : roomOf(lane);
 
   const hasPlace = (lane: Lane): boolean => room.has(lane.share, lane.suspect ? 'slow' : 'fast');
-
-  /** Looks which offers are committed, of transactions that do not say so themselves. */
-  const kickOffers = (): void => {
-    if (state !== 'running' || offers.size === 0) return;
-    takingOffers ??= takeOffers()
-      .catch((error: unknown) => log.error({ err: error }, 'deliveries not taken over'))
-      .finally(() => {
-        takingOffers = undefined;
-        if (offersWanted) kickOffers();
-      });
-  };
 
   const kick = (): void => {
     if (state !== 'running' || isHeldBack()) return;
@@ -373,13 +351,11 @@ export function createDeliverer(
   const deliverer: Deliverer = {
     wake() {
       if (offers.size === 0 || unoffered) scanWanted = true;
-      offersWanted = true;
-      kickOffers();
+      if (state === 'running') offers.look();
       kick();
     },
     committed(tx) {
-      if (state === 'running')
-        for (const { target, items } of offers.committed(tx)) pump(enqueue(target, items));
+      if (state === 'running') offers.committed(tx);
       if (unoffered) scanWanted = true;
       kick();
     },
@@ -411,7 +387,7 @@ export function createDeliverer(
         scanWanted = true;
         forgetIdleLanes();
         pumpAll();
-        kickOffers();
+        offers.look();
         kick();
       }, POLL_MS);
       const sweep = setInterval(() => {
@@ -429,7 +405,7 @@ export function createDeliverer(
       state = 'closing';
       for (const timer of timers) clearInterval(timer);
       clearTimeout(scanTimer);
-      await Promise.all([claiming, takingOffers]);
+      await Promise.all([claiming, offers.idle()]);
       for (const lane of lanes.values()) {
         clearTimeout(lane.timer);
         giveBack(lane);

@@ -14,10 +14,12 @@ export interface Offers {
   /** How many items of this subscription wait for their commit. */
   waitingFor(subscriptionId: string): number;
   readonly size: number;
-  /** Items of a transaction that took place: they need no look at the store. */
-  committed(tx: Tx): Iterable<Offered>;
-  /** Items of all others that are committed. What is not is kept until its lease ends: it was rolled back. */
-  taken(): Promise<Offered[]>;
+  /** `tx` took place: its items need no look at the store. */
+  committed(tx: Tx): void;
+  /** Looks which of all others are committed. What is not is kept until its lease ends: it was rolled back. */
+  look(): void;
+  /** Resolves when no look is under way. */
+  idle(): Promise<void>;
 }
 
 /** Items of one subscription. */
@@ -41,9 +43,16 @@ const isThere = perDatabase((db) =>
     .compile(),
 );
 
-export function createOffers({ db, clock }: Pick<Context, 'db' | 'clock'>): Offers {
+/** `accept` gets what is committed. */
+export function createOffers(
+  { db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>,
+  accept: (offered: Offered) => void,
+): Offers {
   const byTransaction = new WeakMap<Tx, Offer>();
   let open: Offer[] = [];
+  let looking: Promise<void> | undefined;
+  /** Something was committed since the look began. */
+  let wanted = false;
 
   /** One row tells of all: a transaction is there as a whole, or not at all. */
   const isCommitted = async (offer: Offer): Promise<boolean> => {
@@ -52,6 +61,35 @@ export function createOffers({ db, clock }: Pick<Context, 'db' | 'clock'>): Offe
     if (!item) return false;
     const { rows } = await runKept(db, isThere(db), [item.deliveryId, item.token]);
     return rows.length > 0;
+  };
+
+  const forget = (offer: Offer): void => {
+    open = open.filter((one) => one !== offer);
+  };
+
+  const take = (offer: Offer): void => {
+    offer.taken = true;
+    forget(offer);
+    for (const offered of offer.bySubscription.values()) accept(offered);
+  };
+
+  /** Where the store cannot be asked, what it was not asked about stays for the next look. */
+  const lookAtAll = async (): Promise<void> => {
+    for (const offer of open.slice()) {
+      const there = !offer.taken && (await isCommitted(offer));
+      // Meanwhile its transaction may have said so itself.
+      if (offer.taken) continue;
+      if (there) take(offer);
+      else if (offer.until <= clock.now()) forget(offer);
+    }
+  };
+
+  const lookWhileWanted = async (): Promise<void> => {
+    while (wanted) {
+      wanted = false;
+      await lookAtAll().catch((error: unknown) => log.error({ err: error }, 'deliveries not taken over'));
+    }
+    looking = undefined;
   };
 
   return {
@@ -76,24 +114,13 @@ export function createOffers({ db, clock }: Pick<Context, 'db' | 'clock'>): Offe
     },
     committed(tx) {
       const offer = byTransaction.get(tx);
-      if (!offer || offer.taken) return [];
-      offer.taken = true;
-      open = open.filter((one) => one !== offer);
-      return offer.bySubscription.values();
+      if (offer && !offer.taken) take(offer);
     },
-    async taken() {
-      const looked = open;
-      open = [];
-      const found: Offered[] = [];
-      for (const offer of looked) {
-        const there = !offer.taken && (await isCommitted(offer));
-        // Meanwhile its transaction may have said so itself.
-        if (offer.taken) continue;
-        offer.taken = there;
-        if (there) found.push(...offer.bySubscription.values());
-        else if (offer.until > clock.now()) open.push(offer);
-      }
-      return found;
+    look() {
+      if (open.length === 0) return;
+      wanted = true;
+      looking ??= lookWhileWanted();
     },
+    idle: () => looking ?? Promise.resolve(),
   };
 }

@@ -1,6 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sql, type Transaction } from 'kysely';
+import { createDeliverer } from '../../src/events/deliver.ts';
+import { publish } from '../../src/events/publish.ts';
 import { newOrderedId } from '../../src/lib/ids.ts';
+import type { Tables } from '../../src/store/schema.ts';
 import { startEvents, subscribe, until, type EventsService } from '../support/events.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
@@ -16,6 +20,28 @@ afterAll(async () => {
   await service.stop();
   await receiver[Symbol.asyncDispose]();
 });
+
+/** Another process over the same store. It tells of a customer, and does `then` in the same transaction. */
+function startBeside() {
+  const { context } = service;
+  const deliverer = createDeliverer(context, { outbound: context.outbound, scheduleMs: [1000] });
+  deliverer.start();
+  return {
+    deliverer,
+    publish: (recordId: string, then: (tx: Transaction<Tables>) => Promise<unknown>) =>
+      context.db.transaction().execute(async (tx) => {
+        const { source_id: sourceId } = await tx
+          .selectFrom('sources')
+          .select('source_id')
+          .where('scope', '=', 'commerce/customers')
+          .executeTakeFirstOrThrow();
+        await publish(tx, { ...context, deliverer }, { sourceId, environment: 'development' }, [
+          { eventScope: 'commerce/customers', event: 'created', recordId, body: { id: recordId } },
+        ]);
+        await then(tx);
+      }),
+  };
+}
 
 test('an ordered subscription waits for what another process has, and takes it over when its lease ends', async () => {
   const { subscriptionId } = await subscribe(service, { address: receiver.url, ordered: true });
@@ -69,4 +95,17 @@ test('an ordered subscription waits for what another process has, and takes it o
     const left = await service.call('GET', `/webhooks/${subscriptionId}/deliveries?status=waiting`);
     return left.at('data.0') === undefined;
   });
+});
+
+test('what the store could not be asked about for a moment goes out when it can', async () => {
+  await subscribe(service, { address: receiver.url, scope: 'commerce/customers' });
+  const { deliverer, publish } = startBeside();
+  const before = receiver.received.length;
+  await publish('unseen', (tx) => sql`alter table deliveries rename to hidden_deliveries`.execute(tx));
+  deliverer.wake();
+  await until(() => service.logged.some((line) => line.includes('deliveries not taken over')));
+  await sql`alter table hidden_deliveries rename to deliveries`.execute(service.context.db);
+  await receiver.arrived(before + 1, 5000);
+  expect(receiver.received.at(-1)?.body).toBe('{"id":"unseen"}');
+  await deliverer.close();
 });
