@@ -84,7 +84,10 @@ export function createDeliverer(
   /** Who we are on leases. */
   const token = randomUUID();
   const lanes = new Map<string, Lane>();
-  const offers = createOffers(context, ({ target, items }) => pump(enqueue(target, items)));
+  const offers = createOffers(context, ({ target, items }) => {
+    if (state === 'running') pump(enqueue(target, items));
+    else releases.add(items);
+  });
   const room = new Room();
   const held = new Held(room);
   const releases = createReleases(context, { token, held });
@@ -351,11 +354,11 @@ export function createDeliverer(
   const deliverer: Deliverer = {
     wake() {
       if (offers.size === 0 || unoffered) scanWanted = true;
-      if (state === 'running') offers.look();
+      offers.look();
       kick();
     },
     committed(tx) {
-      if (state === 'running') offers.committed(tx);
+      offers.committed(tx);
       if (unoffered) scanWanted = true;
       kick();
     },
@@ -416,6 +419,9 @@ export function createDeliverer(
       await outcomes.close();
       state = 'closed';
       releases.add([...held].filter(({ deliveryId }) => !outcomes.unwritten.has(deliveryId)));
+      // Of transactions that were under way; who commits later says so.
+      offers.look();
+      await offers.idle();
       // Who closes us closes the store next: what is not given back by then is nobody's until its lease ends.
       await releases.idle();
     },

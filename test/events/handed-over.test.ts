@@ -109,3 +109,13 @@ test('what the store could not be asked about for a moment goes out when it can'
   expect(receiver.received.at(-1)?.body).toBe('{"id":"unseen"}');
   await deliverer.close();
 });
+
+test('a stop gives back what a transaction under way hands over', async () => {
+  const { deliverer, publish } = startBeside();
+  const before = receiver.received.length;
+  let closed: Promise<void> | undefined;
+  await publish('late', async () => void (closed = deliverer.close()));
+  await closed;
+  await receiver.arrived(before + 1, 5000);
+  expect(receiver.received.at(-1)?.body).toBe('{"id":"late"}');
+});

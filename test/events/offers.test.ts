@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createDeliverer } from '../../src/events/deliver.ts';
 import { publish } from '../../src/events/publish.ts';
 import { startEvents, subscribe, type EventsService } from '../support/events.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
@@ -65,3 +66,27 @@ test('what is committed while others are looked at goes out at once, and what is
   expect(receiver.received.map(({ body }) => JSON.parse(body).id)).not.toContain('gone');
   expect(Math.max(...took)).toBeLessThan(700);
 });
+
+test.each(['wake', 'committed'] as const)(
+  'what is handed over to one that is closed when it is committed goes to others at once (%s)',
+  async (how) => {
+    const { context } = service;
+    const deliverer = createDeliverer(context, { outbound: context.outbound, scheduleMs: [1000] });
+    deliverer.start();
+    const before = receiver.received.length;
+    const ended = await context.db.transaction().execute(async (tx) => {
+      const source = await tx.selectFrom('sources').select('source_id').executeTakeFirstOrThrow();
+      await publish(
+        tx,
+        { ...context, deliverer },
+        { sourceId: source.source_id, environment: 'development' },
+        [{ eventScope: 'commerce/orders', event: 'created', recordId: how, body: { id: how } }],
+      );
+      await deliverer.close();
+      return tx;
+    });
+    deliverer[how](ended);
+    await receiver.arrived(before + 1, 5000);
+    expect(receiver.received.at(-1)?.body).toBe(`{"id":"${how}"}`);
+  },
+);
