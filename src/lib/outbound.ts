@@ -8,6 +8,7 @@ import { decoderOf, unpacked } from './outbound-body.ts';
 import { BlockedAddress, outboundError } from './outbound-errors.ts';
 import { End, wholeAnswer, type RawAnswer } from './outbound-exchange.ts';
 import type { Lookup } from './outbound-names.ts';
+import { harmless, isRedirect, redirectTarget, withoutContentType } from './outbound-redirects.ts';
 import { SANDBOX_HOST } from './sandbox.ts';
 import type { StopSignal } from './stop.ts';
 import { readTarget, type Target } from './target.ts';
@@ -102,9 +103,6 @@ const CONNECTIONS_PER_ORIGIN = 64;
  * HTTP/1.1 loses one request to it.
  */
 const ALLOW_H2 = false;
-/** What another origin is told after a redirect. A credential may be in a header of any name, so none else goes along. */
-const HARMLESS_HEADERS = new Set(['accept', 'accept-language', 'user-agent', 'content-type']);
-
 export function createOutbound(options: OutboundOptions): Outbound {
   const guard = createAddressGuard(options.allowedNetworks, options.allowPrivateNetwork);
   const ca = options.caFile ? [...rootCertificates, readFileSync(options.caFile, 'utf8')] : undefined;
@@ -388,39 +386,6 @@ function toMethod(text: string): Dispatcher.HttpMethod {
   const method = METHODS.find((known) => known === text);
   if (!method) throw new GatehouseError('invalid_request', `"${text}" is no HTTP method that is sent.`);
   return method;
-}
-
-function isRedirect(status: number): boolean {
-  return [301, 302, 303, 307, 308].includes(status);
-}
-
-function withoutContentType(headers: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'content-type'),
-  );
-}
-
-function redirectTarget(from: URL, location: string): URL {
-  const next = URL.canParse(location, from.href) ? new URL(location, from) : undefined;
-  if (!next || !/^https?:$/.test(next.protocol) || next.username || next.password) {
-    throw new GatehouseError(
-      'upstream_failed',
-      `${from.host} redirected to something that is no http(s) address.`,
-    );
-  }
-  if (from.protocol === 'https:' && next.protocol === 'http:') {
-    throw new GatehouseError(
-      'upstream_failed',
-      `${from.host} redirected from https to http; it was not followed.`,
-    );
-  }
-  return next;
-}
-
-function harmless(headers: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).filter(([name]) => HARMLESS_HEADERS.has(name.toLowerCase())),
-  );
 }
 
 /** Answers without a body may still name an encoding (RFC 9110 section 8.4), and nothing is no valid gzip. */
