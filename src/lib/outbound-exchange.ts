@@ -38,6 +38,15 @@ export class End {
     this.waiting?.end();
   }
 
+  /** What `work` comes to, or a refusal as soon as this ends: for work that cannot be ended. */
+  during<T>(work: T | Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.waiting = { end: () => reject(new Error('The exchange was ended.')) };
+      if (this.aborted) this.waiting.end();
+      Promise.resolve(work).then(resolve, reject);
+    });
+  }
+
   /** The signal's listener. */
   handleEvent(): void {
     this.abort('cancelled');

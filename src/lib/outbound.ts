@@ -54,6 +54,13 @@ interface Hop {
   headers: Record<string, string | string[] | undefined>;
 }
 
+/** How redirects are followed. */
+interface Following<A> {
+  end: End;
+  ask(way: Way, asked: Asked): Promise<A>;
+  discard(answer: A): Promise<void>;
+}
+
 /** An address, and who calls it. */
 interface Way {
   agent: Dispatcher;
@@ -205,8 +212,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     first: A,
     from: Target,
     { method: firstMethod, headers: firstHeaders = {}, body: firstBody, allowSandbox }: OutboundRequest,
-    ask: (way: Way, asked: Asked) => Promise<A>,
-    discard: (answer: A) => Promise<void>,
+    { end, ask, discard }: Following<A>,
   ): Promise<A> {
     let answer = first;
     let target = from;
@@ -242,7 +248,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
         }
         headers = harmless(headers);
       }
-      const way = await wayOf(next.href, allowSandbox);
+      const way = await end.during(wayOf(next.href, allowSandbox));
       target = way.target;
       answer = await ask(way, { method, headers, body });
     }
@@ -286,13 +292,13 @@ export function createOutbound(options: OutboundOptions): Outbound {
         let way = wayOf(request.url, request.allowSandbox);
         if (way instanceof Promise) {
           end.within(timeoutMs);
-          way = await way;
+          way = await end.during(way);
         }
         const answering = ask(way, request);
         end.within(timeoutMs);
         let answer = await answering;
         if (request.followRedirects && isRedirect(answer.statusCode))
-          answer = await follow(answer, way.target, request, ask, async () => {});
+          answer = await follow(answer, way.target, request, { end, ask, discard: async () => {} });
         const { statusCode, headers, body } = answer;
         // What may be cut does not unpack.
         const encoding = request.statusDecides ? undefined : encodingOf(request, statusCode, headers);
@@ -312,16 +318,21 @@ export function createOutbound(options: OutboundOptions): Outbound {
       // Unlike request(), the deadline and the caller's signal reach until the last chunk.
       const signals = [AbortSignal.timeout(timeoutMs), ...(request.signal ? [request.signal] : [])];
       const ended = AbortSignal.any(signals);
+      const end = new End(ended);
       const translate = (error: unknown) =>
         outboundError(error, { host: hostOf(request.url), ended, timeoutMs });
       try {
         const patienceMs = request.timeoutMs ?? HEADERS_TIMEOUT_MS;
         const ask = ({ agent, target }: Way, asked: Asked): Promise<Dispatcher.ResponseData> =>
           agent.request({ ...toDispatch(target, asked, patienceMs), signal: ended });
-        const way = await wayOf(request.url, request.allowSandbox);
+        const way = await end.during(wayOf(request.url, request.allowSandbox));
         let answer = await ask(way, request);
         if (request.followRedirects)
-          answer = await follow(answer, way.target, request, ask, ({ body }) => body.dump());
+          answer = await follow(answer, way.target, request, {
+            end,
+            ask,
+            discard: ({ body }) => body.dump(),
+          });
         const { statusCode, headers, body } = answer;
         const most = request.maxBytes ?? MAX_ANSWER_BYTES;
         return {
@@ -331,6 +342,8 @@ export function createOutbound(options: OutboundOptions): Outbound {
         };
       } catch (error) {
         throw translate(error);
+      } finally {
+        end.release();
       }
     },
     async examine(url) {

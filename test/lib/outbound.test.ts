@@ -291,6 +291,38 @@ describe('the way out', () => {
     expect(seen).toEqual([]);
   });
 
+  test.each<[string, (call: Outbound) => Promise<unknown>]>([
+    ['request', (out) => out.request({ method: 'GET', url: 'https://silent.example/', timeoutMs: 50 })],
+    ['stream', (out) => out.stream({ method: 'GET', url: 'https://silent.example/', timeoutMs: 50 })],
+  ])('behind an egress proxy the deadline holds while a name is looked up: %s', async (_, call) => {
+    let asked = 0;
+    const waiting = createOutbound({
+      allowedNetworks: [],
+      allowPrivateNetwork: false,
+      egressProxy: 'http://127.0.0.1:9',
+      lookup: () => void asked++,
+    });
+    expect(await failure(call(waiting))).toMatchObject({ code: 'upstream_timeout' });
+    expect(asked).toBe(1);
+    await waiting.close();
+  });
+
+  test('behind an egress proxy a caller that gives up waits for no name', async () => {
+    const asked = Promise.withResolvers<void>();
+    const waiting = createOutbound({
+      allowedNetworks: [],
+      allowPrivateNetwork: false,
+      egressProxy: 'http://127.0.0.1:9',
+      lookup: () => asked.resolve(),
+    });
+    const giveUp = new AbortController();
+    const call = waiting.request({ method: 'GET', url: 'https://silent.example/', signal: giveUp.signal });
+    await asked.promise;
+    giveUp.abort();
+    expect((await failure(call)).details).toEqual({ reason: 'cancelled' });
+    await waiting.close();
+  });
+
   test('goes through the egress proxy, names and literals still judged', async () => {
     const asked: string[] = [];
     const proxy = createServer((_req, res) => res.writeHead(400).end()).on('connect', (req, socket) => {
