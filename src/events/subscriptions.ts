@@ -51,8 +51,8 @@ export type SubscriptionChanges = Partial<
 /**
  * Subscribes to events of a connection; the source and the subscription come into being together.
  * @returns the subscription with the signing secret, which is shown here only.
- * @throws GatehouseError `invalid_request` for an address that may not be called, or a scope that the connector has no
- * model for; `subscription_exists` for the same connection, scope and address twice.
+ * @throws GatehouseError `invalid_request` for an address that may not be called, a scope that the connector has no
+ * model for, or a backfill that nobody would hear of; `subscription_exists` for the same connection, scope and address twice.
  */
 export async function createSubscription(
   context: SubscriptionContext,
@@ -60,6 +60,10 @@ export async function createSubscription(
 ): Promise<{ subscription: SubscriptionRow; source: 'native' | 'polling'; secret: string }> {
   const { credential, scope } = wish;
   const { environment, userId } = credential;
+  if (wish.backfill && !wish.events.includes('created')) {
+    const rule = 'needs created among events: what is there already is delivered as created';
+    throw invalidRequest([{ field: 'backfill', rule }]);
+  }
   await assertAddress(context, wish.address, 'address');
   const connector = context.catalog.connector(environment, credential.connectorId);
   if (!connector) {

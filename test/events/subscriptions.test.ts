@@ -69,6 +69,7 @@ test.each([
   [{ address: 'http://127.0.0.1:9/', events: [] }, 'events'],
   [{ address: 'http://127.0.0.1:9/', events: ['created', 'created'] }, 'events'],
   [{ address: 'http://127.0.0.1:9/', ratePerSecond: 0 }, 'ratePerSecond'],
+  [{ address: 'http://127.0.0.1:9/', events: ['updated', 'deleted'], backfill: true }, 'backfill'],
   ...['connection', 'webhook-id', 'X-Svc-Event', 'content-length', 'host', 'proxy-authorization', 'a b'].map(
     (name): [Record<string, unknown>, string] => [
       { address: 'http://127.0.0.1:9/', headers: { [name]: 'x' } },
