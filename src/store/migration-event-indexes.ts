@@ -53,3 +53,22 @@ export async function holdsOfSubscriptions(tx: Transaction<Tables>): Promise<voi
 export async function eventsOfSources(tx: Transaction<Tables>): Promise<void> {
   await tx.schema.dropIndex('events_by_created_at').execute();
 }
+
+/** One row for each level of an operator's own fields; of two that were written at once the newer stays. */
+export async function oneFieldMapping(tx: Transaction<Tables>): Promise<void> {
+  await sql`delete from field_mappings where exists (
+    select 1 from field_mappings as newer
+    where newer.environment = field_mappings.environment and newer.scope = field_mappings.scope
+      and coalesce(newer.connector_id, '') = coalesce(field_mappings.connector_id, '')
+      and coalesce(newer.credential_id, '') = coalesce(field_mappings.credential_id, '')
+      and (newer.updated_at > field_mappings.updated_at
+        or (newer.updated_at = field_mappings.updated_at and newer.mapping_id > field_mappings.mapping_id)))`.execute(
+    tx,
+  );
+  await tx.schema.dropIndex('field_mappings_by_environment_scope').execute();
+  // Nulls are never equal to an index.
+  await sql`create unique index field_mappings_once
+    on field_mappings (environment, scope, coalesce(connector_id, ''), coalesce(credential_id, ''))`.execute(
+    tx,
+  );
+}

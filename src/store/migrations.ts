@@ -8,6 +8,7 @@ import {
   firstAttempts,
   holdsOfSubscriptions,
   offeredDeliveries,
+  oneFieldMapping,
 } from './migration-event-indexes.ts';
 import { events } from './migration-events.ts';
 import { workflows } from './migration-workflows.ts';
@@ -35,6 +36,7 @@ export const MIGRATIONS: Migration[] = [
   { name: 'offered deliveries', up: offeredDeliveries },
   { name: 'events of sources', up: eventsOfSources },
   { name: 'holds of subscriptions', up: holdsOfSubscriptions },
+  { name: 'one field mapping', up: oneFieldMapping },
 ];
 
 async function foundation(tx: Transaction<Tables>): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import { sql, type Selectable } from 'kysely';
 import { z } from 'zod';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import { eventScope } from '../connectors/events-format.ts';
@@ -22,6 +22,9 @@ export interface FieldMapping {
   updatedAt: number;
 }
 
+/** What is unique, as its index says it. */
+const LEVEL = sql`environment, scope, coalesce(connector_id, ''), coalesce(credential_id, '')`;
+
 /**
  * Sets the fields of a level: the environment, a connector, or a credential. No fields: the level has none.
  * @throws GatehouseError `invalid_request` naming the expression that is none.
@@ -38,30 +41,22 @@ export async function saveFieldMapping(
 ): Promise<FieldMapping> {
   await assertCompiles(wish.fields);
   const now = clock.now();
-  const level = { connector_id: wish.connectorId ?? null, credential_id: wish.credentialId ?? null };
-  const row = await db.transaction().execute(async (tx) => {
-    const old = await tx
-      .deleteFrom('field_mappings')
-      .where('environment', '=', environment)
-      .where('scope', '=', wish.scope)
-      .where('connector_id', level.connector_id === null ? 'is' : '=', level.connector_id)
-      .where('credential_id', level.credential_id === null ? 'is' : '=', level.credential_id)
-      .returningAll()
-      .executeTakeFirst();
-    return tx
-      .insertInto('field_mappings')
-      .values({
-        mapping_id: old?.mapping_id ?? newId('map'),
-        environment,
-        ...level,
-        scope: wish.scope,
-        fields: JSON.stringify(wish.fields),
-        created_at: old?.created_at ?? now,
-        updated_at: now,
-      })
-      .returningAll()
-      .executeTakeFirstOrThrow();
-  });
+  const fields = JSON.stringify(wish.fields);
+  const row = await db
+    .insertInto('field_mappings')
+    .values({
+      mapping_id: newId('map'),
+      environment,
+      connector_id: wish.connectorId ?? null,
+      credential_id: wish.credentialId ?? null,
+      scope: wish.scope,
+      fields,
+      created_at: now,
+      updated_at: now,
+    })
+    .onConflict((c) => c.expression(LEVEL).doUpdateSet({ fields, updated_at: now }))
+    .returningAll()
+    .executeTakeFirstOrThrow();
   return toMapping(row);
 }
 
