@@ -51,13 +51,9 @@ export async function saveHook(
   source.hookSealed = sealed;
 }
 
-/** Where an app sends its webhooks: unguessable, and one for each source. */
-export function hookAddress(
-  { publicUrl }: Pick<Context, 'publicUrl'>,
-  connectorId: string,
-  token: string,
-): string {
-  return `${publicUrl}/hooks/${connectorId}/${token}`;
+/** Where an app sends its webhooks, below our public address: unguessable, and one for each source. */
+export function hookPath(connectorId: string, token: string): string {
+  return `/hooks/${connectorId}/${token}`;
 }
 
 function binding(sourceId: string): string {

@@ -4,7 +4,7 @@ import { isRunning, planJob, type JobKind } from '../jobs/jobs.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
 import { GatehouseError, publicError } from '../lib/errors.ts';
 import { isNative } from './hook-keys.ts';
-import { hookAddress, openHook, saveHook, type Hook } from './hook.ts';
+import { hookPath, openHook, saveHook, type Hook } from './hook.ts';
 import {
   create,
   listed,
@@ -12,6 +12,7 @@ import {
   MEANWHILE_MS,
   remove,
   type Listed,
+  type Registered,
   type RegisterContext,
   type Registration,
 } from './registrations.ts';
@@ -64,12 +65,15 @@ async function register(context: RegisterContext, found: Registration): Promise<
   if (!(await isNative(context, connector, credential, source.scope)))
     return 'The credential lacks what webhooks of the app take.';
   const hook = openHook(context, source) ?? (await beginHook(context, source));
-  const address = hookAddress(context, connector.connectorId, hook.token);
+  const address = `${context.publicUrl}${hookPath(connector.connectorId, hook.token)}`;
   const topics = (webhooks.topics[source.scope] ?? []).map(({ topic }) => topic);
   const wanted = webhooks.register.create.each === 'all' ? ['*'] : topics;
-  const there = await listed(context, found, address, wanted);
+  const there = await listed(context, found, hook);
   try {
-    for (const { topic, id } of there?.dead ?? []) await remove(context, found, topic, id);
+    for (const one of there?.ours ?? []) {
+      if (!one.isHere) await removeEarlier(context, found, one);
+      else if (!one.isAlive) await remove(context, found, one);
+    }
     for (const topic of wanted) await renew(context, found, hook, { there, address, topic, topics });
   } catch (error) {
     if (!isRejection(error)) throw error;
@@ -77,6 +81,15 @@ async function register(context: RegisterContext, found: Registration): Promise<
   }
   await saveRegistered(context, source, hook);
   return undefined;
+}
+
+/** What is at an earlier address of ours keeps nothing new from being made. */
+async function removeEarlier(context: RegisterContext, found: Registration, one: Registered): Promise<void> {
+  try {
+    await remove(context, found, one);
+  } catch (error) {
+    warnOfRest(context, found.source.sourceId, error);
+  }
 }
 
 interface Topic {
@@ -89,33 +102,18 @@ interface Topic {
 /** Adopts what is registered for a topic, else registers it. */
 async function renew(context: RegisterContext, found: Registration, hook: Hook, one: Topic): Promise<void> {
   const { there, topic } = one;
-  const known = there?.alive.get(topic);
+  const known = there?.ours.findLast((ours) => ours.topic === topic && ours.isHere && ours.isAlive)?.id;
   const noted = hook.ids[topic];
+  // Of what the app does not list, what we noted is what there is.
+  const isUnlisted = !there?.isWhole && noted !== undefined && !there?.ours.some(({ id }) => id === noted);
   // A secret that the app makes is told once: of a registration that we did not note, it is lost.
   const lost = known !== undefined && noted !== known && found.webhooks.register.create.secret !== undefined;
-  if (lost) await remove(context, found, topic, known);
-  // Without a list at the app, what we noted is what there is.
-  else if (known !== undefined || (!there && noted !== undefined)) {
+  if (lost) await remove(context, found, { topic, id: known });
+  else if (known !== undefined || isUnlisted) {
     hook.ids[topic] = known ?? noted ?? '';
     return;
   }
-  const isDead = there?.dead.some(({ id }) => id === noted);
-  if (noted !== undefined && !isDead) await removeEarlier(context, found, topic, noted);
   await add(context, found, hook, one);
-}
-
-/** What is not listed at our address may be at an earlier one of ours, and could not be removed once its id is forgotten. */
-async function removeEarlier(
-  context: RegisterContext,
-  found: Registration,
-  topic: string,
-  id: string,
-): Promise<void> {
-  try {
-    await remove(context, found, topic, id);
-  } catch (error) {
-    warnOfRest(context, found.source.sourceId, error);
-  }
 }
 
 /** Registers one topic, and notes at once what came of it. */

@@ -16,6 +16,7 @@ import { valueAt, type Json, type JsonObject } from '../lib/json.ts';
 import { fieldsOf, filledInput } from '../unified/inputs.ts';
 import { callUpstream } from '../upstream/call.ts';
 import { interpretAnswer } from '../upstream/response.ts';
+import { hookPath, type Hook } from './hook.ts';
 import type { PollContext } from './poll.ts';
 import { toSource, type Source } from './source.ts';
 
@@ -54,49 +55,62 @@ export async function load(context: RegisterContext, payload: Json): Promise<Reg
     : undefined;
 }
 
-/** Our registrations at the app: ids by topic, and those that it switched off. */
-export interface Listed {
-  alive: Map<string, string>;
-  dead: { topic: string; id: string }[];
+/** One of our registrations at the app. */
+export interface Registered {
+  /** `*` when one serves all. */
+  topic: string;
+  id: string;
+  /** Whether it is at our present public address. */
+  isHere: boolean;
+  /** Whether the app has not switched it off. */
+  isAlive: boolean;
 }
 
-/** Undefined where the app cannot list them. */
+export interface Listed {
+  ours: Registered[];
+  /** Whether there are no more than were read. */
+  isWhole: boolean;
+}
+
+/**
+ * What leads to the token of a source, at whichever public address: what is listed elsewhere is somebody else's, though
+ * its id is one that we noted. Undefined where the app cannot list registrations.
+ */
 export async function listed(
   context: RegisterContext,
   found: Registration,
-  address: string,
-  wanted: string[],
+  { token }: Hook,
 ): Promise<Listed | undefined> {
   const { list } = found.webhooks.register;
   if (!list) return undefined;
   const action = actionOf(found.connector, list.action);
-  const records = await withCredential(context, found, async (credential) => {
+  const { records, hasMore } = await withCredential(context, found, async (credential) => {
     const target = { connector: found.connector, action, credential, input: {} };
     if (!action.list) {
       const { value } = await interpretAnswer(target, await callUpstream(context, target));
-      return Array.isArray(value) ? value : [];
+      return { records: Array.isArray(value) ? value : [], hasMore: false };
     }
     const positions = { nearest: async () => undefined, remember: async () => {}, forget: async () => {} };
-    const page = await readPage(
+    return readPage(
       listSource(context, target, () => {}),
       positions,
       { limit: LISTED_AT_MOST, offset: 0 },
     );
-    return page.records;
   });
-  const alive = new Map<string, string>();
-  const dead: { topic: string; id: string }[] = [];
-  for (const record of records) {
-    if (valueAt(record, list.address) !== address) continue;
-    const topic = list.topic === undefined ? '*' : valueAt(record, list.topic);
+  const servesAll = found.webhooks.register.create.each === 'all';
+  const path = hookPath(found.connector.connectorId, token);
+  const ours = records.flatMap((record) => {
+    const address = valueAt(record, list.address);
     const id = valueAt(record, list.id);
-    const name = wanted.includes('*') ? '*' : String(topic);
-    if (id === undefined || id === null) continue;
-    if (Object.entries(list.alive).every(([path, value]) => valueAt(record, path) === value))
-      alive.set(name, String(id));
-    else dead.push({ topic: name, id: String(id) });
-  }
-  return { alive, dead };
+    if (typeof address !== 'string' || !address.endsWith(path) || id === undefined || id === null) return [];
+    return {
+      topic: servesAll || list.topic === undefined ? '*' : String(valueAt(record, list.topic)),
+      id: String(id),
+      isHere: address === `${context.publicUrl}${path}`,
+      isAlive: Object.entries(list.alive).every(([at, value]) => valueAt(record, at) === value),
+    };
+  });
+  return { ours, isWhole: !hasMore };
 }
 
 /**
@@ -130,8 +144,7 @@ export async function create(
 export async function remove(
   context: RegisterContext,
   found: Registration,
-  topic: string,
-  id: string,
+  { topic, id }: Pick<Registered, 'topic' | 'id'>,
 ): Promise<void> {
   const { action, param, input } = found.webhooks.register.delete;
   try {

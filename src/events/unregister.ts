@@ -4,6 +4,7 @@ import { SECOND } from '../lib/clock.ts';
 import { publicError } from '../lib/errors.ts';
 import { openHook } from './hook.ts';
 import {
+  listed,
   load,
   MEANWHILE_MS,
   payloadSchema,
@@ -82,7 +83,13 @@ export function warnOfRest({ log }: RegisterContext, sourceId: string, error: un
   log.warn({ sourceId, code: publicError(error).code }, 'webhooks could not be removed at the app');
 }
 
+/** All that is listed as ours, and, of what the app does not list, all that we noted. */
 async function removeAll(context: RegisterContext, found: Registration): Promise<void> {
   const hook = openHook(context, found.source);
-  for (const [topic, id] of Object.entries(hook?.ids ?? {})) await remove(context, found, topic, id);
+  if (!hook) return;
+  const there = await listed(context, found, hook);
+  const ours = there?.ours ?? [];
+  const noted = Object.entries(hook.ids).map(([topic, id]) => ({ topic, id }));
+  const unlisted = there?.isWhole ? [] : noted.filter(({ id }) => !ours.some((one) => one.id === id));
+  for (const one of [...ours, ...unlisted]) await remove(context, found, one);
 }

@@ -22,7 +22,7 @@ authentication: [{type: bearer}]
 actions:
   list_orders: {description: Orders., request: GET /orders, paging: {style: none}, response: {data: orders}}
   get_order: {description: An order., request: 'GET /orders/{orderId}', path: {orderId: {type: string}}}
-  list_hooks: {internal: true, description: Hooks., request: GET /hooks, response: {data: hooks}}
+  list_hooks: {internal: true, description: Hooks., request: GET /hooks, paging: {style: none}, response: {data: hooks}}
   add_hook: {internal: true, description: A hook., request: POST /hooks, body: {url: {type: string}, topic: {type: string}}}
   drop_hook: {internal: true, description: Ends a hook., request: 'DELETE /hooks/{hookId}', path: {hookId: {type: string}}}
 unified:
@@ -51,6 +51,8 @@ interface App {
   removals: number;
   /** What it answers to calls about hooks, by their method, when it does not do what it is asked. */
   answers: { [method: string]: number };
+  /** Whether it has one hook for each topic, known by that. */
+  hasOneEach: boolean;
   /** Whether it keeps those waiting who ask for orders. */
   isSilent: boolean;
 }
@@ -156,6 +158,39 @@ test.each([
   },
 );
 
+test('a webhook that its owner moved elsewhere, at an app that has one for each topic, is left alone', async () => {
+  await using stall = await openStall();
+  const { app } = stall;
+  app.hasOneEach = true;
+  const subscriptionId = await stall.subscribe();
+  const theirs = { id: 'made', url: 'https://functions.example.com/made', topic: 'made' };
+  const moveMade = () => (app.hooks = [theirs, ...app.hooks.filter(({ topic }) => topic !== 'made')]);
+  moveMade();
+  await stall.pass(DAY);
+  expect(app.hooks).toEqual([theirs]);
+  expect(await stall.source()).toMatchObject({ kind: 'polling', hook_state: 'failed' });
+
+  app.hooks = [];
+  await stall.pass(DAY);
+  expect(await stall.source()).toMatchObject({ kind: 'native', hook_state: 'registered' });
+  moveMade();
+  await stall.unsubscribe(subscriptionId);
+  await until(() => app.hooks.length === 1);
+  expect(app.hooks).toEqual([theirs]);
+});
+
+test('behind more webhooks of others than are read, ours are not registered again each day, and are removed', async () => {
+  await using stall = await openStall();
+  const { app } = stall;
+  const others = Array.from({ length: 500 }, (_, n) => ({ id: `o${n}`, url: NOWHERE, topic: 'made' }));
+  app.hooks = others;
+  const subscriptionId = await stall.subscribe();
+  for (let day = 0; day < 2; day++) await stall.pass(DAY);
+  expect(app.made).toBe(2);
+  await stall.unsubscribe(subscriptionId);
+  await until(() => app.hooks.length === 500);
+});
+
 test('readings of an app that does not answer keep no registration and no removal waiting', async () => {
   await using stall = await openStall();
   const { app, context } = stall;
@@ -185,7 +220,7 @@ async function openStall() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-stall-'));
   mkdirSync(join(folder, 'stall'));
   writeFileSync(join(folder, 'stall', 'connector.yaml'), STALL);
-  const app: App = { hooks: [], made: 0, removals: 0, answers: {}, isSilent: false };
+  const app: App = { hooks: [], made: 0, removals: 0, answers: {}, hasOneEach: false, isSilent: false };
   const upstream = await startUpstream();
   upstream.handler = (req, res) => {
     const { method = '', url = '' } = req;
@@ -199,7 +234,9 @@ async function openStall() {
       if (refused !== undefined) return json(res, refused, {});
       if (method === 'GET') return json(res, 200, { hooks: app.hooks.map((hook) => ({ ...hook })) });
       if (method === 'POST') {
-        const hook = { id: `hook_${++app.made}`, ...JSON.parse(text) };
+        const wish: Omit<Hook, 'id'> = JSON.parse(text);
+        if (app.hasOneEach && app.hooks.some(({ topic }) => topic === wish.topic)) return json(res, 400, {});
+        const hook = { id: app.hasOneEach ? wish.topic : `hook_${++app.made}`, ...wish };
         app.hooks.push(hook);
         return json(res, 201, hook);
       }
