@@ -110,7 +110,7 @@ async function renew(context: RegisterContext, found: Registration, hook: Hook, 
   const lost = known !== undefined && noted !== known && found.webhooks.register.create.secret !== undefined;
   if (lost) await remove(context, found, { topic, id: known });
   else if (known !== undefined || isUnlisted) {
-    hook.ids[topic] = known ?? noted ?? '';
+    if (known !== undefined && known !== noted) await note(context, found, hook, { topic, id: known });
     return;
   }
   await add(context, found, hook, one);
@@ -124,9 +124,19 @@ async function add(
   { address, topic, topics }: Topic,
 ): Promise<void> {
   const made = await create(context, found, topic, { address, topics, secret: hook.secret });
-  hook.ids[topic] = made.id;
   if (made.secret !== undefined) hook.secret = made.secret;
-  await saveHook(context, found.source, hook);
+  await note(context, found, hook, { topic, id: made.id });
+}
+
+/** One more poll closes the gap before a registration: where there was one, the app may have dropped it a day ago. */
+async function note(
+  context: RegisterContext,
+  { source }: Registration,
+  hook: Hook,
+  { topic, id }: Pick<Registered, 'topic' | 'id'>,
+): Promise<void> {
+  hook.ids[topic] = id;
+  await saveHook(context, source, hook, { next_poll_at: context.clock.now() });
 }
 
 /** Our token and secret, stored before the app hears of them. */
@@ -141,7 +151,7 @@ async function saveRegistered(context: RegisterContext, source: Source, hook: Ho
   await saveHook(context, source, hook, {
     kind: 'native',
     hook_state: 'registered',
-    // One more poll closes the gap between the last one and the registration.
+    // What was noted before may have been dropped while the app was not asked.
     ...(source.hookState === 'registered' ? {} : { next_poll_at: context.clock.now() }),
   });
 }

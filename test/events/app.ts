@@ -154,6 +154,7 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     get hooks() {
       return hooks;
     },
+    dropHooks: () => (hooks = []),
     forgetCalls: () => (calls = []),
     order: (id: string, at = clock.now(), more: Partial<Order> = {}): Order => ({
       id,

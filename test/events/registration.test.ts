@@ -2,11 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { DAY, HOUR } from '../../src/lib/clock.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { until } from '../support/events.ts';
 import { startService } from '../support/service.ts';
 import { json, startUpstream } from '../support/upstream.ts';
+import { openApp } from './app.ts';
 
 /* What becomes of registrations at apps over days: outages, refusals, addresses that change. */
 
@@ -157,6 +158,30 @@ test.each([
     expect([app.removals, warned.length]).toEqual([2, warnings]);
   },
 );
+
+test('what happened while an app had dropped its webhooks is told once they are made anew', async () => {
+  await using app = await openApp();
+  const connectionId = await app.connect('numbered');
+  await app.subscribe(connectionId);
+  await app.look();
+  await app.look('jobs');
+  await app.look();
+  app.clock.advance(27 * HOUR);
+  await app.look();
+  app.dropHooks();
+  app.orders = [app.order('o1', app.clock.now() + SECOND)];
+  app.clock.advance(MINUTE);
+  await app.look('jobs');
+  expect(app.hooks).toHaveLength(3);
+  await app.look();
+  expect(await app.told(connectionId)).toEqual(['created o1']);
+  // A look that finds all in place asks for nothing more.
+  app.forgetCalls();
+  app.clock.advance(12 * HOUR);
+  await app.look('jobs');
+  await app.look();
+  expect(app.calls).not.toContain('GET /orders');
+});
 
 test('a webhook that its owner moved elsewhere, at an app that has one for each topic, is left alone', async () => {
   await using stall = await openStall();
