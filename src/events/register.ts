@@ -32,8 +32,8 @@ const LOOK_AFTER_TROUBLE_MS = HOUR;
 export function registerJob(context: RegisterContext): JobKind {
   return {
     attempts: 6,
-    async run(payload) {
-      const found = await load(context, payload);
+    async run(payload, signal) {
+      const found = await load(context, payload, signal);
       if (!found || found.source.status === 'ending') return undefined;
       const { sourceId: key } = found.source;
       if (await isRunning(context.db, context, { kind: 'unregister', key })) return MEANWHILE_MS;
@@ -42,14 +42,15 @@ export function registerJob(context: RegisterContext): JobKind {
         if (refusal !== undefined) await pollInstead(context, found, refusal);
         return LOOK_AGAIN_MS;
       } catch (error) {
+        if (signal.aborted) throw error;
         if (found.source.hookState === 'registered') return lookLater(context, found.source, error);
         if (!isRejection(error)) throw error;
         await pollInstead(context, found, error.message);
         return LOOK_AGAIN_MS;
       }
     },
-    async gaveUp(payload, error) {
-      const found = await load(context, payload);
+    async gaveUp(payload, error, signal) {
+      const found = await load(context, payload, signal);
       if (!found || found.source.status === 'ending') return;
       const { sourceId, hookState } = found.source;
       if (hookState !== 'registered') await pollInstead(context, found, error.message);
@@ -173,6 +174,7 @@ async function pollInstead(context: RegisterContext, found: Registration, reason
   const { sourceId } = found.source;
   context.log.warn({ sourceId, reason }, 'webhooks could not be registered; the source is polled');
   await removeQuietly(context, found);
+  found.signal?.throwIfAborted();
   const now = context.clock.now();
   await context.db
     .updateTable('sources')

@@ -36,10 +36,16 @@ export interface Registration {
   connector: Connector;
   credential: Credential;
   webhooks: Webhooks;
+  /** Ends the calls to the app: what one of them did all the same is found as after a crash. */
+  signal: AbortSignal | undefined;
 }
 
 /** Undefined where the source, its account or the webhooks of its connector are gone. */
-export async function load(context: RegisterContext, payload: Json): Promise<Registration | undefined> {
+export async function load(
+  context: RegisterContext,
+  payload: Json,
+  signal?: AbortSignal,
+): Promise<Registration | undefined> {
   const { sourceId } = payloadSchema.parse(payload);
   const row = await context.db
     .selectFrom('sources')
@@ -51,7 +57,7 @@ export async function load(context: RegisterContext, payload: Json): Promise<Reg
   const connector = source && context.catalog.connector(source.environment, source.connectorId);
   const webhooks = connector?.definition.webhooks;
   return source && credential && connector && webhooks
-    ? { source, credential, connector, webhooks }
+    ? { source, credential, connector, webhooks, signal }
     : undefined;
 }
 
@@ -85,7 +91,7 @@ export async function listed(
   if (!list) return undefined;
   const action = actionOf(found.connector, list.action);
   const { records, hasMore } = await withCredential(context, found, async (credential) => {
-    const target = { connector: found.connector, action, credential, input: {} };
+    const target = { connector: found.connector, action, credential, input: {}, signal: found.signal };
     if (!action.list) {
       const { value } = await interpretAnswer(target, await callUpstream(context, target));
       return { records: Array.isArray(value) ? value : [], hasMore: false };
@@ -182,7 +188,8 @@ async function call(
   const action = actionOf(found.connector, actionId);
   return withCredential(context, found, async (credential) => {
     // A write that is tried again after an outage is one write, where the app knows such keys.
-    const target = { connector: found.connector, action, credential, input, idempotencyKey: randomUUID() };
+    const { connector, signal } = found;
+    const target = { connector, action, credential, input, signal, idempotencyKey: randomUUID() };
     const answer = await callUpstream(context, target);
     const { value } = await interpretAnswer(target, answer);
     return { value, headers: answer.headers, body: answer.body };

@@ -21,9 +21,9 @@ const REMOVAL_MS = 5 * SECOND;
 export function unregisterJob(context: RegisterContext): JobKind {
   return {
     attempts: 8,
-    async run(payload) {
+    async run(payload, signal) {
       const { sourceId } = payloadSchema.parse(payload);
-      const found = await load(context, payload);
+      const found = await load(context, payload, signal);
       if (found) {
         if (found.source.status !== 'ending') return undefined;
         if (await isRunning(context.db, context, { kind: 'register', key: sourceId })) return MEANWHILE_MS;

@@ -19,7 +19,7 @@ export interface JobKind {
   run(payload: Json, signal: AbortSignal): Promise<number | undefined>;
   attempts: number;
   /** Called when the last attempt failed. */
-  gaveUp(payload: Json, error: Error): Promise<void>;
+  gaveUp(payload: Json, error: Error, signal: AbortSignal): Promise<void>;
 }
 
 /** Plans a job in the transaction that makes it necessary; there is one live job of a kind for each key. */
@@ -103,11 +103,15 @@ async function run(context: JobContext, kind: JobKind, job: Job, signal: AbortSi
     await settle(context, job, { againInMs: await kind.run(parseJson(job.payload), signal) });
   } catch (error) {
     // One that the end of the process cut short begins again elsewhere, or at the next start.
-    if (signal.aborted) await settle(context, job, { againInMs: 0, error: 'cut short' });
-    else await failed(context, kind, job, error);
+    if (signal.aborted) await cutShort(context, job);
+    else await failed(context, kind, job, error, signal);
   } finally {
     clearInterval(renewal);
   }
+}
+
+function cutShort(context: JobContext, job: Job): Promise<void> {
+  return settle(context, job, { againInMs: 0, error: 'cut short' });
 }
 
 type JobContext = Pick<Context, 'db' | 'clock' | 'log'>;
@@ -145,12 +149,23 @@ async function renew({ db, clock, log }: JobContext, job: Job): Promise<void> {
     .catch((error: unknown) => log.error({ err: error, jobId: job.job_id }, 'a lease could not be renewed'));
 }
 
-async function failed(context: JobContext, kind: JobKind, job: Job, thrown: unknown): Promise<void> {
+async function failed(
+  context: JobContext,
+  kind: JobKind,
+  job: Job,
+  thrown: unknown,
+  signal: AbortSignal,
+): Promise<void> {
   const error = publicError(thrown);
   const facts = error.code === 'internal' ? { err: thrown } : { code: error.code };
   context.log.warn({ jobId: job.job_id, kind: job.kind, attempts: job.attempts, ...facts }, 'job failed');
   if (job.attempts >= kind.attempts) {
-    await kind.gaveUp(parseJson(job.payload), error);
+    try {
+      await kind.gaveUp(parseJson(job.payload), error, signal);
+    } catch (refused) {
+      if (!signal.aborted) throw refused;
+      return cutShort(context, job);
+    }
     await settle(context, job, {});
     return;
   }

@@ -1,7 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { createSources } from '../../src/events/loops.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { until } from '../support/events.ts';
@@ -182,6 +184,41 @@ test('what happened while an app had dropped its webhooks is told once they are 
   await app.look();
   expect(app.calls).not.toContain('GET /orders');
 });
+
+test.each([
+  ['to list webhooks', 'GET'],
+  ['to make one, which it does', 'POST'],
+  ['to remove one', 'DELETE'],
+])(
+  'a stop waits for no app that does not answer when asked %s, and the next start goes on',
+  async (_name, method) => {
+    await using app = await openApp();
+    const { context } = app.service;
+    const connectionId = await app.connect('numbered');
+    const subscriptionId = await app.subscribe(connectionId);
+    if (method === 'DELETE') {
+      await app.look('jobs');
+      await app.service.call('DELETE', `/webhooks/${subscriptionId}`);
+    }
+    let isAsked = false;
+    app.instead = (url, res, req) => {
+      if (isAsked || !url.pathname.startsWith('/hooks') || req.method !== method) return false;
+      isAsked = true;
+      // What it does is done, but nobody hears of it.
+      Object.assign(res, { end: () => res });
+      return method !== 'POST';
+    };
+    const sources = createSources();
+    sources.start(context);
+    await until(() => isAsked);
+    const closed = sources.close().then(() => 'closed');
+    expect(await Promise.race([closed, sleep(3000, 'waiting', { ref: false })])).toBe('closed');
+    app.instead = () => false;
+    await app.look('jobs');
+    const topics = method === 'DELETE' ? [] : ['made', 'changed', 'gone'];
+    expect(app.hooks.map(({ topic }) => topic)).toEqual(topics);
+  },
+);
 
 test('a webhook that its owner moved elsewhere, at an app that has one for each topic, is left alone', async () => {
   await using stall = await openStall();
