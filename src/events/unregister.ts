@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isRunning, type JobKind } from '../jobs/jobs.ts';
 import { SECOND } from '../lib/clock.ts';
 import { publicError } from '../lib/errors.ts';
-import { openHook } from './hook.ts';
+import { openHook, saveHook } from './hook.ts';
 import {
   listed,
   load,
@@ -83,7 +83,10 @@ export function warnOfRest({ log }: RegisterContext, sourceId: string, error: un
   log.warn({ sourceId, code: publicError(error).code }, 'webhooks could not be removed at the app');
 }
 
-/** All that is listed as ours, and, of what the app does not list, all that we noted. */
+/**
+ * All that is listed as ours, and, of what the app does not list, all that we noted. Each is forgotten as it goes: somebody
+ * may listen again before the last one did.
+ */
 async function removeAll(context: RegisterContext, found: Registration): Promise<void> {
   const hook = openHook(context, found.source);
   if (!hook) return;
@@ -91,5 +94,9 @@ async function removeAll(context: RegisterContext, found: Registration): Promise
   const ours = there?.ours ?? [];
   const noted = Object.entries(hook.ids).map(([topic, id]) => ({ topic, id }));
   const unlisted = there?.isWhole ? [] : noted.filter(({ id }) => !ours.some((one) => one.id === id));
-  for (const one of [...ours, ...unlisted]) await remove(context, found, one);
+  for (const one of [...ours, ...unlisted]) {
+    await remove(context, found, one);
+    hook.ids = Object.fromEntries(Object.entries(hook.ids).filter(([, id]) => id !== one.id));
+    await saveHook(context, found.source, hook);
+  }
 }

@@ -43,6 +43,8 @@ const CONNECTORS = {
     by: 'updatedAt',
     auth: "{ type: oauth2_client_credentials, tokenUrl: '{origin}/token' }",
   },
+  /** It cannot list its webhooks. */
+  listless: { paging: PAGINGS.offset, times: TIMES, by: 'updatedAt', auth: '{ type: bearer }' },
   /** Its webhooks name records alone, and there are two ways to sign in. */
   naming: {
     paging: PAGINGS.offset,
@@ -93,7 +95,7 @@ webhooks:
   ${id === 'naming' ? 'fetchId: order.id' : 'record: order'}
   topics: { commerce/orders: [{ topic: made, event: created }, { topic: changed, event: updated }, { topic: gone, event: deleted }] }
   register:
-    list: { action: list_hooks, id: id, address: url, topic: topic }
+    ${id === 'listless' ? '' : 'list: { action: list_hooks, id: id, address: url, topic: topic }'}
     create: { action: add_hook, input: { url: '{address}', topic: '{topic}', secret: '{secret}' }, id: id }
     delete: { action: drop_hook, param: hookId }
 `;

@@ -220,6 +220,32 @@ test.each([
   },
 );
 
+test('who listens again while webhooks are being removed gets new ones, though the app cannot list them', async () => {
+  await using app = await openApp();
+  const connectionId = await app.connect('listless');
+  const subscriptionId = await app.subscribe(connectionId);
+  await app.look('jobs');
+  expect(app.hooks).toHaveLength(3);
+  let asked = 0;
+  let answer: (() => void) | undefined;
+  app.instead = (_url, res, req) => {
+    if (req.method !== 'DELETE' || ++asked !== 3) return false;
+    answer = () => app.send(res, 404, {});
+    app.dropHooks();
+    return true;
+  };
+  await app.service.call('DELETE', `/webhooks/${subscriptionId}`);
+  const removing = app.look('jobs');
+  await until(() => answer !== undefined);
+  await app.subscribe(connectionId);
+  answer?.();
+  await removing;
+  app.clock.advance(MINUTE);
+  await app.look('jobs');
+  expect(await app.source(connectionId)).toMatchObject({ hook_state: 'registered' });
+  expect(app.hooks.map(({ topic }) => topic)).toEqual(['made', 'changed', 'gone']);
+});
+
 test('a webhook that its owner moved elsewhere, at an app that has one for each topic, is left alone', async () => {
   await using stall = await openStall();
   const { app } = stall;
