@@ -64,6 +64,11 @@ function checkWebhooks(file: ConnectorFile): MeaningFault[] {
       );
     }
   }
+  const hasSeveral = Object.values(webhooks.topics).some((topics) => (topics ?? []).length > 1);
+  if (create.secret !== undefined && create.each === 'topic' && hasSeveral) {
+    const rule = 'is one for all topics of a model: the app must register them together (each: all)';
+    faults.push({ path: 'webhooks.register.create.secret', rule });
+  }
   if (list) faults.push(...checkAction(file, list.action, 'webhooks.register.list.action', {}));
   faults.push(
     ...checkAction(file, create.action, 'webhooks.register.create.action', { list: false }),

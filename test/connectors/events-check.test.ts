@@ -50,6 +50,13 @@ describe('of a connector file', () => {
       'poll.since: "at"',
     ],
     [
+      'a secret for each topic',
+      'stripe',
+      '      each: all\n',
+      '',
+      'webhooks.register.create.secret: is one for all topics',
+    ],
+    [
       'a name that is no field',
       'parse-server',
       "className: '{orderClass}'",
