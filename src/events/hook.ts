@@ -12,9 +12,16 @@ export interface Hook {
   secret: string;
   /** Registration id at the app by topic; `*` when one serves all. */
   ids: Record<string, string>;
+  /** What was registered last; of earlier releases it is not known. */
+  topics?: string[] | undefined;
 }
 
-const hook = z.object({ token: z.string(), secret: z.string(), ids: z.record(z.string(), z.string()) });
+const hook = z.object({
+  token: z.string(),
+  secret: z.string(),
+  ids: z.record(z.string(), z.string()),
+  topics: z.array(z.string()).optional(),
+});
 
 export function openHook(
   { keys }: Pick<Context, 'keys'>,

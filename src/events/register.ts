@@ -80,6 +80,7 @@ async function register(context: RegisterContext, found: Registration): Promise<
     if (!isRejection(error)) throw error;
     return error.message;
   }
+  hook.topics = topics;
   await saveRegistered(context, source, hook);
   return undefined;
 }
@@ -107,14 +108,22 @@ async function renew(context: RegisterContext, found: Registration, hook: Hook, 
   const noted = hook.ids[topic];
   // Of what the app does not list, what we noted is what there is.
   const isUnlisted = !there?.isWhole && noted !== undefined && !there?.ours.some(({ id }) => id === noted);
-  // A secret that the app makes is told once: of a registration that we did not note, it is lost.
-  const lost = known !== undefined && noted !== known && found.webhooks.register.create.secret !== undefined;
-  if (lost) await remove(context, found, { topic, id: known });
-  else if (known !== undefined || isUnlisted) {
-    if (known !== undefined && known !== noted) await note(context, found, hook, { topic, id: known });
-    return;
+  const current = known ?? (isUnlisted ? noted : undefined);
+  if (current !== undefined) {
+    // A secret that the app makes is told once: of a registration that we did not note, it is lost.
+    const isLost = noted !== current && found.webhooks.register.create.secret !== undefined;
+    if (!isLost && !(topic === '*' && hasOtherTopics(hook, one.topics))) {
+      if (noted !== current) await note(context, found, hook, { topic, id: current });
+      return;
+    }
+    await remove(context, found, { topic, id: current });
   }
   await add(context, found, hook, one);
+}
+
+/** One registration for all keeps the topics that it was made with, whatever a newer file of the connector says. */
+function hasOtherTopics({ topics }: Hook, wanted: readonly string[]): boolean {
+  return topics !== undefined && topics.toSorted().join('\n') !== wanted.toSorted().join('\n');
 }
 
 /** Registers one topic, and notes at once what came of it. */
@@ -126,6 +135,7 @@ async function add(
 ): Promise<void> {
   const made = await create(context, found, topic, { address, topics, secret: hook.secret });
   if (made.secret !== undefined) hook.secret = made.secret;
+  hook.topics = topics;
   await note(context, found, hook, { topic, id: made.id });
 }
 

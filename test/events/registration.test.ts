@@ -246,6 +246,26 @@ test('who listens again while webhooks are being removed gets new ones, though t
   expect(app.hooks.map(({ topic }) => topic)).toEqual(['made', 'changed', 'gone']);
 });
 
+test('a topic that a newer file of the connector adds is registered where one webhook serves all', async () => {
+  const together = STALL.replace('topic: {type: string}', 'topics: {type: array, items: {type: string}}')
+    .replace('topic: topic}\n', 'alive: {}}\n')
+    .replace(
+      "input: {url: '{address}', topic: '{topic}'}",
+      "each: all, input: {url: '{address}', topics: '{topics}'}",
+    );
+  await using stall = await openStall(together);
+  const { app } = stall;
+  await stall.subscribe();
+  expect(app.hooks).toMatchObject([{ id: 'hook_1', topics: ['made', 'gone'] }]);
+  await stall.pass(DAY);
+  expect(app.hooks).toMatchObject([{ id: 'hook_1' }]);
+  await stall.restart(together.replace('{topic: gone,', '{topic: changed, event: updated}, {topic: gone,'));
+  await stall.pass(DAY);
+  expect(app.hooks).toMatchObject([{ id: 'hook_2', topics: ['made', 'changed', 'gone'] }]);
+  await stall.pass(DAY);
+  expect(app.hooks).toMatchObject([{ id: 'hook_2' }]);
+});
+
 test('a webhook that its owner moved elsewhere, at an app that has one for each topic, is left alone', async () => {
   await using stall = await openStall();
   const { app } = stall;
@@ -304,10 +324,10 @@ test('readings of an app that does not answer keep no registration and no remova
 });
 
 /** An app with hooks, a Gatehouse that is connected to it, and a clock. */
-async function openStall() {
+async function openStall(file = STALL) {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-stall-'));
+  const home = mkdtempSync(join(tmpdir(), 'gatehouse-home-'));
   mkdirSync(join(folder, 'stall'));
-  writeFileSync(join(folder, 'stall', 'connector.yaml'), STALL);
   const app: App = { hooks: [], made: 0, removals: 0, answers: {}, hasOneEach: false, isSilent: false };
   const upstream = await startUpstream();
   upstream.handler = (req, res) => {
@@ -335,8 +355,13 @@ async function openStall() {
     });
   };
   const clock = manualClock();
-  const service = await startService({ clock, catalogFolder: folder, env: { GATEHOUSE_SANDBOX: '0' } });
+  let service = await start(file);
   const { context } = service;
+  function start(connector: string) {
+    writeFileSync(join(folder, 'stall', 'connector.yaml'), connector);
+    const env = { GATEHOUSE_SANDBOX: '0', GATEHOUSE_HOME: home };
+    return startService({ clock, catalogFolder: folder, env });
+  }
   const userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
   async function connect(): Promise<string> {
     const credential = await service.call('POST', `/users/${userId}/credentials`, {
@@ -348,9 +373,9 @@ async function openStall() {
 
   /** No registering is due, or under way, any more. */
   async function looked(): Promise<void> {
-    context.sources.wake();
+    service.context.sources.wake();
     await until(async () => {
-      const job = await context.db
+      const job = await service.context.db
         .selectFrom('jobs')
         .select('job_id')
         .where('kind', '=', 'register')
@@ -374,6 +399,12 @@ async function openStall() {
       await looked();
       return made.text('subscriptionId');
     },
+    /** Another process over the same store, with another file of the connector. */
+    async restart(connector: string): Promise<void> {
+      await service.stop();
+      service = await start(connector);
+      service.context.publicUrl = context.publicUrl;
+    },
     unsubscribe: (subscriptionId: string) => service.call('DELETE', `/webhooks/${subscriptionId}`),
     async pass(ms: number): Promise<void> {
       clock.advance(ms);
@@ -390,7 +421,7 @@ async function openStall() {
     async [Symbol.asyncDispose]() {
       await service.stop();
       await upstream[Symbol.asyncDispose]();
-      rmSync(folder, { recursive: true, force: true });
+      for (const one of [folder, home]) rmSync(one, { recursive: true, force: true });
     },
   };
 }
