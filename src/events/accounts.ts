@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { planJob, type JobKind } from '../jobs/jobs.ts';
-import { deleteSource, forgetInbox, forgetSeen } from './sources.ts';
+import { deleteSource, forgetInbox, forgetSeen, releaseSource } from './sources.ts';
 import type { RegisterContext } from './registrations.ts';
 import { deleteIfThere, type SubscriptionContext } from './subscriptions.ts';
 import { removeHooksOf } from './unregister.ts';
@@ -26,13 +26,12 @@ export async function endListening(
     .execute();
   for (const { environment, subscription_id: subscriptionId } of subscriptions)
     await deleteIfThere(context, environment, subscriptionId);
-  const sources = await context.db
-    .selectFrom('sources')
-    .select('source_id')
-    .where(column, '=', id)
-    .where('status', '=', 'ending')
-    .execute();
-  for (const { source_id: sourceId } of sources) await deleteSource(context, sourceId);
+  const sources = await context.db.selectFrom('sources').select('source_id').where(column, '=', id).execute();
+  for (const { source_id: sourceId } of sources) {
+    // Workflows that listen stay, and hear nothing more.
+    await context.db.transaction().execute((tx) => releaseSource(tx, context, sourceId));
+    await deleteSource(context, sourceId);
+  }
 }
 
 /** A source that is listened to anew, under a lease that is gone once what was known of it is forgotten. */

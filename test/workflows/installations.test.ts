@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DAY } from '../../src/lib/clock.ts';
 import { manual, message, startWorkflows, type WorkflowService } from '../support/workflows.ts';
@@ -223,4 +224,34 @@ describe('a call trigger', () => {
     const unknown = await post(`${service.url}/hooks/workflows/${'0'.repeat(43)}`, '{}');
     expect([unknown.status, await unknown.json()]).toMatchObject([404, { code: 'not_found' }]);
   });
+});
+
+test('what a source remembered that only an installation hears goes before its account does', async () => {
+  const { context } = service;
+  const { db } = context;
+  const { userId, credentialId } = await service.newUser('eve');
+  const workflowId = await service.define({
+    trigger: { type: 'event', connectorId: 'sandbox', scope: 'commerce/orders' },
+    steps: [message('a', 'x')],
+  });
+  await service.install(workflowId, {}, userId);
+  const { source_id: sourceId } = await db
+    .selectFrom('sources')
+    .select('source_id')
+    .where('credential_id', '=', credentialId)
+    .executeTakeFirstOrThrow();
+  await db
+    .insertInto('seen')
+    .values({ source_id: sourceId, key: 'c:o1', seen_at: context.clock.now() })
+    .execute();
+  await sql`create trigger whole before delete on credentials
+    when exists (select 1 from sources where credential_id = old.credential_id)
+    begin select raise(abort, 'not emptied'); end`.execute(db);
+  const deleted = await service.call('DELETE', `/users/${userId}/credentials/${credentialId}`, {
+    headers: { 'x-svc-userid': userId },
+  });
+  await sql`drop trigger whole`.execute(db);
+  expect(deleted.status).toBe(200);
+  const left = db.selectFrom('workflow_installations').select('source_id').where('user_id', '=', userId);
+  expect(await left.execute()).toEqual([{ source_id: null }]);
 });
