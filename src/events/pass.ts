@@ -1,7 +1,6 @@
 import type { Connector } from '../connectors/catalog.ts';
 import type { UnifiedModel } from '../connectors/events-format.ts';
 import { readPage, type ListSource } from '../actions/pages.ts';
-import type { UpstreamPage } from '../actions/places.ts';
 import type { Position, Positions } from '../actions/positions.ts';
 import { listSource } from '../actions/results.ts';
 import { DAY, MINUTE, parseHttpDate } from '../lib/clock.ts';
@@ -29,7 +28,7 @@ const ROUND_MS = 2 * MINUTE;
 export interface Pass {
   /** Records by their id at the app, in the order in which they were met; of one met twice the last state. */
   records: Map<string, Json>;
-  /** The app's time when the reading began, or ours where that is earlier: what changed until then was read. */
+  /** The app's time when the reading began, or an earlier one where that is in doubt: what changed until then was read. */
   startedAt: number;
   /** The app's time when the round began, by its Date header; ours where it has none that can be believed. */
   appTime: number;
@@ -76,18 +75,18 @@ export async function readSince(context: UpstreamContext, wish: PassWish): Promi
     records,
     unreadable: [],
     began: performance.now(),
-    appTime: undefined,
+    date: undefined,
   };
   const inputs = await listInputs(wish.model, wish.credential, (actionId) => readWhole(reading, actionId));
   const first = await readOnce(reading, inputs, from).catch((error: unknown) => {
     if (from?.position && isRefusal(error)) return undefined;
     throw error;
   });
-  const startedAt = from?.until ?? settledUntil(reading);
+  const startedAt = from?.until ?? readUntil(reading);
   const done: Pass = {
     records,
     startedAt,
-    appTime: reading.appTime ?? wish.now,
+    appTime: appTimeOf(reading),
     continuation: undefined,
     again: undefined,
     unstable: false,
@@ -142,19 +141,33 @@ function isRefusal(error: unknown): boolean {
   );
 }
 
-/** A round: what it is for, what it brought so far, when it began, and the app's time at its first answer. */
+/** A round: what it is for, what it brought so far, when it began, and the Date header of its first answer. */
 interface Reading {
   context: UpstreamContext;
   wish: PassWish;
   records: Map<string, Json>;
   unreadable: Unreadable[];
   began: number;
-  appTime: number | undefined;
+  date: number | undefined;
+}
+
+/** An app's time by its Date header, else ours. One that is a day off is not believed: every record would be new, or none. */
+function appTimeOf({ date, wish: { now } }: Reading): number {
+  return date === undefined || Math.abs(date - now) > DAY ? now : date;
 }
 
 /** Of an app whose clock is ahead, what changes until then is still to be read. */
-function settledUntil({ appTime, wish }: Reading): number {
-  return Math.min(appTime ?? wish.now, wish.now);
+function settledUntil(reading: Reading): number {
+  return Math.min(appTimeOf(reading), reading.wish.now);
+}
+
+/** Where the Date header is far behind our clock, either may be wrong: what was read goes as far as its newest record. */
+function readUntil(reading: Reading): number {
+  const { date, records, wish } = reading;
+  if (date === undefined || date >= wish.now - DAY) return settledUntil(reading);
+  let until = date;
+  for (const record of records.values()) until = Math.max(until, timeOf(wish.model, record) ?? 0);
+  return Math.min(until, wish.now);
 }
 
 /** What one way through a list, or the part that a round takes of it, came to. */
@@ -289,7 +302,8 @@ function sourceOf(reading: Reading, actionId: string, input: JsonObject): ListSo
     ...source,
     async fetch(page) {
       const answer = await source.fetch(page);
-      reading.appTime ??= timeAtApp(answer, reading.wish.now);
+      const date = parseHttpDate(answer.headers['date'] ?? '');
+      reading.date ??= Number.isNaN(date) ? reading.wish.now : date;
       return answer;
     },
   };
@@ -321,12 +335,6 @@ function timeOf(model: UnifiedModel, record: Json): number | undefined {
 function idOf(model: UnifiedModel, record: Json): string | undefined {
   const id = valueAt(record, model.remoteId);
   return typeof id === 'string' || typeof id === 'number' ? String(id) : undefined;
-}
-
-/** An app's time by its Date header, else ours. One that is a day off is not believed: every record would be new, or none. */
-function timeAtApp({ headers }: UpstreamPage, now: number): number {
-  const at = parseHttpDate(headers['date'] ?? '');
-  return Number.isNaN(at) || Math.abs(at - now) > DAY ? now : at;
 }
 
 function positionsInMemory(start: Continuation['position'] | undefined): Positions {

@@ -100,7 +100,8 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
     throw error;
   });
 
-  const until = pass.startedAt - model.poll.lagSeconds * SECOND;
+  const lagMs = model.poll.lagSeconds * SECOND;
+  const until = pass.startedAt - lagMs;
   const fields = await customFieldsOf(context, { environment, connectorId, credentialId, scope });
   const unified: Unified[] = [];
   /** Those that the cursor leaves behind. */
@@ -114,11 +115,11 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
     }
     const at = model.poll.by === 'createdAt' ? one.createdAt : one.updatedAt;
     // Younger ones wait for the next round, when everything of their time can be seen.
-    if (span.baseline || at === undefined || at <= until || model.poll.lagSeconds === 0) unified.push(one);
+    if (span.baseline || at === undefined || at <= pass.appTime - lagMs || lagMs === 0) unified.push(one);
     if (at === undefined || at <= until) settled.push(one);
   }
   const next = await nextRound(pass, from, () => hasNews(context.db, source.sourceId, settled));
-  const baselineAt = source.baselineAt ?? pass.appTime - model.poll.lagSeconds * SECOND;
+  const baselineAt = source.baselineAt ?? pass.appTime - lagMs;
   const deliveries = await commit(
     context,
     { ...source, baselineAt },
@@ -155,7 +156,8 @@ function spanOf(source: Source, { poll }: UnifiedModel, now: number): Span {
   // A cursor that ran ahead while our own clock did comes back.
   const cursorUntil = Math.min(source.cursorUntil, now);
   const deepSince = cursorUntil - Math.max(DEEP_WINDOW_MS, overlapMs);
-  const isDue = nextReconcileAt !== null && nextReconcileAt <= now;
+  // One that is days ahead was set while our own clock was.
+  const isDue = nextReconcileAt !== null && (nextReconcileAt <= now || nextReconcileAt > now + 2 * DAY);
   const since = sinceOf(isDue ? deepSince : cursorUntil - overlapMs);
   return { since, cursorUntil, baseline: false, deep: isDue && (since ?? 0) <= deepSince };
 }

@@ -4,6 +4,7 @@ import { backfillJob } from './backfill.ts';
 import { forgetJob } from './forget.ts';
 import { processInbox } from './inbox.ts';
 import { inventoryJob } from './inventory.ts';
+import { makeDueAfterJump } from './jumps.ts';
 import { pollSource } from './poll.ts';
 import { registerJob } from './register.ts';
 import { beginFairly } from './shares.ts';
@@ -21,6 +22,7 @@ export const inboxRound: Round = processInbox;
 
 /** Sources whose credential works again go on, and those whose time has come are polled. */
 export const pollRound: Round = async (context, { signal, room }) => {
+  await makeDueAfterJump(context);
   await resumeSources(context);
   const sources = await claimSources(context, room);
   return sources.map((source) => pollSource(context, source, signal));

@@ -194,7 +194,7 @@ export async function claimSources(
     .select('source_id')
     .where('status', '=', 'active')
     .where('next_poll_at', '<=', now)
-    .where((or) => or.or([or('lease_until', 'is', null), or('lease_until', '<', now)]))
+    .where((e) => isFree(e, now))
     .orderBy('next_poll_at')
     .limit(most)
     .execute();
@@ -215,10 +215,30 @@ export async function claimSources(
     )
     .where('status', '=', 'active')
     .where('next_poll_at', '<=', now)
-    .where((or) => or.or([or('lease_until', 'is', null), or('lease_until', '<', now)]))
+    .where((e) => isFree(e, now))
     .returningAll()
     .execute();
   return rows.map(toSource);
+}
+
+/**
+ * Nobody polls it. A lease further ahead than that of a poll is of a time when somebody's clock was, or keeps polls away until
+ * what was known of another account is forgotten (anew.ts).
+ */
+function isFree(e: ExpressionBuilder<Tables, 'sources'>, now: number) {
+  return e.or([
+    e('lease_until', 'is', null),
+    e('lease_until', '<', now),
+    e.and([e('lease_until', '>', now + 2 * LEASE_MS), e.not(e.exists(forgettingOf(e)))]),
+  ]);
+}
+
+function forgettingOf(e: ExpressionBuilder<Tables, 'sources'>) {
+  return e
+    .selectFrom('jobs')
+    .select('job_id')
+    .where('kind', '=', 'anew')
+    .whereRef('key', '=', 'sources.source_id');
 }
 
 /** Keeps a source for who polls it, unless another has it by now. */

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { sql } from 'kysely';
+import { sql, type ExpressionBuilder } from 'kysely';
 import type { Context } from '../context.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { publicError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { parseJson, type Json } from '../lib/json.ts';
-import type { Db, DbOrTx } from '../store/schema.ts';
+import type { Db, DbOrTx, Tables } from '../store/schema.ts';
 
 /** Whoever runs a job renews its lease; one that was not renewed is of a process that died. */
 const LEASE_MS = 2 * MINUTE;
@@ -53,7 +53,7 @@ export async function dropJob(
     .deleteFrom('jobs')
     .where('kind', '=', kind)
     .where('key', '=', key)
-    .where((or) => or.or([or('lease_until', 'is', null), or('lease_until', '<', clock.now())]))
+    .where((e) => isFree(e, clock.now()))
     .execute();
 }
 
@@ -68,7 +68,7 @@ export async function isRunning(
     .select('job_id')
     .where('kind', '=', kind)
     .where('key', '=', key)
-    .where('lease_until', '>=', clock.now())
+    .where((e) => e.not(isFree(e, clock.now())))
     .executeTakeFirst();
   return row !== undefined;
 }
@@ -79,8 +79,17 @@ export function dueJobs(db: Db, now: number, kinds: string[]) {
     .selectFrom('jobs')
     .where('jobs.kind', 'in', kinds)
     .where('jobs.next_at', '<=', now)
-    .where((or) => or.or([or('jobs.lease_until', 'is', null), or('jobs.lease_until', '<', now)]))
+    .where((e) => isFree(e, now))
     .orderBy('jobs.next_at');
+}
+
+/** Nobody runs it; a lease further ahead than any is of a time when somebody's clock was. */
+function isFree(e: ExpressionBuilder<Tables, 'jobs'>, now: number) {
+  return e.or([
+    e('jobs.lease_until', 'is', null),
+    e('jobs.lease_until', '<', now),
+    e('jobs.lease_until', '>', now + 2 * LEASE_MS),
+  ]);
 }
 
 /** Takes jobs that are due, each for this process alone, and begins them. Answers with those under way. */
@@ -134,7 +143,7 @@ async function claim({ db, clock }: JobContext, jobIds: string[]): Promise<Job[]
     .set({ lease_token: randomUUID(), lease_until: now + LEASE_MS, attempts: sql`attempts + 1` })
     .where('job_id', 'in', jobIds)
     .where('next_at', '<=', now)
-    .where((or) => or.or([or('lease_until', 'is', null), or('lease_until', '<', now)]))
+    .where((e) => isFree(e, now))
     .returning(['job_id', 'kind', 'payload', 'attempts', 'lease_token', 'updated_at'])
     .execute();
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { pollSource } from '../../src/events/poll.ts';
 import { claimSources, resumeSources } from '../../src/events/sources.ts';
-import { DAY, MINUTE, SECOND } from '../../src/lib/clock.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { openWorld, stepsOf, styles, type World } from './world.ts';
 
 /* `npm run proof:events -- adversary` plays 2,000 shops; see test/proofs/adversary.ts for the short form of the suite. */
@@ -141,3 +141,36 @@ test.each([
   }
   expect(await world.toldOf(run.connectionId)).toEqual([...run.expected]);
 });
+
+test.each([
+  ['six hours', 6 * HOUR],
+  ['twenty days', 20 * DAY],
+])(
+  'our own clock, %s ahead for one poll, neither stops the next ones nor loses anything',
+  async (_name, aheadMs) => {
+    const { clock, shop, service } = world;
+    const run = await world.begin({ paging: 'offset', order: 'ascending' }, 0);
+    clock.advance(aheadMs);
+    shop.setClock(() => clock.now() - aheadMs);
+    await run.poll([]);
+    clock.advance(MINUTE - aheadMs);
+    shop.setClock(clock.now);
+    // The app is down as the clock is put right, and for days.
+    await world.take(run, { kind: 'create', lateSeconds: 0 });
+    clock.advance(5 * MINUTE);
+    await run.poll([500]);
+    clock.advance(3 * DAY);
+    await run.poll([]);
+    expect(await world.toldOf(run.connectionId)).toEqual([...run.expected]);
+    // Far enough back once a day again.
+    const deep = () =>
+      service.context.db
+        .selectFrom('sources')
+        .select('next_reconcile_at')
+        .where('credential_id', '=', run.connectionId)
+        .executeTakeFirstOrThrow();
+    clock.advance(2 * DAY);
+    await run.poll([]);
+    expect((await deep()).next_reconcile_at).toBeLessThan(clock.now() + 2 * DAY);
+  },
+);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { z } from 'zod';
 import { claimSources } from '../../src/events/sources.ts';
+import { makeDueAfterJump } from '../../src/events/jumps.ts';
 import { pollSource } from '../../src/events/poll.ts';
 import { MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
@@ -113,6 +114,7 @@ export async function openWorld() {
       alive: [],
       async poll(faults) {
         shop.faults = [...faults];
+        await makeDueAfterJump(service.context);
         for (const source of await claimSources(service.context, 100)) {
           if (source.credentialId === connectionId) await pollSource(service.context, source);
         }

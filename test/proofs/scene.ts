@@ -6,6 +6,7 @@ import { openContext, type OpenContext } from '../../src/context.ts';
 import { createCredential } from '../../src/credentials/records.ts';
 import { createSubscription } from '../../src/events/subscriptions.ts';
 import { createUser } from '../../src/identity/users.ts';
+import { DAY } from '../../src/lib/clock.ts';
 import { createLog } from '../../src/log.ts';
 import { eventsCatalog } from '../support/events.ts';
 
@@ -63,7 +64,8 @@ export async function openScene(
       secret,
     });
   }
-  await context.db.updateTable('sources').set({ next_poll_at: Number.MAX_SAFE_INTEGER }).execute();
+  const next = { next_poll_at: context.clock.now() + 20 * DAY, interval_ms: 20 * DAY };
+  await context.db.updateTable('sources').set(next).execute();
   return {
     env,
     catalogFolder,
