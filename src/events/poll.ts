@@ -119,7 +119,7 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
     if (at === undefined || at <= until) settled.push(one);
   }
   const next = await nextRound(pass, from, () => hasNews(context.db, source.sourceId, settled));
-  const baselineAt = source.baselineAt ?? pass.appTime - lagMs;
+  const baselineAt = source.baselineAt ?? beganAt(source, pass.appTime, now) - lagMs;
   const deliveries = await commit(
     context,
     { ...source, baselineAt },
@@ -150,7 +150,7 @@ function spanOf(source: Source, { poll }: UnifiedModel, now: number): Span {
   const sinceOf = (wished: number) =>
     continuation ? (continuation.since ?? undefined) : bounded ? wished : undefined;
   if (source.cursorUntil === null) {
-    const since = sinceOf(now - overlapMs - LARGEST_SKEW_MS);
+    const since = sinceOf(Math.min(now, source.createdAt) - overlapMs - LARGEST_SKEW_MS);
     return { since, cursorUntil: null, baseline: true, deep: false };
   }
   // A cursor that ran ahead while our own clock did comes back.
@@ -160,6 +160,11 @@ function spanOf(source: Source, { poll }: UnifiedModel, now: number): Span {
   const isDue = nextReconcileAt !== null && (nextReconcileAt <= now || nextReconcileAt > now + 2 * DAY);
   const since = sinceOf(isDue ? deepSince : cursorUntil - overlapMs);
   return { since, cursorUntil, baseline: false, deep: isDue && (since ?? 0) <= deepSince };
+}
+
+/** When somebody began to listen, by the app's clock; the app may have been down since. */
+function beganAt({ createdAt }: Source, appTime: number, now: number): number {
+  return Math.min(appTime, createdAt + (appTime - now));
 }
 
 /** What came of a round, and how far the cursor may move for it. */

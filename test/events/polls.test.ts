@@ -416,3 +416,31 @@ test('another account under the same connection is listened to anew; another key
   await polls(connectionId, 2, 10 * MINUTE);
   expect(await app.told(connectionId)).toEqual(['created o1', 'created o3']);
 });
+
+test('what is made from the subscription on is told, though the app is down for hours before the first reading', async () => {
+  const { clock, order } = app;
+  const connectionId = await app.connect('numbered');
+  app.orders = [order('old', clock.now() - DAY), order('before', clock.now() - MINUTE)];
+  await app.subscribe(connectionId);
+  app.instead = (url, res) => {
+    if (url.pathname !== '/orders') return false;
+    app.send(res, 503, {});
+    return true;
+  };
+  await app.poll(connectionId);
+  for (const id of ['down1', 'down2', 'down3']) {
+    clock.advance(HOUR);
+    app.orders.push(order(id));
+    await app.poll(connectionId);
+  }
+  app.instead = () => false;
+  await polls(connectionId, 2, HOUR);
+  app.orders.push(order('up'));
+  await polls(connectionId, 2, 10 * MINUTE);
+  expect((await app.told(connectionId)).toSorted()).toEqual([
+    'created down1',
+    'created down2',
+    'created down3',
+    'created up',
+  ]);
+});
