@@ -3,11 +3,11 @@ import type { UnifiedModel } from '../connectors/events-format.ts';
 import { readPage, type ListSource } from '../actions/pages.ts';
 import type { Position, Positions } from '../actions/positions.ts';
 import { listSource } from '../actions/results.ts';
+import { sha256 } from '../crypto/key-ring.ts';
 import { DAY, MINUTE, parseHttpDate } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { MIB } from '../lib/http-body.ts';
-import type { Json, JsonObject } from '../lib/json.ts';
-import { memoryOf, valueAt } from '../lib/json.ts';
+import { canonicalJson, memoryOf, valueAt, type Json, type JsonObject } from '../lib/json.ts';
 import type { UpstreamContext } from '../upstream/call.ts';
 import type { OpenCredential } from '../upstream/credential.ts';
 import { listInputs } from '../unified/inputs.ts';
@@ -78,10 +78,14 @@ export async function readSince(context: UpstreamContext, wish: PassWish): Promi
     date: undefined,
   };
   const inputs = await listInputs(wish.model, wish.credential, (actionId) => readWhole(reading, actionId));
-  const first = await readOnce(reading, inputs, from).catch((error: unknown) => {
-    if (from?.position && isRefusal(error)) return undefined;
-    throw error;
-  });
+  const groups = sha256(canonicalJson(inputs));
+  const isWhereItWas = from === undefined || from.groups === groups;
+  const first = isWhereItWas
+    ? await readOnce(reading, inputs, from).catch((error: unknown) => {
+        if (from?.position && isRefusal(error)) return undefined;
+        throw error;
+      })
+    : undefined;
   const startedAt = from?.until ?? readUntil(reading);
   const done: Pass = {
     records,
@@ -92,23 +96,26 @@ export async function readSince(context: UpstreamContext, wish: PassWish): Promi
     unstable: false,
     unreadable: reading.unreadable,
   };
-  // The app dropped the cursor that was to go on, or the record that it named.
+  // The app dropped the cursor that was to go on, or the record that it named, or has other lists by now.
   if (!first && from) {
-    return from.pass < MAX_PASSES ? { ...done, continuation: startOver(from) } : { ...done, unstable: true };
+    return from.pass < MAX_PASSES
+      ? { ...done, continuation: startOver(from, groups) }
+      : { ...done, unstable: true };
   }
   if (!first || first.isStuck) return { ...done, unstable: true };
   if (first.stoppedAt) {
     const { pass = 1, isFruitful = true } = from ?? {};
-    return { ...done, continuation: { ...first.stoppedAt, until: startedAt, pass, isFruitful } };
+    return { ...done, continuation: { ...first.stoppedAt, groups, until: startedAt, pass, isFruitful } };
   }
   if (first.paging !== 'offset' && first.paging !== 'page') return done;
-  if (from) return { ...done, again: startOver(from) };
+  if (from) return { ...done, again: startOver(from, groups) };
   // An unordered or descending list of one page is one answer, which is consistent in itself.
   if (first.pages < 2) return done;
   for (let pass = 2; pass <= MAX_PASSES; pass++) {
     const { stoppedAt, isFruitful, isStuck } = await readOnce(reading, inputs, undefined);
     if (isStuck) break;
-    if (stoppedAt) return { ...done, continuation: { ...stoppedAt, until: startedAt, pass, isFruitful } };
+    if (stoppedAt)
+      return { ...done, continuation: { ...stoppedAt, groups, until: startedAt, pass, isFruitful } };
     if (!isFruitful) return done;
   }
   return { ...done, unstable: true };
@@ -130,8 +137,8 @@ export async function nextRound(
   return { continuation: isPassFruitful && !isLast ? again : undefined, unstable: isPassFruitful && isLast };
 }
 
-function startOver({ since, until, pass }: Continuation): Continuation {
-  return { since, until, group: 0, offset: 0, position: null, pass: pass + 1, isFruitful: false };
+function startOver({ since, until, pass }: Continuation, groups: string): Continuation {
+  return { since, until, group: 0, groups, offset: 0, position: null, pass: pass + 1, isFruitful: false };
 }
 
 function isRefusal(error: unknown): boolean {
@@ -173,7 +180,7 @@ function readUntil(reading: Reading): number {
 /** What one way through a list, or the part that a round takes of it, came to. */
 interface Way {
   /** Where it stopped before the end. */
-  stoppedAt: Omit<Continuation, 'until' | 'pass' | 'isFruitful'> | undefined;
+  stoppedAt: Omit<Continuation, 'groups' | 'until' | 'pass' | 'isFruitful'> | undefined;
   pages: number;
   /** Bytes of memory that its records take. */
   held: number;
@@ -277,9 +284,13 @@ async function readWhole(reading: Reading, actionId: string): Promise<Json[]> {
   for (let pages = 0; pages < MAX_PAGES; pages++) {
     const page = await readPage(source, positions, { limit: pageSize(source), offset: all.length });
     all.push(...page.records);
-    if (!page.hasMore || page.records.length === 0) break;
+    if (!page.hasMore || page.records.length === 0) return all;
   }
-  return all;
+  // To leave out the rest would be to hear nothing of it, for ever.
+  throw new GatehouseError(
+    'upstream_failed',
+    `${source.name} has more than ${all.length} of what ${actionId} lists, which are more than are read.`,
+  );
 }
 
 function pageSize({ paging }: ListSource): number {

@@ -39,8 +39,9 @@ export interface Continuation {
   pass: number;
   /** Whether this pass brought something so far that was not known before it. */
   isFruitful: boolean;
-  /** Which of the lists that are read one after the other. */
+  /** Which of the lists that are read one after the other, and what all of them are, as a hash. */
   group: number;
+  groups: string;
   offset: number;
   position: { offset: number; cursor?: string | undefined; pages: number; earlier: string } | null;
 }
@@ -51,6 +52,7 @@ const continuation = z.object({
   pass: z.number().default(1),
   isFruitful: z.boolean().default(true),
   group: z.number(),
+  groups: z.string().default(''),
   offset: z.number(),
   position: z
     .object({ offset: z.number(), cursor: z.string().optional(), pages: z.number(), earlier: z.string() })

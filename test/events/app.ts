@@ -17,6 +17,8 @@ export interface Order {
   created_at?: string;
   updated_at?: string;
   total?: string;
+  /** Where it was made, of an app that lists orders place by place. */
+  place?: string;
 }
 
 const PAGE = 3;
@@ -27,10 +29,25 @@ const PAGINGS = {
 
 const TIMES = 'createdAt: created_at, updatedAt: updated_at';
 
+interface ConnectorParts {
+  paging: string;
+  times: string;
+  by: string;
+  auth: string;
+  more?: string;
+}
+
 /** Connectors of the app: how its list is cut, which times its records tell, how it is signed in to. */
 const CONNECTORS = {
   numbered: { paging: PAGINGS.offset, times: TIMES, by: 'updatedAt', auth: '{ type: bearer }' },
   sequential: { paging: PAGINGS.cursor, times: TIMES, by: 'updatedAt', auth: '{ type: bearer }' },
+  placed: {
+    paging: PAGINGS.cursor,
+    times: TIMES,
+    by: 'updatedAt',
+    auth: '{ type: bearer }',
+    more: 'inputFrom: { places: { action: list_places, path: id, most: 1 } },',
+  },
   timeless: {
     paging: PAGINGS.offset,
     times: 'createdAt: created_at',
@@ -52,12 +69,12 @@ const CONNECTORS = {
     by: 'updatedAt',
     auth: '{ type: bearer }, { type: api_key, in: header, name: X-Key }',
   },
-};
+} satisfies Record<string, ConnectorParts>;
 
 export type ConnectorName = keyof typeof CONNECTORS;
 
 function connectorFile(id: ConnectorName): string {
-  const { paging, times, by, auth } = CONNECTORS[id];
+  const { paging, times, by, auth, more = '' }: ConnectorParts = CONNECTORS[id];
   return `
 id: ${id}
 name: ${id}
@@ -75,9 +92,10 @@ actions:
   list_orders:
     description: Orders.
     request: GET /orders
-    query: { since: { type: string } }
+    query: { since: { type: string }, places: { type: array, items: { type: string }, style: comma } }
     paging: ${paging}
     response: { data: orders }
+  list_places: { description: Places., request: GET /places, paging: ${PAGINGS.offset}, response: { data: places } }
   get_order: { description: An order., request: 'GET /orders/{orderId}', path: { orderId: { type: string } } }
   list_hooks: { internal: true, description: Webhooks., request: GET /hooks, response: { data: hooks } }
   add_hook:
@@ -87,7 +105,7 @@ actions:
     body: { url: { type: string }, topic: { type: string }, secret: { type: string } }
   drop_hook: { internal: true, description: Ends one., request: 'DELETE /hooks/{hookId}', path: { hookId: { type: string } } }
 unified:
-  commerce/orders: { list: list_orders, get: { action: get_order, param: orderId }, remoteId: id, ${times},
+  commerce/orders: { list: list_orders, ${more} get: { action: get_order, param: orderId }, remoteId: id, ${times},
     map: '{"orderNumber": id, "totalPrice": total}', poll: { since: since, by: ${by}, order: ascending, overlapSeconds: 600 } }
 webhooks:
   verify: { type: header, header: X-Secret }
@@ -146,6 +164,7 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     account: 'acct_1',
     /** What the app lists. */
     orders: [] as Order[],
+    places: [] as string[],
     /** Answers instead of the app, where it answers true. */
     instead: (_url: URL, _res: ServerResponse, _req: IncomingMessage): boolean => false,
     /** Runs before a page of the list is made. */
@@ -166,6 +185,7 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     }),
     async connect(connectorId: ConnectorName, data: object = { token: 'x' }): Promise<string> {
       app.orders = [];
+      app.places = [];
       app.instead = () => false;
       app.onPage = () => {};
       const answer = await service.call('POST', `/users/${userId}/credentials`, {
@@ -252,6 +272,11 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     const [, kind, id] = url.pathname.split('/');
     if (kind === 'token') return send(res, 200, { access_token: `t${calls.length}`, expires_in: 3600 });
     if (kind === 'me') return send(res, 200, { id: app.account });
+    if (kind === 'places') {
+      const from = Number(url.searchParams.get('offset'));
+      const places = app.places.slice(from, from + PAGE).map((place) => ({ id: place }));
+      return send(res, 200, { places, more: from + PAGE < app.places.length });
+    }
     if (kind === 'hooks' && method === 'GET') return send(res, 200, { hooks });
     if (kind === 'hooks' && method === 'POST') {
       const hook = { id: `h${++made}`, ...JSON.parse(text) };
@@ -269,8 +294,10 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     const since = Date.parse(url.searchParams.get('since') ?? iso(0));
     const offset = Number(url.searchParams.get('offset') ?? url.searchParams.get('after') ?? 0);
     app.onPage(offset);
+    const places = url.searchParams.get('places');
     const all = app.orders.filter(
-      ({ created_at, updated_at }) => Date.parse(updated_at ?? created_at ?? '') >= since,
+      ({ created_at, updated_at, place }) =>
+        Date.parse(updated_at ?? created_at ?? '') >= since && (places === null || place === places),
     );
     const limit = Number(url.searchParams.get('limit') ?? PAGE);
     const more = offset + limit < all.length;

@@ -444,3 +444,33 @@ test('what is made from the subscription on is told, though the app is down for 
     'created up',
   ]);
 });
+
+test('a place that closes while a long reading goes on makes it skip none of the others', async () => {
+  const { order } = app;
+  const connectionId = await app.connect('placed');
+  app.places = ['p1', 'p2'];
+  await app.subscribe(connectionId);
+  await app.poll(connectionId);
+  for (const place of ['p1', 'p2'])
+    for (let n = 0; n < 130; n++)
+      app.orders.push(order(`${place}-${n}`, app.clock.now() + MINUTE, { place }));
+  await polls(connectionId, 1, 5 * MINUTE);
+  await polls(connectionId, 1, 2 * SECOND);
+  const { continuation } = await app.source(connectionId);
+  expect(JSON.parse(continuation ?? '').group).toBe(1);
+  app.places = ['p2'];
+  for (let round = 0; round < 6; round++) await polls(connectionId, 1, 2 * SECOND);
+  const told = await app.told(connectionId);
+  expect([told.length, new Set(told).size]).toEqual([260, 260]);
+  expect((await app.source(connectionId)).continuation).toBeNull();
+});
+
+test('an app with more places than are read says so, and is not heard in part', async () => {
+  const connectionId = await app.connect('placed');
+  app.places = Array.from({ length: 130 }, (_, n) => `p${n}`);
+  app.orders = [app.order('o1', app.clock.now(), { place: 'p1' })];
+  await app.subscribe(connectionId);
+  await app.poll(connectionId);
+  const { baseline_at, reason } = await app.source(connectionId);
+  expect([baseline_at, reason]).toEqual([null, expect.stringContaining('list_places')]);
+});
