@@ -11,12 +11,16 @@ import { readSequential } from './walk.ts';
 export interface Window {
   limit: number;
   offset: number;
+  /** The page before it said so (`ListPage.isPromised`): where this one is refused, that is not the end of the list. */
+  isPromised?: boolean;
 }
 
-/** The records of a window, and whether more follow it. */
+/** The records of a window, and whether more follow it: none and `hasMore` where a promised page was refused. */
 export interface ListPage {
   records: Json[];
   hasMore: boolean;
+  /** The third party says itself that more follow, by a flag or a total; else it is concluded from a full page. */
+  isPromised?: boolean;
 }
 
 /** A third party's list, as one call at a time. */
@@ -62,9 +66,10 @@ export function defaultLimit(paging: Paging, most: number): number {
 async function readByOffset(
   source: ListSource,
   paging: OffsetPaging,
-  { limit, offset }: Window,
+  { limit, offset, isPromised = false }: Window,
 ): Promise<ListPage> {
   const records: Json[] = [];
+  let promised = isPromised;
   for (;;) {
     const at = offset + records.length;
     const wanted = limit - records.length;
@@ -77,7 +82,7 @@ async function readByOffset(
       { params },
       at > 0 && { params: { ...params, [paging.offsetParam]: paging.firstOffset } },
     );
-    if (!page) return { records, hasMore: false };
+    if (!page) return promised ? { records, hasMore: true, isPromised: true } : { records, hasMore: false };
     // More than was asked for: from there on, or the whole list of an app that minds no offset.
     if (page.records.length > wanted && at > 0) {
       const first = await source.fetch({ params: { ...params, [paging.offsetParam]: paging.firstOffset } });
@@ -86,7 +91,9 @@ async function readByOffset(
     records.push(...page.records.slice(0, wanted));
     if (page.records.length > wanted) return { records, hasMore: true };
     const more = saysMore(paging, page, at + page.records.length, size);
-    if (!more || records.length >= limit) return { records, hasMore: more };
+    promised = more && isSaid(paging, page);
+    if (!more || records.length >= limit)
+      return { records, hasMore: more, ...(promised && { isPromised: true }) };
   }
 }
 
@@ -100,13 +107,14 @@ async function readByOffset(
 async function readByNumber(
   source: ListSource,
   paging: NumberedPaging,
-  { limit, offset }: Window,
+  { limit, offset, isPromised = false }: Window,
   measured?: number,
 ): Promise<ListPage> {
   const size = measured ?? sizeFor(paging, { limit, offset });
   const fullSize = measured === undefined && paging.limitParam === undefined ? paging.defaultLimit : size;
   let trusted = measured !== undefined;
   const records: Json[] = [];
+  let promised = isPromised;
   const end = offset + limit;
   for (let index = Math.floor(offset / size); ; index++) {
     const start = index * size;
@@ -122,12 +130,15 @@ async function readByNumber(
       const firstSize = first.records.length;
       // An empty list behind the end is as it should be, unless the first page is longer than was asked for.
       const differs = got === 0 ? firstSize > size : firstSize > 0 && firstSize !== size;
-      if (differs) return readByNumber(source, paging, { limit, offset }, firstSize);
+      if (differs) return readByNumber(source, paging, { limit, offset, isPromised }, firstSize);
       trusted = true;
     }
-    if (!page || got === 0) return { records, hasMore: false };
+    if (!page) return promised ? { records, hasMore: true, isPromised: true } : { records, hasMore: false };
+    if (got === 0) return { records, hasMore: false };
     records.push(...page.records.slice(Math.max(0, offset - start), end - start));
-    if (!more || start + size >= end) return { records, hasMore: more || start + got > end };
+    promised = more && isSaid(paging, page);
+    if (!more || start + size >= end)
+      return { records, hasMore: more || start + got > end, ...(promised && { isPromised: true }) };
   }
 }
 
@@ -161,6 +172,12 @@ function saysMore(
   const pages = paging.style === 'page' ? countAt(paging.totalPages, page) : undefined;
   if (pages !== undefined) return index + 1 < pages;
   return page.records.length >= (size ?? paging.defaultLimit ?? 1);
+}
+
+/** Whether the third party says itself if more follow. */
+function isSaid(paging: OffsetPaging | NumberedPaging, page: UpstreamPage): boolean {
+  if (paging.hasMore !== undefined || countAt(paging.total, page) !== undefined) return true;
+  return paging.style === 'page' && countAt(paging.totalPages, page) !== undefined;
 }
 
 /**

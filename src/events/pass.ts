@@ -4,7 +4,7 @@ import { readPage, type ListSource } from '../actions/pages.ts';
 import type { Position, Positions } from '../actions/positions.ts';
 import { listSource } from '../actions/results.ts';
 import { sha256 } from '../crypto/key-ring.ts';
-import { DAY, MINUTE, parseHttpDate } from '../lib/clock.ts';
+import { DAY, MINUTE, SECOND, parseHttpDate } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { MIB } from '../lib/http-body.ts';
 import { canonicalJson, memoryOf, valueAt, type Json, type JsonObject } from '../lib/json.ts';
@@ -137,8 +137,10 @@ export async function nextRound(
   return { continuation: isPassFruitful && !isLast ? again : undefined, unstable: isPassFruitful && isLast };
 }
 
+const BEGINNING = { offset: 0, isPromised: false, reached: null, position: null };
+
 function startOver({ since, until, pass }: Continuation, groups: string): Continuation {
-  return { since, until, group: 0, groups, offset: 0, position: null, pass: pass + 1, isFruitful: false };
+  return { ...BEGINNING, since, until, groups, group: 0, after: null, pass: pass + 1, isFruitful: false };
 }
 
 function isRefusal(error: unknown): boolean {
@@ -187,7 +189,7 @@ interface Way {
   paging: string;
   /** It brought what those before it did not, and should have. */
   isFruitful: boolean;
-  /** The app gave the same page again and again. */
+  /** The app gave the same page again and again, or refused one that it had promised. */
   isStuck: boolean;
 }
 
@@ -209,23 +211,35 @@ async function readOnce(
   for (const [group, input] of inputs.entries()) {
     if (group < (from?.group ?? 0)) continue;
     const resumed = group === from?.group ? from : undefined;
-    const source = sourceOf(reading, model.list, boundedInput(model, input, since));
+    const bound = resumed?.after ?? since;
+    const source = sourceOf(reading, model.list, boundedInput(model, input, bound));
     way.paging = source.paging.style;
     const met = new Set<string>();
     const positions = positionsInMemory(resumed?.position ?? undefined);
     let limit = pageSize(source);
     let offset = resumed?.offset ?? 0;
+    let isPromised = resumed?.isPromised ?? false;
+    let reached = resumed?.reached ?? null;
     for (;;) {
-      const page = await readPage(source, positions, { limit, offset }).catch((error: unknown) => {
-        if (limit === 1 || !canShrink(source) || !isTooLarge(error)) throw error;
-        return undefined;
-      });
+      const page = await readPage(source, positions, { limit, offset, isPromised }).catch(
+        (error: unknown) => {
+          if (limit === 1 || !canShrink(source) || !isTooLarge(error)) throw error;
+          return undefined;
+        },
+      );
       if (!page) {
         limit = Math.ceil(limit / 2);
         continue;
       }
+      if (page.hasMore && page.records.length === 0) {
+        const after = furtherOn(model, bound ?? 0, reached);
+        if (after === undefined) return { ...way, isStuck: true };
+        return { ...way, stoppedAt: { ...BEGINNING, since: since ?? null, group, after } };
+      }
       way.pages += 1;
       offset += page.records.length;
+      isPromised = page.isPromised ?? false;
+      reached = timeOf(model, page.records.at(-1) ?? null) ?? reached;
       let old = 0;
       let known = 0;
       for (const record of page.records) {
@@ -255,11 +269,23 @@ async function readOnce(
       if (known === page.records.length) return { ...way, isStuck: true };
       if (way.pages >= MAX_PAGES || way.held > MAX_HELD || performance.now() - reading.began > ROUND_MS) {
         const position = (await positions.nearest(offset)) ?? null;
-        return { ...way, stoppedAt: { since: since ?? null, group, offset, position } };
+        const place = { group, after: resumed?.after ?? null, offset, isPromised, reached, position };
+        return { ...way, stoppedAt: { since: since ?? null, ...place } };
       }
     }
   }
   return way;
+}
+
+/**
+ * Where a list goes on whose further pages the app refuses, as many do beyond some thousand records: at the time of the
+ * last one that it gave, if the list is in order. Less a second, as some take their bound for exclusive.
+ */
+function furtherOn(model: UnifiedModel, bound: number, reached: number | null): number | undefined {
+  if (model.poll.order !== 'ascending' || model.poll.since === undefined || reached === null)
+    return undefined;
+  const after = reached - SECOND;
+  return after > bound ? after : undefined;
 }
 
 /** Whether a record was there, as it is, when a reading began; without a time it may have been. */

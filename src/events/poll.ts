@@ -222,7 +222,12 @@ async function commit(
     return 0;
   }
   // Of a reading that takes several rounds it is told once, of a record too.
-  if (unstable) await warn(context, source, 'the list kept changing while it was read');
+  if (unstable)
+    await warn(
+      context,
+      source,
+      'the list kept changing while it was read, or the app did not give all of it',
+    );
   else if (continuation && !source.continuation)
     await warn(context, source, 'more records than one round reads');
   const [first] = unreadable;

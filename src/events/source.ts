@@ -42,7 +42,13 @@ export interface Continuation {
   /** Which of the lists that are read one after the other, and what all of them are, as a hash. */
   group: number;
   groups: string;
+  /** Later than `since` where the app gave no more of the list from there on. */
+  after: number | null;
   offset: number;
+  /** The app said that more follow there. */
+  isPromised: boolean;
+  /** The time of the last record before. */
+  reached: number | null;
   position: { offset: number; cursor?: string | undefined; pages: number; earlier: string } | null;
 }
 
@@ -53,7 +59,10 @@ const continuation = z.object({
   isFruitful: z.boolean().default(true),
   group: z.number(),
   groups: z.string().default(''),
+  after: z.number().nullable().default(null),
   offset: z.number(),
+  isPromised: z.boolean().default(false),
+  reached: z.number().nullable().default(null),
   position: z
     .object({ offset: z.number(), cursor: z.string().optional(), pages: z.number(), earlier: z.string() })
     .nullable(),

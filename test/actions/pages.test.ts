@@ -358,7 +358,7 @@ test('pages larger than asked for are counted by their real size', async () => {
     [20, 40],
   ] as const) {
     const page = await readPage(source, newPositions(), { limit, offset });
-    expect(page).toEqual({ records: all.slice(offset, offset + limit), hasMore: offset + limit < 95 });
+    expect(page).toMatchObject({ records: all.slice(offset, offset + limit), hasMore: offset + limit < 95 });
   }
 });
 
@@ -411,6 +411,35 @@ test('a page behind the end that is refused is the end; a refused list is refuse
   };
   await expect(readPage(closed, newPositions(), { limit: 50, offset: 50 })).rejects.toThrow('no such filter');
 });
+
+test.each([
+  ['offset', 'total', true],
+  ['offset', 'none', false],
+  ['page', 'total', true],
+  ['page', 'none', false],
+] as const)(
+  'a refused page by %s is no end where the app said that it follows (%s)',
+  async (style, signal, isSaid) => {
+    const all = Array.from({ length: 30 }, (_, id) => ({ id }));
+    const source: ListSource = {
+      name: 'Short',
+      paging: pagingOf(style, { ...PLAIN, signal }, 10),
+      async fetch(page) {
+        const params = page && 'params' in page ? page.params : {};
+        const from = style === 'page' ? (Number(params['page']) - 1) * 10 : Number(params['offset']);
+        if (from >= 20) throw new GatehouseError('upstream_rejected', 'no further than 20');
+        const records = all.slice(from, from + 10);
+        return { records, lastRaw: records.at(-1), headers: {}, body: { total: all.length } };
+      },
+      resolveLink: (link) => link,
+    };
+    const read = (offset: number, isPromised?: boolean) =>
+      readPage(source, newPositions(), { limit: 10, offset, ...(isPromised && { isPromised }) });
+    const { isPromised = false } = await read(10);
+    expect(isPromised).toBe(isSaid);
+    expect(await read(20, isPromised)).toMatchObject({ records: [], hasMore: isSaid });
+  },
+);
 
 test('a total ends a list of keys whose last page is full', async () => {
   const how: Behaviour = { total: 40, cap: 100, signal: 'total', sized: true };

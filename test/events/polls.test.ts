@@ -474,3 +474,54 @@ test('an app with more places than are read says so, and is not heard in part', 
   const { baseline_at, reason } = await app.source(connectionId);
   expect([baseline_at, reason]).toEqual([null, expect.stringContaining('list_places')]);
 });
+
+/** Refuses what lies further back in the list than so many orders. */
+function giveNoMoreThan(most: number): void {
+  app.instead = (url, res) => {
+    if (url.pathname !== '/orders' || Number(url.searchParams.get('offset')) < most) return false;
+    app.send(res, 400, { message: `The offset may be ${most - 1} at most.` });
+    return true;
+  };
+}
+
+test.each([
+  ['in the middle of a round', 9, 20],
+  ['where a round ends', 120, 130],
+])(
+  'an app that gives no offsets beyond a limit, %s, is read from the last order on that it gave',
+  async (_name, most, count) => {
+    const { clock, order } = app;
+    const connectionId = await listening('numbered');
+    for (let n = 0; n < count; n++) app.orders.push(order(`o${n}`, clock.now() + n * MINUTE));
+    giveNoMoreThan(most);
+    clock.advance(4 * DAY);
+    for (let round = 0; round < 12; round++) await polls(connectionId, 1, 2 * SECOND);
+    expect((await app.told(connectionId)).toSorted()).toEqual(
+      app.orders.map(({ id }) => `created ${id}`).toSorted(),
+    );
+    const { continuation, cursor_until } = await app.source(connectionId);
+    expect(continuation).toBeNull();
+    expect(cursor_until).toBeGreaterThan(clock.now() - MINUTE);
+  },
+);
+
+test('a page of a list that is refused once is the end of none: nothing counts as read, and the operator hears of it', async () => {
+  const { clock, order, service } = app;
+  await service.call('PUT', '/api/settings', { body: { eventsAddress: 'https://127.0.0.1:9/operator' } });
+  const connectionId = await listening('numbered');
+  // All of one moment: there is no place to go on from.
+  for (let n = 0; n < 8; n++) app.orders.push(order(`o${n}`));
+  clock.advance(4 * DAY);
+  giveNoMoreThan(3);
+  await app.poll(connectionId);
+  expect(await app.told(connectionId)).toHaveLength(3);
+  app.instead = () => false;
+  await polls(connectionId, 2, 10 * MINUTE);
+  expect((await app.told(connectionId)).toSorted()).toEqual(app.orders.map(({ id }) => `created ${id}`));
+  const warnings = await service.context.db
+    .selectFrom('events')
+    .select('body')
+    .where('event', '=', 'poll.gap_risk')
+    .execute();
+  expect(warnings.filter(({ body }) => body.includes(connectionId))).toHaveLength(1);
+});
