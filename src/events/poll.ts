@@ -40,6 +40,8 @@ export type PollContext = Pick<
 const SLOWEST = 5;
 const SLOWER = 1.5;
 const LONGEST_BACKOFF_MS = 60 * MINUTE;
+/** Between two rounds of one reading. */
+const BETWEEN_ROUNDS_MS = SECOND;
 const NOTICED_AT_ONCE = 250;
 
 /** What a poll found, for the log and for tests. */
@@ -188,11 +190,9 @@ async function commit(
   const incomplete = continuation !== undefined || unstable;
   const deliveries = await together(context).add(async (tx) => {
     const intervalMs = nextInterval(context, source, unified.length > 0 && !baseline);
-    const waitMs = continuation
-      ? 0
-      : source.kind === 'native' && source.hookState === 'registered'
-        ? DAY
-        : intervalMs;
+    const restMs = source.kind === 'native' && source.hookState === 'registered' ? DAY : intervalMs;
+    // Lists that never end would be read without a pause.
+    const waitMs = continuation ? BETWEEN_ROUNDS_MS : jittered(restMs);
     const { numUpdatedRows } = await tx
       .updateTable('sources')
       .set({
@@ -201,7 +201,7 @@ async function commit(
         continuation: continuation ? JSON.stringify(continuation) : null,
         interval_ms: intervalMs,
         // Whoever asked for a round since this one began gets it.
-        next_poll_at: sql<number>`case when next_poll_at = ${source.nextPollAt} then ${now + jittered(waitMs)} else next_poll_at end`,
+        next_poll_at: sql<number>`case when next_poll_at = ${source.nextPollAt} then ${now + waitMs} else next_poll_at end`,
         ...(source.nextReconcileAt === null || (deep && !incomplete)
           ? { next_reconcile_at: now + jittered(DAY) }
           : {}),

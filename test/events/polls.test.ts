@@ -525,3 +525,22 @@ test('a page of a list that is refused once is the end of none: nothing counts a
     .execute();
   expect(warnings.filter(({ body }) => body.includes(connectionId))).toHaveLength(1);
 });
+
+test('a list that never ends is read with a pause after each round', async () => {
+  const { clock, order } = app;
+  const connectionId = await listening('numbered');
+  let made = 0;
+  app.instead = (url, res) => {
+    if (url.pathname !== '/orders') return false;
+    app.send(res, 200, { orders: [1, 2, 3].map(() => order(`endless${++made}`)), more: true });
+    return true;
+  };
+  await polls(connectionId, 1, 10 * MINUTE);
+  const round = made;
+  await app.poll(connectionId);
+  expect(made).toBe(round);
+  clock.advance(SECOND);
+  await app.poll(connectionId);
+  expect(made).toBe(2 * round);
+  app.instead = () => false;
+});

@@ -244,7 +244,10 @@ export async function openWorld() {
   async function settle(run: Run): Promise<void> {
     for (let round = 0; round < 6; round++) {
       clock.advance(2 * 60 * MINUTE);
-      for (let more = 0; more < ROUNDS_OF_A_READING; more++) await run.poll([]);
+      for (let more = 0; more < ROUNDS_OF_A_READING; more++) {
+        await run.poll([]);
+        clock.advance(SECOND);
+      }
     }
   }
 
