@@ -26,7 +26,15 @@ const unifiedModel = z.strictObject({
     .refine((from) => Object.keys(from).length <= 1, 'may name one parameter')
     .default({}),
   /** The action that reads one record, and its parameter that takes the id. */
-  get: z.strictObject({ action: actionName, param: fieldName, input: fixedInput }),
+  get: z.strictObject({
+    action: actionName,
+    param: fieldName,
+    input: fixedInput,
+    /** What the app answers in place of a deleted record, where it does not say 404 or 410: `{path: deleted, equals: true}`. */
+    gone: z
+      .strictObject({ path: bodyPath.min(1), equals: z.union([z.string(), z.number(), z.boolean()]) })
+      .optional(),
+  }),
   /** Paths in a record. */
   remoteId: bodyPath,
   createdAt: bodyPath.optional(),

@@ -6,7 +6,7 @@ import { withFreshTokens } from '../credentials/refresh.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Json } from '../lib/json.ts';
 import { recordInput } from '../unified/inputs.ts';
-import { modelOf } from '../unified/map.ts';
+import { modelOf, saysGone } from '../unified/map.ts';
 import { callUpstream } from '../upstream/call.ts';
 import { interpretAnswer, saysNone } from '../upstream/response.ts';
 import type { PollContext } from './poll.ts';
@@ -41,7 +41,7 @@ export async function fetchRecord(
     try {
       const answer = await callUpstream(context, call);
       const { value } = await interpretAnswer(call, answer);
-      if (saysNone(call, answer)) return null;
+      if (saysNone(call, answer) || saysGone(value, model)) return null;
       if (value !== null) return value;
       throw new GatehouseError('upstream_failed', `${connector.name} answered without a record.`, {
         details: { status: answer.status, connectorId: connector.connectorId, reason: 'no_record' },

@@ -80,6 +80,11 @@ export function remoteIdIn(raw: Json, model: Pick<UnifiedModel, 'remoteId'>): st
   return typeof remote === 'string' || typeof remote === 'number' ? String(remote) : undefined;
 }
 
+/** Whether what the app answers for a record says that it was deleted. */
+export function saysGone(raw: Json, { get }: UnifiedModel): boolean {
+  return get.gone !== undefined && valueAt(raw, get.gone.path) === get.gone.equals;
+}
+
 /** Between two turns of the event loop records are mapped for so long. */
 const TURN_MS = 10;
 

@@ -9,7 +9,7 @@ import type { Json, JsonObject } from '../lib/json.ts';
 import { customFieldsOf, type CustomFields } from './field-mappings.ts';
 import { remoteIdOf } from './ids.ts';
 import { listInputs, recordInput } from './inputs.ts';
-import { modelOf, remoteIdIn, toUnified, unfit } from './map.ts';
+import { modelOf, remoteIdIn, saysGone, toUnified, unfit } from './map.ts';
 
 const MAX_LIMIT = 50;
 
@@ -120,7 +120,7 @@ export async function getUnified(context: ReadContext, read: UnifiedRead, id: st
     const input = recordInput(read.connector, model, open, remoteId);
     const { data } = await run(context, read, model.get.action, input);
     // Apps that look a record up by a filter answer with nothing.
-    if (data === null) throw recordNotFound(id);
+    if (data === null || saysGone(data, model)) throw recordNotFound(id);
     return (await toUnified(connectionOf(read), data, await customOf(context, read))).body;
   } catch (error) {
     const status = error instanceof GatehouseError ? error.details?.['status'] : undefined;

@@ -105,7 +105,7 @@ actions:
     body: { url: { type: string }, topic: { type: string }, secret: { type: string } }
   drop_hook: { internal: true, description: Ends one., request: 'DELETE /hooks/{hookId}', path: { hookId: { type: string } } }
 unified:
-  commerce/orders: { list: list_orders, ${more} get: { action: get_order, param: orderId }, remoteId: id, ${times},
+  commerce/orders: { list: list_orders, ${more} get: { action: get_order, param: orderId, gone: { path: deleted, equals: true } }, remoteId: id, ${times},
     map: '{"orderNumber": id, "totalPrice": total}', poll: { since: since, by: ${by}, order: ascending, overlapSeconds: 600 } }
 webhooks:
   verify: { type: header, header: X-Secret }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { DAY } from '../../src/lib/clock.ts';
 import { openApp, type TestedApp } from '../events/app.ts';
 
 let app: TestedApp;
@@ -34,4 +35,26 @@ test('a record that does not fit is an error where it is read alone', async () =
   app.orders = [app.order('odd', undefined, { total: '1e3' })];
   const answer = await read(connectionId, '', `/${id}`);
   expect([answer.status, answer.text('code')]).toEqual([502, 'upstream_failed']);
+});
+
+test('a deleted record that the app still answers for is not found, and told as deleted', async () => {
+  const { clock, order } = app;
+  const connectionId = await app.connect('numbered');
+  await app.subscribe(connectionId);
+  app.orders = [order('o1'), order('o2')];
+  await app.poll(connectionId);
+  await app.look('jobs');
+  const id = (await read(connectionId)).text('data.0.id');
+
+  app.orders = [order('o2')];
+  app.instead = (url, res) => {
+    if (url.pathname !== '/orders/o1') return false;
+    app.send(res, 200, { id: 'o1', deleted: true });
+    return true;
+  };
+  const answer = await read(connectionId, '', `/${id}`);
+  expect([answer.status, answer.text('code')]).toEqual([404, 'record_not_found']);
+  clock.advance(DAY);
+  await app.look('jobs');
+  expect(await app.told(connectionId)).toEqual(['deleted o1']);
 });
