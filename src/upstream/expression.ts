@@ -11,7 +11,7 @@ const compiled = new Map<string, Expression>();
 
 /**
  * The value of a JSONata expression over `input`; undefined becomes null. `secrets` stay out of its errors. JSONata is loaded at its first use.
- * @throws GatehouseError `upstream_failed` when the expression fails, or runs for over a second.
+ * @throws GatehouseError `upstream_failed` when the expression fails (`reason: mapping`), or runs for over a second.
  */
 export async function mapValue(
   expression: string,
@@ -34,6 +34,8 @@ export async function mapValue(
       `The answer does not fit the connector's mapping: ${scrub(reason, secrets).slice(0, 200)}`,
       {
         cause: error,
+        // What took too long may fit when this machine has less to do.
+        ...(isTimeout(error) ? {} : { details: { reason: 'mapping' } }),
       },
     );
   }
@@ -53,6 +55,10 @@ export async function compileExpression(expression: string, options: JsonataOpti
 /** What JSONata throws, in words: it is no Error. */
 export function reasonOf(error: unknown): string {
   return isObject(error) && 'message' in error ? String(error.message) : String(error);
+}
+
+function isTimeout(error: unknown): boolean {
+  return isObject(error) && 'code' in error && error.code === 'D1012';
 }
 
 function textFromBase64(text: string | undefined): string | undefined {
