@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { Connector } from '../connectors/catalog.ts';
 import type { OAuth } from '../connectors/format.ts';
 import { hashToken } from '../crypto/tokens.ts';
-import { assertSameAccount, requireCredential } from '../credentials/records.ts';
+import { assertSameAccount } from '../credentials/account-change.ts';
+import { requireCredential } from '../credentials/records.ts';
 import { forgetChoices } from '../credentials/choices.ts';
 import { requireOAuthClient } from '../credentials/oauth-apps.ts';
 import {

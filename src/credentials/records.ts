@@ -15,6 +15,7 @@ import {
   type Account,
   type Credential,
 } from './credential.ts';
+import { accountChange, assertSameAccount } from './account-change.ts';
 import { forgetChoices } from './choices.ts';
 import { credentialFields, storedFields } from './fields.ts';
 import { markRefused } from './health.ts';
@@ -258,25 +259,6 @@ export async function updateCredential(
   return change(context, key, set);
 }
 
-/**
- * Whoever reconnects an account brings the same one: everything that uses the credential goes on with it. Another way to
- * authenticate may know the same account by another id, so only the same way is compared.
- * @throws GatehouseError `credential_conflict`, in words for the person.
- */
-export function assertSameAccount(
-  { name }: Connector,
-  before: Pick<Credential, 'type' | 'account'>,
-  now: { type: string; account: Account | undefined },
-): void {
-  const { type, account } = before;
-  if (!account || !now.account || type !== now.type || account.id === now.account.id) return;
-  throw new GatehouseError(
-    'credential_conflict',
-    `That is another ${name} account than the one that is connected here` +
-      `${account.name ? ` (${account.name})` : ''}. Take that one, or connect the other as a new account.`,
-  );
-}
-
 /** What a change of some members leaves as it is. New tokens are of a new grant, which old facts say nothing of. */
 function knownData(
   context: Pick<Context, 'keys'>,
@@ -404,15 +386,15 @@ async function change(
 }
 
 /**
- * Changes the row of a credential; who listens to it begins anew where it leads to another account then. One that was
- * not known before is taken for the same. After the commit: forgetChoices().
+ * Changes the row of a credential; who listens to it begins anew where it leads to another account then (accountChange).
+ * After the commit: forgetChoices().
  * @throws GatehouseError `credential_not_found`
  */
 export async function updateRow(
   tx: Transaction<Tables>,
-  context: Pick<Context, 'clock' | 'listening'>,
+  context: Pick<Context, 'clock' | 'keys' | 'catalog' | 'listening'>,
   key: CredentialKey,
-  { account, ...set }: CredentialChanges,
+  { account, sealed, ...set }: CredentialChanges,
 ): Promise<Credential> {
   const row = await tx
     .updateTable('credentials')
@@ -425,15 +407,16 @@ export async function updateRow(
   if (!row) throw credentialNotFound(key.credentialId);
   await noteAccounts({ db: tx, clock: context.clock }, key);
   const before = toCredential(row);
-  if (account === undefined || account === row.account) return before;
-  await tx
+  if (account === undefined && sealed === undefined) return before;
+  const changed = await tx
     .updateTable('credentials')
-    .set({ account })
+    .set({ ...(account === undefined ? {} : { account }), ...(sealed === undefined ? {} : { sealed }) })
     .where('credential_id', '=', key.credentialId)
-    .execute();
-  const now = toCredential({ ...row, account });
-  const isOther = before.account !== null && now.account !== null && before.account.id !== now.account.id;
-  if (isOther) await context.listening.anew(tx, key.credentialId);
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  const now = toCredential(changed);
+  const leads = accountChange(context, before, now);
+  if (leads !== 'none') await context.listening[leads](tx, key.credentialId);
   return now;
 }
 

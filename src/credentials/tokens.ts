@@ -11,7 +11,7 @@ import { dropSpares } from './spares.ts';
 /** Stores the tokens of a grant: in the credential that has this id, which is then active again, or in a new one. */
 export async function keepTokens(
   tx: Transaction<Tables>,
-  context: Pick<Context, 'db' | 'clock' | 'keys' | 'operator' | 'listening'>,
+  context: Pick<Context, 'db' | 'clock' | 'keys' | 'catalog' | 'operator' | 'listening'>,
   granted: Granted & CredentialKey & { account: Account | undefined; reconnect: boolean },
 ): Promise<Credential> {
   const { scheme, tokens, account, reconnect } = granted;

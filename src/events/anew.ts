@@ -11,11 +11,16 @@ const LEASE_MS = 30 * DAY;
 /** What rooms below tell of: they know that a connection leads elsewhere, and nothing of who listens to it. */
 export interface Listening {
   /** Another account took the place of the one of a credential, in this transaction. */
-  anew(tx: Transaction<Tables>, credentialId: string): Promise<void>;
+  other(tx: Transaction<Tables>, credentialId: string): Promise<void>;
+  /** The account of a credential is at another address, in this transaction. */
+  moved(tx: Transaction<Tables>, credentialId: string): Promise<void>;
 }
 
 export function createListening(context: Pick<Context, 'clock'>): Listening {
-  return { anew: (tx, credentialId) => listenAnew(tx, context, credentialId) };
+  return {
+    other: (tx, credentialId) => listenAnew(tx, context, credentialId),
+    moved: (tx, credentialId) => registerAnew(tx, context, credentialId),
+  };
 }
 
 /**
@@ -37,6 +42,7 @@ async function listenAnew(
       some.selectFrom('sources').select('source_id').where('credential_id', '=', credentialId),
     )
     .execute();
+  await forgetHooks(tx, context, credentialId);
   const listened = await tx
     .updateTable('sources')
     .set({
@@ -49,11 +55,7 @@ async function listenAnew(
       next_reconcile_at: null,
       lease_token: leaseToken,
       lease_until: now + LEASE_MS,
-      hook_hash: null,
-      hook_sealed: null,
-      hook_state: sql<'none' | 'wanted'>`case when hook_state = 'none' then 'none' else 'wanted' end`,
       created_at: now,
-      updated_at: now,
     })
     .where('credential_id', '=', credentialId)
     .where('status', '!=', 'ending')
@@ -61,4 +63,34 @@ async function listenAnew(
     .execute();
   for (const { source_id: sourceId } of listened)
     await planJob(tx, context, { kind: 'anew', key: sourceId, payload: { sourceId, leaseToken } });
+}
+
+/** What was seen is still true of the account; the poll after registering closes the gap. */
+async function registerAnew(
+  tx: Transaction<Tables>,
+  context: Pick<Context, 'clock'>,
+  credentialId: string,
+): Promise<void> {
+  for (const { source_id: sourceId, status, hook_state: state } of await forgetHooks(
+    tx,
+    context,
+    credentialId,
+  ))
+    if (status !== 'ending' && state !== 'none')
+      await planJob(tx, context, { kind: 'register', key: sourceId, payload: { sourceId } });
+}
+
+/** Where apps count their registrations, the ids of ours are those of others at another address. Also of sources that end. */
+function forgetHooks(tx: Transaction<Tables>, { clock }: Pick<Context, 'clock'>, credentialId: string) {
+  return tx
+    .updateTable('sources')
+    .set({
+      hook_hash: null,
+      hook_sealed: null,
+      hook_state: sql<'none' | 'wanted'>`case when hook_state = 'none' then 'none' else 'wanted' end`,
+      updated_at: clock.now(),
+    })
+    .where('credential_id', '=', credentialId)
+    .returning(['source_id', 'status', 'hook_state'])
+    .execute();
 }

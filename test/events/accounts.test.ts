@@ -147,6 +147,82 @@ test('a process that is killed before it has forgotten the account before leaves
   expect(app.calls).toContain('GET /orders');
 });
 
+test.each(STORE_KINDS)(
+  'of an app that does not tell whose account it is, another address is another account, on %s',
+  async (kind) => {
+    await using app = await openApp(kind);
+    await using other = await openApp();
+    const connectionId = await app.connect('nameless');
+    await app.subscribe(connectionId, ['created', 'updated']);
+    await app.look();
+    app.orders = ['1', '2'].map((id) => app.order(id, app.clock.now() + MINUTE));
+    await settle(app);
+    expect((await app.told(connectionId)).toSorted()).toEqual(['created 1', 'created 2']);
+    // The other one counts from 1 as well.
+    other.orders = ['1', '2'].map((id) => app.order(id, app.clock.now() + MINUTE));
+    expect((await app.replaceKey(connectionId, 'y', { origin: other.origin })).status).toBe(200);
+    await settle(app);
+    expect((await app.told(connectionId)).slice(2).toSorted()).toEqual(['created 1', 'created 2']);
+  },
+);
+
+test('of an app that does not tell whose account it is, another key for the same address goes on', async () => {
+  await using app = await openApp();
+  const connectionId = await app.connect('nameless');
+  await app.subscribe(connectionId);
+  await app.look('jobs');
+  await app.look();
+  const before = await app.source(connectionId);
+  expect((await app.replaceKey(connectionId, 'y', { origin: `${app.origin}/` })).status).toBe(200);
+  expect(await app.source(connectionId)).toEqual(before);
+});
+
+test('an account at another address is still the same where the app tells so, and registered there anew', async () => {
+  await using app = await openApp();
+  await using other = await openApp();
+  const connectionId = await app.connect('numbered');
+  await app.subscribe(connectionId);
+  await app.look('jobs');
+  app.orders = [app.order('o1', app.clock.now() + MINUTE)];
+  await settle(app);
+  const strangers = foreignHooks(app, other);
+  other.orders = app.orders;
+  expect((await app.replaceKey(connectionId, 'y', { origin: other.origin })).status).toBe(200);
+  app.clock.advance(DAY);
+  await settle(app);
+  expect(await app.told(connectionId)).toEqual(['created o1']);
+  expect(other.hooks).toEqual(expect.arrayContaining(strangers));
+  expect(other.hooks).toHaveLength(6);
+});
+
+test.each([
+  ['while somebody listens', false],
+  ['when nobody listens any more', true],
+])('what others registered at another address under the same ids stays there, %s', async (_when, ends) => {
+  await using app = await openApp();
+  await using other = await openApp();
+  const connectionId = await app.connect('nameless');
+  const subscriptionId = await app.subscribe(connectionId);
+  await app.look('jobs');
+  const strangers = foreignHooks(app, other);
+  if (ends) await app.service.call('DELETE', `/webhooks/${subscriptionId}`);
+  expect((await app.source(connectionId)).status).toBe(ends ? 'ending' : 'active');
+  expect((await app.replaceKey(connectionId, 'y', { origin: other.origin })).status).toBe(200);
+  app.clock.advance(DAY);
+  await settle(app);
+  expect(other.hooks.filter(({ url }) => url === STRANGER)).toEqual(strangers);
+});
+
+const STRANGER = 'https://erp.example.com/';
+
+/** Webhooks of somebody else at another app, which counts them as the first one does. */
+function foreignHooks(app: TestedApp, other: TestedApp): TestedApp['hooks'] {
+  const hooks = app.hooks.map((hook) => ({ ...hook, url: STRANGER }));
+  expect(hooks).toHaveLength(3);
+  other.hooks.push(...hooks);
+  return hooks;
+}
+
 /** A key of another account replaces the one that is there. */
 async function takePlace(app: TestedApp, connectionId: string): Promise<void> {
   app.account = 'acct_2';

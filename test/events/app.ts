@@ -69,6 +69,8 @@ const CONNECTORS = {
     by: 'updatedAt',
     auth: '{ type: bearer }, { type: api_key, in: header, name: X-Key }',
   },
+  /** It does not tell whose account it is. */
+  nameless: { paging: PAGINGS.offset, times: TIMES, by: 'updatedAt', auth: '{ type: bearer }' },
 } satisfies Record<string, ConnectorParts>;
 
 export type ConnectorName = keyof typeof CONNECTORS;
@@ -86,7 +88,7 @@ baseUrl: '{origin}'
 variables: { origin: { title: Address, format: origin } }
 authentication: [${auth}]
 probe: get_me
-account: { id: id }
+${id === 'nameless' ? '' : 'account: { id: id }'}
 actions:
   get_me: { description: Whose account it is., request: GET /me }
   list_orders:
@@ -194,11 +196,11 @@ export async function openApp(kind: StoreKind = 'sqlite') {
       });
       return answer.text('credentialId');
     },
-    /** Another key for the same connection. */
-    replaceKey: (connectionId: string, token: string) =>
+    /** Another key for the same connection, perhaps for another address. */
+    replaceKey: (connectionId: string, token: string, address: { origin?: string } = {}) =>
       service.call('PUT', `/users/${userId}/credentials/${connectionId}`, {
         headers: { 'x-svc-userid': userId },
-        body: { data: { token } },
+        body: { data: { token, ...address } },
       }),
     async subscribe(connectionId: string, events = ['created', 'updated', 'deleted']): Promise<string> {
       const answer = await service.call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
