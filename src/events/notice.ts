@@ -12,7 +12,7 @@ export const DEEP_WINDOW_MS = 2 * DAY;
 /** Before its first answer an app's clock is not known; ours may be ahead of it by so much. */
 export const LARGEST_SKEW_MS = 15 * MINUTE;
 const MAX_KEYS_A_STATEMENT = 200;
-/** Lists of some apps show what was deleted for some seconds more. */
+/** Lists of some apps show what was deleted, or how it was, for some seconds more. */
 const LISTS_SETTLE_MS = MINUTE;
 
 /** A record that a poll or a webhook brought. `topic`: what a webhook said of it; polls do not know. */
@@ -42,6 +42,8 @@ export async function notice(
     source.sourceId,
     keys.flatMap(({ created, version }) => [created, version]),
     now,
+    // Of a record twice in one batch the first one's.
+    new Map(keys.map(({ created, state }) => [created, state] as const).toReversed()),
   );
   const isNewAt = (index: number) => fresh.has(keys[index]?.created ?? '');
   const deleted = await deletedBefore(
@@ -50,8 +52,15 @@ export async function notice(
     sightings.flatMap(({ unified }, index) => (isNewAt(index) ? [unified] : [])),
     listedFrom,
   );
-  // The app alone knows whether what looks late is a word of before, or the record is there again.
-  if ([...deleted.values()].includes('late')) await pollBy(tx, source.sourceId, now + LISTS_SETTLE_MS);
+  const newest = await newestStates(
+    tx,
+    source.sourceId,
+    sightings.flatMap(({ unified }, index) =>
+      !isNewAt(index) && fresh.has(keys[index]?.version ?? '') ? [unified] : [],
+    ),
+  );
+  const changed = new Set<string>();
+  const late: string[] = [];
   const events: NewEvent[] = [];
   for (const [index, { unified, topic }] of sightings.entries()) {
     const key = keys[index];
@@ -63,9 +72,15 @@ export async function notice(
     fresh.delete(key.version);
     if (isChanged && !isNew && unified.updatedAt === unified.createdAt)
       await forgetOtherVersions(tx, context, source.sourceId, unified);
-    if (baseline && !isAfterBaseline(source, unified)) continue;
     const since = deleted.get(unified.remoteId);
     if (since === 'late') continue;
+    if (isChanged && isOlder(unified, newest.get(unified.remoteId), listedFrom)) {
+      if (topic !== 'created') late.push(key.version);
+      continue;
+    }
+    if (isNew || isChanged) newest.set(unified.remoteId, { state: key.state, seenAt: now });
+    if (isChanged && !isNew) changed.add(unified.remoteId);
+    if (baseline && !isAfterBaseline(source, unified)) continue;
     const event = isNew
       ? (firstSight(source, unified, topic) ?? (since && 'updated'))
       : isChanged && topic !== 'created'
@@ -73,8 +88,73 @@ export async function notice(
         : undefined;
     if (event) events.push({ eventScope: source.scope, event, recordId: unified.id, body: unified.body });
   }
+  await rememberStates(tx, source.sourceId, changed, newest);
+  await forgetKeys(tx, source.sourceId, late);
+  // The app alone knows whether what looks late is a word of before, or the record is so now.
+  if (late.length > 0 || [...deleted.values()].includes('late'))
+    await pollBy(tx, source.sourceId, now + LISTS_SETTLE_MS);
   if (events.length === 0) return 0;
   return publish(tx, context, source, events);
+}
+
+/** The newest state of a record, and when it was seen, by our clock. */
+interface Newest {
+  state: string;
+  seenAt: number;
+}
+
+async function newestStates(
+  tx: Transaction<Tables>,
+  sourceId: string,
+  records: readonly Unified[],
+): Promise<Map<string, Newest>> {
+  const found = new Map<string, Newest>();
+  for (const some of chunksOf(records)) {
+    const rows = await tx
+      .selectFrom('seen')
+      .select(['key', 'state', 'seen_at'])
+      .where('source_id', '=', sourceId)
+      .where(
+        'key',
+        'in',
+        some.map(({ remoteId }) => `c:${remoteId}`),
+      )
+      .execute();
+    for (const { key, state, seen_at: seenAt } of rows)
+      if (state !== null) found.set(key.slice('c:'.length), { state, seenAt });
+  }
+  return found;
+}
+
+/** Whether it is how a record was before, unless the app lists it so although it had told a newer state. */
+function isOlder({ updatedAt }: Unified, newest: Newest | undefined, listedFrom: number): boolean {
+  if (!newest || updatedAt === undefined || listedFrom >= newest.seenAt + LISTS_SETTLE_MS) return false;
+  return updatedAt < Number.parseInt(newest.state, 10);
+}
+
+async function rememberStates(
+  tx: Transaction<Tables>,
+  sourceId: string,
+  remoteIds: Iterable<string>,
+  newest: ReadonlyMap<string, Newest>,
+): Promise<void> {
+  const rows = [...remoteIds].toSorted().flatMap((remoteId) => {
+    const known = newest.get(remoteId);
+    return known
+      ? [{ source_id: sourceId, key: `c:${remoteId}`, state: known.state, seen_at: known.seenAt }]
+      : [];
+  });
+  for (const some of chunksOf(rows)) {
+    await tx
+      .insertInto('seen')
+      .values(some)
+      .onConflict((c) =>
+        c
+          .columns(['source_id', 'key'])
+          .doUpdateSet((e) => ({ state: e.ref('excluded.state'), seen_at: e.ref('excluded.seen_at') })),
+      )
+      .execute();
+  }
 }
 
 /**
@@ -139,6 +219,7 @@ async function forgetOtherVersions(
 }
 
 async function forgetKeys(tx: Transaction<Tables>, sourceId: string, keys: string[]): Promise<void> {
+  if (keys.length === 0) return;
   await tx.deleteFrom('seen').where('source_id', '=', sourceId).where('key', 'in', keys).execute();
 }
 
@@ -157,9 +238,10 @@ export async function hasNews(db: DbOrTx, sourceId: string, records: readonly Un
   return false;
 }
 
-function keysOf(unified: Unified): { created: string; version: string } {
+function keysOf(unified: Unified): { created: string; version: string; state: string } {
   const { remoteId } = unified;
-  return { created: `c:${remoteId}`, version: `v:${remoteId}:${versionOf(unified)}` };
+  const state = versionOf(unified);
+  return { created: `c:${remoteId}`, version: `v:${remoteId}:${state}`, state };
 }
 
 function* chunksOf<T>(items: readonly T[]): Generator<T[]> {
@@ -228,19 +310,22 @@ function versionOf({ updatedAt, body }: Unified): string {
   return `${updatedAt ?? ''}:${sha256(canonicalJson(unified)).slice(0, 16)}`;
 }
 
-/** Inserts keys; answers with those that were not there. */
+/** Inserts keys, and the states of some; answers with those that were not there. */
 async function remember(
   tx: Transaction<Tables>,
   sourceId: string,
   keys: readonly string[],
   now: number,
+  states: ReadonlyMap<string, string> = new Map(),
 ): Promise<Set<string>> {
   const fresh = new Set<string>();
   // In one order everywhere: two transactions would wait for each other.
   for (const chunk of chunksOf([...new Set(keys)].toSorted())) {
     const rows = await tx
       .insertInto('seen')
-      .values(chunk.map((key) => ({ source_id: sourceId, key, seen_at: now })))
+      .values(
+        chunk.map((key) => ({ source_id: sourceId, key, seen_at: now, state: states.get(key) ?? null })),
+      )
       .onConflict((c) => c.columns(['source_id', 'key']).doNothing())
       .returning('key')
       .execute();

@@ -72,3 +72,8 @@ export async function oneFieldMapping(tx: Transaction<Tables>): Promise<void> {
     tx,
   );
 }
+
+/** The newest version beside each record, so that an older one is known as such. */
+export async function newestStates(tx: Transaction<Tables>): Promise<void> {
+  await tx.schema.alterTable('seen').addColumn('state', 'text').execute();
+}

@@ -7,6 +7,7 @@ import {
   eventsOfSources,
   firstAttempts,
   holdsOfSubscriptions,
+  newestStates,
   offeredDeliveries,
   oneFieldMapping,
 } from './migration-event-indexes.ts';
@@ -37,6 +38,7 @@ export const MIGRATIONS: Migration[] = [
   { name: 'events of sources', up: eventsOfSources },
   { name: 'holds of subscriptions', up: holdsOfSubscriptions },
   { name: 'one field mapping', up: oneFieldMapping },
+  { name: 'newest states', up: newestStates },
 ];
 
 async function foundation(tx: Transaction<Tables>): Promise<void> {

@@ -201,8 +201,11 @@ export interface Tables extends WorkflowTables {
     created_at: number;
     updated_at: number;
   };
-  /** What a source has told already: by record for `created`, by record and version for `updated`. */
-  seen: { source_id: string; key: string; seen_at: number };
+  /**
+   * What a source has told already: by record for `created`, by record and version for `updated`. `state`: of a record
+   * (`c:`), its newest version, seen at `seen_at`; null for what was seen by releases that kept none.
+   */
+  seen: { source_id: string; key: string; seen_at: number; state: string | null };
   /** Webhooks of apps as they arrived, once each. */
   inbox: {
     inbox_id: string;

@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest';
+import { DAY, MINUTE, SECOND } from '../../src/lib/clock.ts';
+import { STORE_KINDS } from '../support/stores.ts';
+import { openApp, type Order, type TestedApp } from './app.ts';
+
+/* Words of records that come after newer ones. */
+
+/** A connection whose webhooks somebody hears, past its first reading. */
+async function listening(app: TestedApp): Promise<string> {
+  const connectionId = await app.connect('sequential');
+  await app.subscribe(connectionId);
+  await app.look('jobs');
+  await app.poll(connectionId);
+  app.clock.advance(MINUTE);
+  return connectionId;
+}
+
+async function say(app: TestedApp, what: 'made' | 'changed' | 'gone', order: Order): Promise<void> {
+  expect(await app.announce(what, order)).toBe(200);
+  await app.look('inbox');
+  app.clock.advance(SECOND);
+}
+
+/** `created o1 1.00` and so on. */
+async function toldOf({ service }: TestedApp, connectionId: string): Promise<string[]> {
+  const rows = await service.context.db
+    .selectFrom('events')
+    .innerJoin('sources', 'sources.source_id', 'events.source_id')
+    .select(['body', 'event'])
+    .where('sources.credential_id', '=', connectionId)
+    .orderBy('event_id')
+    .execute();
+  return rows.map(
+    ({ body, event }) => `${event} ${JSON.parse(body).remoteId} ${JSON.parse(body).totalPrice}`,
+  );
+}
+
+const at = (ms: number) => new Date(ms).toISOString();
+
+test.each(STORE_KINDS)(
+  'what a poll read before a webhook told a newer state is not told (%s)',
+  async (kind) => {
+    const { app, connectionId } = await opened(kind);
+    await using _app = app;
+    const { clock, order } = app;
+    clock.advance(1.2 * DAY);
+    const made = clock.now();
+    const newer = order('o1', made, { total: '2.00', updated_at: at(made + 5 * SECOND) });
+    app.orders = [order('o1', made, { total: '1.00' }), ...['x', 'y', 'z'].map((id) => order(id))];
+    let said = false;
+    app.instead = (url, res) => {
+      if (said || !url.searchParams.has('after')) return false;
+      said = true;
+      clock.advance(6 * SECOND);
+      void say(app, 'changed', newer).then(() => app.send(res, 200, { orders: [order('z')], more: false }));
+      return true;
+    };
+    await app.look();
+    app.orders[0] = newer;
+    clock.advance(MINUTE);
+    await app.look();
+    const told = await toldOf(app, connectionId);
+    expect(told.filter((one) => one.includes('o1'))).toEqual(['created o1 2.00']);
+  },
+);
+
+test.each(STORE_KINDS)('a webhook of an older state than was told tells nothing (%s)', async (kind) => {
+  await using app = await openApp(kind);
+  const connectionId = await listening(app);
+  const { clock, order } = app;
+  const made = clock.now();
+  const change = (total: string, ms: number) =>
+    say(app, 'changed', order('o1', made, { total, updated_at: at(made + ms) }));
+  await say(app, 'made', order('o1', made, { total: '1.00' }));
+  await change('3.00', 3 * SECOND);
+  await change('2.00', 2 * SECOND);
+  await change('4.00', 3 * SECOND);
+  await change('5.00', 5 * SECOND);
+  expect(await toldOf(app, connectionId)).toEqual([
+    'created o1 1.00',
+    'updated o1 3.00',
+    'updated o1 4.00',
+    'updated o1 5.00',
+  ]);
+});
+
+test('a record whose time of change goes back is told as the app lists it a minute later', async () => {
+  await using app = await openApp();
+  const connectionId = await listening(app);
+  const { clock, order } = app;
+  await app.look();
+  const made = clock.now();
+  await say(app, 'made', order('o1', made, { total: '1.00' }));
+  await say(app, 'changed', order('o1', made, { total: '2.00', updated_at: at(made + DAY) }));
+  // The clock of the app was a day ahead, and was put right.
+  app.orders = [order('o1', made, { total: '3.00', updated_at: at(made + SECOND) })];
+  for (const changed of app.orders) await say(app, 'changed', changed);
+  expect(await toldOf(app, connectionId)).toEqual(['created o1 1.00', 'updated o1 2.00']);
+  clock.advance(MINUTE);
+  await app.look();
+  expect((await toldOf(app, connectionId)).slice(2)).toEqual(['updated o1 3.00']);
+});
