@@ -33,7 +33,7 @@ export interface Shop {
   update(id: number): void;
   remove(id: number): void;
   /** Faults of the next calls: a status, or a connection that breaks; `shift` runs `between` before the answer. */
-  faults: ('none' | 429 | 500 | 'drop')[];
+  faults: ('none' | 400 | 429 | 500 | 'drop')[];
   /** Runs once between two pages of the next list that has several. */
   between: (() => void) | undefined;
   reset(): void;

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { claimSources } from '../../src/events/sources.ts';
 import { makeDueAfterJump } from '../../src/events/jumps.ts';
 import { pollSource } from '../../src/events/poll.ts';
-import { MINUTE, SECOND } from '../../src/lib/clock.ts';
+import { HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { startService } from '../support/service.ts';
 import { shopConnector, startShop, type Shop, type ShopStyle } from './adversary.ts';
@@ -23,7 +23,9 @@ export type Step =
   | { kind: 'update' | 'remove' | 'shift'; pick: number }
   | { kind: 'wait'; seconds: number }
   | { kind: 'poll'; faults: Shop['faults'] }
-  | { kind: 'die' };
+  | { kind: 'die' }
+  /** Our own clock is ahead for one poll, or as a process dies under its lease. */
+  | { kind: 'jump'; hours: number; dies: boolean };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -49,12 +51,20 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 40,
     arbitrary: fc.record({
       kind: fc.constant('poll'),
-      faults: fc.array(fc.constantFrom<Shop['faults'][number]>('none', 'none', 429, 500, 'drop'), {
+      faults: fc.array(fc.constantFrom<Shop['faults'][number]>('none', 'none', 400, 429, 500, 'drop'), {
         maxLength: 3,
       }),
     }),
   },
   { weight: 10, arbitrary: fc.record({ kind: fc.constant('die') }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('jump'),
+      hours: fc.oneof(fc.integer({ min: 1, max: 23 }), fc.integer({ min: 25, max: 480 })),
+      dies: fc.boolean(),
+    }),
+  },
 );
 
 /** A round reads 40 pages of three. */
@@ -64,6 +74,8 @@ const ROUNDS_OF_A_READING = 8;
 
 export const styles = fc.constantFrom(...STYLES);
 export const stepsOf = fc.array(step, { minLength: 5, maxLength: 40 });
+/** How often the shop is down before the first poll that works. */
+export const delays = fc.integer({ min: 0, max: 3 });
 /** Seconds that a shop's clock is ahead of ours. */
 export const skews = fc.integer({ min: -10 * 60, max: 10 * 60 });
 
@@ -107,6 +119,9 @@ export async function openWorld() {
   await service.context.sources.close();
   const userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
 
+  /** How far our clock is ahead of the true time, which the shop goes by. */
+  let aheadMs = 0;
+
   function newRun(connectionId: string): Run {
     return {
       connectionId,
@@ -126,7 +141,7 @@ export async function openWorld() {
   function beginShop(style: ShopStyle, skewSeconds: number): void {
     shop.reset();
     shop.style = style;
-    shop.setClock(() => clock.now() + skewSeconds * SECOND);
+    shop.setClock(() => clock.now() - aheadMs + skewSeconds * SECOND);
     for (let n = 0; n < 5; n++) shop.create(0);
   }
 
@@ -134,7 +149,7 @@ export async function openWorld() {
   async function begin(
     style: ShopStyle,
     skewSeconds: number,
-    { ageMs = 2 * SECOND, dateAheadMs = 0 } = {},
+    { ageMs = 2 * SECOND, dateAheadMs = 0, downFor = 0 } = {},
   ): Promise<Run> {
     beginShop(style, skewSeconds);
     clock.advance(ageMs);
@@ -154,6 +169,11 @@ export async function openWorld() {
     });
     if (subscribed.status !== 201) throw new Error(JSON.stringify(subscribed.body));
     const run = newRun(connectionId);
+    for (let polls = 0; polls < downFor; polls++) {
+      await run.poll([500]);
+      clock.advance(70 * MINUTE);
+      create(run, 0);
+    }
     await run.poll([]);
     clock.advance(2 * SECOND);
     return run;
@@ -237,6 +257,14 @@ export async function openWorld() {
         clock.advance(5 * MINUTE);
         await claimSources(service.context, 100);
         clock.advance(6 * MINUTE);
+        return;
+      case 'jump':
+        aheadMs = one.hours * HOUR;
+        clock.advance(aheadMs);
+        if (one.dies) await claimSources(service.context, 100);
+        else await run.poll([]);
+        clock.advance(-aheadMs);
+        aheadMs = 0;
     }
   }
 
@@ -272,8 +300,13 @@ export async function openWorld() {
   }
 
   /** All steps with a connection of its own, then quiet time. */
-  async function play(style: ShopStyle, skewSeconds: number, steps: readonly Step[]): Promise<Outcome> {
-    const run = await begin(style, skewSeconds);
+  async function play(
+    style: ShopStyle,
+    skewSeconds: number,
+    steps: readonly Step[],
+    downFor = 0,
+  ): Promise<Outcome> {
+    const run = await begin(style, skewSeconds, { downFor });
     for (const one of steps) await take(run, one);
     await settle(run);
     const told = await toldOf(run.connectionId);

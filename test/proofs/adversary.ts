@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { openWorld, skews, stepsOf, styles } from '../events/world.ts';
+import { delays, openWorld, skews, stepsOf, styles } from '../events/world.ts';
 import { claim, type Proof } from './proof.ts';
 
 /**
  * Shops that do what shops do to those who poll them: late records, equal times, pages that drift, deletions, clocks up to
- * ten minutes off, refusals and broken connections, and processes that die under a lease.
+ * ten minutes off, refusals (of a page in the middle of a list too), broken connections, a first poll that fails, processes
+ * that die under a lease, and a clock of ours that is hours or weeks ahead for a moment.
  */
 export const adversary: Proof = {
   name: 'adversary',
@@ -15,8 +16,8 @@ export const adversary: Proof = {
     let orders = 0;
     const shops = size('PROOF_SHOPS');
     await fc.assert(
-      fc.asyncProperty(styles, skews, stepsOf, async (style, skew, steps) => {
-        const { told, expected } = await world.play(style, skew, steps);
+      fc.asyncProperty(styles, skews, stepsOf, delays, async (style, skew, steps, downFor) => {
+        const { told, expected } = await world.play(style, skew, steps, downFor);
         orders += expected.length;
         claim(
           isDeepStrictEqual(told, expected),
