@@ -20,7 +20,9 @@ import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
 
 /** Told within a second; a machine that is busy with other tests may take longer to notice. */
 const SOON = { timeout: 4000, interval: 20 };
-const LISTEN = modernParams({ notifications: { toolsListChanged: true } });
+const LISTEN = modernParams({
+  notifications: { toolsListChanged: true, resourceSubscriptions: ['svc://events/commerce/customers'] },
+});
 type Shop = Awaited<ReturnType<typeof shop>>;
 
 /* Two processes over one store: what is changed through the one is told by the other, within a second. */
@@ -215,24 +217,47 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
     for (const { client } of clients) await client.close();
   });
 
-  test('who hangs up before it listens leaves nobody behind who does', async () => {
-    const one = await newShop();
-    const stdioLines = [
-      { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params: LISTEN },
-      { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } },
-    ];
-    const input = new PassThrough();
-    const wish = { environment: 'development' as const, server: one.serverId, user: undefined };
-    const stdio = runStdio(here.context, wish, { input, output: new PassThrough().resume() });
-    input.write(stdioLines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  const hangUps: [string, (one: Shop) => Promise<unknown>][] = [
+    [
+      'a standing stream',
+      async ({ accessUrl }) => {
+        const session = { accept: 'text/event-stream', 'mcp-session-id': await newSession(accessUrl) };
+        await hungUp(here, 'servers', (signal) => fetch(accessUrl, { headers: session, signal }));
+      },
+    ],
+    [
+      'a modern listener',
+      async ({ accessUrl }) => {
+        // So that the request waits behind its checks.
+        await rpc(accessUrl, 'ping');
+        await hungUp(here, 'sources', (signal) => listener(accessUrl, {}, signal));
+      },
+    ],
+    [
+      'a client over stdio',
+      async ({ serverId }) => {
+        const input = new PassThrough();
+        const wish = { environment: 'development' as const, server: serverId, user: undefined };
+        const stdio = runStdio(here.context, wish, { input, output: new PassThrough().resume() });
+        for (const line of [
+          { id: 1, method: 'subscriptions/listen', params: LISTEN },
+          { method: 'notifications/cancelled', params: { requestId: 1 } },
+        ])
+          input.write(`${JSON.stringify({ jsonrpc: '2.0', ...line })}\n`);
+        closing.push(async () => {
+          input.end();
+          await stdio;
+        });
+      },
+    ],
+  ];
+  const closing: (() => Promise<void>)[] = [];
 
-    const session = { accept: 'text/event-stream', 'mcp-session-id': await newSession(one.accessUrl) };
-    await hungUp(here, (signal) => fetch(one.accessUrl, { headers: session, signal }));
-    await hungUp(here, (signal) => listener(one.accessUrl, {}, signal));
+  test.each(hangUps)('%s that hangs up before it listens is not kept', async (_, hangUp) => {
+    await hangUp(await newShop());
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(await countedLooks(here, 1100)).toBe(0);
-    input.end();
-    await stdio;
+    for (const close of closing.splice(0)) await close();
   });
 });
 
@@ -297,9 +322,10 @@ function sessionsOpen({ app }: Service): Promise<number> {
   return new Promise((resolve) => app.server.getConnections((_error, count) => resolve(count)));
 }
 
-/** Sends a request that is kept waiting by the store, and hangs up meanwhile. */
+/** Sends a request that waits for a table of the store, and hangs up meanwhile. */
 async function hungUp(
   { context, app }: Service,
+  table: 'servers' | 'sources',
   send: (signal: AbortSignal) => Promise<unknown>,
 ): Promise<void> {
   const leave = new AbortController();
@@ -309,10 +335,11 @@ async function hungUp(
       setTimeout(() => leave.abort(), 50);
     });
   });
-  context.servers.forget();
+  if (table === 'servers') context.servers.forget();
   await context.db.transaction().execute(async (tx) => {
     // SQLite has one connection, which is ours now.
-    if (context.store.kind === 'postgres') await sql`lock table servers in access exclusive mode`.execute(tx);
+    if (context.store.kind === 'postgres')
+      await sql`lock table ${sql.table(table)} in access exclusive mode`.execute(tx);
     await expect(send(leave.signal)).rejects.toThrow('aborted');
     await closed;
   });
