@@ -273,6 +273,25 @@ test('a client that hangs up while it sends is no failure of the service', async
   expect(service.logged.slice(seen).join('')).not.toContain('"level":50');
 });
 
+test('a request whose client hung up before its body was read comes to its end', async () => {
+  const { context, app, logged } = service;
+  const leave = new AbortController();
+  const closed = new Promise<void>((resolve) => {
+    app.server.once('request', (_req, res) => {
+      res.once('close', resolve);
+      setTimeout(() => leave.abort(), 50);
+    });
+  });
+  context.servers.forget();
+  const seen = logged.length;
+  // The store has one connection, so that the request waits.
+  await context.db.transaction().execute(async () => {
+    await expect(rpc(one.accessUrl, 'ping', {}, { signal: leave.signal })).rejects.toThrow('aborted');
+    await closed;
+  });
+  await expect.poll(() => logged.slice(seen).join(''), { timeout: 2000 }).toContain('"request"');
+});
+
 describe('a client that never reads', () => {
   test('loses an event stream that grew beyond a mebibyte', async () => {
     let closed = false;
