@@ -34,14 +34,6 @@ async function listenAnew(
 ): Promise<void> {
   const now = context.clock.now();
   const leaseToken = randomUUID();
-  // Who turns one into an event marks it in that transaction, and finds it gone. Before the sources, as there.
-  await tx
-    .deleteFrom('inbox')
-    .where('processed_at', 'is', null)
-    .where('source_id', 'in', (some) =>
-      some.selectFrom('sources').select('source_id').where('credential_id', '=', credentialId),
-    )
-    .execute();
   await forgetHooks(tx, context, credentialId);
   const listened = await tx
     .updateTable('sources')
@@ -55,14 +47,39 @@ async function listenAnew(
       next_reconcile_at: null,
       lease_token: leaseToken,
       lease_until: now + LEASE_MS,
-      created_at: now,
+      // Rising in any case: by it those who began before know that this is not what they began with (holdSame).
+      created_at: sql<number>`case when created_at < ${now} then ${now} else created_at + 1 end`,
     })
     .where('credential_id', '=', credentialId)
     .where('status', '!=', 'ending')
     .returning('source_id')
     .execute();
-  for (const { source_id: sourceId } of listened)
+  for (const { source_id: sourceId } of listened) {
+    await tx
+      .deleteFrom('inbox')
+      .where('source_id', '=', sourceId)
+      .where('processed_at', 'is', null)
+      .execute();
+    await backfillAnew(tx, sourceId);
     await planJob(tx, context, { kind: 'anew', key: sourceId, payload: { sourceId, leaseToken } });
+  }
+}
+
+/** How far a backfill came says nothing of the other account's records. */
+async function backfillAnew(tx: Transaction<Tables>, sourceId: string): Promise<void> {
+  const running = await tx
+    .selectFrom('subscriptions')
+    .select('subscription_id')
+    .where('source_id', '=', sourceId)
+    .where('backfill', '=', 'running')
+    .orderBy('subscription_id')
+    .execute();
+  for (const { subscription_id: subscriptionId } of running)
+    await tx
+      .updateTable('subscriptions')
+      .set({ backfill: 'wanted', backfill_after: null })
+      .where('subscription_id', '=', subscriptionId)
+      .execute();
 }
 
 /** What was seen is still true of the account; the poll after registering closes the gap. */

@@ -2,7 +2,9 @@ import type { Transaction } from 'kysely';
 import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { planJob } from '../jobs/jobs.ts';
+import { GatehouseError } from '../lib/errors.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
+import type { Source } from './source.ts';
 import { releaseSource } from './sources.ts';
 
 /* Who listens to a source: subscriptions, and installations of workflows that begin with its events. */
@@ -28,6 +30,29 @@ export async function holdSource(tx: Transaction<Tables>, sourceId: string): Pro
     .set((e) => ({ updated_at: e.ref('updated_at') }))
     .where('source_id', '=', sourceId)
     .execute();
+}
+
+/**
+ * The same for who read a source a while ago, and is about to write what came of it: not into one that is listened to anew
+ * by now, for another account. Each time that begins has a moment of its own (anew.ts).
+ * @throws GatehouseError `unavailable` then.
+ */
+export async function holdSame(
+  tx: Transaction<Tables>,
+  { sourceId, createdAt }: Pick<Source, 'sourceId' | 'createdAt'>,
+): Promise<void> {
+  const { numUpdatedRows } = await tx
+    .updateTable('sources')
+    .set((e) => ({ updated_at: e.ref('updated_at') }))
+    .where('source_id', '=', sourceId)
+    .where('created_at', '=', createdAt)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw listenedAnew();
+}
+
+/** Another account took the place while something of the one before was under way. */
+export function listenedAnew(): GatehouseError {
+  return new GatehouseError('unavailable', 'This source was listened to anew meanwhile.');
 }
 
 export async function anyoneWantsDeleted(db: DbOrTx, sourceId: string): Promise<boolean> {

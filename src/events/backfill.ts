@@ -5,6 +5,7 @@ import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { customFieldsOf } from '../unified/field-mappings.ts';
 import { unifiedOf, type Unified } from '../unified/map.ts';
+import { holdSame } from './audience.ts';
 import type { PollContext } from './poll.ts';
 import { BACKFILL_MARK, publish, type NewEvent } from './publish.ts';
 import { MAX_MIB, MAX_RECORDS, readAll } from './read-all.ts';
@@ -86,6 +87,7 @@ async function sendBatch(
   records: readonly Unified[],
 ): Promise<Left> {
   const left = await context.db.transaction().execute(async (tx): Promise<Left> => {
+    await holdSame(tx, source);
     const row = await tx
       .selectFrom('subscriptions')
       .select(['status', 'backfill', 'backfill_after'])

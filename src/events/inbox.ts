@@ -8,7 +8,7 @@ import type { Db, Tables } from '../store/schema.ts';
 import { customFieldsOf } from '../unified/field-mappings.ts';
 import { unifiedId } from '../unified/ids.ts';
 import { toUnified } from '../unified/map.ts';
-import { holdSource } from './audience.ts';
+import { holdSame } from './audience.ts';
 import { sayingOf, topicsToRead } from './hook-events.ts';
 import {
   BATCH_BYTES,
@@ -199,9 +199,9 @@ async function commit(
 ): Promise<number> {
   if (meanings.size === 0) return 0;
   return context.db.transaction().execute(async (tx) => {
-    const won = await mark(tx, context.clock.now(), meanings);
     // It may be made due, and is to be locked before what subscribes to it.
-    await holdSource(tx, source.sourceId);
+    await holdSame(tx, source);
+    const won = await mark(tx, context.clock.now(), meanings);
     if ([...meanings].some(([row, { kind }]) => kind === 'changed' && won.has(row.inbox_id)))
       await pollNow(tx, context, source.sourceId);
     let deliveries = 0;

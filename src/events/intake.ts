@@ -6,6 +6,7 @@ import type { Credential } from '../credentials/credential.ts';
 import { findConnection } from '../credentials/records.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
+import { listenedAnew } from './audience.ts';
 import { eventsIn } from './hook-events.ts';
 import { keysOf } from './hook-keys.ts';
 import { openHook } from './hook.ts';
@@ -60,7 +61,8 @@ export async function expectHook(
 /**
  * Takes a webhook of an app: verified by the scheme of its file, stored once by the app's event id, and answered only
  * after the commit. What it means is found out afterwards.
- * @throws GatehouseError `unauthorized` for a signature that is not right, `invalid_request` for a body that holds no event.
+ * @throws GatehouseError `unauthorized` for a signature that is not right, `invalid_request` for a body that holds no event,
+ * `unavailable` when another account took the place while it came.
  */
 export async function acceptHook(
   context: IntakeContext,
@@ -118,9 +120,19 @@ async function store(
     next_at: now,
   }));
   if (rows.length === 0) return;
-  await context.db
-    .insertInto('inbox')
-    .values(rows)
-    .onConflict((c) => c.columns(['source_id', 'dedupe_key']).doNothing())
-    .execute();
+  await context.db.transaction().execute(async (tx) => {
+    // Not held: an app waits for its answer, and polls hold a source for long. A job empties the rest (accounts.ts).
+    const same = await tx
+      .selectFrom('sources')
+      .select('source_id')
+      .where('source_id', '=', source.sourceId)
+      .where('created_at', '=', source.createdAt)
+      .executeTakeFirst();
+    if (!same) throw listenedAnew();
+    await tx
+      .insertInto('inbox')
+      .values(rows)
+      .onConflict((c) => c.columns(['source_id', 'dedupe_key']).doNothing())
+      .execute();
+  });
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { findConnection } from '../credentials/records.ts';
 import type { JobKind } from '../jobs/jobs.ts';
-import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { unifiedId } from '../unified/ids.ts';
-import { anyoneWantsDeleted, planInventory } from './audience.ts';
+import { anyoneWantsDeleted, holdSame, planInventory } from './audience.ts';
 import { noticeDeleted } from './notice.ts';
 import type { PollContext } from './poll.ts';
 import { readIds } from './read-all.ts';
@@ -34,6 +34,8 @@ export function inventoryJob(context: PollContext): JobKind {
       const source = await activeSource(context, sourceId);
       if (!source || !(await anyoneWantsDeleted(context.db, sourceId))) return undefined;
       if (source.status !== 'active' || !(await isConnected(context, source))) return LOOK_AGAIN_MS;
+      // What was seen of an account before is forgotten by then (accounts.ts).
+      if (source.baselineAt === null) return SECOND;
       const startedAt = context.clock.now();
       const { ids, complete } = await readIds(context, source, signal);
       await remember(context, source, [...ids], startedAt);
@@ -112,6 +114,7 @@ async function confirm(
   await noteAsked(context, source, remoteId);
   if (!(await isGone(context, source, remoteId, signal))) return;
   const deliveries = await context.db.transaction().execute(async (tx) => {
+    await holdSame(tx, source);
     const forgetKeys = (keys: string[]) =>
       tx
         .deleteFrom('seen')
@@ -127,13 +130,16 @@ async function confirm(
   if (deliveries > 0) context.deliverer.wake();
 }
 
-async function noteAsked({ db, clock }: PollContext, { sourceId }: Source, remoteId: string): Promise<void> {
+async function noteAsked({ db, clock }: PollContext, source: Source, remoteId: string): Promise<void> {
   const now = clock.now();
-  await db
-    .insertInto('seen')
-    .values({ source_id: sourceId, key: `a:${remoteId}`, seen_at: now })
-    .onConflict((c) => c.columns(['source_id', 'key']).doUpdateSet({ seen_at: now }))
-    .execute();
+  await db.transaction().execute(async (tx) => {
+    await holdSame(tx, source);
+    await tx
+      .insertInto('seen')
+      .values({ source_id: source.sourceId, key: `a:${remoteId}`, seen_at: now })
+      .onConflict((c) => c.columns(['source_id', 'key']).doUpdateSet({ seen_at: now }))
+      .execute();
+  });
 }
 
 async function isGone(
@@ -158,19 +164,22 @@ async function isGone(
 /** Notes that records were there. */
 async function remember(
   { db }: PollContext,
-  { sourceId }: Source,
+  source: Source,
   remoteIds: readonly string[],
   now: number,
 ): Promise<void> {
   for (let at = 0; at < remoteIds.length; at += KEYS_AT_ONCE) {
-    await db
-      .insertInto('seen')
-      .values(
-        remoteIds
-          .slice(at, at + KEYS_AT_ONCE)
-          .map((remoteId) => ({ source_id: sourceId, key: `p:${remoteId}`, seen_at: now })),
-      )
-      .onConflict((c) => c.columns(['source_id', 'key']).doNothing())
-      .execute();
+    await db.transaction().execute(async (tx) => {
+      await holdSame(tx, source);
+      await tx
+        .insertInto('seen')
+        .values(
+          remoteIds
+            .slice(at, at + KEYS_AT_ONCE)
+            .map((remoteId) => ({ source_id: source.sourceId, key: `p:${remoteId}`, seen_at: now })),
+        )
+        .onConflict((c) => c.columns(['source_id', 'key']).doNothing())
+        .execute();
+    });
   }
 }

@@ -1,4 +1,9 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage, type ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
 import { expect, test } from 'vitest';
+import { readingRound } from '../../src/events/round.ts';
 import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { valueAt } from '../../src/lib/json.ts';
 import { createBrowser } from '../support/browser.ts';
@@ -212,6 +217,129 @@ test.each([
   await settle(app);
   expect(other.hooks.filter(({ url }) => url === STRANGER)).toEqual(strangers);
 });
+
+test.each(STORE_KINDS)(
+  'an inventory under way when another account takes the place remembers nothing of the one before, on %s',
+  async (kind) => {
+    await using app = await openApp(kind);
+    const connectionId = await app.connect('numbered');
+    app.orders = [app.order('o1'), app.order('o2')];
+    await app.subscribe(connectionId);
+    await app.look();
+    const reading = holdNext(app, '/orders');
+    const took = app.look('jobs');
+    await expect.poll(reading.isHeld).toBe(true);
+    await takePlace(app, connectionId);
+    // What was seen is forgotten by then.
+    await app.look('jobs');
+    reading.answer({ orders: app.orders, more: false });
+    await took;
+    app.orders = [];
+    for (let day = 0; day < 3; day++) {
+      await settle(app);
+      app.clock.advance(DAY);
+    }
+    expect(await app.told(connectionId)).toEqual([]);
+  },
+);
+
+test('an inventory waits until what was seen of the account before is forgotten', async () => {
+  await using app = await openApp();
+  const connectionId = await app.connect('numbered');
+  app.orders = [app.order('o1'), app.order('o2')];
+  await app.subscribe(connectionId);
+  await app.look();
+  await app.look('jobs');
+  app.clock.advance(DAY + MINUTE);
+  app.orders = [];
+  await takePlace(app, connectionId);
+  // Readings have slots of their own, and may come before the job that forgets.
+  const begun = await readingRound(app.service.context, { signal: new AbortController().signal, room: 9 });
+  await Promise.all(begun);
+  await settle(app);
+  expect(await app.told(connectionId)).toEqual([]);
+});
+
+test.each(STORE_KINDS)(
+  'a backfill that was reading when another account takes the place tells of that one alone, on %s',
+  async (kind) => {
+    await using app = await openApp(kind);
+    const connectionId = await app.connect('numbered');
+    app.orders = [app.order('old', app.clock.now() - DAY)];
+    await app.subscribe(connectionId, ['created'], { backfill: true });
+    await app.look();
+    const reading = holdNext(app, '/orders');
+    const took = app.look('jobs');
+    await expect.poll(reading.isHeld).toBe(true);
+    await takePlace(app, connectionId);
+    reading.answer({ orders: app.orders, more: false });
+    await took;
+    app.orders = [app.order('new', app.clock.now() - 2 * DAY)];
+    await settle(app);
+    expect(await app.told(connectionId)).toEqual(['created new']);
+  },
+);
+
+test('a backfill that came half way when another account takes the place begins with the first record of that one', async () => {
+  await using app = await openApp();
+  const { db } = app.service.context;
+  const connectionId = await app.connect('sequential');
+  const day = app.clock.now() - DAY;
+  app.orders = Array.from({ length: 251 }, (_, n) => app.order(`old${n}`, day + n));
+  await app.subscribe(connectionId, ['created'], { backfill: true });
+  await app.look();
+  await sql`create trigger refused before update on subscriptions when old.backfill = 'running' and new.backfill = 'done'
+    begin select raise(abort, 'no room'); end`.execute(db);
+  await app.look('jobs');
+  await sql`drop trigger refused`.execute(db);
+  expect(await app.told(connectionId)).toHaveLength(250);
+  await takePlace(app, connectionId);
+  app.orders = ['new1', 'new2'].map((id, n) => app.order(id, day - DAY + n));
+  await settle(app);
+  expect((await app.told(connectionId)).slice(250).toSorted()).toEqual(['created new1', 'created new2']);
+});
+
+test('a webhook that is still coming when another account takes the place tells nothing', async () => {
+  await using app = await openApp();
+  const connectionId = await app.connect('numbered');
+  await app.subscribe(connectionId);
+  await app.look();
+  await app.look('jobs');
+  const hook = app.hooks.findLast(({ topic }) => topic === 'made');
+  const headers = {
+    'content-type': 'application/json',
+    'x-secret': hook?.secret ?? '',
+    expect: '100-continue',
+  };
+  const sent = request(hook?.url ?? '', { method: 'POST', headers });
+  sent.flushHeaders();
+  await once(sent, 'continue');
+  const body = JSON.stringify({ what: 'made', order: app.order('o1', app.clock.now() + MINUTE) });
+  sent.write(body.slice(0, 10));
+  // The source is looked up as soon as the head is there.
+  await sleep(50);
+  await takePlace(app, connectionId);
+  sent.end(body.slice(10));
+  const [answer]: IncomingMessage[] = await once(sent, 'response');
+  expect(answer?.statusCode).toBe(503);
+  answer?.resume();
+  await settle(app);
+  expect(await app.told(connectionId)).toEqual([]);
+});
+
+/** The next answer under a path of the app comes when the test gives it. */
+function holdNext(app: TestedApp, path: string) {
+  let held: ServerResponse | undefined;
+  app.instead = (url, res) => {
+    if (held || url.pathname !== path) return false;
+    held = res;
+    return true;
+  };
+  return {
+    isHeld: () => held !== undefined,
+    answer: (body: object) => held && app.send(held, 200, body),
+  };
+}
 
 const STRANGER = 'https://erp.example.com/';
 

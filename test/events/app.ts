@@ -202,9 +202,13 @@ export async function openApp(kind: StoreKind = 'sqlite') {
         headers: { 'x-svc-userid': userId },
         body: { data: { token, ...address } },
       }),
-    async subscribe(connectionId: string, events = ['created', 'updated', 'deleted']): Promise<string> {
+    async subscribe(
+      connectionId: string,
+      events = ['created', 'updated', 'deleted'],
+      more = {},
+    ): Promise<string> {
       const answer = await service.call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
-        body: { address: 'https://127.0.0.1:9/never', scope: 'commerce/orders', events },
+        body: { address: 'https://127.0.0.1:9/never', scope: 'commerce/orders', events, ...more },
       });
       if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
       return answer.text('subscriptionId');

@@ -40,8 +40,8 @@ const at = (ms: number) => new Date(ms).toISOString();
 test.each(STORE_KINDS)(
   'what a poll read before a webhook told a newer state is not told (%s)',
   async (kind) => {
-    const { app, connectionId } = await opened(kind);
-    await using _app = app;
+    await using app = await openApp(kind);
+    const connectionId = await listening(app);
     const { clock, order } = app;
     clock.advance(1.2 * DAY);
     const made = clock.now();
@@ -100,3 +100,30 @@ test('a record whose time of change goes back is told as the app lists it a minu
   await app.look();
   expect((await toldOf(app, connectionId)).slice(2)).toEqual(['updated o1 3.00']);
 });
+
+test.each(STORE_KINDS)(
+  'a late word of a deleted record makes none, though the clock of its app is ahead (%s)',
+  async (kind) => {
+    await using app = await openApp(kind);
+    const connectionId = await listening(app);
+    const { clock, order } = app;
+    await app.look();
+    const aheadMs = 5 * MINUTE;
+    const made = clock.now() + aheadMs;
+    const changed = order('o1', made, { total: '2.00', updated_at: at(made + SECOND) });
+    await say(app, 'made', order('o1', made));
+    clock.advance(SECOND);
+    await say(app, 'gone', changed);
+    await say(app, 'changed', changed);
+    clock.advance(MINUTE);
+    await app.look();
+    expect(await app.told(connectionId)).toEqual(['created o1', 'deleted o1']);
+    // It is there again.
+    const restored = order('o1', made, { updated_at: at(clock.now() + aheadMs) });
+    app.orders = [restored];
+    await say(app, 'changed', restored);
+    clock.advance(MINUTE);
+    await app.look();
+    expect((await app.told(connectionId)).slice(2)).toEqual(['created o1']);
+  },
+);
