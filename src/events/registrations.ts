@@ -6,6 +6,7 @@ import type { Action, Connector } from '../connectors/catalog.ts';
 import type { Webhooks } from '../connectors/events-format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import type { Context } from '../context.ts';
+import { accountChange } from '../credentials/account-change.ts';
 import type { Credential } from '../credentials/credential.ts';
 import { openCredential } from '../credentials/open.ts';
 import { findConnection } from '../credentials/records.ts';
@@ -47,13 +48,20 @@ export async function load(
   signal?: AbortSignal,
 ): Promise<Registration | undefined> {
   const { sourceId } = payloadSchema.parse(payload);
-  const row = await context.db
-    .selectFrom('sources')
-    .selectAll()
-    .where('source_id', '=', sourceId)
-    .executeTakeFirst();
-  const source = row && toSource(row);
-  const credential = source && (await findConnection(context.db, source.environment, source.credentialId));
+  const { source, credential } = await context.db.transaction().execute(async (tx) => {
+    // Held, so that the account is that of the registrations noted.
+    const row = await tx
+      .selectFrom('sources')
+      .selectAll()
+      .where('source_id', '=', sourceId)
+      .$if(context.store.kind === 'postgres', (query) => query.forUpdate())
+      .executeTakeFirst();
+    const found = row && toSource(row);
+    return {
+      source: found,
+      credential: found && (await findConnection(tx, found.environment, found.credentialId)),
+    };
+  });
   const connector = source && context.catalog.connector(source.environment, source.connectorId);
   const webhooks = connector?.definition.webhooks;
   return source && credential && connector && webhooks
@@ -201,9 +209,12 @@ function withCredential<T>(
   { connector, credential }: Registration,
   run: (open: ReturnType<typeof openCredential>) => Promise<T>,
 ): Promise<T> {
-  return withFreshTokens(context, connector, credential, (fresh) =>
-    run(openCredential(context, connector, fresh)),
-  );
+  return withFreshTokens(context, connector, credential, async (fresh) => {
+    // Tokens renewed meanwhile may be another account's: the ids that we noted are others there.
+    if (accountChange(context, credential, fresh) !== 'none')
+      throw new GatehouseError('unavailable', 'Another account took the place meanwhile.');
+    return run(openCredential(context, connector, fresh));
+  });
 }
 
 function actionOf(connector: Connector, actionId: string): Action {

@@ -341,6 +341,34 @@ function holdNext(app: TestedApp, path: string) {
   };
 }
 
+test('what is asked of the account before, when its tokens end, is not asked of another one', async () => {
+  await using app = await openApp();
+  await using other = await openApp();
+  const client = { clientId: 'c', clientSecret: 's' };
+  const connectionId = await app.connect('renewed', client);
+  const subscriptionId = await app.subscribe(connectionId);
+  await app.look('jobs');
+  const strangers = foreignHooks(app, other);
+  await app.service.call('DELETE', `/webhooks/${subscriptionId}`);
+  let refuse: (() => void) | undefined;
+  app.instead = (_url, res) => {
+    refuse ??= () => app.send(res, 401, {});
+    return true;
+  };
+  const removing = app.look('jobs');
+  await expect.poll(() => refuse !== undefined).toBe(true);
+  other.account = 'acct_2';
+  const { service, userId } = app;
+  const replaced = await service.call('PUT', `/users/${userId}/credentials/${connectionId}`, {
+    headers: { 'x-svc-userid': userId },
+    body: { data: { ...client, origin: other.origin } },
+  });
+  expect(replaced.at('account.id')).toBe('acct_2');
+  refuse?.();
+  await removing;
+  expect(other.hooks).toEqual(strangers);
+});
+
 const STRANGER = 'https://erp.example.com/';
 
 /** Webhooks of somebody else at another app, which counts them as the first one does. */
