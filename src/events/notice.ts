@@ -9,7 +9,7 @@ import { pollBy, type Source } from './source.ts';
 
 /** A record older than this against the cursor is never "created": it was there before, and is seen now by a change. */
 export const DEEP_WINDOW_MS = 2 * DAY;
-/** Before its first answer an app's clock is not known; ours may be ahead of it by so much. */
+/** Where an app's clock is not known, as before its first answer, it may be behind ours or ahead of it by so much. */
 export const LARGEST_SKEW_MS = 15 * MINUTE;
 const MAX_KEYS_A_STATEMENT = 200;
 /** Lists of some apps show what was deleted, or how it was, for some seconds more. */
@@ -184,7 +184,9 @@ async function deletedBefore(
     for (const record of some) {
       const at = deletedAt.get(record.remoteId);
       if (at === undefined) continue;
-      const isLate = listedFrom <= at && record.updatedAt !== undefined && record.updatedAt <= at;
+      // The deletion's time is ours, the change's the app's.
+      const isLate =
+        listedFrom <= at && record.updatedAt !== undefined && record.updatedAt <= at + LARGEST_SKEW_MS;
       if (!isLate || !found.has(record.remoteId)) found.set(record.remoteId, isLate ? 'late' : 'back');
     }
     const forgotten = some.flatMap((record) => {
