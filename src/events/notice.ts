@@ -1,4 +1,4 @@
-import { sql, type Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
 import { DAY, MINUTE, SECOND } from '../lib/clock.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Unified } from '../unified/map.ts';
@@ -55,9 +55,10 @@ export async function notice(
   const newest = await newestStates(
     tx,
     source.sourceId,
-    sightings.flatMap(({ unified }, index) =>
-      !isNewAt(index) && fresh.has(keys[index]?.version ?? '') ? [unified] : [],
-    ),
+    sightings.flatMap(({ unified }, index) => {
+      const mayDiffer = tellsNoTime(unified) || fresh.has(keys[index]?.version ?? '');
+      return mayDiffer && !isNewAt(index) ? [unified] : [];
+    }),
   );
   const changed = new Set<string>();
   const late: string[] = [];
@@ -66,15 +67,14 @@ export async function notice(
     const key = keys[index];
     if (!key) continue;
     const isNew = fresh.has(key.created);
-    const isChanged = fresh.has(key.version);
+    const known = newest.get(unified.remoteId);
+    const isChanged = fresh.has(key.version) || isBack(unified, key.state, known);
     // A record twice in one batch counts once.
     fresh.delete(key.created);
     fresh.delete(key.version);
-    if (isChanged && !isNew && unified.updatedAt === unified.createdAt)
-      await forgetOtherVersions(tx, context, source.sourceId, unified);
     const since = deleted.get(unified.remoteId);
     if (since === 'late') continue;
-    if (isChanged && isOlder(unified, newest.get(unified.remoteId), listedFrom)) {
+    if (isChanged && isOlder(unified, known, listedFrom)) {
       if (topic !== 'created') late.push(key.version);
       continue;
     }
@@ -130,6 +130,16 @@ async function newestStates(
 function isOlder({ updatedAt }: Unified, newest: Newest | undefined, listedFrom: number): boolean {
   if (!newest || updatedAt === undefined || listedFrom >= newest.seenAt + LISTS_SETTLE_MS) return false;
   return updatedAt < Number.parseInt(newest.state, 10);
+}
+
+function tellsNoTime({ createdAt, updatedAt }: Unified): boolean {
+  return updatedAt === createdAt;
+}
+
+/** Where records tell no time of change, one that goes back to an earlier state has changed as well. */
+function isBack(record: Unified, state: string, newest: Newest | undefined): boolean {
+  if (!newest || newest.state === state || !tellsNoTime(record)) return false;
+  return newest.state.startsWith(`${record.updatedAt ?? ''}:`);
 }
 
 async function rememberStates(
@@ -197,27 +207,6 @@ async function deletedBefore(
     await forgetKeys(tx, sourceId, forgotten);
   }
   return found;
-}
-
-/** Where records tell no time of change, one that goes back to an earlier state has changed as well. */
-async function forgetOtherVersions(
-  tx: Transaction<Tables>,
-  { store }: Pick<EventContext, 'store'>,
-  sourceId: string,
-  record: Unified,
-): Promise<void> {
-  const { version } = keysOf(record);
-  const any = version.slice(0, version.lastIndexOf(':') + 1);
-  await tx
-    .deleteFrom('seen')
-    .where('source_id', '=', sourceId)
-    .where(sql`substr(key, 1, ${any.length})`, '=', any)
-    // A range finds them by the index; PostgreSQL may sort as a language does.
-    .$if(store.kind === 'sqlite', (query) =>
-      query.where('key', '>', any).where('key', '<', `${any.slice(0, -1)};`),
-    )
-    .where('key', '!=', version)
-    .execute();
 }
 
 async function forgetKeys(tx: Transaction<Tables>, sourceId: string, keys: string[]): Promise<void> {

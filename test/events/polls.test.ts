@@ -140,25 +140,6 @@ test('late words of a record that is not there any more make none, and the app i
   expect(await app.told(connectionId)).toEqual(['deleted o1']);
 });
 
-test('a record without a time of change that goes back to an earlier state changed as well', async () => {
-  const { clock, order } = app;
-  const connectionId = await listening('timeless');
-  await app.look('jobs');
-  const made = clock.now();
-  for (const [what, total] of [
-    ['made', '1.00'],
-    ['changed', '2.00'],
-    ['changed', '1.00'],
-    ['changed', '1.00'],
-    ['changed', '2.00'],
-  ] as const) {
-    await app.announce(what, order('o1', made, { total, updated_at: `at ${clock.now()}` }));
-    await app.look('inbox');
-    clock.advance(MINUTE);
-  }
-  expect(await app.told(connectionId)).toEqual(['created o1', ...Array(3).fill('updated o1')]);
-});
-
 test('an old record that changes before the first reading ended is no new one', async () => {
   const { clock, order } = app;
   const connectionId = await app.connect('numbered');

@@ -1,0 +1,60 @@
+import { sql } from 'kysely';
+import { expect, test } from 'vitest';
+import { notice } from '../../src/events/notice.ts';
+import { toSource } from '../../src/events/source.ts';
+import { MINUTE, SECOND } from '../../src/lib/clock.ts';
+import { STORE_KINDS } from '../support/stores.ts';
+import { openApp, type TestedApp } from './app.ts';
+
+/* States of records that tell no time of change. */
+
+async function listening(app: TestedApp): Promise<string> {
+  const connectionId = await app.connect('timeless');
+  await app.subscribe(connectionId);
+  await app.look('jobs');
+  await app.poll(connectionId);
+  app.clock.advance(MINUTE);
+  return connectionId;
+}
+
+test.each(STORE_KINDS)('a record that goes back to an earlier state changed as well (%s)', async (kind) => {
+  await using app = await openApp(kind);
+  const connectionId = await listening(app);
+  const made = app.clock.now();
+  for (const [what, total] of [
+    ['made', '1.00'],
+    ['changed', '2.00'],
+    ['changed', '1.00'],
+    ['changed', '1.00'],
+    ['changed', '2.00'],
+  ] as const) {
+    await app.announce(what, app.order('o1', made, { total, updated_at: `at ${app.clock.now()}` }));
+    await app.look('inbox');
+    app.clock.advance(SECOND);
+  }
+  expect(await app.told(connectionId)).toEqual(['created o1', ...Array(3).fill('updated o1')]);
+});
+
+test('a change reads what is known of its record, however many others there are', async () => {
+  await using app = await openApp('postgres');
+  const connectionId = await listening(app);
+  const row = await app.source(connectionId);
+  const { context } = app.service;
+  await sql`insert into seen (source_id, key, seen_at)
+    select ${row.source_id}, kind || n, 1 from generate_series(1, 5000) n, (values ('c:o'), ('v:o')) kinds (kind)`.execute(
+    context.db,
+  );
+  const at = app.clock.now();
+  const change = (email: string) =>
+    context.db.transaction().execute(async (tx) => {
+      const unified = { id: 'o1', remoteId: 'o1', createdAt: at, updatedAt: at, body: { email } };
+      await notice(tx, context, toSource(row), [{ unified, topic: 'updated' }]);
+      const { rows } = await sql<{
+        read: number;
+      }>`select (coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int as read
+        from pg_stat_xact_user_tables where relname = 'seen'`.execute(tx);
+      return rows[0]?.read;
+    });
+  await change('one');
+  expect(await change('two')).toBeLessThan(100);
+});
