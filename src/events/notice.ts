@@ -26,6 +26,8 @@ export interface Sighting {
  * updated. Keys and events go into the caller's transaction, so that a crash leaves both or neither. Polls and webhooks
  * use the same keys and merge. `baseline`: of the first reading, what is from before listening began is only remembered.
  * `listedFrom`: the records were listed by the app after that moment of ours; a webhook may have been under way for long.
+ * `knownFrom`: the first reading would have seen what was there of that time and later; a record without a time of change
+ * that it did not see came into being since.
  * Answers with the number of deliveries made.
  */
 export async function notice(
@@ -33,7 +35,11 @@ export async function notice(
   context: EventContext,
   source: Source,
   sightings: readonly Sighting[],
-  { baseline = false, listedFrom = 0 }: { baseline?: boolean; listedFrom?: number } = {},
+  {
+    baseline = false,
+    listedFrom = 0,
+    knownFrom = Infinity,
+  }: { baseline?: boolean; listedFrom?: number; knownFrom?: number } = {},
 ): Promise<number> {
   const now = context.clock.now();
   const keys = sightings.map(({ unified }) => keysOf(unified));
@@ -82,7 +88,7 @@ export async function notice(
     if (isChanged && !isNew) changed.add(unified.remoteId);
     if (baseline && !isAfterBaseline(source, unified)) continue;
     const event = isNew
-      ? (firstSight(source, unified, topic) ?? (since && 'updated'))
+      ? (firstSight(source, unified, { topic, knownFrom }) ?? (since && 'updated'))
       : isChanged && topic !== 'created'
         ? 'updated'
         : undefined;
@@ -274,11 +280,12 @@ export async function noticeDeleted(
 function firstSight(
   source: Source,
   { createdAt, updatedAt }: Unified,
-  topic: Sighting['topic'],
+  { topic, knownFrom }: { topic: Sighting['topic']; knownFrom: number },
 ): 'created' | 'updated' | undefined {
   if (topic === 'created' || createdAt === undefined) return 'created';
   const began = beganAt(source);
-  if (createdAt >= Math.max(began, (source.cursorUntil ?? 0) - DEEP_WINDOW_MS)) return 'created';
+  const newFrom = Math.max(began, (source.cursorUntil ?? 0) - DEEP_WINDOW_MS);
+  if (createdAt >= Math.min(knownFrom, newFrom)) return 'created';
   return (updatedAt ?? createdAt) >= began ? 'updated' : undefined;
 }
 

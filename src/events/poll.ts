@@ -125,7 +125,15 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
   const deliveries = await commit(
     context,
     { ...source, baselineAt },
-    { ...span, ...next, unified, unreadable, until, listedFrom: now },
+    {
+      ...span,
+      ...next,
+      unified,
+      unreadable,
+      until,
+      listedFrom: now,
+      knownFrom: knownFrom(model, span, baselineAt),
+    },
   );
   context.log.debug(
     { sourceId: source.sourceId, records: unified.length, deliveries, skewMs: now - pass.startedAt },
@@ -169,23 +177,31 @@ function beganAt({ createdAt }: Source, appTime: number, now: number): number {
   return Math.min(appTime, createdAt + (appTime - now));
 }
 
+/** Since when the first reading saw all there was, where records tell no time of change: a checkout is listed once done. */
+function knownFrom(
+  { updatedAt, poll }: UnifiedModel,
+  { since }: Span,
+  baselineAt: number,
+): number | undefined {
+  if (updatedAt !== undefined) return undefined;
+  return since === undefined ? 0 : baselineAt - poll.overlapSeconds * SECOND;
+}
+
 /** What came of a round, and how far the cursor may move for it. */
 interface Round extends Span {
   unified: Unified[];
   unreadable: Unreadable[];
   /** When it began, by our clock. */
   listedFrom: number;
+  knownFrom: number | undefined;
   until: number;
   continuation: Continuation | undefined;
   unstable: boolean;
 }
 
 /** Events, what was seen, and the cursor in one transaction, if the lease still holds. The number of deliveries. */
-async function commit(
-  context: PollContext,
-  source: Source,
-  { unified, unreadable, listedFrom, until, cursorUntil, continuation, unstable, baseline, deep }: Round,
-): Promise<number> {
+async function commit(context: PollContext, source: Source, round: Round): Promise<number> {
+  const { unified, unreadable, until, cursorUntil, continuation, unstable, baseline, deep } = round;
   const now = context.clock.now();
   const incomplete = continuation !== undefined || unstable;
   const deliveries = await together(context).add(async (tx) => {
@@ -215,7 +231,7 @@ async function commit(
       .where('lease_token', '=', source.leaseToken)
       .executeTakeFirst();
     if (numUpdatedRows === 0n) return undefined;
-    return noticeAll(tx, context, { ...source, cursorUntil }, { unified, baseline, listedFrom });
+    return noticeAll(tx, context, { ...source, cursorUntil }, round);
   });
   if (deliveries === undefined) {
     context.log.warn({ sourceId: source.sourceId }, 'a poll was overtaken and left nothing');
@@ -248,13 +264,13 @@ async function noticeAll(
   tx: Transaction<Tables>,
   context: PollContext,
   source: Source,
-  { unified, baseline, listedFrom }: Pick<Round, 'unified' | 'baseline' | 'listedFrom'>,
+  { unified, ...how }: Round,
 ): Promise<number> {
   let deliveries = 0;
   for (let at = 0; at < unified.length; at += NOTICED_AT_ONCE) {
     if (at > 0) await nextTurn();
     const sightings = unified.slice(at, at + NOTICED_AT_ONCE).map((one) => ({ unified: one }));
-    deliveries += await notice(tx, context, source, sightings, { baseline, listedFrom });
+    deliveries += await notice(tx, context, source, sightings, how);
   }
   return deliveries;
 }

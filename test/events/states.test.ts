@@ -2,11 +2,11 @@ import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { notice } from '../../src/events/notice.ts';
 import { toSource } from '../../src/events/source.ts';
-import { MINUTE, SECOND } from '../../src/lib/clock.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 import { openApp, type TestedApp } from './app.ts';
 
-/* States of records that tell no time of change. */
+/* Records that tell no time of change. */
 
 async function listening(app: TestedApp): Promise<string> {
   const connectionId = await app.connect('timeless');
@@ -57,4 +57,23 @@ test('a change reads what is known of its record, however many others there are'
     });
   await change('one');
   expect(await change('two')).toBeLessThan(100);
+});
+
+test('a checkout that was open when listening began is told once it is done and listed', async () => {
+  await using app = await openApp();
+  const { clock } = app;
+  const connectionId = await app.connect('timeless');
+  clock.advance(DAY);
+  const begun = clock.now();
+  const checkout = (id: string, ageMs: number) => ({ id, created_at: new Date(begun - ageMs).toISOString() });
+  app.orders = [checkout('done', 2 * MINUTE)];
+  await app.subscribe(connectionId);
+  await app.poll(connectionId);
+  // Of what is older than polls reach back, the first reading saw nothing.
+  app.orders.push(checkout('open', MINUTE), checkout('old', HOUR));
+  for (const laterMs of [MINUTE, MINUTE, DAY, DAY]) {
+    clock.advance(laterMs);
+    await app.poll(connectionId);
+  }
+  expect(await app.told(connectionId)).toEqual(['created open']);
 });
