@@ -125,6 +125,41 @@ test('a name that answers slowly counts as one that may not', async () => {
   expect(asked).toEqual(names(6, 'silent'));
 });
 
+test('names that answered and went silent leave a turn to one that answers still', async () => {
+  const { clock, asked, look, answer } = heldNames();
+  const silent = names(20, 'silent');
+  for (const name of [...silent, 'known.example']) {
+    const first = look(name);
+    answer(name);
+    await first;
+    clock.advance(1);
+  }
+  asked.length = 0;
+  for (const name of [...silent, 'known.example']) void look(name);
+  expect(asked).toEqual(silent.slice(0, 6));
+  // Until they are late nobody knows of them; then whoever answered last goes first.
+  await expect.poll(() => asked.slice(6), { timeout: 5000 }).toEqual(['known.example']);
+  clock.advance(1);
+  answer('known.example');
+  expect(asked.slice(7)).toEqual(['silent19.example']);
+  // As often as it is asked for.
+  for (let n = 0; n < 3; n++) {
+    const again = look('known.example');
+    answer('known.example');
+    expect(await again).toEqual(FOUND);
+  }
+  expect(asked.length).toBe(11);
+});
+
+test('what waited for ten seconds is not looked up any more', async () => {
+  const { clock, asked, look, answer } = heldNames();
+  const waiting = names(9, 'silent').map(look);
+  clock.advance(10 * SECOND);
+  answer('silent0.example', NOBODY);
+  expect(await Promise.all(waiting.slice(6))).toEqual([NOBODY, NOBODY, NOBODY]);
+  expect(asked).toEqual(names(6, 'silent'));
+});
+
 test('who shares an answer is judged for the port that is called', async () => {
   const { shared, asked, answer } = heldNames();
   const outbound = createOutbound({
