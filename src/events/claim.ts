@@ -188,16 +188,19 @@ export async function claim(
       ).map((target) => [target.subscriptionId, target]),
     );
     const claims: Claim[] = [];
-    let brought = 0;
+    const brought = { items: 0, chars: 0 };
     for (const { subscriptionId, limit } of wishes.toSorted(byId)) {
       const target = targets.get(subscriptionId);
       if (!target?.active || target.holdUntil > context.clock.now()) continue;
       const share = room.shareOf(target.owner);
-      // As if all of it were this owner's.
-      const chars = room.left('chars') - share.chars - 2 * brought;
-      if (chars <= 0) continue;
-      const { taken, more } = await takeDue(tx, context, { target, token, leaseMs, limit, share, chars });
-      for (const { body } of taken) brought += body.length;
+      // As if all that came before were this owner's.
+      const most = Math.min(limit, room.left('queued') - share.queued - 2 * brought.items);
+      const chars = room.left('chars') - share.chars - 2 * brought.chars;
+      if (most <= 0 || chars <= 0) continue;
+      const wish = { target, token, leaseMs, limit: most, share, chars };
+      const { taken, more } = await takeDue(tx, context, wish);
+      brought.items += taken.length;
+      for (const { body } of taken) brought.chars += body.length;
       if (taken.length > 0) claims.push({ target, items: taken, more });
     }
     return claims;

@@ -160,8 +160,9 @@ test('no more is taken into memory than fits, however many subscriptions wait', 
     before = most;
     most = Math.max(most, await inMemory());
   }
-  expect(most).toBeGreaterThan(9000);
-  expect(most).toBeLessThanOrEqual(10_000);
+  // Half of what fits: they are one user's.
+  expect(most).toBeGreaterThan(4000);
+  expect(most).toBeLessThanOrEqual(5000);
 }, 120_000);
 
 test('the end of a subscription cancels what waits in turns; enabled meanwhile, it begins with nothing of it', async () => {
