@@ -6,6 +6,8 @@ import { GatehouseError } from '../lib/errors.ts';
 import type { Account, Credential } from './credential.ts';
 import { openValues } from './open.ts';
 
+type Led = Pick<Credential, 'environment' | 'userId' | 'credentialId' | 'connectorId' | 'account' | 'sealed'>;
+
 /** `moved`: the same account at another address. */
 type AccountChange = 'none' | 'moved' | 'other';
 
@@ -16,8 +18,8 @@ type AccountChange = 'none' | 'moved' | 'other';
  */
 export function accountChange(
   context: Pick<Context, 'keys' | 'catalog'>,
-  before: Credential,
-  now: Credential,
+  before: Led,
+  now: Led,
 ): AccountChange {
   if (before.account && now.account && before.account.id !== now.account.id) return 'other';
   if (before.sealed === now.sealed) return 'none';
@@ -31,7 +33,7 @@ export function accountChange(
 function placeOf(
   context: Pick<Context, 'keys'>,
   { definition: { baseUrl, variables } }: Connector,
-  credential: Credential,
+  credential: Led,
 ): string | undefined {
   try {
     const values = openValues(context, credential);
