@@ -3,9 +3,11 @@ import { z } from 'zod';
 import type { JobKind } from '../jobs/jobs.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import type { DbOrTx } from '../store/schema.ts';
 import { customFieldsOf } from '../unified/field-mappings.ts';
 import { unifiedOf, type Unified } from '../unified/map.ts';
 import { holdSame } from './audience.ts';
+import { LARGEST_SKEW_MS, knownAmong } from './notice.ts';
 import type { PollContext } from './poll.ts';
 import { BACKFILL_MARK, publish, type NewEvent } from './publish.ts';
 import { MAX_MIB, MAX_RECORDS, readAll } from './read-all.ts';
@@ -15,8 +17,8 @@ const payloadSchema = z.object({ subscriptionId: z.string(), sourceId: z.string(
 const RECORDS_AT_ONCE = 250;
 
 /**
- * Sends a new subscription what was there before it: every record from before listening began, oldest first, as
- * `created`. How far it came is kept with each batch, so that after a crash none is sent twice. The header
+ * Sends a new subscription what was there before it, oldest first, as `created`; what is seen first from then on is told
+ * to it as to others. How far it came is kept with each batch, so that after a crash none is sent twice. The header
  * x-svc-backfill says `first`, `next`, `last`, or `only`.
  */
 export function backfillJob(context: PollContext): JobKind {
@@ -28,7 +30,7 @@ export function backfillJob(context: PollContext): JobKind {
         .selectFrom('sources')
         .innerJoin('subscriptions', 'subscriptions.source_id', 'sources.source_id')
         .selectAll('sources')
-        .select('subscriptions.status as wish')
+        .select(['subscriptions.status as wish', 'subscriptions.created_at as wished_at'])
         .where('sources.source_id', '=', sourceId)
         .where('subscription_id', '=', subscriptionId)
         .executeTakeFirst();
@@ -38,7 +40,9 @@ export function backfillJob(context: PollContext): JobKind {
       if (row.wish !== 'active') return MINUTE;
       // The baseline says what was there before; it comes first. A poll that failed is not made again within a minute or so.
       if (source.baselineAt === null) return source.failures === 0 ? SECOND : MINUTE;
-      const { records, isAll } = await recordsBefore(context, source, source.baselineAt, signal);
+      const { records: all, isAll } = await recordsOf(context, source, signal);
+      const oldUntil = Math.max(source.baselineAt + SECOND, row.wished_at - LARGEST_SKEW_MS);
+      const records = await untold(context, source, subscriptionId, { all, oldUntil });
       let left: Left = 'more';
       while (left === 'more' && !signal.aborted) {
         left = await sendBatch(context, source, subscriptionId, records);
@@ -153,10 +157,9 @@ function placeOf({ createdAt, remoteId }: Unified): string {
   return `${String(createdAt ?? 0).padStart(15, '0')}|${remoteId}`;
 }
 
-async function recordsBefore(
+async function recordsOf(
   context: PollContext,
   source: Source,
-  before: number,
   signal: AbortSignal,
 ): Promise<{ records: Unified[]; isAll: boolean }> {
   const { environment, connectorId, credentialId, scope } = source;
@@ -169,7 +172,52 @@ async function recordsBefore(
   const what = { connector, scope, connectionId: credentialId };
   for await (const [, one] of unifiedOf(what, records.values(), fields)) {
     if (one instanceof GatehouseError) isAll = false;
-    else if (one.createdAt === undefined || one.createdAt < before) found.push(one);
+    else found.push(one);
   }
   return { records: found.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1)), isAll };
+}
+
+/**
+ * Leaves out what its subscription hears of anyway. Made before `oldUntil`, the time of the app, a record was there before
+ * it. Of younger ones those were that are known, and were not told to it: the clocks of apps are not ours.
+ */
+async function untold(
+  { db }: PollContext,
+  { sourceId }: Source,
+  subscriptionId: string,
+  { all, oldUntil }: { all: readonly Unified[]; oldUntil: number },
+): Promise<Unified[]> {
+  const isOld = ({ createdAt = 0 }: Unified) => createdAt < oldUntil;
+  const owed = all.filter(isOld);
+  const young = all.filter((record) => !isOld(record));
+  for (let at = 0; at < young.length; at += RECORDS_AT_ONCE) {
+    const some = young.slice(at, at + RECORDS_AT_ONCE);
+    // First what is known: it was told in the transaction that made it so.
+    const known = await knownAmong(db, sourceId, some);
+    const told = await toldAmong(db, subscriptionId, some);
+    owed.push(...some.filter(({ id, remoteId }) => known.has(remoteId) && !told.has(id)));
+  }
+  return owed;
+}
+
+/** Which of some records a subscription heard of as new ones. */
+async function toldAmong(
+  db: DbOrTx,
+  subscriptionId: string,
+  records: readonly Unified[],
+): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom('deliveries')
+    .innerJoin('events', 'events.event_id', 'deliveries.event_id')
+    .select('events.record_id')
+    .where('deliveries.subscription_id', '=', subscriptionId)
+    .where('deliveries.marks', 'is', null)
+    .where('events.event', '=', 'created')
+    .where(
+      'events.record_id',
+      'in',
+      records.map(({ id }) => id),
+    )
+    .execute();
+  return new Set(rows.map((row) => row.record_id));
 }

@@ -235,6 +235,29 @@ export async function hasNews(db: DbOrTx, sourceId: string, records: readonly Un
   return false;
 }
 
+/** The ids at the app of those records that were seen in any state. */
+export async function knownAmong(
+  db: DbOrTx,
+  sourceId: string,
+  records: readonly Unified[],
+): Promise<Set<string>> {
+  const known = new Set<string>();
+  for (const some of chunksOf(records)) {
+    const rows = await db
+      .selectFrom('seen')
+      .select('key')
+      .where('source_id', '=', sourceId)
+      .where(
+        'key',
+        'in',
+        some.map(({ remoteId }) => `c:${remoteId}`),
+      )
+      .execute();
+    for (const { key } of rows) known.add(key.slice('c:'.length));
+  }
+  return known;
+}
+
 function keysOf(unified: Unified): { created: string; version: string; state: string } {
   const { remoteId } = unified;
   const state = versionOf(unified);

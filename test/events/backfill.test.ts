@@ -5,11 +5,12 @@ import { expect, test } from 'vitest';
 import { readingRound } from '../../src/events/round.ts';
 import { DAY, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { until } from '../support/events.ts';
+import { STORE_KINDS } from '../support/stores.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startService, type Service } from '../support/service.ts';
 import { json, startUpstream } from '../support/upstream.ts';
 import { shopConnector, startShop, type ShopStyle } from './adversary.ts';
-import { openApp } from './app.ts';
+import { openApp, type TestedApp } from './app.ts';
 
 test.each([
   ['one reading', 2],
@@ -140,6 +141,81 @@ test('a backfill that waits for the first poll of an app that is down is looked 
   }
   expect(begun).toBeGreaterThan(1);
   expect(begun).toBeLessThan(5);
+});
+
+/** Another subscription of a connection, which asks for what is there; its path, and what it heard of. */
+async function backfilled({ service }: TestedApp, connectionId: string) {
+  const made = await service.call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
+    body: { address: 'https://127.0.0.1:9/backfilled', scope: 'commerce/orders', backfill: true },
+  });
+  const subscriptionId = made.text('subscriptionId');
+  return {
+    read: () => service.call('GET', `/webhooks/${subscriptionId}`),
+    async heard(): Promise<string[]> {
+      const rows = await service.context.db
+        .selectFrom('deliveries')
+        .innerJoin('events', 'events.event_id', 'deliveries.event_id')
+        .select('body')
+        .where('subscription_id', '=', subscriptionId)
+        .orderBy('deliveries.sequence')
+        .execute();
+      return rows.map(({ body }) => JSON.parse(body).remoteId);
+    },
+  };
+}
+
+test.each(STORE_KINDS)(
+  'a backfill brings what came between another subscription and its own, and nothing twice (%s)',
+  async (kind) => {
+    await using app = await openApp(kind);
+    const { clock, order } = app;
+    const connectionId = await app.connect('numbered');
+    app.orders = [order('old', clock.now() - DAY)];
+    clock.advance(MINUTE);
+    await app.subscribe(connectionId);
+    await app.look();
+    for (const id of ['between', 'just before']) {
+      clock.advance(DAY);
+      app.orders.push(order(id));
+      await app.look();
+    }
+    clock.advance(SECOND);
+    app.orders.push(order('unseen'));
+    const { read, heard } = await backfilled(app, connectionId);
+    clock.advance(10 * MINUTE);
+    app.orders.push(order('after'));
+    await app.look();
+    clock.advance(SECOND);
+    app.orders.push(order('unseen too'));
+    await app.look('jobs');
+    expect((await read()).body).toMatchObject({ backfill: 'done', status: 'active' });
+    clock.advance(10 * MINUTE);
+    await app.look();
+    expect((await heard()).toSorted()).toEqual([
+      'after',
+      'between',
+      'just before',
+      'old',
+      'unseen',
+      'unseen too',
+    ]);
+  },
+);
+
+test('a backfill brings what was made in the second in which listening began', async () => {
+  await using app = await openApp();
+  const { clock, order } = app;
+  const connectionId = await app.connect('numbered');
+  clock.advance(SECOND - (clock.now() % SECOND));
+  app.orders = [order('old', clock.now() - DAY)];
+  const { heard } = await backfilled(app, connectionId);
+  clock.advance(300);
+  app.orders.push(order('just now'));
+  clock.advance(300);
+  await app.look();
+  clock.advance(2 * SECOND);
+  await app.look('jobs');
+  expect(await heard()).toEqual(['old', 'just now']);
 });
 
 /** A new subscription that asked for what was there, and how to read it. */
