@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import type { JobKind } from '../jobs/jobs.ts';
-import { MINUTE, SECOND } from '../lib/clock.ts';
+import { HOUR, MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { DbOrTx } from '../store/schema.ts';
 import { customFieldsOf } from '../unified/field-mappings.ts';
@@ -11,10 +11,15 @@ import { LARGEST_SKEW_MS, knownAmong } from './notice.ts';
 import type { PollContext } from './poll.ts';
 import { BACKFILL_MARK, publish, type NewEvent } from './publish.ts';
 import { MAX_MIB, MAX_RECORDS, readAll } from './read-all.ts';
+import { isConnected } from './remote-record.ts';
 import { toSource, type Source } from './source.ts';
 
 const payloadSchema = z.object({ subscriptionId: z.string(), sourceId: z.string() });
 const RECORDS_AT_ONCE = 250;
+/** Hourly in the end: it outlives an outage of a week. */
+const ATTEMPTS = 7 * 24;
+/** Whether an account was connected anew is a look at the store. */
+const LOOK_AGAIN_MS = HOUR;
 
 /**
  * Sends a new subscription what was there before it, oldest first, as `created`; what is seen first from then on is told
@@ -23,7 +28,7 @@ const RECORDS_AT_ONCE = 250;
  */
 export function backfillJob(context: PollContext): JobKind {
   return {
-    attempts: 12,
+    attempts: ATTEMPTS,
     async run(payload, signal) {
       const { subscriptionId, sourceId } = payloadSchema.parse(payload);
       const row = await context.db
@@ -38,6 +43,7 @@ export function backfillJob(context: PollContext): JobKind {
       const source = toSource(row);
       // What is disabled collects nothing; enabled, it goes on.
       if (row.wish !== 'active') return MINUTE;
+      if (!(await isConnected(context, source))) return LOOK_AGAIN_MS;
       // The baseline says what was there before; it comes first. A poll that failed is not made again within a minute or so.
       if (source.baselineAt === null) return source.failures === 0 ? SECOND : MINUTE;
       const { records: all, isAll } = await recordsOf(context, source, signal);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readingRound } from '../../src/events/round.ts';
-import { DAY, MINUTE, SECOND } from '../../src/lib/clock.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { until } from '../support/events.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 import { startReceiver } from '../support/receiver.ts';
@@ -216,6 +216,42 @@ test('a backfill brings what was made in the second in which listening began', a
   clock.advance(2 * SECOND);
   await app.look('jobs');
   expect(await heard()).toEqual(['old', 'just now']);
+});
+
+test.each([
+  ['the account has to be connected anew', 401],
+  ['the app is out', 500],
+])('a backfill waits for days while %s', async (_name, status) => {
+  await using app = await openApp();
+  const { clock, order } = app;
+  const connectionId = await app.connect('numbered');
+  app.orders = [order('old', clock.now() - DAY)];
+  await app.subscribe(connectionId);
+  await app.look();
+  const { instead } = app;
+  app.instead = (url, res) => {
+    if (url.pathname === '/me') return false;
+    app.send(res, status, {});
+    return true;
+  };
+  const { read, heard } = await backfilled(app, connectionId);
+  const hours = async (count: number) => {
+    for (let hour = 0; hour < count; hour++) {
+      clock.advance(HOUR);
+      await app.look();
+      await app.look('jobs');
+    }
+  };
+  await hours(2);
+  app.forgetCalls();
+  await hours(72);
+  const asked = app.calls.filter((call) => call === 'GET /orders').length;
+  expect(asked > 0).toBe(status === 500);
+  app.instead = instead;
+  if (status === 401) await app.replaceKey(connectionId, 'new');
+  await hours(3);
+  expect((await read()).at('backfill')).toBe('done');
+  expect(await heard()).toEqual(['old']);
 });
 
 /** A new subscription that asked for what was there, and how to read it. */
