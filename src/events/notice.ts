@@ -298,18 +298,21 @@ export async function noticeDeleted(
 
 /**
  * What a record that was never seen tells: nothing when it only came to light late and is from before we listened. An
- * app that says itself that it was made is right, however old it is: a checkout is an order once it is done.
+ * app that says itself that it was made is right, however old it is: a checkout is an order once it is done. So is one
+ * that says that it changed, where the record does not tell when.
  */
 function firstSight(
   source: Source,
-  { createdAt, updatedAt }: Unified,
+  unified: Unified,
   { topic, knownFrom }: { topic: Sighting['topic']; knownFrom: number },
 ): 'created' | 'updated' | undefined {
+  const { createdAt, updatedAt } = unified;
   if (topic === 'created' || createdAt === undefined) return 'created';
   const began = beganAt(source);
   const newFrom = Math.max(began, (source.cursorUntil ?? 0) - DEEP_WINDOW_MS);
   if (createdAt >= Math.min(knownFrom, newFrom)) return 'created';
-  return (updatedAt ?? createdAt) >= began ? 'updated' : undefined;
+  const isSaid = topic === 'updated' && tellsNoTime(unified);
+  return isSaid || (updatedAt ?? createdAt) >= began ? 'updated' : undefined;
 }
 
 /** Whether a record was made or changed while the first reading went on. Date headers tell whole seconds. */

@@ -127,3 +127,13 @@ test.each(STORE_KINDS)(
     expect((await app.told(connectionId)).slice(2)).toEqual(['created o1']);
   },
 );
+
+test('an app that says that a record changed is believed, where the record does not tell when and was never seen', async () => {
+  await using app = await openApp();
+  const connectionId = await app.connect('timeless');
+  await app.subscribe(connectionId);
+  await app.look('jobs');
+  await app.poll(connectionId);
+  await say(app, 'changed', app.order('old', app.clock.now() - 300 * DAY, { total: '2.00' }));
+  expect(await toldOf(app, connectionId)).toEqual(['updated old 2.00']);
+});
