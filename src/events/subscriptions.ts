@@ -8,6 +8,7 @@ import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { planJob } from '../jobs/jobs.ts';
 import { deleteInBatches } from '../store/batches.ts';
+import { againAfterDeadlock } from '../store/deadlock.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { assertAddress, atAddress, sendAtNewAddress } from './address.ts';
@@ -207,12 +208,14 @@ export async function deleteSubscription(
     reason: 'It is being deleted. Delete it again, should it still be there.',
   });
   await forgetDeliveries(context, subscriptionId);
-  const ended = await context.db.transaction().execute(async (tx) => {
-    const { source_id: sourceId } = await requireSubscription(tx, environment, subscriptionId);
-    if (sourceId !== null) await holdSource(tx, sourceId);
-    await tx.deleteFrom('subscriptions').where('subscription_id', '=', subscriptionId).execute();
-    return sourceId !== null && (await releaseIfUnheard(tx, context, sourceId)) ? sourceId : undefined;
-  });
+  const ended = await againAfterDeadlock(() =>
+    context.db.transaction().execute(async (tx) => {
+      const { source_id: sourceId } = await requireSubscription(tx, environment, subscriptionId);
+      if (sourceId !== null) await holdSource(tx, sourceId);
+      await tx.deleteFrom('subscriptions').where('subscription_id', '=', subscriptionId).execute();
+      return sourceId !== null && (await releaseIfUnheard(tx, context, sourceId)) ? sourceId : undefined;
+    }),
+  );
   context.deliverer.changed(subscriptionId);
   if (ended !== undefined) await deleteSource(context, ended);
 }
@@ -235,7 +238,7 @@ export async function deleteIfThere(
  * its backfill, which only these told apart from new ones, go with them: nobody else was to hear of them.
  */
 export async function forgetDeliveries({ db }: Pick<Context, 'db'>, subscriptionId: string): Promise<void> {
-  await deleteInBatches((limit) =>
+  const deleteSome = (limit: number) =>
     db.transaction().execute(async (tx) => {
       const gone = await tx
         .deleteFrom('deliveries')
@@ -252,8 +255,8 @@ export async function forgetDeliveries({ db }: Pick<Context, 'db'>, subscription
       const ids = old.map(({ event_id: eventId }) => eventId);
       if (ids.length > 0) await tx.deleteFrom('events').where('event_id', 'in', ids).execute();
       return { numDeletedRows: BigInt(gone.length) };
-    }),
-  );
+    });
+  await deleteInBatches((limit) => againAfterDeadlock(() => deleteSome(limit)));
 }
 
 /** A new secret; the old one signs beside it for 24 hours. @throws GatehouseError `subscription_not_found` */

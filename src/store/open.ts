@@ -107,6 +107,7 @@ export function isOrphan(error: unknown): boolean {
   return code === '23503' || code === 'SQLITE_CONSTRAINT_FOREIGNKEY';
 }
 
-function codeOf(error: unknown): unknown {
+/** What the database calls an error: an SQLSTATE, or SQLite's name. */
+export function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }

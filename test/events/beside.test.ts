@@ -121,6 +121,32 @@ test('what is sent again beside the end of its subscription does not wait for ev
   }
 });
 
+test('a subscription is deleted beside somebody who writes its deliveries in another order', async () => {
+  const { service } = await start();
+  const { db } = service.context;
+  const receiver = await receive();
+  receiver.answer = () => {};
+  const { subscriptionId } = await subscribe(service, { address: receiver.url });
+  await created(service, ['o1', 'o2', 'o3']);
+  await receiver.arrived(3);
+  const deletion = Promise.withResolvers<Awaited<ReturnType<typeof service.call>>>();
+  await db.transaction().execute(async (tx) => {
+    const write = (...sequences: number[]) =>
+      tx
+        .updateTable('deliveries')
+        .set({ updated_at: 1 })
+        .where('subscription_id', '=', subscriptionId)
+        .where('sequence', 'in', sequences)
+        .execute();
+    await write(2);
+    void service.call('DELETE', `/webhooks/${subscriptionId}`).then(deletion.resolve, deletion.reject);
+    await sleep(300);
+    await write(1, 3);
+  });
+  expect((await deletion.promise).status).toBe(200);
+  expect((await service.call('GET', `/webhooks/${subscriptionId}`)).status).toBe(404);
+});
+
 test('backfills of two subscriptions to one source do not wait for each other', async () => {
   const { service } = await start();
   const { context } = service;
