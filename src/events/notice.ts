@@ -7,8 +7,11 @@ import { canonicalJson, type Json } from '../lib/json.ts';
 import { publish, type NewEvent, type EventContext } from './publish.ts';
 import { pollBy, type Source } from './source.ts';
 
-/** A record older than this against the cursor is never "created": it was there before, and is seen now by a change. */
-export const DEEP_WINDOW_MS = 2 * DAY;
+/**
+ * A record that is older against the cursor and was never seen is not "created": it may have been seen and forgotten.
+ * Half of what is remembered (forget.ts), so that a clock that was ahead for days makes no old record a new one.
+ */
+const NEW_WITHIN_MS = 15 * DAY;
 /** Where an app's clock is not known, as before its first answer, it may be behind ours or ahead of it by so much. */
 export const LARGEST_SKEW_MS = 15 * MINUTE;
 const MAX_KEYS_A_STATEMENT = 200;
@@ -309,7 +312,7 @@ function firstSight(
   const { createdAt, updatedAt } = unified;
   if (topic === 'created' || createdAt === undefined) return 'created';
   const began = beganAt(source);
-  const newFrom = Math.max(began, (source.cursorUntil ?? 0) - DEEP_WINDOW_MS);
+  const newFrom = Math.max(began, (source.cursorUntil ?? 0) - NEW_WITHIN_MS);
   if (createdAt >= Math.min(knownFrom, newFrom)) return 'created';
   const isSaid = topic === 'updated' && tellsNoTime(unified);
   return isSaid || (updatedAt ?? createdAt) >= began ? 'updated' : undefined;

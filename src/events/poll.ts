@@ -13,7 +13,7 @@ import { customFieldsOf } from '../unified/field-mappings.ts';
 import type { UnifiedModel } from '../connectors/events-format.ts';
 import { modelOf, unifiedOf, type Unified } from '../unified/map.ts';
 import { tell } from './operator.ts';
-import { DEEP_WINDOW_MS, LARGEST_SKEW_MS, hasNews, notice, noticeUnreadable } from './notice.ts';
+import { LARGEST_SKEW_MS, hasNews, notice, noticeUnreadable } from './notice.ts';
 import { nextRound, readSince, type Unreadable } from './pass.ts';
 import type { Continuation, Source } from './source.ts';
 import { LEASE_MS, renewLease } from './sources.ts';
@@ -40,6 +40,8 @@ export type PollContext = Pick<
 const SLOWEST = 5;
 const SLOWER = 1.5;
 const LONGEST_BACKOFF_MS = 60 * MINUTE;
+/** How far a poll reaches back once a day, for what came to light late. */
+const DEEP_WINDOW_MS = 2 * DAY;
 /** Between two rounds of one reading. */
 const BETWEEN_ROUNDS_MS = SECOND;
 const NOTICED_AT_ONCE = 250;

@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 
 /** An order of the shop, by the shop's clock. */
@@ -14,6 +15,15 @@ interface Order {
 export interface ShopStyle {
   paging: 'offset' | 'page' | 'cursor';
   order: 'ascending' | 'descending' | 'none';
+  /** It also sends webhooks, that hold the record as it was or its id alone. */
+  hooks?: 'record' | 'id';
+}
+
+/** A webhook that the shop has not sent yet, or will send again. */
+interface Announcement {
+  eventId: number;
+  what: 'made' | 'changed';
+  order: object;
 }
 
 /**
@@ -32,6 +42,10 @@ export interface Shop {
   create(lateMs: number): number;
   update(id: number): void;
   remove(id: number): void;
+  /** Sends one of the webhooks that it owes, the oldest being 0 and the newest -1; `again`: and owes it still, as another event. */
+  announce(pick: number, again: boolean): Promise<void>;
+  /** It refuses pages beyond so many records. */
+  deepest: number;
   /** Faults of the next calls: a status, or a connection that breaks; `shift` runs `between` before the answer. */
   faults: ('none' | 400 | 429 | 500 | 'drop')[];
   /** Runs once between two pages of the next list that has several. */
@@ -49,9 +63,14 @@ const listQuery = z.object({
   after: z.string().optional(),
 });
 
+const hookWish = z.object({ url: z.string(), topic: z.string(), secret: z.string() });
+
 export async function startShop(): Promise<Shop> {
   let orders = new Map<number, Order>();
+  let hooks = new Map<number, z.infer<typeof hookWish>>();
+  let owed: Announcement[] = [];
   let nextId = 1;
+  let nextEvent = 1;
   let clock = () => Date.now();
 
   const visible = (since: number): Order[] => {
@@ -76,10 +95,15 @@ export async function startShop(): Promise<Shop> {
       res.writeHead(fault, { 'Retry-After': '0' }).end('{"message":"not now"}');
       return;
     }
-    const id = /^\/orders\/(\d+)$/.exec(url.pathname)?.[1];
+    const [, kind, id] = url.pathname.split('/');
+    if (kind === 'hooks') {
+      void text(req).then((body) => res.end(JSON.stringify(answerOfHooks(req.method, Number(id), body))));
+      return;
+    }
     if (id !== undefined) {
       const order = orders.get(Number(id));
-      res.writeHead(order ? 200 : 404).end(JSON.stringify(order ? shown(order) : { message: 'gone' }));
+      const found = order && order.visibleAt <= clock() ? shown(order) : undefined;
+      res.writeHead(found ? 200 : 404).end(JSON.stringify(found ?? { message: 'gone' }));
       return;
     }
     const query = listQuery.parse(Object.fromEntries(url.searchParams));
@@ -92,6 +116,10 @@ export async function startShop(): Promise<Shop> {
           : query.after === undefined
             ? 0
             : all.findIndex((one) => keyOf(one) === query.after) + 1;
+    if (start >= shop.deepest) {
+      res.writeHead(400).end('{"message":"too far"}');
+      return;
+    }
     const page = all.slice(start, start + query.limit);
     const more = start + query.limit < all.length;
     const last = page.at(-1);
@@ -101,6 +129,18 @@ export async function startShop(): Promise<Shop> {
       shop.between = undefined;
     }
   });
+  const answerOfHooks = (method: string | undefined, id: number, body: string) => {
+    if (method === 'GET') return { hooks: [...hooks].map(([each, hook]) => ({ id: each, ...hook })) };
+    if (method === 'DELETE') return { gone: hooks.delete(id) };
+    const made = hooks.size + 1;
+    hooks.set(made, hookWish.parse(JSON.parse(body)));
+    return { id: made };
+  };
+
+  const owe = (what: Announcement['what'], order: Order): void => {
+    if (hooks.size > 0) owed.push({ eventId: nextEvent++, what, order: shown(order) });
+  };
+
   const shop: Shop = {
     url: '',
     server,
@@ -108,23 +148,45 @@ export async function startShop(): Promise<Shop> {
     now: () => clock(),
     setClock: (next) => (clock = next),
     dateAheadMs: 0,
+    deepest: Infinity,
     create(lateMs) {
       const id = nextId++;
       const at = clock();
-      orders.set(id, { id, createdAt: at, updatedAt: at, visibleAt: at + lateMs });
+      const order = { id, createdAt: at, updatedAt: at, visibleAt: at + lateMs };
+      orders.set(id, order);
+      owe('made', order);
       return id;
     },
     update(id) {
       const order = orders.get(id);
-      if (order) order.updatedAt = clock();
+      if (!order) return;
+      order.updatedAt = clock();
+      owe('changed', order);
     },
     remove: (id) => void orders.delete(id),
+    async announce(pick, again) {
+      const at = Math.max(0, pick < 0 ? owed.length + pick : Math.min(pick, owed.length - 1));
+      const [one] = again ? owed.slice(at) : owed.splice(at, 1);
+      const hook = [...hooks.values()].find(({ topic }) => topic === one?.what);
+      if (!one || !hook) return;
+      if (again) owed[at] = { ...one, eventId: nextEvent++ };
+      const { eventId, what, order } = one;
+      const answer = await fetch(hook.url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-secret': hook.secret, 'x-event': String(eventId) },
+        body: JSON.stringify({ what, order }),
+      });
+      if (!answer.ok) throw new Error(await answer.text());
+    },
     faults: [],
     between: undefined,
     reset() {
       orders = new Map();
+      hooks = new Map();
+      owed = [];
       nextId = 1;
       shop.dateAheadMs = 0;
+      shop.deepest = Infinity;
       shop.faults = [];
       shop.between = undefined;
     },
@@ -159,14 +221,43 @@ const PAGINGS = {
   cursor: `{ style: cursor, cursorParam: after, limitParam: limit, maxLimit: ${PAGE}, next: 'body:next' }`,
 } satisfies Record<ShopStyle['paging'], string>;
 
+const HOOK_ACTIONS = `
+  list_hooks: { internal: true, description: Webhooks., request: GET /hooks, response: { data: hooks } }
+  add_hook:
+    internal: true
+    description: A webhook.
+    request: POST /hooks
+    body: { url: { type: string }, topic: { type: string }, secret: { type: string } }
+  drop_hook:
+    internal: true
+    description: Ends one.
+    request: DELETE /hooks/{hookId}
+    path: { hookId: { type: string } }
+`;
+
+function webhooksOf(hooks: 'record' | 'id'): string {
+  return `
+webhooks:
+  verify: { type: header, header: X-Secret }
+  eventId: header:X-Event
+  topic: body:what
+  ${hooks === 'record' ? 'record: order' : 'fetchId: order.id'}
+  topics: { commerce/orders: [{ topic: made, event: created }, { topic: changed, event: updated }] }
+  register:
+    list: { action: list_hooks, id: id, address: url, topic: topic }
+    create: { action: add_hook, input: { url: '{address}', topic: '{topic}', secret: '{secret}' }, id: id }
+    delete: { action: drop_hook, param: hookId }
+`;
+}
+
 /** The connector file of such a shop. */
-export function shopConnector({ paging, order }: ShopStyle): { id: string; text: string } {
-  const id = `shop-${paging}-${order}`;
+export function shopConnector({ paging, order, hooks }: ShopStyle): { id: string; text: string } {
+  const id = ['shop', paging, order, hooks].filter((part) => part !== undefined).join('-');
   return {
     id,
     text: `
 id: ${id}
-name: Shop ${paging} ${order}
+name: ${id}
 description: A shop of the tests.
 categories: [commerce]
 website: https://example.com
@@ -186,6 +277,7 @@ actions:
     description: An order.
     request: GET /orders/{orderId}
     path: { orderId: { type: string } }
+${hooks ? HOOK_ACTIONS : ''}
 unified:
   commerce/orders:
     list: list_orders
@@ -195,6 +287,7 @@ unified:
     updatedAt: updated_at
     map: '{"orderNumber": $string(id)}'
     poll: { since: since, order: ${order}, overlapSeconds: 600 }
+${hooks ? webhooksOf(hooks) : ''}
 `,
   };
 }

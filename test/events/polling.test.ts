@@ -174,3 +174,17 @@ test.each([
     expect((await deep()).next_reconcile_at).toBeLessThan(clock.now() + 2 * DAY);
   },
 );
+
+test('an order that changes while a list is read after days is told as created', async () => {
+  const { clock, take } = world;
+  const run = await world.begin({ paging: 'cursor', order: 'descending' }, 0);
+  await take(run, { kind: 'create', lateSeconds: 0 });
+  await take(run, { kind: 'away', days: 4 });
+  for (let n = 0; n < 4; n++) await take(run, { kind: 'create', lateSeconds: 0 });
+  // It moves to the top, where the reading was already.
+  await take(run, { kind: 'shift', pick: 0 });
+  await run.poll([]);
+  clock.advance(10 * MINUTE);
+  await run.poll([]);
+  expect(await world.toldOf(run.connectionId)).toEqual([...run.expected]);
+});

@@ -4,16 +4,23 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { z } from 'zod';
 import { claimSources } from '../../src/events/sources.ts';
+import { forgetJob } from '../../src/events/forget.ts';
 import { makeDueAfterJump } from '../../src/events/jumps.ts';
 import { pollSource } from '../../src/events/poll.ts';
-import { HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
+import { inboxRound, shortJobRound } from '../../src/events/round.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { startService } from '../support/service.ts';
 import { shopConnector, startShop, type Shop, type ShopStyle } from './adversary.ts';
 
-export const STYLES: ShopStyle[] = (['offset', 'page', 'cursor'] as const).flatMap((paging) =>
+const POLLED: ShopStyle[] = (['offset', 'page', 'cursor'] as const).flatMap((paging) =>
   (['none', 'ascending', 'descending'] as const).map((order) => ({ paging, order })),
 );
+const HEARD: ShopStyle[] = [
+  { paging: 'offset', order: 'ascending', hooks: 'record' },
+  { paging: 'cursor', order: 'descending', hooks: 'record' },
+  { paging: 'page', order: 'none', hooks: 'id' },
+];
 
 /** What happens next between a shop and who polls it. */
 export type Step =
@@ -24,6 +31,10 @@ export type Step =
   | { kind: 'wait'; seconds: number }
   | { kind: 'poll'; faults: Shop['faults'] }
   | { kind: 'die' }
+  /** A webhook that the shop owes, in whatever order, or once more; `later`: it is understood with the next poll. */
+  | { kind: 'announce'; pick: number; again: boolean; later: boolean }
+  /** Days without a poll, after which what was seen long ago is forgotten. */
+  | { kind: 'away'; days: number }
   /** Our own clock is ahead for one poll, or as a process dies under its lease. */
   | { kind: 'jump'; hours: number; dies: boolean };
 
@@ -37,8 +48,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('burst') }) },
   {
-    weight: 20,
-    arbitrary: fc.record({ kind: fc.constantFrom('update', 'remove', 'shift'), pick: fc.nat(1000) }),
+    weight: 40,
+    arbitrary: fc.record({
+      kind: fc.constantFrom('update', 'update', 'remove', 'shift'),
+      pick: fc.nat(1000),
+    }),
   },
   {
     weight: 30,
@@ -58,10 +72,20 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 10, arbitrary: fc.record({ kind: fc.constant('die') }) },
   {
+    weight: 50,
+    arbitrary: fc.record({
+      kind: fc.constant('announce'),
+      pick: fc.integer({ min: -3, max: 1 }),
+      again: fc.boolean(),
+      later: fc.boolean(),
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('away'), days: fc.integer({ min: 2, max: 5 }) }) },
+  {
     weight: 4,
     arbitrary: fc.record({
       kind: fc.constant('jump'),
-      hours: fc.oneof(fc.integer({ min: 1, max: 23 }), fc.integer({ min: 25, max: 480 })),
+      hours: fc.oneof(fc.integer({ min: 1, max: 23 }), fc.integer({ min: 25, max: 14 * 24 })),
       dies: fc.boolean(),
     }),
   },
@@ -72,8 +96,13 @@ export const BURST = 125;
 /** Two for the pages of a burst, and each of them up to four times. */
 const ROUNDS_OF_A_READING = 8;
 
-export const styles = fc.constantFrom(...STYLES);
+export const styles = fc.oneof(
+  { weight: 2, arbitrary: fc.constantFrom(...POLLED) },
+  { weight: 1, arbitrary: fc.constantFrom(...HEARD) },
+);
 export const stepsOf = fc.array(step, { minLength: 5, maxLength: 40 });
+/** Records beyond which a shop refuses to page, where its list can be asked for from a later time on. */
+export const depths = fc.constantFrom(Infinity, 60);
 /** How often the shop is down before the first poll that works. */
 export const delays = fc.integer({ min: 0, max: 3 });
 /** Seconds that a shop's clock is ahead of ours. */
@@ -104,7 +133,7 @@ export type World = Awaited<ReturnType<typeof openWorld>>;
 /** A Gatehouse whose sources are polled when a test says so, a shop, and a clock that both follow. */
 export async function openWorld() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-shops-'));
-  for (const style of STYLES) {
+  for (const style of [...POLLED, ...HEARD]) {
     const { id, text } = shopConnector(style);
     mkdirSync(join(folder, id));
     writeFileSync(join(folder, id, 'connector.yaml'), text);
@@ -119,6 +148,7 @@ export async function openWorld() {
   await service.context.sources.close();
   const userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
 
+  const how = { signal: new AbortController().signal, room: 100 };
   /** How far our clock is ahead of the true time, which the shop goes by. */
   let aheadMs = 0;
 
@@ -133,14 +163,20 @@ export async function openWorld() {
         for (const source of await claimSources(service.context, 100)) {
           if (source.credentialId === connectionId) await pollSource(service.context, source);
         }
+        await understand();
         shop.faults = [];
       },
     };
   }
 
-  function beginShop(style: ShopStyle, skewSeconds: number): void {
+  async function understand(): Promise<void> {
+    await Promise.all(await inboxRound(service.context, how));
+  }
+
+  function beginShop(style: ShopStyle, skewSeconds: number, deepest = Infinity): void {
     shop.reset();
     shop.style = style;
+    if (style.order === 'ascending' && style.paging !== 'cursor') shop.deepest = deepest;
     shop.setClock(() => clock.now() - aheadMs + skewSeconds * SECOND);
     for (let n = 0; n < 5; n++) shop.create(0);
   }
@@ -149,9 +185,9 @@ export async function openWorld() {
   async function begin(
     style: ShopStyle,
     skewSeconds: number,
-    { ageMs = 2 * SECOND, dateAheadMs = 0, downFor = 0 } = {},
+    { ageMs = 2 * SECOND, dateAheadMs = 0, downFor = 0, deepest = Infinity } = {},
   ): Promise<Run> {
-    beginShop(style, skewSeconds);
+    beginShop(style, skewSeconds, deepest);
     clock.advance(ageMs);
     shop.dateAheadMs = dateAheadMs;
     const connectorId = shopConnector(style).id;
@@ -168,6 +204,7 @@ export async function openWorld() {
       },
     });
     if (subscribed.status !== 201) throw new Error(JSON.stringify(subscribed.body));
+    await Promise.all(await shortJobRound(service.context, how));
     const run = newRun(connectionId);
     for (let polls = 0; polls < downFor; polls++) {
       await run.poll([500]);
@@ -227,7 +264,10 @@ export async function openWorld() {
         create(run, one.lateSeconds * SECOND);
         return;
       case 'burst':
-        for (let n = 0; n < BURST; n++) create(run, 0);
+        for (let n = 0; n < BURST; n++) {
+          create(run, 0);
+          if (n % 10 === 0) clock.advance(2 * SECOND);
+        }
         return;
       case 'update': {
         const id = run.alive[one.pick % Math.max(1, run.alive.length)];
@@ -258,20 +298,33 @@ export async function openWorld() {
         await claimSources(service.context, 100);
         clock.advance(6 * MINUTE);
         return;
+      case 'announce':
+        await shop.announce(one.pick, one.again);
+        if (!one.later) await understand();
+        return;
+      case 'away':
+        clock.advance(one.days * DAY);
+        await forget();
+        return;
       case 'jump':
         aheadMs = one.hours * HOUR;
         clock.advance(aheadMs);
         if (one.dies) await claimSources(service.context, 100);
         else await run.poll([]);
+        await forget();
         clock.advance(-aheadMs);
         aheadMs = 0;
     }
   }
 
-  /** Quiet time until everything has come to light and was polled. */
+  async function forget(): Promise<void> {
+    await forgetJob(service.context).run({}, how.signal);
+  }
+
+  /** Quiet time until everything has come to light and was polled, which those that send webhooks are once a day. */
   async function settle(run: Run): Promise<void> {
     for (let round = 0; round < 6; round++) {
-      clock.advance(2 * 60 * MINUTE);
+      clock.advance(shop.style.hooks ? 14 * HOUR : 2 * HOUR);
       for (let more = 0; more < ROUNDS_OF_A_READING; more++) {
         await run.poll([]);
         clock.advance(SECOND);
@@ -304,9 +357,9 @@ export async function openWorld() {
     style: ShopStyle,
     skewSeconds: number,
     steps: readonly Step[],
-    downFor = 0,
+    shopIs: { downFor?: number; deepest?: number } = {},
   ): Promise<Outcome> {
-    const run = await begin(style, skewSeconds, { downFor });
+    const run = await begin(style, skewSeconds, shopIs);
     for (const one of steps) await take(run, one);
     await settle(run);
     const told = await toldOf(run.connectionId);

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { delays, openWorld, skews, stepsOf, styles } from '../events/world.ts';
+import { delays, depths, openWorld, skews, stepsOf, styles } from '../events/world.ts';
 import { claim, type Proof } from './proof.ts';
 
 /**
  * Shops that do what shops do to those who poll them: late records, equal times, pages that drift, deletions, clocks up to
- * ten minutes off, refusals (of a page in the middle of a list too), broken connections, a first poll that fails, processes
- * that die under a lease, and a clock of ours that is hours or weeks ahead for a moment.
+ * ten minutes off, refusals (of a page in the middle of a list too, or of all beyond some number), broken connections, a
+ * first poll that fails, days without a poll, processes that die under a lease, and a clock of ours that is hours or weeks
+ * ahead for a moment.
  */
 export const adversary: Proof = {
   name: 'adversary',
@@ -16,14 +17,21 @@ export const adversary: Proof = {
     let orders = 0;
     const shops = size('PROOF_SHOPS');
     await fc.assert(
-      fc.asyncProperty(styles, skews, stepsOf, delays, async (style, skew, steps, downFor) => {
-        const { told, expected } = await world.play(style, skew, steps, downFor);
-        orders += expected.length;
-        claim(
-          isDeepStrictEqual(told, expected),
-          `told ${told.join(' ') || 'none'}, should be ${expected.join(' ') || 'none'}`,
-        );
-      }),
+      fc.asyncProperty(
+        styles,
+        skews,
+        stepsOf,
+        delays,
+        depths,
+        async (style, skew, steps, downFor, deepest) => {
+          const { told, expected } = await world.play(style, skew, steps, { downFor, deepest });
+          orders += expected.length;
+          claim(
+            isDeepStrictEqual(told, expected),
+            `told ${told.join(' ') || 'none'}, should be ${expected.join(' ') || 'none'}`,
+          );
+        },
+      ),
       { numRuns: shops },
     );
     const naive = await fc.check(
