@@ -106,10 +106,36 @@ export async function notice(
   return publish(tx, context, source, events);
 }
 
-/** The newest state of a record, and when it was seen, by our clock. */
-interface Newest {
-  state: string;
+/** What is remembered of a record: its newest state, where that is known, and when it was seen, by our clock. */
+interface Remembered {
+  state: string | null;
   seenAt: number;
+}
+
+type Newest = Remembered & { state: string };
+
+/** What is remembered of some records, as seen (`c`) or as deleted (`d`), by their ids at the app. */
+async function rememberedOf(
+  db: DbOrTx,
+  sourceId: string,
+  kind: 'c' | 'd',
+  records: readonly Unified[],
+): Promise<Map<string, Remembered>> {
+  const found = new Map<string, Remembered>();
+  for (const some of chunksOf(records)) {
+    const rows = await db
+      .selectFrom('seen')
+      .select(['key', 'state', 'seen_at'])
+      .where('source_id', '=', sourceId)
+      .where(
+        'key',
+        'in',
+        some.map(({ remoteId }) => `${kind}:${remoteId}`),
+      )
+      .execute();
+    for (const { key, state, seen_at: seenAt } of rows) found.set(key.slice(2), { state, seenAt });
+  }
+  return found;
 }
 
 async function newestStates(
@@ -117,22 +143,12 @@ async function newestStates(
   sourceId: string,
   records: readonly Unified[],
 ): Promise<Map<string, Newest>> {
-  const found = new Map<string, Newest>();
-  for (const some of chunksOf(records)) {
-    const rows = await tx
-      .selectFrom('seen')
-      .select(['key', 'state', 'seen_at'])
-      .where('source_id', '=', sourceId)
-      .where(
-        'key',
-        'in',
-        some.map(({ remoteId }) => `c:${remoteId}`),
-      )
-      .execute();
-    for (const { key, state, seen_at: seenAt } of rows)
-      if (state !== null) found.set(key.slice('c:'.length), { state, seenAt });
-  }
-  return found;
+  const remembered = await rememberedOf(tx, sourceId, 'c', records);
+  return new Map(
+    [...remembered].flatMap(([remoteId, { state, seenAt }]) =>
+      state === null ? [] : [[remoteId, { state, seenAt }] as const],
+    ),
+  );
 }
 
 /** Whether it is how a record was before, unless the app lists it so although it had told a newer state. */
@@ -187,40 +203,26 @@ async function deletedBefore(
   listedFrom: number,
 ): Promise<Map<string, 'late' | 'back'>> {
   const found = new Map<string, 'late' | 'back'>();
-  for (const some of chunksOf(records)) {
-    const deletions = await tx
-      .selectFrom('seen')
-      .select(['key', 'seen_at'])
-      .where('source_id', '=', sourceId)
-      .where(
-        'key',
-        'in',
-        some.map(({ remoteId }) => `d:${remoteId}`),
-      )
-      .execute();
-    if (deletions.length === 0) continue;
-    const deletedAt = new Map(deletions.map((row) => [row.key.slice('d:'.length), row.seen_at]));
-    for (const record of some) {
-      const at = deletedAt.get(record.remoteId);
-      if (at === undefined) continue;
-      // The deletion's time is ours, the change's the app's.
-      const isLate =
-        listedFrom <= at && record.updatedAt !== undefined && record.updatedAt <= at + LARGEST_SKEW_MS;
-      if (!isLate || !found.has(record.remoteId)) found.set(record.remoteId, isLate ? 'late' : 'back');
-    }
-    const forgotten = some.flatMap((record) => {
-      const { created, version } = keysOf(record);
-      const since = found.get(record.remoteId);
-      return since === 'late' ? [created, version] : since ? [`d:${record.remoteId}`] : [];
-    });
-    await forgetKeys(tx, sourceId, forgotten);
+  const deletions = await rememberedOf(tx, sourceId, 'd', records);
+  for (const { remoteId, updatedAt } of records) {
+    const at = deletions.get(remoteId)?.seenAt;
+    if (at === undefined) continue;
+    // The deletion's time is ours, the change's the app's.
+    const isLate = listedFrom <= at && updatedAt !== undefined && updatedAt <= at + LARGEST_SKEW_MS;
+    if (!isLate || !found.has(remoteId)) found.set(remoteId, isLate ? 'late' : 'back');
   }
+  const forgotten = records.flatMap((record) => {
+    const { created, version } = keysOf(record);
+    const since = found.get(record.remoteId);
+    return since === 'late' ? [created, version] : since ? [`d:${record.remoteId}`] : [];
+  });
+  await forgetKeys(tx, sourceId, forgotten);
   return found;
 }
 
-async function forgetKeys(tx: Transaction<Tables>, sourceId: string, keys: string[]): Promise<void> {
-  if (keys.length === 0) return;
-  await tx.deleteFrom('seen').where('source_id', '=', sourceId).where('key', 'in', keys).execute();
+async function forgetKeys(tx: Transaction<Tables>, sourceId: string, keys: readonly string[]): Promise<void> {
+  for (const some of chunksOf(keys))
+    await tx.deleteFrom('seen').where('source_id', '=', sourceId).where('key', 'in', some).execute();
 }
 
 /** Whether a poll brought a record, or a state of one, that was never seen. */
@@ -244,21 +246,7 @@ export async function knownAmong(
   sourceId: string,
   records: readonly Unified[],
 ): Promise<Set<string>> {
-  const known = new Set<string>();
-  for (const some of chunksOf(records)) {
-    const rows = await db
-      .selectFrom('seen')
-      .select('key')
-      .where('source_id', '=', sourceId)
-      .where(
-        'key',
-        'in',
-        some.map(({ remoteId }) => `c:${remoteId}`),
-      )
-      .execute();
-    for (const { key } of rows) known.add(key.slice('c:'.length));
-  }
-  return known;
+  return new Set((await rememberedOf(db, sourceId, 'c', records)).keys());
 }
 
 function keysOf(unified: Unified): { created: string; version: string; state: string } {
