@@ -87,14 +87,15 @@ export async function notice(
       if (topic !== 'created') late.push(key.version);
       continue;
     }
-    if (isNew || isChanged) newest.set(unified.remoteId, { state: key.state, seenAt: now });
-    if (isChanged && !isNew) changed.add(unified.remoteId);
+    const isUpdate = isChanged && !isNew;
+    // Of a known record, "created" tells how it was at first.
+    if (isUpdate && topic === 'created' && !isNewer(unified, known)) continue;
+    if (isNew || isUpdate) newest.set(unified.remoteId, { state: key.state, seenAt: now });
+    if (isUpdate) changed.add(unified.remoteId);
     if (baseline && !isAfterBaseline(source, unified)) continue;
     const event = isNew
       ? (firstSight(source, unified, { topic, knownFrom }) ?? (since && 'updated'))
-      : isChanged && topic !== 'created'
-        ? 'updated'
-        : undefined;
+      : isUpdate && 'updated';
     if (event) events.push({ eventScope: source.scope, event, recordId: unified.id, body: unified.body });
   }
   await rememberStates(tx, source.sourceId, changed, newest);
@@ -155,6 +156,12 @@ async function newestStates(
 function isOlder({ updatedAt }: Unified, newest: Newest | undefined, listedFrom: number): boolean {
   if (!newest || updatedAt === undefined || listedFrom >= newest.seenAt + LISTS_SETTLE_MS) return false;
   return updatedAt < Number.parseInt(newest.state, 10);
+}
+
+/** Whether it tells a later time of change than was known. */
+function isNewer(record: Unified, newest: Newest | undefined): boolean {
+  if (!newest || record.updatedAt === undefined || tellsNoTime(record)) return false;
+  return record.updatedAt > Number.parseInt(newest.state, 10);
 }
 
 function tellsNoTime({ createdAt, updatedAt }: Unified): boolean {

@@ -35,6 +35,48 @@ test.each(STORE_KINDS)('a record that goes back to an earlier state changed as w
   expect(await app.told(connectionId)).toEqual(['created o1', ...Array(3).fill('updated o1')]);
 });
 
+test('a word of its creation that comes late makes no record the one that it was', async () => {
+  await using app = await openApp();
+  const { clock } = app;
+  const connectionId = await listening(app);
+  await app.look('jobs');
+  const made = app.order('o1', clock.now(), { total: '1.00' });
+  const changed = { ...made, total: '2.00' };
+  app.orders = [changed];
+  for (const [what, order] of [
+    ['changed', changed],
+    ['made', made],
+  ] as const) {
+    clock.advance(SECOND);
+    await app.announce(what, order);
+    await app.look('inbox');
+  }
+  clock.advance(DAY + 4 * HOUR);
+  await app.look();
+  expect(await app.told(connectionId)).toEqual(['created o1']);
+  // It may be so again, as the app says then.
+  await app.announce('changed', { ...made, updated_at: 'later' });
+  await app.look('inbox');
+  expect(await app.told(connectionId)).toEqual(['created o1', 'updated o1']);
+});
+
+test('a word of its creation that holds a later change tells that', async () => {
+  await using app = await openApp();
+  const { clock } = app;
+  const connectionId = await app.connect('numbered');
+  await app.subscribe(connectionId);
+  await app.look('jobs');
+  await app.poll(connectionId);
+  clock.advance(MINUTE);
+  const made = app.order('o1');
+  await app.announce('changed', made);
+  await app.look('inbox');
+  clock.advance(MINUTE);
+  await app.announce('made', { ...made, updated_at: new Date(clock.now()).toISOString() });
+  await app.look('inbox');
+  expect(await app.told(connectionId)).toEqual(['created o1', 'updated o1']);
+});
+
 test('a change reads what is known of its record, however many others there are', async () => {
   await using app = await openApp('postgres');
   const connectionId = await listening(app);
