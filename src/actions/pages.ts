@@ -13,6 +13,8 @@ export interface Window {
   offset: number;
   /** The page before it said so (`ListPage.isPromised`): where this one is refused, that is not the end of the list. */
   isPromised?: boolean;
+  /** Only from the remembered position on: who missed no record must not count as many anew, as some may be gone by now. */
+  isExact?: boolean;
 }
 
 /** The records of a window, and whether more follow it: none and `hasMore` where a promised page was refused. */

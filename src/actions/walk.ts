@@ -30,8 +30,8 @@ export async function readSequential(
     return await walk(source, paging, positions, window, known ?? START);
   } catch (error) {
     // A third party may drop cursors sooner than we do. From the beginning, a refusal is about the input.
-    if (known === undefined || !(error instanceof GatehouseError) || error.code !== 'upstream_rejected')
-      throw error;
+    const isDropped = error instanceof GatehouseError && error.code === 'upstream_rejected';
+    if (known === undefined || !isDropped || window.isExact) throw error;
     await positions.forget();
     return walk(source, paging, positions, window, START);
   }

@@ -80,12 +80,7 @@ export async function readSince(context: UpstreamContext, wish: PassWish): Promi
   const inputs = await listInputs(wish.model, wish.credential, (actionId) => readWhole(reading, actionId));
   const groups = sha256(canonicalJson(inputs));
   const isWhereItWas = from === undefined || from.groups === groups;
-  const first = isWhereItWas
-    ? await readOnce(reading, inputs, from).catch((error: unknown) => {
-        if (from?.position && isRefusal(error)) return undefined;
-        throw error;
-      })
-    : undefined;
+  const first = isWhereItWas ? await readOnce(reading, inputs, from) : undefined;
   const startedAt = from?.until ?? readUntil(reading);
   const done: Pass = {
     records,
@@ -96,13 +91,13 @@ export async function readSince(context: UpstreamContext, wish: PassWish): Promi
     unstable: false,
     unreadable: reading.unreadable,
   };
-  // The app dropped the cursor that was to go on, or the record that it named, or has other lists by now.
-  if (!first && from) {
-    return from.pass < MAX_PASSES
-      ? { ...done, continuation: startOver(from, groups) }
+  if (!first || first.isLost) {
+    const before = from ?? { since: wish.since ?? null, until: startedAt, pass: 1 };
+    return before.pass < MAX_PASSES
+      ? { ...done, continuation: startOver(before, groups) }
       : { ...done, unstable: true };
   }
-  if (!first || first.isStuck) return { ...done, unstable: true };
+  if (first.isStuck) return { ...done, unstable: true };
   if (first.stoppedAt) {
     const { pass = 1, isFruitful = true } = from ?? {};
     return { ...done, continuation: { ...first.stoppedAt, groups, until: startedAt, pass, isFruitful } };
@@ -139,7 +134,10 @@ export async function nextRound(
 
 const BEGINNING = { offset: 0, isPromised: false, reached: null, position: null };
 
-function startOver({ since, until, pass }: Continuation, groups: string): Continuation {
+function startOver(
+  { since, until, pass }: Pick<Continuation, 'since' | 'until' | 'pass'>,
+  groups: string,
+): Continuation {
   return { ...BEGINNING, since, until, groups, group: 0, after: null, pass: pass + 1, isFruitful: false };
 }
 
@@ -191,6 +189,8 @@ interface Way {
   isFruitful: boolean;
   /** The app gave the same page again and again, or refused one that it had promised. */
   isStuck: boolean;
+  /** The app dropped the cursor of the next page, or the record that it named. */
+  isLost: boolean;
 }
 
 async function readOnce(
@@ -207,6 +207,7 @@ async function readOnce(
     paging: 'none',
     isFruitful: false,
     isStuck: false,
+    isLost: false,
   };
   for (const [group, input] of inputs.entries()) {
     if (group < (from?.group ?? 0)) continue;
@@ -221,13 +222,14 @@ async function readOnce(
     let isPromised = resumed?.isPromised ?? false;
     let reached = resumed?.reached ?? null;
     for (;;) {
-      const page = await readPage(source, positions, { limit, offset, isPromised }).catch(
-        (error: unknown) => {
-          if (limit === 1 || !canShrink(source) || !isTooLarge(error)) throw error;
-          return undefined;
-        },
-      );
-      if (!page) {
+      const window = { limit, offset, isPromised, isExact: true };
+      const page = await readPage(source, positions, window).catch((error: unknown) => {
+        if (isInOrder(source) && offset > 0 && isRefusal(error)) return 'lost';
+        if (limit > 1 && canShrink(source) && isTooLarge(error)) return 'too large';
+        throw error;
+      });
+      if (page === 'lost') return { ...way, isLost: true };
+      if (page === 'too large') {
         limit = Math.ceil(limit / 2);
         continue;
       }
@@ -296,6 +298,11 @@ export function isSettled(model: UnifiedModel, record: Json, startedAt: number):
 
 function canShrink({ paging }: ListSource): boolean {
   return paging.style !== 'none' && paging.limitParam !== undefined;
+}
+
+/** Whether it is read from one page to the next, and not by numbers. */
+function isInOrder({ paging: { style } }: ListSource): boolean {
+  return style === 'cursor' || style === 'keyset' || style === 'link';
 }
 
 function isTooLarge(error: unknown): boolean {

@@ -116,8 +116,8 @@ export async function startShop(): Promise<Shop> {
           : query.after === undefined
             ? 0
             : all.findIndex((one) => keyOf(one) === query.after) + 1;
-    if (start >= shop.deepest) {
-      res.writeHead(400).end('{"message":"too far"}');
+    if (start >= shop.deepest || (query.after !== undefined && start === 0)) {
+      res.writeHead(400).end('{"message":"There is nothing there."}');
       return;
     }
     const page = all.slice(start, start + query.limit);
