@@ -46,12 +46,13 @@ const SLOW_MS = SECOND;
 const LATE_MS = 250;
 /** As long as a connection may take: who asked first has given up by then. */
 const GIVEN_UP_MS = 10 * SECOND;
-const FAILURE_REMEMBERED_MS = 5 * SECOND;
+/** Less than any delivery waits for its first retry, which is to ask anew. */
+const FAILURE_REMEMBERED_MS = 2 * SECOND;
 const MAX_NAMES = 1000;
 
 /**
  * Looks names up so that those whose DNS does not answer hold up no others: a look-up cannot be ended, and takes a thread
- * for ten seconds or more. One under way is shared, a failure holds for a few seconds, and the last turns are left to names
+ * for ten seconds or more. One under way is shared, a failure holds for two seconds, and the last turns are left to names
  * that are known to answer, whatever others there are. No answer is kept: a connection has its name looked up anew.
  */
 export function shareLookups(lookup: Lookup = dnsLookup, clock: Clock = systemClock): Lookup {
