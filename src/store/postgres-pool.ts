@@ -67,7 +67,8 @@ function leaveWhenTold(client: pg.Client): void {
 function leaveWhenSilent(client: pg.Client, silentMs: number, mayLeave: () => boolean): void {
   const { stream } = client.connection;
   if (!(stream instanceof Socket)) return;
-  stream.setTimeout(silentMs, () => {
+  stream.setTimeout(silentMs);
+  stream.on('timeout', () => {
     if (mayLeave()) stream.destroy(new Error(`The database said nothing for ${silentMs / SECOND} s.`));
   });
 }

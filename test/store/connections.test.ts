@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Config } from '../../src/config.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openStore, type Store } from '../../src/store/open.ts';
+import { createConnections } from '../../src/store/postgres-pool.ts';
 import { freshDatabase } from '../support/stores.ts';
 
 /* Connections to PostgreSQL that end by themselves, or say nothing more. What nobody hears of ends the process, here this file. */
@@ -92,6 +93,16 @@ test('a migration may take longer', async () => {
     }),
   ]);
   expect(waited).toEqual([]);
+});
+
+test('a connection that may say nothing for a while is given up when it does so later', async () => {
+  const url = fresh.database.kind === 'postgres' ? fresh.database.url : '';
+  const { pool, unhurried } = createConnections(url, 300);
+  const client = await pool.connect();
+  await unhurried(() => client.query('select pg_sleep(0.6)'));
+  await expect(client.query('select pg_sleep(10)')).rejects.toThrow('said nothing for 0.3 s');
+  client.release(true);
+  await pool.end();
 });
 
 /** Passes everything on, until what is connected by then hears nothing more: as a host that vanished, or a firewall that forgot. */
