@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { updateInBatches } from '../store/batches.ts';
@@ -49,8 +50,8 @@ export function atAddress(address: string) {
 }
 
 /**
- * After a new address is stored: what waits for a retry that the one before was to blame for is due now, the whole schedule
- * before it. PostgreSQL passes over rows that somebody else holds: those are being written or claimed, and go there as well.
+ * After a new address is stored: what waits for a retry that the one before was to blame for is due now, and that as well as
+ * what is due already has the whole schedule before it. PostgreSQL passes over rows that somebody else holds: those are being written or claimed, and go there as well.
  */
 export async function sendAtNewAddress(
   { db, clock, store, deliverer }: Pick<Context, 'db' | 'clock' | 'store' | 'deliverer'>,
@@ -60,7 +61,11 @@ export async function sendAtNewAddress(
   await updateInBatches((limit) =>
     db
       .updateTable('deliveries')
-      .set({ next_at: now, step: 0, updated_at: now })
+      .set({
+        next_at: sql<number>`case when next_at > ${now} then ${now} else next_at end`,
+        step: 0,
+        updated_at: now,
+      })
       .where('delivery_id', 'in', (some) =>
         some
           .selectFrom('deliveries')
@@ -68,7 +73,7 @@ export async function sendAtNewAddress(
           .where('subscription_id', '=', subscriptionId)
           .where(WAITS)
           .where('lease_token', 'is', null)
-          .where('next_at', '>', now)
+          .where((e) => e.or([e('next_at', '>', now), e('step', '>', 0)]))
           .limit(limit)
           .$if(store.kind === 'postgres', (query) => query.forUpdate().skipLocked()),
       )

@@ -11,6 +11,7 @@ import { cancelLeftovers } from './cancel.ts';
 import { claim, dueSubscriptions, TIMING, wishesFor, type Item, type Timing, withoutHeld } from './claim.ts';
 import {
   concurrencyOf,
+  end,
   isHeld,
   isIdle,
   judge,
@@ -20,6 +21,7 @@ import {
   roomOf,
   slotOf,
   takesOffers,
+  underWay,
   type Lane,
   type Run,
 } from './lane.ts';
@@ -195,7 +197,7 @@ export function createDeliverer(
     while (lane.queue.length > 0) {
       const [item] = lane.queue;
       if (!item || state !== 'running' || isHeldBack()) return;
-      if (lane.running.size >= concurrencyOf(lane)) return;
+      if (underWay(lane) >= concurrencyOf(lane)) return;
       if (isHeld(lane, now) || item.until - now < leastMs) {
         giveBack(lane);
         return;
@@ -220,25 +222,27 @@ export function createDeliverer(
   };
 
   const begin = async (lane: Lane, item: Item): Promise<void> => {
-    const run: Run = { item, ended: new Stop(), slow: lane.suspect, place: -1 };
+    const run: Run = { item, ended: new Stop(), slow: lane.suspect, moves: lane.moves, place: -1 };
     lane.running.add(run);
     room.take(lane.share, run.slow ? 'slow' : 'fast');
     const attempting = attempt(attempts, lane.target, item, run.ended);
     const timer = setTimeout(() => {
-      lane.suspect = true;
       // Without a place there it keeps the one that it has: so what hangs has an end too.
-      if (!run.slow && hasPlace(lane)) {
+      if (!run.slow && room.has(lane.share, 'slow')) {
         run.slow = true;
         room.giveBack(lane.share, 'fast');
         room.take(lane.share, 'slow');
       }
-      giveBack(lane);
+      if (run.moves === lane.moves) {
+        lane.suspect = true;
+        giveBack(lane);
+      }
       pumpStalled();
     }, SLOW_MS);
     const outcome = await attempting;
     clearTimeout(timer);
     room.giveBack(lane.share, run.slow ? 'slow' : 'fast');
-    lane.running.delete(run);
+    end(lane, run);
     if (outcome) finish(lane, outcome);
     else held.delete(item);
     // Who waited is first.
@@ -253,10 +257,10 @@ export function createDeliverer(
     const written = write(outcome);
     if (target.ordered) {
       // The next begins when this one is written: a crash in between must not send it again behind its successor.
-      const writing: Run = { item, ended: new Stop(), slow: false, place: -1 };
+      const writing: Run = { item, ended: new Stop(), slow: false, moves: lane.moves, place: -1 };
       lane.running.add(writing);
       void written.finally(() => {
-        lane.running.delete(writing);
+        end(lane, writing);
         lane.more = true;
         pump(lane);
       });
@@ -413,8 +417,8 @@ export function createDeliverer(
         clearTimeout(lane.timer);
         giveBack(lane);
       }
-      const end = performance.now() + DRAIN_MS;
-      while (room.taken('fast') + room.taken('slow') > 0 && performance.now() < end) await sleep(10);
+      const until = performance.now() + DRAIN_MS;
+      while (room.taken('fast') + room.taken('slow') > 0 && performance.now() < until) await sleep(10);
       for (const lane of lanes.values()) for (const run of lane.running) run.ended.abort();
       await outcomes.close();
       state = 'closed';

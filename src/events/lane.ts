@@ -17,6 +17,9 @@ export interface Lane {
   readAt: number;
   queue: Item[];
   running: Crowd<Run>;
+  /** How often its address changed, and how many of those running began at one of before. */
+  moves: number;
+  left: number;
   /** Answered well once: its share of memory may be larger. */
   proven: boolean;
   suspect: boolean;
@@ -40,6 +43,8 @@ export interface Run {
   ended: Stop;
   /** Whether it counts among the slow ones. */
   slow: boolean;
+  /** Those of its lane as it began: at which address it is. */
+  moves: number;
   /** See Crowd. */
   place: number;
 }
@@ -61,6 +66,8 @@ export function newLane(target: Target, readAt: number, share: Share): Lane {
     readAt,
     queue: [],
     running: new Crowd(),
+    moves: 0,
+    left: 0,
     proven: false,
     suspect: false,
     width: WIDTH_AT_FIRST,
@@ -106,8 +113,20 @@ export function retarget(lane: Lane, target: Target): void {
     lane.suspect = false;
     lane.proven = false;
     lane.width = WIDTH_AT_FIRST;
+    lane.moves++;
+    lane.left = lane.running.size;
   }
   lane.target = target;
+}
+
+/** Attempts under way that the next one waits for: an order is kept, but what hangs at an old address holds up nothing else. */
+export function underWay({ running, left, target }: Lane): number {
+  return target.ordered ? running.size : running.size - left;
+}
+
+/** Notes that a run has ended. */
+export function end(lane: Lane, run: Run): void {
+  if (lane.running.delete(run) && run.moves !== lane.moves) lane.left--;
 }
 
 /** Takes note of how a receiver answered: well and soon, or not. What an old address says late is nothing to the new one. */
@@ -127,10 +146,11 @@ export function slotOf({ nextAt }: Lane, { notBefore }: Item, now: number): numb
 
 /** How many more deliveries it may be given. A suspect gets one at a time, so that its leases do not run out unused. */
 export function roomOf(lane: Lane): number {
-  const { queue, running, target, suspect, proven } = lane;
-  if (suspect) return queue.length + running.size === 0 ? 1 : 0;
+  const { queue, target, suspect, proven } = lane;
+  const isFree = queue.length + underWay(lane) === 0;
+  if (suspect) return isFree ? 1 : 0;
   // What follows in an order is taken when all before it is done: the store says which that is.
-  if (target.ordered) return queue.length + running.size === 0 ? QUEUED_ORDERED : 0;
+  if (target.ordered) return isFree ? QUEUED_ORDERED : 0;
   return (proven ? QUEUED_PROVEN : QUEUED_UNPROVEN) - queue.length;
 }
 

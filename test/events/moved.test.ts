@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { HOUR } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
@@ -119,4 +120,53 @@ test.each(STORE_KINDS)('what waits for a retry goes to a new address within a se
   const told = (await after.arrived(3, 4000)).map(({ headers }) => headers['x-svc-event']);
   expect(told.toSorted()).toEqual(['created', 'created', 'test']);
   expect(before.received).toHaveLength(3);
+});
+
+test('what waits in line has the whole schedule before it at a new address', async () => {
+  const service = await start({ env: { GATEHOUSE_RETRY_SCHEDULE: '0.05' } });
+  const [before, after] = [await receive(), await receive()];
+  const { subscriptionId } = await subscribe(service, { address: before.url });
+  const met = new Set<string>();
+  const isFirst = (id = '') => !met.has(id) && met.add(id);
+  // The second attempt of one hangs, and the others wait for it, for the last time.
+  before.answer = ({ headers }, res) => void (isFirst(headers['webhook-id']) && res.writeHead(500).end());
+  await created(service, ['o1', 'o2', 'o3']);
+  await before.arrived(4);
+  const inLine = () =>
+    service.context.db
+      .selectFrom('deliveries')
+      .select('step')
+      .where('lease_token', 'is', null)
+      .where('next_at', '<=', Date.now())
+      .execute();
+  await until(async () => (await inLine()).length === 2);
+  expect(await inLine()).toEqual([{ step: 1 }, { step: 1 }]);
+  met.clear();
+  after.answer = ({ headers }, res) => res.writeHead(isFirst(headers['webhook-id']) ? 502 : 200).end();
+  await service.call('PUT', `/webhooks/${subscriptionId}`, { body: { address: after.url } });
+  await after.arrived(4, 4000);
+  const path = `/webhooks/${subscriptionId}/deliveries`;
+  await until(async () => (await service.call('GET', `${path}?status=succeeded`)).at('data.1') !== undefined);
+  expect((await service.call('GET', `${path}?status=dead`)).at('data')).toEqual([]);
+});
+
+test.each([
+  ['one that was begun just before', 1],
+  ['as many as go out at once', 8],
+])('what hangs at an old address keeps nothing from the new one: %s', async (_, count) => {
+  const service = await start();
+  const [before, after] = [await receive(), await receive()];
+  const { subscriptionId } = await subscribe(service, { address: before.url });
+  before.answer = () => {};
+  await created(
+    service,
+    Array.from({ length: count }, (_one, n) => `o${n}`),
+  );
+  await until(() => before.open === Math.min(5, count));
+  await service.call('PUT', `/webhooks/${subscriptionId}`, { body: { address: after.url } });
+  // By then what hangs is known to be slow.
+  await sleep(1200);
+  await created(service, ['new']);
+  const told = async () => (await after.arrived(1, 4000)).map(({ body }) => String(JSON.parse(body).id));
+  await expect.poll(told).toContain('new');
 });
