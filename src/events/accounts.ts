@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { planJob, type JobKind } from '../jobs/jobs.ts';
+import { UNTIL_FORGOTTEN } from './source.ts';
 import { deleteSource, forgetInbox, forgetSeen, releaseSource } from './sources.ts';
 import type { RegisterContext } from './registrations.ts';
 import { deleteIfThere, type SubscriptionContext } from './subscriptions.ts';
@@ -34,38 +35,39 @@ export async function endListening(
   }
 }
 
-/** A source that is listened to anew, under a lease that is gone once what was known of it is forgotten. */
-const payloadSchema = z.object({ sourceId: z.string(), leaseToken: z.string() });
+/** A source that is listened to anew. */
+const payloadSchema = z.object({ sourceId: z.string() });
 
-/** Forgets what is known of the account before, then lets polls and registrations begin. */
+/** Forgets what is known of the account before, then ends the lease that keeps polls and registrations from beginning. */
 export function anewJob(context: Pick<Context, 'db' | 'clock'>): JobKind {
   return {
     attempts: 1_000_000,
     async run(payload, signal) {
-      const { sourceId, leaseToken } = payloadSchema.parse(payload);
+      const { sourceId } = payloadSchema.parse(payload);
       const held = await context.db
         .selectFrom('sources')
-        .select('source_id')
+        .select('lease_token')
         .where('source_id', '=', sourceId)
-        .where('lease_token', '=', leaseToken)
+        .where('lease_until', '=', UNTIL_FORGOTTEN)
         .executeTakeFirst();
-      if (!held) return undefined;
+      if (!held?.lease_token) return undefined;
       await forgetSeen(context.db, sourceId, 'active', signal);
       await forgetInbox(context.db, sourceId, 'active', signal);
       signal.throwIfAborted();
-      await begin(context, sourceId, leaseToken);
-      return undefined;
+      // Meanwhile another account may have taken the place once more.
+      return (await begin(context, sourceId, held.lease_token)) ? undefined : 0;
     },
     async gaveUp() {},
   };
 }
 
+/** Whether it was still the same lease. */
 async function begin(
   context: Pick<Context, 'db' | 'clock'>,
   sourceId: string,
   leaseToken: string,
-): Promise<void> {
-  await context.db.transaction().execute(async (tx) => {
+): Promise<boolean> {
+  return context.db.transaction().execute(async (tx) => {
     const begun = await tx
       .updateTable('sources')
       .set({ next_poll_at: context.clock.now(), lease_token: null, lease_until: null })
@@ -75,5 +77,6 @@ async function begin(
       .executeTakeFirst();
     if (begun && begun.hook_state !== 'none')
       await planJob(tx, context, { kind: 'register', key: sourceId, payload: { sourceId } });
+    return begun !== undefined;
   });
 }

@@ -2,11 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { sql, type Transaction } from 'kysely';
 import type { Context } from '../context.ts';
 import { planJob } from '../jobs/jobs.ts';
-import { DAY } from '../lib/clock.ts';
 import type { Tables } from '../store/schema.ts';
-
-/** Until what was seen is forgotten, nobody polls; only a job that nobody ran for so long leaves that. */
-const LEASE_MS = 30 * DAY;
+import { UNTIL_FORGOTTEN } from './source.ts';
 
 /** What rooms below tell of: they know that a connection leads elsewhere, and nothing of who listens to it. */
 export interface Listening {
@@ -33,7 +30,6 @@ async function listenAnew(
   credentialId: string,
 ): Promise<void> {
   const now = context.clock.now();
-  const leaseToken = randomUUID();
   await forgetHooks(tx, context, credentialId);
   const listened = await tx
     .updateTable('sources')
@@ -45,8 +41,8 @@ async function listenAnew(
       continuation: null,
       next_poll_at: now,
       next_reconcile_at: null,
-      lease_token: leaseToken,
-      lease_until: now + LEASE_MS,
+      lease_token: randomUUID(),
+      lease_until: UNTIL_FORGOTTEN,
       // Rising in any case: by it those who began before know that this is not what they began with (holdSame).
       created_at: sql<number>`case when created_at < ${now} then ${now} else created_at + 1 end`,
     })
@@ -61,7 +57,7 @@ async function listenAnew(
       .where('processed_at', 'is', null)
       .execute();
     await backfillAnew(tx, sourceId);
-    await planJob(tx, context, { kind: 'anew', key: sourceId, payload: { sourceId, leaseToken } });
+    await planJob(tx, context, { kind: 'anew', key: sourceId, payload: { sourceId } });
   }
 }
 

@@ -5,6 +5,12 @@ import { eventScope } from '../connectors/events-format.ts';
 import type { Context } from '../context.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 
+/**
+ * The end of a lease that has none: until what was seen of another account is forgotten (anew.ts). It stands in the source's
+ * own row, so whoever waits for that row to take it sees it then.
+ */
+export const UNTIL_FORGOTTEN = Number.MAX_SAFE_INTEGER;
+
 /** Where events of a connection and scope come from. Times are epoch milliseconds. */
 export interface Source {
   sourceId: string;

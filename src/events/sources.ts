@@ -11,7 +11,7 @@ import { deleteInBatches } from '../store/batches.ts';
 import type { Db, Environment, Tables } from '../store/schema.ts';
 import { modelOf } from '../unified/map.ts';
 import { isNative } from './hook-keys.ts';
-import { toSource, type Source } from './source.ts';
+import { toSource, UNTIL_FORGOTTEN, type Source } from './source.ts';
 
 /** Who polls a source renews its lease meanwhile; one that was not renewed is of a process that died. */
 export const LEASE_MS = 5 * MINUTE;
@@ -222,23 +222,15 @@ export async function claimSources(
 }
 
 /**
- * Nobody polls it. A lease further ahead than that of a poll is of a time when somebody's clock was, or keeps polls away until
- * what was known of another account is forgotten (anew.ts).
+ * Nobody polls it. A lease further ahead than that of a poll is of a time when somebody's clock was, or has no end: what was
+ * known of another account is being forgotten (anew.ts).
  */
 function isFree(e: ExpressionBuilder<Tables, 'sources'>, now: number) {
   return e.or([
     e('lease_until', 'is', null),
     e('lease_until', '<', now),
-    e.and([e('lease_until', '>', now + 2 * LEASE_MS), e.not(e.exists(forgettingOf(e)))]),
+    e.and([e('lease_until', '>', now + 2 * LEASE_MS), e('lease_until', '!=', UNTIL_FORGOTTEN)]),
   ]);
-}
-
-function forgettingOf(e: ExpressionBuilder<Tables, 'sources'>) {
-  return e
-    .selectFrom('jobs')
-    .select('job_id')
-    .where('kind', '=', 'anew')
-    .whereRef('key', '=', 'sources.source_id');
 }
 
 /** Keeps a source for who polls it, unless another has it by now. */
