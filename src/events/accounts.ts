@@ -51,11 +51,12 @@ export function anewJob(context: Pick<Context, 'db' | 'clock'>): JobKind {
         .where('lease_until', '=', UNTIL_FORGOTTEN)
         .executeTakeFirst();
       if (!held?.lease_token) return undefined;
-      await forgetSeen(context.db, sourceId, 'active', signal);
-      await forgetInbox(context.db, sourceId, 'active', signal);
+      const still = { lease_token: held.lease_token };
+      await forgetSeen(context.db, sourceId, still, signal);
+      await forgetInbox(context.db, sourceId, still, signal);
       signal.throwIfAborted();
       // Meanwhile another account may have taken the place once more.
-      return (await begin(context, sourceId, held.lease_token)) ? undefined : 0;
+      return (await begin(context, sourceId, still.lease_token)) ? undefined : 0;
     },
     async gaveUp() {},
   };
@@ -73,9 +74,9 @@ async function begin(
       .set({ next_poll_at: context.clock.now(), lease_token: null, lease_until: null })
       .where('source_id', '=', sourceId)
       .where('lease_token', '=', leaseToken)
-      .returning('hook_state')
+      .returning(['status', 'hook_state'])
       .executeTakeFirst();
-    if (begun && begun.hook_state !== 'none')
+    if (begun && begun.status !== 'ending' && begun.hook_state !== 'none')
       await planJob(tx, context, { kind: 'register', key: sourceId, payload: { sourceId } });
     return begun !== undefined;
   });

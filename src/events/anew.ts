@@ -3,7 +3,7 @@ import { sql, type Transaction } from 'kysely';
 import type { Context } from '../context.ts';
 import { planJob } from '../jobs/jobs.ts';
 import type { Tables } from '../store/schema.ts';
-import { UNTIL_FORGOTTEN } from './source.ts';
+import { risingTo, UNTIL_FORGOTTEN } from './source.ts';
 
 /** What rooms below tell of: they know that a connection leads elsewhere, and nothing of who listens to it. */
 export interface Listening {
@@ -34,7 +34,8 @@ async function listenAnew(
   const listened = await tx
     .updateTable('sources')
     .set({
-      status: 'active',
+      // One that ends may be listened to again before its webhooks at the app are gone.
+      status: sql<'active' | 'ending'>`case when status = 'ending' then 'ending' else 'active' end`,
       reason: null,
       baseline_at: null,
       cursor_until: null,
@@ -43,11 +44,9 @@ async function listenAnew(
       next_reconcile_at: null,
       lease_token: randomUUID(),
       lease_until: UNTIL_FORGOTTEN,
-      // Rising in any case: by it those who began before know that this is not what they began with (holdSame).
-      created_at: sql<number>`case when created_at < ${now} then ${now} else created_at + 1 end`,
+      created_at: risingTo(now),
     })
     .where('credential_id', '=', credentialId)
-    .where('status', '!=', 'ending')
     .returning('source_id')
     .execute();
   for (const { source_id: sourceId } of listened) {

@@ -11,7 +11,7 @@ import { deleteInBatches } from '../store/batches.ts';
 import type { Db, Environment, Tables } from '../store/schema.ts';
 import { modelOf } from '../unified/map.ts';
 import { isNative } from './hook-keys.ts';
-import { toSource, UNTIL_FORGOTTEN, type Source } from './source.ts';
+import { risingTo, toSource, UNTIL_FORGOTTEN, type Source } from './source.ts';
 
 /** Who polls a source renews its lease meanwhile; one that was not renewed is of a process that died. */
 export const LEASE_MS = 5 * MINUTE;
@@ -73,8 +73,10 @@ export async function ensureSource(
     updated_at: now,
   };
   const sourceId = found?.source_id ?? newId('src');
-  if (found) await tx.updateTable('sources').set(row).where('source_id', '=', sourceId).execute();
-  else {
+  if (found) {
+    const set = { ...row, created_at: risingTo(now) };
+    await tx.updateTable('sources').set(set).where('source_id', '=', sourceId).execute();
+  } else {
     const made = await tx
       .insertInto('sources')
       .values({
@@ -97,7 +99,8 @@ export async function ensureSource(
 }
 
 /**
- * Nobody listens any more: a job removes the webhooks at the app, then the source. A poll under way leaves nothing.
+ * Nobody listens any more: a job removes the webhooks at the app, then the source. A poll under way leaves nothing; what is
+ * to be forgotten of another account still is, since somebody may listen again.
  * Answers whether nothing is registered there: `deleteSource` may follow the commit at once.
  */
 export async function releaseSource(
@@ -107,7 +110,12 @@ export async function releaseSource(
 ): Promise<boolean> {
   const ended = await tx
     .updateTable('sources')
-    .set({ status: 'ending', lease_token: null, lease_until: null, updated_at: context.clock.now() })
+    .set({
+      status: 'ending',
+      lease_token: sql<string | null>`case when lease_until = ${UNTIL_FORGOTTEN} then lease_token end`,
+      lease_until: sql<number | null>`case when lease_until = ${UNTIL_FORGOTTEN} then lease_until end`,
+      updated_at: context.clock.now(),
+    })
     .where('source_id', '=', sourceId)
     .returning('hook_state')
     .executeTakeFirst();
@@ -121,16 +129,19 @@ export async function releaseSource(
  * time: a million that a foreign key takes along would keep everybody else waiting for seconds.
  */
 export async function deleteSource({ db }: Pick<Context, 'db'>, sourceId: string): Promise<void> {
-  await forgetSeen(db, sourceId, 'ending');
-  await forgetInbox(db, sourceId, 'ending');
+  await forgetSeen(db, sourceId, { status: 'ending' });
+  await forgetInbox(db, sourceId, { status: 'ending' });
   await db.deleteFrom('sources').where('source_id', '=', sourceId).where('status', '=', 'ending').execute();
 }
 
-/** Forgets what was seen of a source, for as long as it is in this state. */
+/** By what a source whose rows are forgotten is known to be the same still. */
+type Still = { status: 'ending' } | { lease_token: string };
+
+/** Forgets what was seen of a source, for as long as that is so. */
 export async function forgetSeen(
   db: Db,
   sourceId: string,
-  status: Tables['sources']['status'],
+  still: Still,
   signal?: AbortSignal,
 ): Promise<void> {
   await deleteInBatches(
@@ -141,7 +152,7 @@ export async function forgetSeen(
         .where('key', 'in', (some) =>
           some.selectFrom('seen').select('key').where('source_id', '=', sourceId).limit(limit),
         )
-        .where((e) => isStill(e, sourceId, status))
+        .where((e) => isStill(e, sourceId, still))
         .executeTakeFirst(),
     signal,
   );
@@ -151,7 +162,7 @@ export async function forgetSeen(
 export async function forgetInbox(
   db: Db,
   sourceId: string,
-  status: Tables['sources']['status'],
+  still: Still,
   signal?: AbortSignal,
 ): Promise<void> {
   await deleteInBatches(
@@ -161,23 +172,18 @@ export async function forgetInbox(
         .where('inbox_id', 'in', (some) =>
           some.selectFrom('inbox').select('inbox_id').where('source_id', '=', sourceId).limit(limit),
         )
-        .where((e) => isStill(e, sourceId, status))
+        .where((e) => isStill(e, sourceId, still))
         .executeTakeFirst(),
     signal,
   );
 }
 
-function isStill(
-  e: ExpressionBuilder<Tables, 'seen' | 'inbox'>,
-  sourceId: string,
-  status: Tables['sources']['status'],
-) {
+function isStill(e: ExpressionBuilder<Tables, 'seen' | 'inbox'>, sourceId: string, still: Still) {
   return e.exists(
     e
       .selectFrom('sources')
       .select('source_id')
-      .where('source_id', '=', sourceId)
-      .where('status', '=', status),
+      .where((source) => source.and({ source_id: sourceId, ...still })),
   );
 }
 
