@@ -136,8 +136,9 @@ async function understand(
   if (!found) return false;
   const source = toSource(found);
   const connector = context.catalog.connector(source.environment, source.connectorId);
-  if (!connector) {
-    // A file may be back soon; polls wait for it as well.
+  if (!connector || source.isForgetting) {
+    // A file may be back soon; polls wait for it as well. What was stored just as another account took the place goes with
+    // what else is forgotten (accounts.ts).
     await putOff(context, sourceId, { until: context.clock.now() + REST_MS });
     return true;
   }

@@ -35,7 +35,9 @@ export function registerJob(context: RegisterContext): JobKind {
     async run(payload, signal) {
       const found = await load(context, payload, signal);
       if (!found || found.source.status === 'ending') return undefined;
-      const { sourceId: key } = found.source;
+      const { sourceId: key, isForgetting } = found.source;
+      // What webhooks of the other account tell would be forgotten along with what was seen of the one before.
+      if (isForgetting) return MEANWHILE_MS;
       if (await isRunning(context.db, context, { kind: 'unregister', key })) return MEANWHILE_MS;
       try {
         const refusal = await register(context, found);

@@ -28,7 +28,7 @@ export type RegisterContext = PollContext & Pick<Context, 'hashKey' | 'publicUrl
 /** What jobs of registering and removing are about. */
 export const payloadSchema = z.object({ sourceId: z.string() });
 const LISTED_AT_MOST = 500;
-/** Registering and removing never run side by side: one waits until the other is done. */
+/** Registering and removing never run side by side: one waits until the other is done. So does registering for forgetting. */
 export const MEANWHILE_MS = 5 * SECOND;
 
 /** A source with everything that registering needs. */

@@ -33,6 +33,8 @@ export interface Source {
   /** Since when somebody listens, by our clock. */
   createdAt: number;
   leaseToken: string | null;
+  /** What was seen of another account is being forgotten: until then nobody else works on it. */
+  isForgetting: boolean;
   hookSealed: string | null;
   hookState: Tables['sources']['hook_state'];
 }
@@ -93,6 +95,7 @@ export function toSource(row: Selectable<Tables['sources']>): Source {
     failures: row.failures,
     createdAt: row.created_at,
     leaseToken: row.lease_token,
+    isForgetting: row.lease_until === UNTIL_FORGOTTEN,
     hookSealed: row.hook_sealed,
     hookState: row.hook_state,
   };

@@ -18,7 +18,7 @@ test('who looks for due sources just as another account takes the place polls no
   const { claiming } = await context.db.transaction().execute(async (tx) => {
     await context.listening.other(tx, connectionId);
     const looking = claimSources(context, 10);
-    await waitsForRow(app);
+    await waitsForLock(app);
     return { claiming: looking };
   });
   expect(await claiming).toEqual([]);
@@ -87,6 +87,56 @@ test('an inventory that began before nobody listened remembers nothing of the ac
   expect(seen).toEqual([]);
 });
 
+test.each(STORE_KINDS)(
+  'webhooks are registered once what was seen is forgotten, so what they tell is told once, on %s',
+  async (kind) => {
+    await using app = await openApp(kind);
+    const { connectionId } = await begin(app);
+    app.clock.advance(DAY);
+    await takePlace(app, connectionId);
+    app.dropHooks();
+    // The daily look is due, and comes first.
+    const { context } = app.service;
+    await context.db
+      .updateTable('jobs')
+      .set({ next_at: app.clock.now() + 1 })
+      .where('kind', '=', 'anew')
+      .execute();
+    await app.look('jobs');
+    expect(app.hooks).toEqual([]);
+    app.clock.advance(MINUTE);
+    await app.look('jobs');
+    await app.look('jobs');
+    await announceFirst(app);
+    await settle(app);
+    expect(await app.told(connectionId)).toEqual(['created 1', 'created 1']);
+  },
+);
+
+test('a webhook that is stored as another account takes the place tells nothing, on postgres', async () => {
+  await using app = await openApp('postgres');
+  const { db } = app.service.context;
+  const { connectionId } = await begin(app);
+  await sql`create function wait_for_test() returns trigger language plpgsql as
+    $$ begin perform pg_advisory_xact_lock(1); return new; end $$`.execute(db);
+  await sql`create trigger slow before insert on inbox for each row execute function wait_for_test()`.execute(
+    db,
+  );
+  const { announcing } = await db.transaction().execute(async (tx) => {
+    await sql`select pg_advisory_xact_lock(1)`.execute(tx);
+    const stored = app.announce('made', { id: '2' });
+    await waitsForLock(app);
+    await takePlace(app, connectionId);
+    return { announcing: stored };
+  });
+  expect(await announcing).toBe(200);
+  app.orders = [app.order('2')];
+  await app.look('inbox');
+  expect(await app.told(connectionId)).toEqual(['created 1']);
+  await settle(app);
+  expect(await db.selectFrom('inbox').select('inbox_id').execute()).toEqual([]);
+});
+
 /** Order 1 of the first account is told. */
 async function begin(app: TestedApp): Promise<{ connectionId: string; subscriptionId: string }> {
   const connectionId = await app.connect('naming');
@@ -131,8 +181,8 @@ async function settle(app: TestedApp): Promise<void> {
   }
 }
 
-/** Somebody waits until a transaction lets go of a row. */
-async function waitsForRow({ service }: TestedApp): Promise<void> {
+/** Somebody waits until a transaction lets go of what it holds. */
+async function waitsForLock({ service }: TestedApp): Promise<void> {
   const waiting = sql`select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   await expect.poll(async () => (await waiting.execute(service.context.db)).rows.length).toBe(1);
 }
