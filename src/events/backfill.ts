@@ -3,7 +3,6 @@ import { z } from 'zod';
 import type { JobKind } from '../jobs/jobs.ts';
 import { HOUR, MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import type { DbOrTx } from '../store/schema.ts';
 import { customFieldsOf } from '../unified/field-mappings.ts';
 import { unifiedOf, type Unified } from '../unified/map.ts';
 import { holdSame } from './audience.ts';
@@ -16,6 +15,7 @@ import { toSource, type Source } from './source.ts';
 
 const payloadSchema = z.object({ subscriptionId: z.string(), sourceId: z.string() });
 const RECORDS_AT_ONCE = 250;
+const DELIVERIES_AT_ONCE = 1000;
 /** Hourly in the end: it outlives an outage of a week. */
 const ATTEMPTS = 7 * 24;
 /** Whether an account was connected anew is a look at the store. */
@@ -185,45 +185,45 @@ async function recordsOf(
 
 /**
  * Leaves out what its subscription hears of anyway. Made before `oldUntil`, the time of the app, a record was there before
- * it. Of younger ones those were that are known, and were not told to it: the clocks of apps are not ours.
+ * it; of younger ones those were that are known: the clocks of apps are not ours. Either may have been told to it since: a
+ * checkout is told once it is done, under the time at which it began.
  */
 async function untold(
-  { db }: PollContext,
-  { sourceId }: Source,
+  context: PollContext,
+  source: Source,
   subscriptionId: string,
   { all, oldUntil }: { all: readonly Unified[]; oldUntil: number },
 ): Promise<Unified[]> {
   const isOld = ({ createdAt = 0 }: Unified) => createdAt < oldUntil;
-  const owed = all.filter(isOld);
   const young = all.filter((record) => !isOld(record));
-  for (let at = 0; at < young.length; at += RECORDS_AT_ONCE) {
-    const some = young.slice(at, at + RECORDS_AT_ONCE);
-    // First what is known: it was told in the transaction that made it so.
-    const known = await knownAmong(db, sourceId, some);
-    const told = await toldAmong(db, subscriptionId, some);
-    owed.push(...some.filter(({ id, remoteId }) => known.has(remoteId) && !told.has(id)));
-  }
-  return owed;
+  // First what is known: it was told in the transaction that made it so.
+  const known = await knownAmong(context.db, source.sourceId, young);
+  const told = await toldTo(context, source, subscriptionId);
+  return all.filter((record) => (isOld(record) || known.has(record.remoteId)) && !told.has(record.id));
 }
 
-/** Which of some records a subscription heard of as new ones. */
-async function toldAmong(
-  db: DbOrTx,
-  subscriptionId: string,
-  records: readonly Unified[],
-): Promise<Set<string>> {
-  const rows = await db
-    .selectFrom('deliveries')
-    .innerJoin('events', 'events.event_id', 'deliveries.event_id')
-    .select('events.record_id')
-    .where('deliveries.subscription_id', '=', subscriptionId)
-    .where('deliveries.marks', 'is', null)
-    .where('events.event', '=', 'created')
-    .where(
-      'events.record_id',
-      'in',
-      records.map(({ id }) => id),
-    )
-    .execute();
-  return new Set(rows.map((row) => row.record_id));
+/**
+ * The ids of the records of which a subscription heard as new ones. Its deliveries are walked over once, in parts: no index
+ * leads from a record to them. What was told of another account, before listening began anew, says nothing of this one.
+ */
+async function toldTo({ db }: PollContext, source: Source, subscriptionId: string): Promise<Set<string>> {
+  const told = new Set<string>();
+  for (let after = 0; ;) {
+    const rows = await db
+      .selectFrom('deliveries')
+      .innerJoin('events', 'events.event_id', 'deliveries.event_id')
+      .select(['sequence', 'marks', 'event', 'record_id', 'events.created_at'])
+      .where('subscription_id', '=', subscriptionId)
+      .where('sequence', '>', after)
+      .orderBy('sequence')
+      .limit(DELIVERIES_AT_ONCE)
+      .execute();
+    for (const { marks, event, record_id: recordId, created_at: toldAt } of rows)
+      if (marks === null && event === 'created' && toldAt > source.createdAt) told.add(recordId);
+    const last = rows.at(-1);
+    if (!last || rows.length < DELIVERIES_AT_ONCE) return told;
+    after = last.sequence;
+    // SQLite answers within the turn, and there may be a million.
+    await nextTurn();
+  }
 }

@@ -218,6 +218,67 @@ test('a backfill brings what was made in the second in which listening began', a
   expect(await heard()).toEqual(['old', 'just now']);
 });
 
+/** Everything but the list answers, as an app that limits what it gives does. */
+function refuseLists(app: TestedApp): void {
+  app.instead = (url, res) => {
+    if (url.pathname !== '/orders') return false;
+    app.send(res, 429, {});
+    return true;
+  };
+}
+
+test.each(STORE_KINDS)(
+  'a checkout that began before its subscription, and is done while the backfill waits, is told once (%s)',
+  async (kind) => {
+    await using app = await openApp(kind);
+    const { clock, order } = app;
+    const connectionId = await app.connect('timeless');
+    const old = order('old', clock.now() - DAY);
+    const checkout = order('checkout', clock.now() - 5 * MINUTE);
+    app.orders = [old];
+    const { read, heard } = await backfilled(app, connectionId);
+    await app.look();
+    refuseLists(app);
+    await app.look('jobs');
+    app.instead = () => false;
+    clock.advance(2 * SECOND);
+    app.orders = [old, checkout];
+    expect(await app.announce('made', checkout)).toBe(200);
+    await app.look('inbox');
+    expect(await heard()).toEqual(['checkout']);
+    clock.advance(HOUR);
+    await app.look('jobs');
+    expect((await read()).at('backfill')).toBe('done');
+    expect(await heard()).toEqual(['checkout', 'old']);
+  },
+);
+
+test('what was told of another account leaves nothing out of a backfill', async () => {
+  await using app = await openApp();
+  const { clock, order } = app;
+  const connectionId = await app.connect('timeless');
+  const { read, heard } = await backfilled(app, connectionId);
+  await app.look();
+  refuseLists(app);
+  await app.look('jobs');
+  clock.advance(2 * SECOND);
+  await app.announce('made', order('o1'));
+  await app.look('inbox');
+  app.instead = () => false;
+  clock.advance(HOUR);
+  app.account = 'acct_2';
+  await app.replaceKey(connectionId, 'another');
+  // The other one has an order of that number, too, and it is old.
+  app.orders = [order('o1', clock.now() - DAY)];
+  for (let hour = 0; hour < 3; hour++) {
+    await app.look('jobs');
+    await app.look();
+    clock.advance(HOUR);
+  }
+  expect((await read()).at('backfill')).toBe('done');
+  expect(await heard()).toEqual(['o1', 'o1']);
+});
+
 test.each([
   ['the account has to be connected anew', 401],
   ['the app is out', 500],
