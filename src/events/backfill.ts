@@ -11,7 +11,7 @@ import type { PollContext } from './poll.ts';
 import { BACKFILL_MARK, publish, type NewEvent } from './publish.ts';
 import { MAX_MIB, MAX_RECORDS, readAll } from './read-all.ts';
 import { isConnected } from './remote-record.ts';
-import { toSource, type Source } from './source.ts';
+import { firstPollWaitMs, toSource, type Source } from './source.ts';
 
 const payloadSchema = z.object({ subscriptionId: z.string(), sourceId: z.string() });
 const RECORDS_AT_ONCE = 250;
@@ -44,8 +44,8 @@ export function backfillJob(context: PollContext): JobKind {
       // What is disabled collects nothing; enabled, it goes on.
       if (row.wish !== 'active') return MINUTE;
       if (!(await isConnected(context, source))) return LOOK_AGAIN_MS;
-      // The baseline says what was there before; it comes first. A poll that failed is not made again within a minute or so.
-      if (source.baselineAt === null) return source.failures === 0 ? SECOND : MINUTE;
+      // The baseline says what was there before; it comes first.
+      if (source.baselineAt === null) return firstPollWaitMs(source);
       const { records: all, isAll } = await recordsOf(context, source, signal);
       const oldUntil = Math.max(source.baselineAt + SECOND, row.wished_at - LARGEST_SKEW_MS);
       const records = await untold(context, source, subscriptionId, { all, oldUntil });

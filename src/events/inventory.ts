@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { findConnection } from '../credentials/records.ts';
 import type { JobKind } from '../jobs/jobs.ts';
-import { DAY, HOUR, MINUTE, SECOND } from '../lib/clock.ts';
+import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { unifiedId } from '../unified/ids.ts';
 import { anyoneWantsDeleted, holdSame, planInventory } from './audience.ts';
@@ -9,7 +9,7 @@ import { noticeDeleted } from './notice.ts';
 import type { PollContext } from './poll.ts';
 import { readIds } from './read-all.ts';
 import { fetchRecord, isConnected } from './remote-record.ts';
-import { toSource, type Source } from './source.ts';
+import { firstPollWaitMs, toSource, type Source } from './source.ts';
 
 const payloadSchema = z.object({ sourceId: z.string() });
 const KEYS_AT_ONCE = 200;
@@ -35,7 +35,7 @@ export function inventoryJob(context: PollContext): JobKind {
       if (!source || !(await anyoneWantsDeleted(context.db, sourceId))) return undefined;
       if (source.status !== 'active' || !(await isConnected(context, source))) return LOOK_AGAIN_MS;
       // What was seen of an account before is forgotten by then (accounts.ts).
-      if (source.baselineAt === null) return SECOND;
+      if (source.baselineAt === null) return firstPollWaitMs(source);
       const startedAt = context.clock.now();
       const { ids, complete } = await readIds(context, source, signal);
       await remember(context, source, [...ids], startedAt);

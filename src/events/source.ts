@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import { eventScope } from '../connectors/events-format.ts';
 import type { Context } from '../context.ts';
+import { MINUTE, SECOND } from '../lib/clock.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 
 /**
@@ -107,6 +108,11 @@ export function toSource(row: Selectable<Tables['sources']>): Source {
  */
 export function risingTo(now: number): RawBuilder<number> {
   return sql<number>`case when created_at < ${now} then ${now} else created_at + 1 end`;
+}
+
+/** When to look again whether the first poll was made: one that failed is not made again within a minute or so. */
+export function firstPollWaitMs({ failures }: Source): number {
+  return failures === 0 ? SECOND : MINUTE;
 }
 
 /** Makes a source due. A round that is under way leaves this in place, since it may have read before the change. */

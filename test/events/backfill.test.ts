@@ -122,26 +122,30 @@ test('a backfill waits while its subscription is disabled, and others recover no
   expect((await app.told(connectionId)).toSorted()).toEqual(['created o1', 'created o2', 'created o3']);
 });
 
-test('a backfill that waits for the first poll of an app that is down is looked at once a minute', async () => {
-  await using app = await openApp();
-  const connectionId = await app.connect('numbered');
-  app.instead = (_url, res) => {
-    app.send(res, 500, {});
-    return true;
-  };
-  await app.service.call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
-    body: { address: 'https://127.0.0.1:9/never', scope: 'commerce/orders', backfill: true },
-  });
-  const { signal } = new AbortController();
-  let begun = 0;
-  for (let second = 0; second < 2 * 60; second++) {
-    await app.look();
-    begun += (await Promise.all(await readingRound(app.service.context, { signal, room: 8 }))).length;
-    app.clock.advance(SECOND);
-  }
-  expect(begun).toBeGreaterThan(1);
-  expect(begun).toBeLessThan(5);
-});
+test.each([
+  ['a backfill', { backfill: true }, 500],
+  ['an inventory', { events: ['deleted'] }, 403],
+])(
+  '%s that waits for the first poll of an app that fails is looked at once a minute',
+  async (_name, wish, status) => {
+    await using app = await openApp();
+    const connectionId = await app.connect('numbered');
+    app.instead = (_url, res) => {
+      app.send(res, status, {});
+      return true;
+    };
+    await app.subscribe(connectionId, ['created'], wish);
+    const { signal } = new AbortController();
+    let begun = 0;
+    for (let second = 0; second < 2 * 60; second++) {
+      await app.look();
+      begun += (await Promise.all(await readingRound(app.service.context, { signal, room: 8 }))).length;
+      app.clock.advance(SECOND);
+    }
+    expect(begun).toBeGreaterThan(1);
+    expect(begun).toBeLessThan(5);
+  },
+);
 
 /** Another subscription of a connection, which asks for what is there; its path, and what it heard of. */
 async function backfilled({ service }: TestedApp, connectionId: string) {
