@@ -2,10 +2,14 @@ import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
 import { updateInBatches } from '../store/batches.ts';
+import { isPostgres } from '../store/kept.ts';
 import type { Db } from '../store/schema.ts';
 
 const LOOK_EVERY_MS = MINUTE;
-/** Longer than any wait of a source that is polled, beyond twice its interval; then of those polled once a day, and of jobs. */
+/**
+ * Longer than any wait of a webhook that arrived, and of a source that is polled, beyond twice its interval; then of those
+ * polled once a day, and of jobs.
+ */
 const LONGEST_WAIT_MS = 1.5 * HOUR;
 const LONGEST_DAILY_WAIT_MS = 1.5 * DAY;
 
@@ -20,6 +24,12 @@ export async function makeDueAfterJump({ db, clock }: Pick<Context, 'db' | 'cloc
   const now = clock.now();
   if (Math.abs(now - (lookedAt.get(db) ?? 0)) < LOOK_EVERY_MS) return;
   lookedAt.set(db, now);
+  await makeSourcesDue(db, now);
+  await makeJobsDue(db, now);
+  await makeWebhooksDue(db, now);
+}
+
+async function makeSourcesDue(db: Db, now: number): Promise<void> {
   await updateInBatches((limit) =>
     db
       .updateTable('sources')
@@ -38,6 +48,9 @@ export async function makeDueAfterJump({ db, clock }: Pick<Context, 'db' | 'cloc
       )
       .executeTakeFirst(),
   );
+}
+
+async function makeJobsDue(db: Db, now: number): Promise<void> {
   await updateInBatches((limit) =>
     db
       .updateTable('jobs')
@@ -48,6 +61,37 @@ export async function makeDueAfterJump({ db, clock }: Pick<Context, 'db' | 'cloc
           .select('job_id')
           .where('next_at', '>', now + LONGEST_DAILY_WAIT_MS)
           .limit(limit),
+      )
+      .executeTakeFirst(),
+  );
+}
+
+/** Those that arrived meanwhile keep their order, and come from no time ahead: how long one is asked for goes by its age. */
+async function makeWebhooksDue(db: Db, now: number): Promise<void> {
+  const { last } = await db
+    .selectFrom('inbox')
+    .select((e) => e.fn.max<number | null>('next_at').as('last'))
+    .where('processed_at', 'is', null)
+    .where('next_at', '>', now + LONGEST_WAIT_MS)
+    .executeTakeFirstOrThrow();
+  if (last === null) return;
+  const aheadMs = last - now;
+  await updateInBatches((limit) =>
+    db
+      .updateTable('inbox')
+      .set({
+        next_at: now,
+        received_at: sql<number>`case when received_at > ${now} then received_at - ${aheadMs} else received_at end`,
+      })
+      .where('inbox_id', 'in', (some) =>
+        some
+          .selectFrom('inbox')
+          .select('inbox_id')
+          .where('processed_at', 'is', null)
+          .where('next_at', '>', now + LONGEST_WAIT_MS)
+          .limit(limit)
+          // What another process is writing is done by then, or is found a minute later.
+          .$if(isPostgres(db), (query) => query.forUpdate().skipLocked()),
       )
       .executeTakeFirst(),
   );
