@@ -59,7 +59,7 @@ export async function notice(
     tx,
     source.sourceId,
     sightings.flatMap(({ unified }, index) => (isNewAt(index) ? [unified] : [])),
-    listedFrom,
+    { listedFrom, now },
   );
   const newest = await newestStates(
     tx,
@@ -68,6 +68,7 @@ export async function notice(
       const mayDiffer = tellsNoTime(unified) || fresh.has(keys[index]?.version ?? '');
       return mayDiffer && !isNewAt(index) ? [unified] : [];
     }),
+    now,
   );
   const changed = new Set<string>();
   const late: string[] = [];
@@ -139,17 +140,21 @@ async function rememberedOf(
   return found;
 }
 
+/** What was seen in a time to come was seen while our clock was ahead: long ago, for all that is known. */
+function momentOf({ seenAt }: Remembered, now: number): number {
+  return seenAt > now + LARGEST_SKEW_MS ? 0 : seenAt;
+}
+
 async function newestStates(
   tx: Transaction<Tables>,
   sourceId: string,
   records: readonly Unified[],
+  now: number,
 ): Promise<Map<string, Newest>> {
-  const remembered = await rememberedOf(tx, sourceId, 'c', records);
-  return new Map(
-    [...remembered].flatMap(([remoteId, { state, seenAt }]) =>
-      state === null ? [] : [[remoteId, { state, seenAt }] as const],
-    ),
-  );
+  const found = new Map<string, Newest>();
+  for (const [remoteId, one] of await rememberedOf(tx, sourceId, 'c', records))
+    if (one.state !== null) found.set(remoteId, { state: one.state, seenAt: momentOf(one, now) });
+  return found;
 }
 
 /** Whether it is how a record was before, unless the app lists it so although it had told a newer state. */
@@ -207,13 +212,14 @@ async function deletedBefore(
   tx: Transaction<Tables>,
   sourceId: string,
   records: readonly Unified[],
-  listedFrom: number,
+  { listedFrom, now }: { listedFrom: number; now: number },
 ): Promise<Map<string, 'late' | 'back'>> {
   const found = new Map<string, 'late' | 'back'>();
   const deletions = await rememberedOf(tx, sourceId, 'd', records);
   for (const { remoteId, updatedAt } of records) {
-    const at = deletions.get(remoteId)?.seenAt;
-    if (at === undefined) continue;
+    const deletion = deletions.get(remoteId);
+    if (!deletion) continue;
+    const at = momentOf(deletion, now);
     // The deletion's time is ours, the change's the app's.
     const isLate = listedFrom <= at && updatedAt !== undefined && updatedAt <= at + LARGEST_SKEW_MS;
     if (!isLate || !found.has(remoteId)) found.set(remoteId, isLate ? 'late' : 'back');

@@ -114,3 +114,26 @@ test('a webhook that waits no longer than it should is not made due', async () =
   await app.look('inbox');
   expect(app.calls).toEqual([]);
 });
+
+test('what was deleted while our clock was ahead is told when it is there again', async () => {
+  await using app = await openApp();
+  const { clock } = app;
+  const connectionId = await app.connect('numbered');
+  const order = app.order('o1', clock.now() - DAY);
+  app.orders = [order];
+  await app.subscribe(connectionId);
+  await app.look();
+  await app.look('jobs');
+  await app.look();
+  clock.advance(20 * DAY);
+  await app.announce('gone', order);
+  await app.look('inbox');
+  clock.advance(HOUR - 20 * DAY);
+  app.orders = [{ ...order, updated_at: new Date(clock.now()).toISOString() }];
+  for (let day = 0; day < 2; day++) {
+    clock.advance(1.2 * DAY);
+    await app.look();
+  }
+  // By their ids, which are of their times.
+  expect((await app.told(connectionId)).toSorted()).toEqual(['deleted o1', 'updated o1']);
+});
