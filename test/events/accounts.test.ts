@@ -364,8 +364,10 @@ test('what is asked of the account before, when its tokens end, is not asked of 
     body: { data: { ...client, origin: other.origin } },
   });
   expect(replaced.at('account.id')).toBe('acct_2');
+  other.forgetCalls();
   refuse?.();
   await removing;
+  expect(other.calls).toEqual([]);
   expect(other.hooks).toEqual(strangers);
 });
 
