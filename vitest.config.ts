@@ -10,6 +10,7 @@ export default defineConfig({
     // Ends what hangs. A machine that does other things as well takes several times what it takes alone.
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 20_000 } },
     pool: 'forks',
     // Most tests wait for a process, a socket or a clock: with a worker a core the machine would idle.
     maxWorkers: Math.max(4, availableParallelism()),

@@ -105,7 +105,7 @@ test('what the store could not be asked about for a moment goes out when it can'
   deliverer.wake();
   await until(() => service.logged.some((line) => line.includes('deliveries not taken over')));
   await sql`alter table hidden_deliveries rename to deliveries`.execute(service.context.db);
-  await receiver.arrived(before + 1, 5000);
+  await receiver.arrived(before + 1);
   expect(receiver.received.at(-1)?.body).toBe('{"id":"unseen"}');
   await deliverer.close();
 });
@@ -116,6 +116,6 @@ test('a stop gives back what a transaction under way hands over', async () => {
   let closed: Promise<void> | undefined;
   await publish('late', async () => void (closed = deliverer.close()));
   await closed;
-  await receiver.arrived(before + 1, 5000);
+  await receiver.arrived(before + 1);
   expect(receiver.received.at(-1)?.body).toBe('{"id":"late"}');
 });

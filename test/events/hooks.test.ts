@@ -318,7 +318,7 @@ test('a registration that the app switched off is removed and made anew, with it
   saveOrder('ord_3', '3.00');
   await until(async () => (await send(hooks[0], { what: 'order.made', which: 'ord_3' })) === 200);
   const made = ['created', expect.objectContaining({ remoteId: 'ord_3' })];
-  await expect.poll(() => told(subscription), { timeout: 10_000 }).toContainEqual(made);
+  await expect.poll(() => told(subscription)).toContainEqual(made);
 });
 
 test('a credential that lacks what webhooks take is polled, until somebody subscribes and it has it', async () => {

@@ -44,7 +44,7 @@ test.each(['/hooks/numbered/unknown', '/hooks/workflows/unknown'])(
   '%s: who is not known is refused before anything of the body came',
   async (path) => {
     const sender = begin(path, MIB, '');
-    await until(() => sender.said !== '', 5000);
+    await until(() => sender.said !== '');
     sender.socket.destroy();
     expect(sender.said).toMatch(/^HTTP\/1\.1 404 /);
   },

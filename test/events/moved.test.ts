@@ -41,7 +41,7 @@ async function movedMeanwhile(status: number, headers: Record<string, string> = 
   const first = async () => (await service.call('GET', `${path}/deliveries`)).at('data.0');
   await until(async () => JSON.stringify(await first()).includes(`"number":1`));
   await created(service, ['o2']);
-  const told = (await after.arrived(2, 4000)).map(({ body }) => String(JSON.parse(body).id));
+  const told = (await after.arrived(2)).map(({ body }) => String(JSON.parse(body).id));
   await until(
     async () => (await service.call('GET', `${path}/deliveries?status=waiting`)).at('data.0') === undefined,
   );
@@ -117,7 +117,7 @@ test.each(STORE_KINDS)('what waits for a retry goes to a new address within a se
   expect((await failed()).every((row) => row.step === 1 && row.next_at > Date.now() + HOUR)).toBe(true);
   await service.call('PUT', `/webhooks/${subscriptionId}`, { body: { address: after.url } });
   await service.call('PUT', '/api/settings', { body: { eventsAddress: after.url } });
-  const told = (await after.arrived(3, 4000)).map(({ headers }) => headers['x-svc-event']);
+  const told = (await after.arrived(3)).map(({ headers }) => headers['x-svc-event']);
   expect(told.toSorted()).toEqual(['created', 'created', 'test']);
   expect(before.received).toHaveLength(3);
 });

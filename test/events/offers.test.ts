@@ -86,7 +86,7 @@ test.each(['wake', 'committed'] as const)(
       return tx;
     });
     deliverer[how](ended);
-    await receiver.arrived(before + 1, 5000);
+    await receiver.arrived(before + 1);
     expect(receiver.received.at(-1)?.body).toBe(`{"id":"${how}"}`);
   },
 );

@@ -144,7 +144,7 @@ test('a new address for events does not wait because the one before wanted to', 
   closing.push(() => other[Symbol.asyncDispose]());
   await service.call('PUT', '/api/settings', { body: { eventsAddress: other.url } });
   await connect('sandbox_after');
-  expect((await other.arrived(1, 4000))[0]?.headers['x-svc-event']).toBe('credential.created');
+  expect((await other.arrived(1))[0]?.headers['x-svc-event']).toBe('credential.created');
 });
 
 test.each(STORE_KINDS)('the address for events is set, changed and ended (%s)', async (kind) => {

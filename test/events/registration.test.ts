@@ -212,7 +212,7 @@ test.each([
     sources.start(context);
     await until(() => isAsked);
     const closed = sources.close().then(() => 'closed');
-    expect(await Promise.race([closed, sleep(3000, 'waiting', { ref: false })])).toBe('closed');
+    expect(await Promise.race([closed, sleep(20_000, 'waiting', { ref: false })])).toBe('closed');
     app.instead = () => false;
     await app.look('jobs');
     const topics = method === 'DELETE' ? [] : ['made', 'changed', 'gone'];
@@ -320,7 +320,7 @@ test('readings of an app that does not answer keep no registration and no remova
   const subscriptionId = await stall.subscribe({ connectionId: await stall.connect() });
   expect(app.hooks).toHaveLength(4);
   await stall.unsubscribe(subscriptionId);
-  await until(() => app.hooks.length === 2, 10_000);
+  await until(() => app.hooks.length === 2, 20_000);
 });
 
 /** An app with hooks, a Gatehouse that is connected to it, and a clock. */

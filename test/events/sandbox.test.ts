@@ -125,14 +125,14 @@ test('an order of the sandbox is found by polling, and only once', async () => {
     customerId: customers.text('data.0.remoteId'),
     lines: [{ product_id: products.text('data.0.remoteId'), quantity: 2 }],
   });
-  await run.receiver.arrived(1, 20_000);
+  await run.receiver.arrived(1);
   await new Promise((next) => setTimeout(next, 2500));
   expect(bodies(run)).toEqual([expect.objectContaining({ event: 'created', remoteId: id })]);
 }, 40_000);
 
 test('what was there before is sent on request, with its ends marked', async () => {
   const run = await begin({ scope: 'commerce/products', backfill: true });
-  const received = await run.receiver.arrived(60, 30_000);
+  const received = await run.receiver.arrived(60);
   bodies(run);
   const marks = received
     .toSorted((a, b) => Number(a.headers['x-svc-sequence']) - Number(b.headers['x-svc-sequence']))
@@ -160,7 +160,7 @@ test('what an app that is polled no longer has, was deleted', async () => {
   const id = list.text('data.0.remoteId');
   await run.act('delete_customer', { customerId: id });
   await db.updateTable('jobs').set({ next_at: 0 }).where('kind', '=', 'inventory').execute();
-  await run.receiver.arrived(1, 20_000);
+  await run.receiver.arrived(1);
   expect(bodies(run)).toEqual([
     { event: 'deleted', id: list.at('data.0.id'), remoteId: id, deletedAt: expect.any(String) },
   ]);

@@ -19,7 +19,7 @@ export interface Receiver extends AsyncDisposable {
   /** Requests that are open now, and the most that were. */
   open: number;
   mostOpen: number;
-  /** Waits until so many have arrived. @throws Error when they do not within 10 s. */
+  /** Waits until so many have arrived. @throws Error when they do not within 30 s. */
   arrived(count: number, withinMs?: number): Promise<Received[]>;
 }
 
@@ -38,7 +38,7 @@ export async function startReceiver(tls?: { cert: string; key: string }): Promis
     answer: (_, res) => res.writeHead(200).end(),
     open: 0,
     mostOpen: 0,
-    async arrived(count, withinMs = 10_000) {
+    async arrived(count, withinMs = 30_000) {
       const end = Date.now() + withinMs;
       while (received.length < count) {
         if (Date.now() > end) throw new Error(`${received.length} of ${count} deliveries arrived`);

@@ -158,14 +158,14 @@ test('polls go through all places', async () => {
   });
   const now = new Date().toISOString();
   orders.push({ id: 201, place: 'b', createdAt: now }, { id: 202, place: 'g', createdAt: now });
-  const received = await receiver.arrived(2, 20_000);
+  const received = await receiver.arrived(2);
   expect(received.map(({ body }) => String(JSON.parse(body).remoteId)).sort()).toEqual(['201', '202']);
 });
 
 test('an order on which the mapping itself fails keeps no other from being told and listed', async () => {
   const now = new Date().toISOString();
   orders.push({ id: 203, place: 'g', createdAt: now, label: 5 }, { id: 204, place: 'g', createdAt: now });
-  const received = await receiver.arrived(3, 20_000);
+  const received = await receiver.arrived(3);
   expect(received.map(({ body }) => String(JSON.parse(body).remoteId))[2]).toBe('204');
   expect((await page(50, 0)).at('leftOut')).toEqual([
     { remoteId: '203', reason: expect.stringContaining('does not fit') },
