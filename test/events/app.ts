@@ -2,13 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Config } from '../../src/config.ts';
 import { pollSource } from '../../src/events/poll.ts';
 import { inboxRound, pollRound, readingRound, shortJobRound, type Round } from '../../src/events/round.ts';
 import { claimSources } from '../../src/events/sources.ts';
 import { manualClock } from '../support/clock.ts';
 import { startService } from '../support/service.ts';
-import { freshDatabase, type StoreKind } from '../support/stores.ts';
+import type { StoreKind } from '../support/stores.ts';
 import { startUpstream } from '../support/upstream.ts';
 
 /** An order as the app shows it; times in ISO 8601. */
@@ -130,13 +129,13 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     mkdirSync(join(folder, id));
     writeFileSync(join(folder, id, 'connector.yaml'), connectorFile(id));
   }
-  const fresh = kind === 'postgres' ? await freshDatabase(kind) : undefined;
   const clock = manualClock();
   const upstream = await startUpstream();
   const service = await startService({
+    kind,
     clock,
     catalogFolder: folder,
-    env: { GATEHOUSE_SANDBOX: '0', LOG_LEVEL: 'warn', ...databaseEnv(fresh?.database) },
+    env: { GATEHOUSE_SANDBOX: '0', LOG_LEVEL: 'warn' },
   });
   const { context } = service;
   await context.sources.close();
@@ -259,7 +258,6 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     async [Symbol.asyncDispose]() {
       await service.stop();
       await upstream[Symbol.asyncDispose]();
-      await fresh?.remove();
       rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -311,10 +309,6 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     return send(res, 200, { orders, more, next: more ? String(offset + limit) : null });
   }
   return app;
-}
-
-function databaseEnv(database: Config['database'] | undefined): Record<string, string> {
-  return database?.kind === 'postgres' ? { DATABASE_URL: database.url } : {};
 }
 
 function iso(at: number): string {

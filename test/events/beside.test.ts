@@ -1,54 +1,23 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { readConfig } from '../../src/config.ts';
 import { publish } from '../../src/events/publish.ts';
 import { openStore } from '../../src/store/open.ts';
-import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { startService, type Service } from '../support/service.ts';
-import { freshDatabase } from '../support/stores.ts';
+import { created, startEvents, subscribe, until } from '../support/events.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { startService } from '../support/service.ts';
 
 /* Processes and transactions beside each other, which wait for each other's rows on PostgreSQL alone. */
-
-const closing: (() => PromiseLike<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close();
-});
-
-async function start(more: Record<string, string> = {}) {
-  const { database, remove } = await freshDatabase('postgres');
-  closing.push(remove);
-  const url = database.kind === 'postgres' ? database.url : '';
-  const env = {
-    DATABASE_URL: url,
-    GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
-    ...more,
-  };
-  const service = await startEvents({ env });
-  closing.push(() => service.stop());
-  return { service, env, database };
-}
-
-/** Another process over the same store. */
-async function startBeside(first: EventsService, env: Record<string, string>): Promise<EventsService> {
-  const second: Service = await startService({ env });
-  closing.push(() => second.stop());
-  return { ...second, userId: first.userId, connectionId: first.connectionId };
-}
-
-async function receive(): Promise<Receiver> {
-  const receiver = await startReceiver();
-  closing.push(() => receiver[Symbol.asyncDispose]());
-  return receiver;
-}
 
 const many = (name: string, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `${name}${n}`);
 
 test('two processes that hear at once that a receiver is gone do not wait for each other', async () => {
-  const { service: first, env } = await start();
-  const second = await startBeside(first, env);
-  const receiver = await receive();
+  await using first = await startEvents({ kind: 'postgres' });
+  await using beside = await startService({ env: first.env });
+  const second = { ...beside, userId: first.userId, connectionId: first.connectionId };
+  await using receiver = await startReceiver();
   const held: ServerResponse[] = [];
   receiver.answer = (_, res) => void held.push(res);
   for (let round = 0; round < 6; round++) {
@@ -66,15 +35,14 @@ test('two processes that hear at once that a receiver is gone do not wait for ea
 });
 
 test('a stop gives back what waits for its slot before the store is closed', async () => {
-  const { service, database } = await start();
-  const receiver = await receive();
+  await using service = await startEvents({ kind: 'postgres' });
+  await using receiver = await startReceiver();
   for (let n = 0; n < 60; n++)
     await subscribe(service, { address: `${receiver.url}?${n}`, ratePerSecond: 2 });
   await created(service, many('o', 10));
   await receiver.arrived(60);
   await service.context.close();
-  const store = await openStore(database);
-  closing.push(() => store.close());
+  await using store = await openStore(readConfig(service.env).database);
   const rows = await store.db
     .selectFrom('deliveries')
     .select('lease_token')
@@ -85,8 +53,8 @@ test('a stop gives back what waits for its slot before the store is closed', asy
 });
 
 test('what is sent again beside the end of its subscription does not wait for ever', async () => {
-  const { service } = await start({ GATEHOUSE_RETRY_SCHEDULE: '0.05' });
-  const receiver = await receive();
+  await using service = await startEvents({ kind: 'postgres', env: { GATEHOUSE_RETRY_SCHEDULE: '0.05' } });
+  await using receiver = await startReceiver();
   receiver.answer = (_, res) => res.writeHead(500).end();
   const { subscriptionId } = await subscribe(service, { address: receiver.url });
   const path = `/webhooks/${subscriptionId}`;
@@ -148,7 +116,7 @@ test('a subscription is deleted beside somebody who writes its deliveries in ano
 });
 
 test('backfills of two subscriptions to one source do not wait for each other', async () => {
-  const { service } = await start();
+  await using service = await startEvents({ kind: 'postgres' });
   const { context } = service;
   const subscribers = await Promise.all(
     ['one', 'two'].map((name) => subscribe(service, { address: `https://127.0.0.1:9/${name}` })),
@@ -178,7 +146,7 @@ test('backfills of two subscriptions to one source do not wait for each other', 
 });
 
 test('an address for events that is set for the first time twice at once is set', async () => {
-  const { service } = await start();
+  await using service = await startEvents({ kind: 'postgres' });
   const { db } = service.context;
   const set = (path: string) =>
     service.call('PUT', '/api/settings', { body: { eventsAddress: `http://127.0.0.1:9/${path}` } });

@@ -1,45 +1,21 @@
 import { Webhook } from 'standardwebhooks';
-import { afterEach, describe, expect, test } from 'vitest';
-import { DAY, systemClock, type Clock } from '../../src/lib/clock.ts';
+import { describe, expect, test } from 'vitest';
+import { DAY } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
-import { startReceiver, verified, type Receiver } from '../support/receiver.ts';
+import { startReceiver, verified } from '../support/receiver.ts';
 import { startService } from '../support/service.ts';
-import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
+import { STORE_KINDS } from '../support/stores.ts';
 
 const SHORT = { GATEHOUSE_RETRY_SCHEDULE: '0.1,0.1' };
-const closing: (() => PromiseLike<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close();
-});
-
-async function start(options: Parameters<typeof startEvents>[0] = {}): Promise<EventsService> {
-  const service = await startEvents(options);
-  closing.push(() => service.stop());
-  return service;
-}
-
-async function receive(): Promise<Receiver> {
-  const receiver = await startReceiver();
-  closing.push(() => receiver[Symbol.asyncDispose]());
-  return receiver;
-}
-
 async function deliveries(service: EventsService, subscriptionId: string, query = '') {
   return service.call('GET', `/webhooks/${subscriptionId}/deliveries${query}`);
 }
 
 describe.each(STORE_KINDS)('on %s', (kind) => {
-  async function startHere(env: Record<string, string> = SHORT): Promise<EventsService> {
-    const { database, remove } = await freshDatabase(kind);
-    closing.push(remove);
-    const url = database.kind === 'sqlite' ? `sqlite:${database.path}` : database.url;
-    return start({ env: { DATABASE_URL: url, ...env } });
-  }
-
   test('an event arrives signed, numbered and described', async () => {
-    const service = await startHere();
-    const receiver = await receive();
+    await using service = await startEvents({ kind, env: SHORT });
+    await using receiver = await startReceiver();
     const { subscriptionId, secret } = await subscribe(service, {
       address: receiver.url,
       headers: { Authorization: 'Bearer of-the-receiver', 'X-Team': 'orders' },
@@ -71,8 +47,8 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
   });
 
   test('what fails is repeated under its id, and dead in the end', async () => {
-    const service = await startHere();
-    const receiver = await receive();
+    await using service = await startEvents({ kind, env: SHORT });
+    await using receiver = await startReceiver();
     receiver.answer = (_, res) => res.writeHead(500).end('no luck');
     const { subscriptionId, secret } = await subscribe(service, { address: receiver.url });
     await created(service, ['o1']);
@@ -96,8 +72,8 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
   });
 
   test('a transaction that is rolled back sends nothing and leaves no gap', async () => {
-    const service = await startHere();
-    const receiver = await receive();
+    await using service = await startEvents({ kind, env: SHORT });
+    await using receiver = await startReceiver();
     await subscribe(service, { address: receiver.url });
     await created(service, ['never'], { rollBack: true });
     service.context.deliverer.wake();
@@ -108,8 +84,8 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
   });
 
   test('in order: one at a time, and a failing head holds up the rest', async () => {
-    const service = await startHere();
-    const receiver = await receive();
+    await using service = await startEvents({ kind, env: SHORT });
+    await using receiver = await startReceiver();
     let failures = 2;
     receiver.answer = (_, res) => res.writeHead(failures-- > 0 ? 500 : 200).end();
     await subscribe(service, { address: receiver.url, ordered: true });
@@ -120,7 +96,7 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
   });
 
   test('subscriptions to one source that are made at once share it', async () => {
-    const service = await startHere();
+    await using service = await startEvents({ kind, env: SHORT });
     const made = await Promise.all(
       Array.from({ length: 6 }, (_, n) => subscribe(service, { address: `http://127.0.0.1:9/${n}` })),
     );
@@ -145,13 +121,9 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
   });
 
   test('two processes on one store deliver each event once', async () => {
-    const { database, remove } = await freshDatabase(kind);
-    closing.push(remove);
-    const url = database.kind === 'sqlite' ? `sqlite:${database.path}` : database.url;
-    const env = { DATABASE_URL: url, GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') };
-    const first = await start({ env });
-    const second = await startEventsBeside(env);
-    const receiver = await receive();
+    await using first = await startEvents({ kind });
+    await using second = await startService({ env: first.env });
+    await using receiver = await startReceiver();
     await subscribe(first, { address: receiver.url });
     for (let n = 0; n < 30; n++) {
       await created(first, [`a${n}`, `b${n}`], { wake: false });
@@ -173,16 +145,10 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
   });
 });
 
-async function startEventsBeside(env: Record<string, string>, clock: Clock = systemClock) {
-  const service = await startService({ env, clock });
-  closing.push(() => service.stop());
-  return service;
-}
-
 test('410 ends the subscription, cancels what waits, and is told to the operator', async () => {
-  const service = await start({ env: SHORT });
-  const receiver = await receive();
-  const operator = await receive();
+  await using service = await startEvents({ env: SHORT });
+  await using receiver = await startReceiver();
+  await using operator = await startReceiver();
   const settings = await service.call('PUT', '/api/settings', { body: { eventsAddress: operator.url } });
   const { subscriptionId } = await subscribe(service, { address: receiver.url });
   receiver.answer = (_, res) => res.writeHead(410).end();
@@ -213,8 +179,8 @@ test('410 ends the subscription, cancels what waits, and is told to the operator
 
 test('120 hours of nothing but failures end it; 503 does not count', async () => {
   const clock = manualClock();
-  const service = await start({ clock, env: { GATEHOUSE_RETRY_SCHEDULE: '3600,3600,3600' } });
-  const receiver = await receive();
+  await using service = await startEvents({ clock, env: { GATEHOUSE_RETRY_SCHEDULE: '3600,3600,3600' } });
+  await using receiver = await startReceiver();
   const { subscriptionId } = await subscribe(service, { address: receiver.url });
   const attemptAfter = async (hours: number, status: number) => {
     receiver.answer = (_, res) => res.writeHead(status).end();
@@ -238,14 +204,8 @@ test('120 hours of nothing but failures end it; 503 does not count', async () =>
 
 test('Retry-After is honoured, and the whole subscription waits, in other processes too', async () => {
   const clock = manualClock();
-  const { database, remove } = await freshDatabase('sqlite');
-  closing.push(remove);
-  const env = {
-    DATABASE_URL: database.kind === 'sqlite' ? `sqlite:${database.path}` : '',
-    GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
-  };
-  const service = await start({ clock, env });
-  const receiver = await receive();
+  await using service = await startEvents({ clock });
+  await using receiver = await startReceiver();
   receiver.answer = (_, res) => res.writeHead(429, { 'retry-after': '600' }).end();
   const { subscriptionId } = await subscribe(service, { address: receiver.url });
   await created(service, ['o1']);
@@ -257,7 +217,7 @@ test('Retry-After is honoured, and the whole subscription waits, in other proces
   await new Promise((next) => setTimeout(next, 200));
   expect(receiver.received.length).toBe(1);
   await service.context.deliverer.close();
-  const second = await startEventsBeside(env, clock);
+  await using second = await startService({ env: service.env, clock });
   await new Promise((next) => setTimeout(next, 300));
   expect(receiver.received.length).toBe(1);
   clock.advance(600_000);
@@ -266,8 +226,8 @@ test('Retry-After is honoured, and the whole subscription waits, in other proces
 });
 
 test('redirects are failures, and large answers are read in part', async () => {
-  const service = await start({ env: { GATEHOUSE_RETRY_SCHEDULE: '3600' } });
-  const receiver = await receive();
+  await using service = await startEvents({ env: { GATEHOUSE_RETRY_SCHEDULE: '3600' } });
+  await using receiver = await startReceiver();
   const { subscriptionId } = await subscribe(service, { address: receiver.url });
   receiver.answer = (_, res) => res.writeHead(302, { location: receiver.url }).end();
   await created(service, ['o1']);
@@ -280,8 +240,8 @@ test('redirects are failures, and large answers are read in part', async () => {
 });
 
 test('a rate holds', async () => {
-  const service = await start();
-  const receiver = await receive();
+  await using service = await startEvents();
+  await using receiver = await startReceiver();
   await subscribe(service, { address: receiver.url, ratePerSecond: 10 });
   await created(
     service,
@@ -294,10 +254,10 @@ test('a rate holds', async () => {
 });
 
 test('an endpoint that hangs delays nobody else', async () => {
-  const service = await start();
-  const hanging = await receive();
+  await using service = await startEvents();
+  await using hanging = await startReceiver();
   hanging.answer = () => {};
-  const well = await receive();
+  await using well = await startReceiver();
   await subscribe(service, { address: hanging.url });
   await subscribe(service, { address: well.url });
   for (let n = 0; n < 40; n++) await created(service, [`o${n}`]);
@@ -306,8 +266,8 @@ test('an endpoint that hangs delays nobody else', async () => {
 });
 
 test('a deleted subscription ends what is under way', async () => {
-  const service = await start();
-  const receiver = await receive();
+  await using service = await startEvents();
+  await using receiver = await startReceiver();
   receiver.answer = () => {};
   const { subscriptionId } = await subscribe(service, { address: receiver.url });
   await created(service, ['o1']);
@@ -319,8 +279,8 @@ test('a deleted subscription ends what is under way', async () => {
 
 test('new secrets sign beside the old ones for a day each', async () => {
   const clock = manualClock(Date.now());
-  const service = await start({ clock });
-  const receiver = await receive();
+  await using service = await startEvents({ clock });
+  await using receiver = await startReceiver();
   const { subscriptionId, secret } = await subscribe(service, { address: receiver.url });
   const rotate = async () =>
     (await service.call('POST', `/webhooks/${subscriptionId}/rotate-secret`)).text('secret');
@@ -344,8 +304,8 @@ test('new secrets sign beside the old ones for a day each', async () => {
 });
 
 test('a stop lets attempts finish and gives back the rest', async () => {
-  const service = await start();
-  const receiver = await receive();
+  await using service = await startEvents();
+  await using receiver = await startReceiver();
   receiver.answer = (_, res) => void setTimeout(() => res.writeHead(200).end(), 500);
   await subscribe(service, { address: receiver.url });
   await created(
@@ -361,8 +321,8 @@ test('a stop lets attempts finish and gives back the rest', async () => {
 });
 
 test('a rate holds where a slow receiver made slots pass', async () => {
-  const service = await start();
-  const receiver = await receive();
+  await using service = await startEvents();
+  await using receiver = await startReceiver();
   receiver.answer = (_, res) => void setTimeout(() => res.writeHead(200).end(), 700);
   await subscribe(service, { address: receiver.url, ratePerSecond: 20 });
   await created(

@@ -1,26 +1,11 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { publish } from '../../src/events/publish.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
 /* Who fills what all share: places for attempts, and memory. */
 
-const closing: (() => PromiseLike<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close();
-});
-
-async function start(): Promise<EventsService> {
-  const service = await startEvents({ env: { LOG_LEVEL: 'error' } });
-  closing.push(() => service.stop());
-  return service;
-}
-
-async function receive(): Promise<Receiver> {
-  const receiver = await startReceiver();
-  closing.push(() => receiver[Symbol.asyncDispose]());
-  return receiver;
-}
+const QUIET = { env: { LOG_LEVEL: 'error' } };
 
 /** The same service as another user has it. */
 async function another(service: EventsService): Promise<EventsService> {
@@ -48,8 +33,9 @@ async function subscribeMany(service: EventsService, receiver: Receiver, count: 
 }
 
 test('addresses that hang for one user keep nobody else waiting, failed before or not', async () => {
-  const service = await start();
-  const [hanging, receiver] = [await receive(), await receive()];
+  await using service = await startEvents(QUIET);
+  await using hanging = await startReceiver();
+  await using receiver = await startReceiver();
   hanging.answer = () => {};
   await subscribeMany(service, hanging, 450);
   const other = await another(service);
@@ -72,9 +58,9 @@ test('addresses that hang for one user keep nobody else waiting, failed before o
 });
 
 test('deliveries in memory are bounded by their size', async () => {
-  const service = await start();
+  await using service = await startEvents(QUIET);
   const { context } = service;
-  const receiver = await receive();
+  await using receiver = await startReceiver();
   for (const n of many('', 8))
     await subscribe(service, { address: `${receiver.url}?${n}`, ratePerSecond: 100 });
   await created(service, ['warm']);

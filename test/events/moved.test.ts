@@ -1,35 +1,19 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { HOUR } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
-import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
+import { created, startEvents, subscribe, until } from '../support/events.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { STORE_KINDS } from '../support/stores.ts';
 
 /* A subscription whose address changes: what the old one said and says is nothing to the new one. */
 
-const closing: (() => PromiseLike<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close();
-});
-
-async function start(options: Parameters<typeof startEvents>[0] = {}): Promise<EventsService> {
-  const service = await startEvents(options);
-  closing.push(() => service.stop());
-  return service;
-}
-
-async function receive(): Promise<Receiver> {
-  const receiver = await startReceiver();
-  closing.push(() => receiver[Symbol.asyncDispose]());
-  return receiver;
-}
-
 /** A subscription whose address changes while its receiver makes up its mind, and then says this. */
 async function movedMeanwhile(status: number, headers: Record<string, string> = {}) {
-  const service = await start();
-  const [before, after] = [await receive(), await receive()];
+  await using service = await startEvents();
+  await using before = await startReceiver();
+  await using after = await startReceiver();
   const { subscriptionId } = await subscribe(service, { address: before.url });
   const path = `/webhooks/${subscriptionId}`;
   const answered = Promise.withResolvers<ServerResponse>();
@@ -72,8 +56,8 @@ test.each([
 
 test('a new address begins with its failures at none', async () => {
   const clock = manualClock();
-  const service = await start({ clock, env: { GATEHOUSE_RETRY_SCHEDULE: '3600' } });
-  const receiver = await receive();
+  await using service = await startEvents({ clock, env: { GATEHOUSE_RETRY_SCHEDULE: '3600' } });
+  await using receiver = await startReceiver();
   receiver.answer = (_, res) => res.writeHead(500).end();
   const { subscriptionId } = await subscribe(service, { address: receiver.url });
   const path = `/webhooks/${subscriptionId}`;
@@ -91,12 +75,10 @@ test('a new address begins with its failures at none', async () => {
   expect((await service.call('GET', path)).at('status')).toBe('active');
 });
 
-test.each(STORE_KINDS)('what waits for a retry goes to a new address within a second (%s)', async (kind) => {
-  const { database, remove } = await freshDatabase(kind);
-  closing.push(remove);
-  const env: Record<string, string> = database.kind === 'postgres' ? { DATABASE_URL: database.url } : {};
-  const service = await start({ env });
-  const [before, after] = [await receive(), await receive()];
+test.each(STORE_KINDS)('what waits for a retry goes to a new address at once (%s)', async (kind) => {
+  await using service = await startEvents({ kind });
+  await using before = await startReceiver();
+  await using after = await startReceiver();
   before.answer = (_, res) => res.writeHead(500, { 'retry-after': '86400' }).end();
   const { subscriptionId } = await subscribe(service, { address: before.url });
   await service.call('PUT', '/api/settings', { body: { eventsAddress: before.url } });
@@ -123,8 +105,9 @@ test.each(STORE_KINDS)('what waits for a retry goes to a new address within a se
 });
 
 test('what waits in line has the whole schedule before it at a new address', async () => {
-  const service = await start({ env: { GATEHOUSE_RETRY_SCHEDULE: '0.05' } });
-  const [before, after] = [await receive(), await receive()];
+  await using service = await startEvents({ env: { GATEHOUSE_RETRY_SCHEDULE: '0.05' } });
+  await using before = await startReceiver();
+  await using after = await startReceiver();
   const { subscriptionId } = await subscribe(service, { address: before.url });
   const met = new Set<string>();
   const isFirst = (id = '') => !met.has(id) && met.add(id);
@@ -154,8 +137,9 @@ test.each([
   ['one that was begun just before', 1],
   ['as many as go out at once', 8],
 ])('what hangs at an old address keeps nothing from the new one: %s', async (_, count) => {
-  const service = await start();
-  const [before, after] = [await receive(), await receive()];
+  await using service = await startEvents();
+  await using before = await startReceiver();
+  await using after = await startReceiver();
   const { subscriptionId } = await subscribe(service, { address: before.url });
   before.answer = () => {};
   await created(

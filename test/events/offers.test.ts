@@ -4,24 +4,18 @@ import { createDeliverer } from '../../src/events/deliver.ts';
 import { publish } from '../../src/events/publish.ts';
 import { startEvents, subscribe, type EventsService } from '../support/events.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { freshDatabase } from '../support/stores.ts';
 
 /* Transactions that publish beside each other, which only PostgreSQL has. */
 
 let service: EventsService;
 let receiver: Receiver;
-let remove: () => Promise<void>;
 beforeAll(async () => {
-  const fresh = await freshDatabase('postgres');
-  remove = fresh.remove;
-  const { database } = fresh;
   receiver = await startReceiver();
-  service = await startEvents({ env: { DATABASE_URL: database.kind === 'postgres' ? database.url : '' } });
+  service = await startEvents({ kind: 'postgres' });
 });
 afterAll(async () => {
   await service.stop();
   await receiver[Symbol.asyncDispose]();
-  await remove();
 });
 
 test('what is committed while others are looked at goes out at once, and what is rolled back never', async () => {

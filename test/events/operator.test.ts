@@ -1,15 +1,10 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { until } from '../support/events.ts';
 import { startReceiver, verified, type Receiver } from '../support/receiver.ts';
 import { startService, type Service } from '../support/service.ts';
-import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
+import { STORE_KINDS } from '../support/stores.ts';
 
-const closing: (() => PromiseLike<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close();
-});
-
-interface Scene {
+interface Scene extends AsyncDisposable {
   service: Service;
   receiver: Receiver;
   userId: string;
@@ -20,9 +15,7 @@ interface Scene {
 
 async function start(): Promise<Scene> {
   const service = await startService();
-  closing.push(() => service.stop());
   const receiver = await startReceiver();
-  closing.push(() => receiver[Symbol.asyncDispose]());
   const settings = await service.call('PUT', '/api/settings', { body: { eventsAddress: receiver.url } });
   const secret = settings.text('eventsSecret');
   const userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
@@ -49,11 +42,16 @@ async function start(): Promise<Scene> {
       });
       return made.text('credentialId');
     },
+    async [Symbol.asyncDispose]() {
+      await receiver[Symbol.asyncDispose]();
+      await service.stop();
+    },
   };
 }
 
 test('the operator hears of a credential: made, refused (once), working again, deleted', async () => {
-  const { service, userId, told, connect } = await start();
+  await using scene = await start();
+  const { service, userId, told, connect } = scene;
   const credentialId = await connect();
   const facts = { credentialId, connectionId: credentialId, userId, connectorId: 'sandbox', type: 'api_key' };
   const headers = { 'x-svc-userid': userId };
@@ -89,7 +87,8 @@ test('the operator hears of a credential: made, refused (once), working again, d
 });
 
 test('credentials that go with their user are told of, too', async () => {
-  const { service, userId, told, connect } = await start();
+  await using scene = await start();
+  const { service, userId, told, connect } = scene;
   const ids = [await connect('sandbox_one'), await connect('sandbox_two')];
   await service.call('DELETE', `/users/${userId}`);
   const events = await told(4);
@@ -98,7 +97,8 @@ test('credentials that go with their user are told of, too', async () => {
 });
 
 test('a credential that could not be stored is not told of', async () => {
-  const { service, receiver, userId, connect, told } = await start();
+  await using scene = await start();
+  const { service, receiver, userId, connect, told } = scene;
   const refused = await service.call('POST', `/users/${userId}/credentials`, {
     headers: { 'x-svc-userid': userId },
     body: { connectorId: 'sandbox', data: { apiKey: 'not_of_the_sandbox' } },
@@ -110,7 +110,8 @@ test('a credential that could not be stored is not told of', async () => {
 });
 
 test('what happened while the address was given up comes with a recovery', async () => {
-  const { service, receiver, connect, told } = await start();
+  await using scene = await start();
+  const { service, receiver, connect, told } = scene;
   const settings = await service.call('GET', '/api/settings');
   const path = `/webhooks/${settings.text('eventsSubscriptionId')}`;
   const since = new Date().toISOString();
@@ -134,26 +135,21 @@ test('what happened while the address was given up comes with a recovery', async
 });
 
 test('a new address for events does not wait because the one before wanted to', async () => {
-  const { service, receiver, connect } = await start();
+  await using scene = await start();
+  const { service, receiver, connect } = scene;
   receiver.answer = (_, res) => res.writeHead(429, { 'retry-after': '86400' }).end();
   await connect();
   await receiver.arrived(1);
   const held = () => service.context.db.selectFrom('subscriptions').select('hold_until').executeTakeFirst();
   await until(async () => (await held())?.hold_until !== null);
-  const other = await startReceiver();
-  closing.push(() => other[Symbol.asyncDispose]());
+  await using other = await startReceiver();
   await service.call('PUT', '/api/settings', { body: { eventsAddress: other.url } });
   await connect('sandbox_after');
   expect((await other.arrived(1))[0]?.headers['x-svc-event']).toBe('credential.created');
 });
 
 test.each(STORE_KINDS)('the address for events is set, changed and ended (%s)', async (kind) => {
-  const { database, remove } = await freshDatabase(kind);
-  closing.push(remove);
-  const service = await startService({
-    env: database.kind === 'postgres' ? { DATABASE_URL: database.url } : {},
-  });
-  closing.push(() => service.stop());
+  await using service = await startService({ kind });
   for (const eventsAddress of ['http://127.0.0.1:9/one', 'http://127.0.0.1:9/two', null]) {
     const put = await service.call('PUT', '/api/settings', { body: { eventsAddress } });
     expect([put.status, put.at('eventsAddress')]).toEqual([200, eventsAddress]);

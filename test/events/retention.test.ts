@@ -5,7 +5,7 @@ import { deleteOldEvents } from '../../src/events/retention.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
+import { STORE_KINDS } from '../support/stores.ts';
 
 let service: EventsService;
 let receiver: Receiver;
@@ -48,41 +48,30 @@ test('events are kept for 30 days with their deliveries, those that wait for as 
 });
 
 test.each(STORE_KINDS)('on %s deliveries of old events go in turns', async (kind) => {
-  const { database, remove } = await freshDatabase(kind);
-  const DATABASE_URL = database.kind === 'postgres' ? database.url : `sqlite:${database.path}`;
-  const many = await startEvents({
-    env: { DATABASE_URL, GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') },
-  });
-  try {
-    const { db, clock } = many.context;
-    for (let n = 0; n < 20; n++) await subscribe(many, { address: `${receiver.url}/${n}` });
-    await sql`with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < 100)
+  await using many = await startEvents({ kind });
+  const { db, clock } = many.context;
+  for (let n = 0; n < 20; n++) await subscribe(many, { address: `${receiver.url}/${n}` });
+  await sql`with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < 100)
       insert into events (event_id, environment, source_id, scope, event, record_id, body, created_at)
       select 'evt_' || n, 'development', source_id, 'commerce/orders', 'created', 'o', '{}', 0
       from numbers, sources`.execute(db);
-    await sql`insert into deliveries
+  await sql`insert into deliveries
         (delivery_id, subscription_id, event_id, sequence, status, next_at, created_at, updated_at)
       select subscription_id || event_id, subscription_id, event_id, 1, 'succeeded', 0, 0, 0
       from events, subscriptions`.execute(db);
-    const left = async () =>
-      Number(
-        (await sql<{ left: number }>`select count(*) as left from deliveries`.execute(db)).rows[0]?.left,
-      );
-    expect(await left()).toBe(2000);
-    const seen = new Set<number>();
-    const over = new AbortController();
-    const deletion = deleteOldEvents({ db, clock }).finally(() => over.abort());
-    while (!over.signal.aborted) {
-      seen.add(await left());
-      await nextTurn();
-    }
-    await deletion;
-    expect(await left()).toBe(0);
-    // Others had their turn meanwhile.
-    expect([...seen].filter((some) => some > 0 && some < 2000)).not.toEqual([]);
-    expect(await db.selectFrom('events').select('event_id').execute()).toEqual([]);
-  } finally {
-    await many.stop();
-    await remove();
+  const left = async () =>
+    Number((await sql<{ left: number }>`select count(*) as left from deliveries`.execute(db)).rows[0]?.left);
+  expect(await left()).toBe(2000);
+  const seen = new Set<number>();
+  const over = new AbortController();
+  const deletion = deleteOldEvents({ db, clock }).finally(() => over.abort());
+  while (!over.signal.aborted) {
+    seen.add(await left());
+    await nextTurn();
   }
+  await deletion;
+  expect(await left()).toBe(0);
+  // Others had their turn meanwhile.
+  expect([...seen].filter((some) => some > 0 && some < 2000)).not.toEqual([]);
+  expect(await db.selectFrom('events').select('event_id').execute()).toEqual([]);
 });

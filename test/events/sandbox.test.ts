@@ -1,17 +1,12 @@
 import { createHmac } from 'node:crypto';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseJson, valueAt, type Json } from '../../src/lib/json.ts';
 import { until } from '../support/events.ts';
 import { startReceiver, verified, type Receiver } from '../support/receiver.ts';
-import { startService, type Service } from '../support/service.ts';
-import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
+import { startService, type Service, type ServiceOptions } from '../support/service.ts';
+import { STORE_KINDS } from '../support/stores.ts';
 
-const closing: (() => PromiseLike<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close();
-});
-
-interface Subscribed {
+interface Subscribed extends AsyncDisposable {
   service: Service;
   receiver: Receiver;
   connectionId: string;
@@ -23,15 +18,10 @@ interface Subscribed {
 
 async function begin(
   wish: Record<string, unknown>,
-  { kind = 'sqlite', env = {} }: { kind?: (typeof STORE_KINDS)[number]; env?: Record<string, string> } = {},
+  { kind = 'sqlite', env }: Pick<ServiceOptions, 'kind' | 'env'> = {},
 ): Promise<Subscribed> {
-  const { database, remove } = await freshDatabase(kind);
-  closing.push(remove);
-  const url = database.kind === 'sqlite' ? `sqlite:${database.path}` : database.url;
-  const service = await startService({ env: { DATABASE_URL: url, GATEHOUSE_POLL_INTERVAL: '1', ...env } });
-  closing.push(() => service.stop());
+  const service = await startService({ kind, env: { GATEHOUSE_POLL_INTERVAL: '1', ...env } });
   const receiver = await startReceiver();
-  closing.push(() => receiver[Symbol.asyncDispose]());
   const userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
   const headers = { 'x-svc-userid': userId };
   const connectionId = (
@@ -59,6 +49,10 @@ async function begin(
       expect([actionId, done.status]).toEqual([actionId, 200]);
       return String(done.at('data.id'));
     },
+    async [Symbol.asyncDispose]() {
+      await receiver[Symbol.asyncDispose]();
+      await service.stop();
+    },
   };
 }
 
@@ -80,7 +74,7 @@ function asObject(value: Json): { [member: string]: Json } {
 }
 
 test.each(STORE_KINDS)('a customer of the sandbox is told by its own webhook, on %s', async (kind) => {
-  const run = await begin({ scope: 'commerce/customers', events: ['created', 'deleted'] }, { kind });
+  await using run = await begin({ scope: 'commerce/customers', events: ['created', 'deleted'] }, { kind });
   expect(run.source).toBe('native');
   await registered(run);
   const id = await run.act('create_customer', { name: 'Grace Hopper', email: 'grace@example.com' });
@@ -110,7 +104,7 @@ test.each(STORE_KINDS)('a customer of the sandbox is told by its own webhook, on
 });
 
 test('an order of the sandbox is found by polling, and only once', async () => {
-  const run = await begin({ scope: 'commerce/orders' });
+  await using run = await begin({ scope: 'commerce/orders' });
   expect(run.source).toBe('polling');
   await until(async () => (await sourceOf(run))?.baseline_at !== null);
   const customers = await run.service.call(
@@ -131,7 +125,7 @@ test('an order of the sandbox is found by polling, and only once', async () => {
 }, 40_000);
 
 test('what was there before is sent on request, with its ends marked', async () => {
-  const run = await begin({ scope: 'commerce/products', backfill: true });
+  await using run = await begin({ scope: 'commerce/products', backfill: true });
   const received = await run.receiver.arrived(60);
   bodies(run);
   const marks = received
@@ -146,7 +140,7 @@ test('what was there before is sent on request, with its ends marked', async () 
 
 test('what an app that is polled no longer has, was deleted', async () => {
   // Polled, because it cannot register: the address of webhooks is taken from it.
-  const run = await begin({ scope: 'commerce/customers', events: ['deleted'] });
+  await using run = await begin({ scope: 'commerce/customers', events: ['deleted'] });
   await registered(run);
   const { db } = run.service.context;
   await until(
@@ -167,7 +161,7 @@ test('what an app that is polled no longer has, was deleted', async () => {
 }, 40_000);
 
 test('a webhook counts once, only when it is genuine, and at its own address', async () => {
-  const run = await begin({ scope: 'commerce/customers', events: ['created', 'updated'] });
+  await using run = await begin({ scope: 'commerce/customers', events: ['created', 'updated'] });
   await registered(run);
   const { context, url } = run.service;
   const hook = await registrationOf(run);
@@ -207,7 +201,7 @@ test('a webhook counts once, only when it is genuine, and at its own address', a
 });
 
 test('the registration is removed with the last subscription, and with the credential', async () => {
-  const run = await begin({ scope: 'commerce/customers' });
+  await using run = await begin({ scope: 'commerce/customers' });
   await registered(run);
   expect(await hooksOf(run)).toHaveLength(2);
   await run.service.call('DELETE', `/webhooks/${run.subscriptionId}`);

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { cancelLeftovers } from '../../src/events/cancel.ts';
 import { createDeliverer } from '../../src/events/deliver.ts';
 import { newSigningSecret } from '../../src/events/signature.ts';
@@ -9,26 +9,9 @@ import { sealBinding } from '../../src/events/target.ts';
 import { HOUR } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 
 /* What happens to deliveries when something around them fails. */
-
-const closing: (() => PromiseLike<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close();
-});
-
-async function start(options: Parameters<typeof startEvents>[0] = {}): Promise<EventsService> {
-  const service = await startEvents(options);
-  closing.push(() => service.stop());
-  return service;
-}
-
-async function receive(): Promise<Receiver> {
-  const receiver = await startReceiver();
-  closing.push(() => receiver[Symbol.asyncDispose]());
-  return receiver;
-}
 
 const many = (count: number): string[] => Array.from({ length: count }, (_, n) => `o${n}`);
 
@@ -44,8 +27,8 @@ async function refuseOnce(service: EventsService, subscriptionId: string, publis
 }
 
 test('what was held back while an outcome could not be written goes out when it is', async () => {
-  const service = await start();
-  const receiver = await receive();
+  await using service = await startEvents();
+  await using receiver = await startReceiver();
   receiver.answer = (_, res) => void setTimeout(() => res.writeHead(200).end(), 100);
   const { subscriptionId } = await subscribe(service, { address: receiver.url });
   await created(service, ['first']);
@@ -55,8 +38,9 @@ test('what was held back while an outcome could not be written goes out when it 
 });
 
 test('an order goes on after the outcome of somebody else could not be written', async () => {
-  const service = await start();
-  const [ordered, other] = [await receive(), await receive()];
+  await using service = await startEvents();
+  await using ordered = await startReceiver();
+  await using other = await startReceiver();
   ordered.answer = (_, res) => void setTimeout(() => res.writeHead(200).end(), 50);
   const { subscriptionId } = await subscribe(service, { address: other.url, scope: 'commerce/products' });
   await subscribe(service, { address: ordered.url, ordered: true });
@@ -67,7 +51,8 @@ test('an order goes on after the outcome of somebody else could not be written',
 });
 
 /** One attempt that is under way while its lease ends and somebody else makes the first attempt and fails. */
-async function overtaken(service: EventsService, receiver: Receiver, more: { attempts: number }) {
+async function overtaken(service: EventsService, more: { attempts: number }) {
+  await using receiver = await startReceiver();
   const { db, clock } = service.context;
   const held: ServerResponse[] = [];
   receiver.answer = (_, res) => void held.push(res);
@@ -103,8 +88,8 @@ async function overtaken(service: EventsService, receiver: Receiver, more: { att
 }
 
 test('an attempt that outlived its lease counts after those that others made meanwhile', async () => {
-  const service = await start({ env: { GATEHOUSE_RETRY_SCHEDULE: '3600,3600,3600' } });
-  expect(await overtaken(service, await receive(), { attempts: 1 })).toMatchObject({
+  await using service = await startEvents({ env: { GATEHOUSE_RETRY_SCHEDULE: '3600,3600,3600' } });
+  expect(await overtaken(service, { attempts: 1 })).toMatchObject({
     attemptCount: 2,
     attempts: [
       { number: 1, status: 502 },
@@ -114,8 +99,8 @@ test('an attempt that outlived its lease counts after those that others made mea
 });
 
 test('an attempt whose number is taken keeps nothing from being written', async () => {
-  const service = await start({ env: { GATEHOUSE_RETRY_SCHEDULE: '3600,3600,3600' } });
-  expect(await overtaken(service, await receive(), { attempts: 0 })).toMatchObject({
+  await using service = await startEvents({ env: { GATEHOUSE_RETRY_SCHEDULE: '3600,3600,3600' } });
+  expect(await overtaken(service, { attempts: 0 })).toMatchObject({
     attemptCount: 1,
     attempts: [{ number: 1, status: 502 }],
   });
@@ -123,7 +108,7 @@ test('an attempt whose number is taken keeps nothing from being written', async 
 });
 
 test('no more is taken into memory than fits, however many subscriptions wait', async () => {
-  const service = await start();
+  await using service = await startEvents();
   const { context } = service;
   const { db, keys, clock } = context;
   const { subscriptionId } = await subscribe(service, { address: 'http://127.0.0.1:9/' });
@@ -166,9 +151,9 @@ test('no more is taken into memory than fits, however many subscriptions wait', 
 }, 120_000);
 
 test('the end of a subscription cancels what waits in turns; enabled meanwhile, it begins with nothing of it', async () => {
-  const service = await start();
+  await using service = await startEvents();
   const { db, clock } = service.context;
-  const receiver = await receive();
+  await using receiver = await startReceiver();
   const { subscriptionId } = await subscribe(service, { address: receiver.url });
   const path = `/webhooks/${subscriptionId}`;
   const { source_id: sourceId } = await db
@@ -204,8 +189,8 @@ test('the end of a subscription cancels what waits in turns; enabled meanwhile, 
 });
 
 test('a receiver that is gone ends its subscription, though by a clock that is ahead of ours it fails only later', async () => {
-  const service = await start();
-  const receiver = await receive();
+  await using service = await startEvents();
+  await using receiver = await startReceiver();
   receiver.answer = (_, res) => res.writeHead(410).end();
   const { subscriptionId } = await subscribe(service, { address: receiver.url });
   await service.context.db
@@ -223,9 +208,9 @@ test('a receiver that is gone ends its subscription, though by a clock that is a
 
 test('a rate goes on when our clock is put back, and what its receiver asked for holds', async () => {
   const clock = manualClock();
-  const service = await start({ clock });
+  await using service = await startEvents({ clock });
   const { context } = service;
-  const receiver = await receive();
+  await using receiver = await startReceiver();
   await subscribe(service, { address: receiver.url, ratePerSecond: 1 });
   await created(service, ['o1']);
   await receiver.arrived(1);
@@ -239,7 +224,7 @@ test('a rate goes on when our clock is put back, and what its receiver asked for
   clock.advance(HOUR / 2);
   const { outbound } = context;
   const other = createDeliverer(context, { outbound, scheduleMs: [1000] });
-  closing.push(() => other.close());
+  onTestFinished(() => other.close());
   other.start();
   await created(service, ['o3']);
   await sleep(500);
@@ -249,9 +234,10 @@ test('a rate goes on when our clock is put back, and what its receiver asked for
 });
 
 test('what nobody finished cancelling is cancelled by a sweep, and before a new address for events gets anything', async () => {
-  const service = await start();
+  await using service = await startEvents();
   const { db, clock } = service.context;
-  const [before, after] = [await receive(), await receive()];
+  await using before = await startReceiver();
+  await using after = await startReceiver();
   const set = (eventsAddress: string) => service.call('PUT', '/api/settings', { body: { eventsAddress } });
   await set(before.url);
   before.answer = (_, res) => res.writeHead(410).end();
@@ -273,9 +259,9 @@ test('what nobody finished cancelling is cancelled by a sweep, and before a new 
 });
 
 test('a subscription whose secret does not open is logged, and stops none of the others', async () => {
-  const service = await start();
+  await using service = await startEvents();
   const { db } = service.context;
-  const receiver = await receive();
+  await using receiver = await startReceiver();
   const broken = await subscribe(service, { address: `${receiver.url}?broken` });
   for (const n of [1, 2, 3])
     await subscribe(service, {
@@ -295,7 +281,7 @@ test('a subscription whose secret does not open is logged, and stops none of the
     outbound: service.context.outbound,
     scheduleMs: [1000],
   });
-  closing.push(() => deliverer.close());
+  onTestFinished(() => deliverer.close());
   deliverer.start();
   const paths = (await receiver.arrived(3)).map(({ path }) => path);
   expect(paths.toSorted()).toEqual(['/hook?1', '/hook?2', '/hook?3']);
@@ -303,9 +289,9 @@ test('a subscription whose secret does not open is logged, and stops none of the
 });
 
 test('what is published to a subscription whose secret does not open waits, and the others of its source hear', async () => {
-  const service = await start();
+  await using service = await startEvents();
   const { db } = service.context;
-  const receiver = await receive();
+  await using receiver = await startReceiver();
   const broken = await subscribe(service, { address: `${receiver.url}?broken` });
   await subscribe(service, { address: `${receiver.url}?whole` });
   await db
@@ -326,9 +312,9 @@ test('what is published to a subscription whose secret does not open waits, and 
 });
 
 test('a receiver that is gone stops nobody where the operator cannot be told, since that subscription does not open', async () => {
-  const service = await start();
+  await using service = await startEvents();
   const { db } = service.context;
-  const receiver = await receive();
+  await using receiver = await startReceiver();
   receiver.answer = ({ path }, res) => res.writeHead(path.endsWith('gone') ? 410 : 200).end();
   const gone = await subscribe(service, { address: `${receiver.url}?gone` });
   await subscribe(service, { address: `${receiver.url}?whole`, scope: 'commerce/products' });

@@ -10,6 +10,7 @@ import type { Clock } from '../../src/lib/clock.ts';
 import { parseJson, valueAt, type Json } from '../../src/lib/json.ts';
 import { createLog } from '../../src/log.ts';
 import { lendKept, returnKept } from './kept.ts';
+import { freshDatabase, type StoreKind } from './stores.ts';
 
 /** A real Gatehouse on a free port of 127.0.0.1, over a database and a home of its own. */
 export interface Service extends AsyncDisposable {
@@ -18,6 +19,8 @@ export interface Service extends AsyncDisposable {
   readonly productionKey: string;
   readonly context: OpenContext;
   readonly app: App;
+  /** What makes another service one over the same store. */
+  readonly env: Record<string, string>;
   /** Lines of the log so far. */
   readonly logged: string[];
   /** A REST call; the answer is parsed where it is JSON. */
@@ -45,6 +48,8 @@ export interface Answer {
 }
 
 export interface ServiceOptions {
+  /** Of its database. SQLite lies in its home. */
+  kind?: StoreKind;
   env?: Record<string, string>;
   clock?: Clock;
   catalogFolder?: string;
@@ -54,15 +59,20 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const home = mkdtempSync(join(tmpdir(), 'gatehouse-service-'));
   // Definitions of a catalogue of its own are of use to nobody else.
   if (!options.catalogFolder) lendKept(home);
+  const fresh = options.kind === 'postgres' ? await freshDatabase('postgres') : undefined;
+  const env = {
+    GATEHOUSE_HOME: home,
+    ...(fresh?.database.kind === 'postgres' ? { DATABASE_URL: fresh.database.url } : {}),
+    ...options.env,
+  };
   const developmentKey = newApiKey('development');
   const productionKey = newApiKey('production');
   const config = readConfig({
-    GATEHOUSE_HOME: home,
     PORT: '0',
     GATEHOUSE_ALLOW_PRIVATE_NETWORK: '1',
     GATEHOUSE_RATE_LIMIT_MCP: '0',
     LOG_LEVEL: 'debug',
-    ...options.env,
+    ...env,
   });
   const logged: string[] = [];
   const log = createLog(config.logLevel, { write: (line) => void logged.push(line) });
@@ -98,6 +108,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const stop = async () => {
     await app.close();
     await context.close();
+    await fresh?.remove();
     if (!options.catalogFolder) returnKept(home);
     rmSync(home, { recursive: true, force: true });
   };
@@ -107,6 +118,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     productionKey,
     context,
     app,
+    env,
     logged,
     call,
     stop,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../support/events.ts';
 import { startReceiver, verified, type Receiver } from '../support/receiver.ts';
 import { startService, type Service } from '../support/service.ts';
-import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
+import { STORE_KINDS } from '../support/stores.ts';
 
 /* Fields of the operator's own, by level, as REST reads them and as they are delivered. */
 
@@ -132,25 +132,16 @@ test('what is delivered has them too', async () => {
 });
 
 test.each(STORE_KINDS)('on %s a level that is set by several at once is one', async (kind) => {
-  const { database, remove } = await freshDatabase(kind);
-  const DATABASE_URL = database.kind === 'postgres' ? database.url : `sqlite:${database.path}`;
-  const busy = await startService({
-    env: { DATABASE_URL, GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') },
-  });
-  try {
-    const levels = [{}, { connectorId: 'sandbox' }];
-    const set = (level: object, n: number) =>
-      busy.call('PUT', '/api/field-mappings', { body: { scope, ...level, fields: { n: String(n) } } });
-    for (const level of levels) {
-      const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => set(level, n)));
-      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-      expect(new Set(answers.map((answer) => answer.text('mappingId'))).size).toBe(1);
-    }
-    expect((await busy.call('GET', '/api/field-mappings')).at('data')).toHaveLength(levels.length);
-  } finally {
-    await busy.stop();
-    await remove();
+  await using busy = await startService({ kind });
+  const levels = [{}, { connectorId: 'sandbox' }];
+  const set = (level: object, n: number) =>
+    busy.call('PUT', '/api/field-mappings', { body: { scope, ...level, fields: { n: String(n) } } });
+  for (const level of levels) {
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => set(level, n)));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(new Set(answers.map((answer) => answer.text('mappingId'))).size).toBe(1);
   }
+  expect((await busy.call('GET', '/api/field-mappings')).at('data')).toHaveLength(levels.length);
 });
 
 describe('refused is', () => {
