@@ -193,7 +193,6 @@ test('an account at another address is still the same where the app tells so, an
   const strangers = foreignHooks(app, other);
   other.orders = app.orders;
   expect((await app.replaceKey(connectionId, 'y', { origin: other.origin })).status).toBe(200);
-  app.clock.advance(DAY);
   await settle(app);
   expect(await app.told(connectionId)).toEqual(['created o1']);
   expect(other.hooks).toEqual(expect.arrayContaining(strangers));

@@ -114,7 +114,7 @@ webhooks:
   ${id === 'naming' ? 'fetchId: order.id' : 'record: order'}
   topics: { commerce/orders: [{ topic: made, event: created }, { topic: changed, event: updated }, { topic: gone, event: deleted }] }
   register:
-    ${id === 'listless' ? '' : 'list: { action: list_hooks, id: id, address: url, topic: topic }'}
+    ${id === 'listless' || id === 'nameless' ? '' : 'list: { action: list_hooks, id: id, address: url, topic: topic }'}
     create: { action: add_hook, input: { url: '{address}', topic: '{topic}', secret: '{secret}' }, id: id }
     delete: { action: drop_hook, param: hookId }
 `;
