@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { request, type IncomingMessage, type ServerResponse } from 'node:http';
+import { request, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { readingRound } from '../../src/events/round.ts';
-import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { valueAt } from '../../src/lib/json.ts';
 import { createBrowser } from '../support/browser.ts';
 import { STORE_KINDS } from '../support/stores.ts';
@@ -18,17 +18,12 @@ test.each(STORE_KINDS)(
     await using app = await openApp(kind);
     const connectionId = await app.connect('numbered');
     await app.subscribe(connectionId);
-    let answer: (() => void) | undefined;
-    app.instead = (url, res, req) => {
-      if (answer || url.pathname !== '/hooks' || req.method !== 'GET') return false;
-      answer = () => app.send(res, 200, { hooks: [] });
-      return true;
-    };
+    const listed = app.hold('/hooks');
     const registering = app.look('jobs');
-    await expect.poll(() => answer !== undefined).toBe(true);
+    await listed.asked;
     app.clock.advance(1);
     await takePlace(app, connectionId);
-    answer?.();
+    await listed.answer(200, { hooks: [] });
     await registering;
     await app.look('jobs');
     await app.look('jobs');
@@ -64,7 +59,7 @@ test.each(STORE_KINDS)(
     };
     expect(await app.announce('made', { id: '250' })).toBe(200);
     await app.look('inbox');
-    app.instead = () => false;
+    app.recover();
     await takePlace(app, connectionId);
     // The other one has an order of that number, too, and it is old.
     app.orders = [app.order('250', app.clock.now() - 700 * DAY)];
@@ -79,17 +74,12 @@ test('a webhook whose record is being read when another account takes the place 
   await app.subscribe(connectionId);
   await app.look();
   await app.look('jobs');
-  let answer: (() => void) | undefined;
-  app.instead = (url, res) => {
-    if (answer || !url.pathname.startsWith('/orders/')) return false;
-    answer = () => app.send(res, 200, app.order('250'));
-    return true;
-  };
+  const record = app.hold('/orders/');
   await app.announce('made', { id: '250' });
   const reading = app.look('inbox');
-  await expect.poll(() => answer !== undefined).toBe(true);
+  await record.asked;
   await takePlace(app, connectionId);
-  answer?.();
+  await record.answer(200, app.order('250'));
   await reading;
   await settle(app);
   expect(await app.told(connectionId)).toEqual([]);
@@ -225,13 +215,13 @@ test.each(STORE_KINDS)(
     app.orders = [app.order('o1'), app.order('o2')];
     await app.subscribe(connectionId);
     await app.look();
-    const reading = holdNext(app, '/orders');
+    const reading = app.hold('/orders');
     const took = app.look('jobs');
-    await expect.poll(reading.isHeld).toBe(true);
+    await reading.asked;
     await takePlace(app, connectionId);
     // What was seen is forgotten by then.
     await app.look('jobs');
-    reading.answer({ orders: app.orders, more: false });
+    await reading.answer(200, { orders: app.orders, more: false });
     await took;
     app.orders = [];
     for (let day = 0; day < 3; day++) {
@@ -267,11 +257,11 @@ test.each(STORE_KINDS)(
     app.orders = [app.order('old', app.clock.now() - DAY)];
     await app.subscribe(connectionId, ['created'], { backfill: true });
     await app.look();
-    const reading = holdNext(app, '/orders');
+    const reading = app.hold('/orders');
     const took = app.look('jobs');
-    await expect.poll(reading.isHeld).toBe(true);
+    await reading.asked;
     await takePlace(app, connectionId);
-    reading.answer({ orders: app.orders, more: false });
+    await reading.answer(200, { orders: app.orders, more: false });
     await took;
     app.orders = [app.order('new', app.clock.now() - 2 * DAY)];
     await settle(app);
@@ -326,19 +316,25 @@ test('a webhook that is still coming when another account takes the place tells 
   expect(await app.told(connectionId)).toEqual([]);
 });
 
-/** The next answer under a path of the app comes when the test gives it. */
-function holdNext(app: TestedApp, path: string) {
-  let held: ServerResponse | undefined;
-  app.instead = (url, res) => {
-    if (held || url.pathname !== path) return false;
-    held = res;
-    return true;
-  };
-  return {
-    isHeld: () => held !== undefined,
-    answer: (body: object) => held && app.send(held, 200, body),
-  };
-}
+test('another account under the same connection is listened to anew; another key of the same goes on', async () => {
+  await using app = await openApp();
+  const { clock, order } = app;
+  const connectionId = await app.listen('numbered', { polled: true });
+  app.orders.push(order('o1'));
+  await app.polls(connectionId, 1, 10 * MINUTE);
+  expect((await app.replaceKey(connectionId, 'rotated')).status).toBe(200);
+  expect((await app.source(connectionId)).cursor_until).not.toBeNull();
+  app.account = 'acct_2';
+  expect((await app.replaceKey(connectionId, 'other')).at('account.id')).toBe('acct_2');
+  app.refuse(403, '/hooks');
+  await app.look('jobs');
+  app.account = 'acct_1';
+  app.orders = ['o1', 'o2'].map((id) => order(id, clock.now() - 5 * MINUTE));
+  await app.polls(connectionId, 1, MINUTE);
+  app.orders.push(order('o3', clock.now() + SECOND));
+  await app.polls(connectionId, 2, 10 * MINUTE);
+  expect(await app.told(connectionId)).toEqual(['created o1', 'created o3']);
+});
 
 test('what is asked of the account before, when its tokens end, is not asked of another one', async () => {
   await using app = await openApp();
@@ -349,13 +345,9 @@ test('what is asked of the account before, when its tokens end, is not asked of 
   await app.look('jobs');
   const strangers = foreignHooks(app, other);
   await app.service.call('DELETE', `/webhooks/${subscriptionId}`);
-  let refuse: (() => void) | undefined;
-  app.instead = (_url, res) => {
-    refuse ??= () => app.send(res, 401, {});
-    return true;
-  };
+  const removal = app.hold('/hooks');
   const removing = app.look('jobs');
-  await expect.poll(() => refuse !== undefined).toBe(true);
+  await removal.asked;
   other.account = 'acct_2';
   const { service, userId } = app;
   const replaced = await service.call('PUT', `/users/${userId}/credentials/${connectionId}`, {
@@ -364,7 +356,7 @@ test('what is asked of the account before, when its tokens end, is not asked of 
   });
   expect(replaced.at('account.id')).toBe('acct_2');
   other.forgetCalls();
-  refuse?.();
+  await removal.answer(401, {});
   await removing;
   expect(other.calls).toEqual([]);
   expect(other.hooks).toEqual(strangers);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pollSource } from '../../src/events/poll.ts';
 import { inboxRound, pollRound, readingRound, shortJobRound, type Round } from '../../src/events/round.ts';
 import { claimSources } from '../../src/events/sources.ts';
+import { MINUTE } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { startService } from '../support/service.ts';
 import type { StoreKind } from '../support/stores.ts';
@@ -168,6 +169,31 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     places: [] as string[],
     /** Answers instead of the app, where it answers true. */
     instead: (_url: URL, _res: ServerResponse, _req: IncomingMessage): boolean => false,
+    /** Refuses what is asked under a path. */
+    refuse(status: number, path = '/orders'): void {
+      app.instead = (url, res) => {
+        if (url.pathname !== path) return false;
+        app.send(res, status, {});
+        return true;
+      };
+    },
+    /** Goes on as it should. */
+    recover: () => void (app.instead = () => false),
+    /** Keeps the next call under a path waiting for what the test answers. */
+    hold(path: string) {
+      const held = Promise.withResolvers<ServerResponse>();
+      let isHeld = false;
+      app.instead = (url, res) => {
+        if (isHeld || !url.pathname.startsWith(path)) return false;
+        isHeld = true;
+        held.resolve(res);
+        return true;
+      };
+      return {
+        asked: held.promise,
+        answer: async (status: number, body: object) => app.send(await held.promise, status, body),
+      };
+    },
     /** Runs before a page of the list is made. */
     onPage: (_offset: number): void => {},
     get calls() {
@@ -185,10 +211,6 @@ export async function openApp(kind: StoreKind = 'sqlite') {
       ...more,
     }),
     async connect(connectorId: ConnectorName, data: object = { token: 'x' }): Promise<string> {
-      app.orders = [];
-      app.places = [];
-      app.instead = () => false;
-      app.onPage = () => {};
       const answer = await service.call('POST', `/users/${userId}/credentials`, {
         headers: { 'x-svc-userid': userId },
         body: { connectorId, data: { ...data, origin: upstream.origin } },
@@ -211,6 +233,25 @@ export async function openApp(kind: StoreKind = 'sqlite') {
       });
       if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
       return answer.text('subscriptionId');
+    },
+    /** A connection that somebody listens to, past its first reading; by webhooks, but where it is to be polled alone. */
+    async listen(
+      connectorId: ConnectorName,
+      { data, polled = false }: { data?: object; polled?: boolean } = {},
+    ): Promise<string> {
+      const connectionId = await app.connect(connectorId, data);
+      await app.subscribe(connectionId);
+      if (!polled) await app.look('jobs');
+      await app.poll(connectionId);
+      clock.advance(MINUTE);
+      return connectionId;
+    },
+    /** Polls as time goes by. */
+    async polls(connectionId: string, times: number, everyMs: number): Promise<void> {
+      for (let n = 0; n < times; n++) {
+        clock.advance(everyMs);
+        await app.poll(connectionId);
+      }
     },
     async poll(connectionId: string): Promise<void> {
       for (const source of await claimSources(context, 1000))
@@ -254,6 +295,15 @@ export async function openApp(kind: StoreKind = 'sqlite') {
         .orderBy('event_id')
         .execute();
       return rows.map(({ body, event }) => `${event} ${JSON.parse(body).remoteId}`);
+    },
+    /** What the operator was told that may be missing. */
+    async warnings(): Promise<object[]> {
+      const rows = await context.db
+        .selectFrom('events')
+        .select('body')
+        .where('event', '=', 'poll.gap_risk')
+        .execute();
+      return rows.map(({ body }) => JSON.parse(body).data);
     },
     async [Symbol.asyncDispose]() {
       await service.stop();

@@ -4,22 +4,13 @@ import { notice } from '../../src/events/notice.ts';
 import { toSource } from '../../src/events/source.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { STORE_KINDS } from '../support/stores.ts';
-import { openApp, type TestedApp } from './app.ts';
+import { openApp } from './app.ts';
 
 /* Records that tell no time of change. */
 
-async function listening(app: TestedApp): Promise<string> {
-  const connectionId = await app.connect('timeless');
-  await app.subscribe(connectionId);
-  await app.look('jobs');
-  await app.poll(connectionId);
-  app.clock.advance(MINUTE);
-  return connectionId;
-}
-
 test.each(STORE_KINDS)('a record that goes back to an earlier state changed as well (%s)', async (kind) => {
   await using app = await openApp(kind);
-  const connectionId = await listening(app);
+  const connectionId = await app.listen('timeless');
   const made = app.clock.now();
   for (const [what, total] of [
     ['made', '1.00'],
@@ -79,7 +70,7 @@ test('a word of its creation that holds a later change tells that', async () => 
 
 test('a change reads what is known of its record, however many others there are', async () => {
   await using app = await openApp('postgres');
-  const connectionId = await listening(app);
+  const connectionId = await app.listen('timeless');
   const row = await app.source(connectionId);
   const { context } = app.service;
   await sql`insert into seen (source_id, key, seen_at)
