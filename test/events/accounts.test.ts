@@ -48,10 +48,7 @@ test.each(STORE_KINDS)(
   'webhooks of the account before, which waited, are not told as records of the other one, on %s',
   async (kind) => {
     await using app = await openApp(kind);
-    const connectionId = await app.connect('naming');
-    await app.subscribe(connectionId);
-    await app.look();
-    await app.look('jobs');
+    const connectionId = await app.listen('naming');
     app.instead = (url, res) => {
       if (!url.pathname.startsWith('/orders/')) return false;
       app.send(res, 503, {});
@@ -70,10 +67,7 @@ test.each(STORE_KINDS)(
 
 test('a webhook whose record is being read when another account takes the place tells nothing', async () => {
   await using app = await openApp();
-  const connectionId = await app.connect('naming');
-  await app.subscribe(connectionId);
-  await app.look();
-  await app.look('jobs');
+  const connectionId = await app.listen('naming');
   const record = app.hold('/orders/');
   await app.announce('made', { id: '250' });
   const reading = app.look('inbox');
@@ -89,10 +83,7 @@ test.each(STORE_KINDS)(
   'what a webhook of the account before said may be said by one of the other, on %s',
   async (kind) => {
     await using app = await openApp(kind);
-    const connectionId = await app.connect('numbered');
-    await app.subscribe(connectionId);
-    await app.look();
-    await app.look('jobs');
+    const connectionId = await app.listen('numbered');
     const order = app.order('250', app.clock.now() + MINUTE);
     await app.announce('made', order);
     await app.look('inbox');
@@ -106,10 +97,7 @@ test.each(STORE_KINDS)(
 
 test('a person who leads a connection to another account, by another way to sign in, is told of that one alone', async () => {
   await using app = await openApp();
-  const connectionId = await app.connect('naming');
-  await app.subscribe(connectionId);
-  await app.look();
-  await app.look('jobs');
+  const connectionId = await app.listen('naming');
   const former = app.hooks.findLast(({ topic }) => topic === 'made');
   app.account = 'acct_2';
   await reconnect(app, connectionId, { type: 'api_key', data: { apiKey: 'k', origin: app.origin } });
@@ -290,10 +278,7 @@ test('a backfill that came half way when another account takes the place begins 
 
 test('a webhook that is still coming when another account takes the place tells nothing', async () => {
   await using app = await openApp();
-  const connectionId = await app.connect('numbered');
-  await app.subscribe(connectionId);
-  await app.look();
-  await app.look('jobs');
+  const connectionId = await app.listen('numbered');
   const hook = app.hooks.findLast(({ topic }) => topic === 'made');
   const headers = {
     'content-type': 'application/json',

@@ -23,6 +23,7 @@ export interface Order {
 
 const PAGE = 3;
 const PAGINGS = {
+  wide: `{ style: offset, offsetParam: offset, limitParam: limit, maxLimit: 1000, hasMore: 'body:more' }`,
   offset: `{ style: offset, offsetParam: offset, limitParam: limit, maxLimit: ${PAGE}, hasMore: 'body:more' }`,
   cursor: `{ style: cursor, cursorParam: after, limitParam: limit, maxLimit: ${PAGE}, next: 'body:next' }`,
 };
@@ -35,6 +36,8 @@ interface ConnectorParts {
   by: string;
   auth: string;
   more?: string;
+  /** Where a record is read, and in what of the answer it lies. */
+  get?: string;
 }
 
 /** Connectors of the app: how its list is cut, which times its records tell, how it is signed in to. */
@@ -69,6 +72,14 @@ const CONNECTORS = {
     by: 'updatedAt',
     auth: '{ type: bearer }, { type: api_key, in: header, name: X-Key }',
   },
+  /** It looks records up, and answers with a list of those that it found. */
+  finding: {
+    paging: PAGINGS.wide,
+    times: TIMES,
+    by: 'updatedAt',
+    auth: '{ type: bearer }',
+    get: "'GET /found/{orderId}', response: { data: found.0 }",
+  },
   /** It does not tell whose account it is. */
   nameless: { paging: PAGINGS.offset, times: TIMES, by: 'updatedAt', auth: '{ type: bearer }' },
 } satisfies Record<string, ConnectorParts>;
@@ -76,7 +87,14 @@ const CONNECTORS = {
 export type ConnectorName = keyof typeof CONNECTORS;
 
 function connectorFile(id: ConnectorName): string {
-  const { paging, times, by, auth, more = '' }: ConnectorParts = CONNECTORS[id];
+  const {
+    paging,
+    times,
+    by,
+    auth,
+    more = '',
+    get = "'GET /orders/{orderId}'",
+  }: ConnectorParts = CONNECTORS[id];
   return `
 id: ${id}
 name: ${id}
@@ -98,7 +116,7 @@ actions:
     paging: ${paging}
     response: { data: orders }
   list_places: { description: Places., request: GET /places, paging: ${PAGINGS.offset}, response: { data: places } }
-  get_order: { description: An order., request: 'GET /orders/{orderId}', path: { orderId: { type: string } } }
+  get_order: { description: An order., request: ${get}, path: { orderId: { type: string } } }
   list_hooks: { internal: true, description: Webhooks., request: GET /hooks, response: { data: hooks } }
   add_hook:
     internal: true
@@ -167,6 +185,8 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     /** What the app lists. */
     orders: [] as Order[],
     places: [] as string[],
+    /** Ids that its list does not show, although they are there. */
+    hidden: [] as string[],
     /** Answers instead of the app, where it answers true. */
     instead: (_url: URL, _res: ServerResponse, _req: IncomingMessage): boolean => false,
     /** Refuses what is asked under a path. */
@@ -258,10 +278,11 @@ export async function openApp(kind: StoreKind = 'sqlite') {
         if (source.credentialId === connectionId) await pollSource(context, source);
     },
     /** What the loops do in one look, and all that it began. */
-    async look(round: 'polls' | 'jobs' | 'inbox' = 'polls'): Promise<number> {
+    async look(round: 'polls' | 'jobs' | 'readings' | 'inbox' = 'polls'): Promise<number> {
       const rounds: Record<typeof round, Round[]> = {
         polls: [pollRound],
         jobs: [shortJobRound, readingRound],
+        readings: [readingRound],
         inbox: [inboxRound],
       };
       const how = { signal, room: 1000 };
@@ -341,6 +362,7 @@ export async function openApp(kind: StoreKind = 'sqlite') {
       hooks = hooks.filter((hook) => hook.id !== id);
       return send(res, 200, {});
     }
+    if (kind === 'found') return send(res, 200, { found: app.orders.filter((order) => order.id === id) });
     if (id !== undefined) {
       const found = app.orders.find((order) => order.id === id);
       return send(res, found ? 200 : 404, found ?? {});
@@ -350,8 +372,10 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     app.onPage(offset);
     const places = url.searchParams.get('places');
     const all = app.orders.filter(
-      ({ created_at, updated_at, place }) =>
-        Date.parse(updated_at ?? created_at ?? '') >= since && (places === null || place === places),
+      ({ id, created_at, updated_at, place }) =>
+        !app.hidden.includes(id) &&
+        Date.parse(updated_at ?? created_at ?? '') >= since &&
+        (places === null || place === places),
     );
     const limit = Number(url.searchParams.get('limit') ?? PAGE);
     const more = offset + limit < all.length;

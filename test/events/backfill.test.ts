@@ -130,10 +130,7 @@ test.each([
   async (_name, wish, status) => {
     await using app = await openApp();
     const connectionId = await app.connect('numbered');
-    app.instead = (_url, res) => {
-      app.send(res, status, {});
-      return true;
-    };
+    app.refuse(status);
     await app.subscribe(connectionId, ['created'], wish);
     const { signal } = new AbortController();
     let begun = 0;
@@ -293,12 +290,7 @@ test.each([
   app.orders = [order('old', clock.now() - DAY)];
   await app.subscribe(connectionId);
   await app.look();
-  const { instead } = app;
-  app.instead = (url, res) => {
-    if (url.pathname === '/me') return false;
-    app.send(res, status, {});
-    return true;
-  };
+  app.refuse(status);
   const { read, heard } = await backfilled(app, connectionId);
   const hours = async (count: number) => {
     for (let hour = 0; hour < count; hour++) {
@@ -312,7 +304,7 @@ test.each([
   await hours(72);
   const asked = app.calls.filter((call) => call === 'GET /orders').length;
   expect(asked > 0).toBe(status === 500);
-  app.instead = instead;
+  app.recover();
   if (status === 401) await app.replaceKey(connectionId, 'new');
   await hours(3);
   expect((await read()).at('backfill')).toBe('done');

@@ -90,9 +90,9 @@ test('what is sent again beside the end of its subscription does not wait for ev
 });
 
 test('a subscription is deleted beside somebody who writes its deliveries in another order', async () => {
-  const { service } = await start();
+  await using service = await startEvents({ kind: 'postgres' });
+  await using receiver = await startReceiver();
   const { db } = service.context;
-  const receiver = await receive();
   receiver.answer = () => {};
   const { subscriptionId } = await subscribe(service, { address: receiver.url });
   await created(service, ['o1', 'o2', 'o3']);

@@ -32,10 +32,7 @@ function begin(path: string, length: number, body: Buffer | string, secret = '')
 
 /** Where the app sends what was made. */
 async function listening(connectorId: ConnectorName): Promise<{ path: string; secret: string }> {
-  const connectionId = await app.connect(connectorId);
-  await app.subscribe(connectionId);
-  await app.look();
-  await app.look('jobs');
+  await app.listen(connectorId);
   const hook = app.hooks.findLast(({ topic }) => topic === 'made');
   return { path: new URL(hook?.url ?? '').pathname, secret: hook?.secret ?? '' };
 }

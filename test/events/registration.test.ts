@@ -163,10 +163,7 @@ test.each([
 
 test('what happened while an app had dropped its webhooks is told once they are made anew', async () => {
   await using app = await openApp();
-  const connectionId = await app.connect('numbered');
-  await app.subscribe(connectionId);
-  await app.look();
-  await app.look('jobs');
+  const connectionId = await app.listen('numbered');
   await app.look();
   app.clock.advance(27 * HOUR);
   await app.look();
@@ -213,7 +210,7 @@ test.each([
     await until(() => isAsked);
     const closed = sources.close().then(() => 'closed');
     expect(await Promise.race([closed, sleep(20_000, 'waiting', { ref: false })])).toBe('closed');
-    app.instead = () => false;
+    app.recover();
     await app.look('jobs');
     const topics = method === 'DELETE' ? [] : ['made', 'changed', 'gone'];
     expect(app.hooks.map(({ topic }) => topic)).toEqual(topics);
