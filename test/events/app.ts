@@ -28,6 +28,8 @@ const PAGINGS = {
   cursor: `{ style: cursor, cursorParam: after, limitParam: limit, maxLimit: ${PAGE}, next: 'body:next' }`,
 };
 
+const TOPICS =
+  'topics: { commerce/orders: [{ topic: made, event: created }, { topic: changed, event: updated }, { topic: gone, event: deleted }] }';
 const TIMES = 'createdAt: created_at, updatedAt: updated_at';
 
 interface ConnectorParts {
@@ -38,6 +40,9 @@ interface ConnectorParts {
   more?: string;
   /** Where a record is read, and in what of the answer it lies. */
   get?: string;
+  timeoutSeconds?: number;
+  /** What its webhooks say of which topics. */
+  says?: string;
 }
 
 /** Connectors of the app: how its list is cut, which times its records tell, how it is signed in to. */
@@ -71,6 +76,16 @@ const CONNECTORS = {
     times: TIMES,
     by: 'updatedAt',
     auth: '{ type: bearer }, { type: api_key, in: header, name: X-Key }',
+    says: `fetchId: order.id\n  ${TOPICS}`,
+  },
+  /** Its webhooks name a record, hold one, or say that something changed. */
+  telling: {
+    paging: PAGINGS.offset,
+    times: TIMES,
+    by: 'updatedAt',
+    auth: '{ type: bearer }',
+    timeoutSeconds: 3,
+    says: `topics: { commerce/orders: [{ topic: made, event: created, fetchId: order.id }, { topic: told, event: created, record: order }, { topic: hinted, event: changed }] }`,
   },
   /** It looks records up, and answers with a list of those that it found. */
   finding: {
@@ -94,6 +109,8 @@ function connectorFile(id: ConnectorName): string {
     auth,
     more = '',
     get = "'GET /orders/{orderId}'",
+    timeoutSeconds = 30,
+    says = `record: order\n  ${TOPICS}`,
   }: ConnectorParts = CONNECTORS[id];
   return `
 id: ${id}
@@ -106,6 +123,7 @@ baseUrl: '{origin}'
 variables: { origin: { title: Address, format: origin } }
 authentication: [${auth}]
 probe: get_me
+timeoutSeconds: ${timeoutSeconds}
 ${id === 'nameless' ? '' : 'account: { id: id }'}
 actions:
   get_me: { description: Whose account it is., request: GET /me }
@@ -130,14 +148,16 @@ unified:
 webhooks:
   verify: { type: header, header: X-Secret }
   topic: body:what
-  ${id === 'naming' ? 'fetchId: order.id' : 'record: order'}
-  topics: { commerce/orders: [{ topic: made, event: created }, { topic: changed, event: updated }, { topic: gone, event: deleted }] }
+  ${says}
   register:
     ${id === 'listless' || id === 'nameless' ? '' : 'list: { action: list_hooks, id: id, address: url, topic: topic }'}
     create: { action: add_hook, input: { url: '{address}', topic: '{topic}', secret: '{secret}' }, id: id }
     delete: { action: drop_hook, param: hookId }
 `;
 }
+
+/** What a webhook of the app is about. */
+type Word = 'made' | 'changed' | 'gone' | 'told' | 'hinted';
 
 export type TestedApp = Awaited<ReturnType<typeof openApp>>;
 
@@ -291,7 +311,7 @@ export async function openApp(kind: StoreKind = 'sqlite') {
       return begun.length;
     },
     /** Sends as the app does; answers with the status of our answer. */
-    async announce(what: 'made' | 'changed' | 'gone', order: Order | { id: string }): Promise<number> {
+    async announce(what: Word, order: object): Promise<number> {
       const hook = hooks.findLast(({ topic }) => topic === what);
       const answer = await fetch(hook?.url ?? '', {
         method: 'POST',
