@@ -326,8 +326,8 @@ export async function openApp(kind: StoreKind = 'sqlite') {
         .selectAll()
         .where('credential_id', '=', connectionId)
         .executeTakeFirstOrThrow(),
-    /** `created o1` and so on, in the order in which they were told. */
-    async told(connectionId: string): Promise<string[]> {
+    /** Of each event what it is, and its record as it was told; in that order. */
+    async events(connectionId: string): Promise<{ event: string; remoteId: string; totalPrice?: string }[]> {
       const rows = await context.db
         .selectFrom('events')
         .innerJoin('sources', 'sources.source_id', 'events.source_id')
@@ -335,8 +335,11 @@ export async function openApp(kind: StoreKind = 'sqlite') {
         .where('sources.credential_id', '=', connectionId)
         .orderBy('event_id')
         .execute();
-      return rows.map(({ body, event }) => `${event} ${JSON.parse(body).remoteId}`);
+      return rows.map(({ body, event }) => ({ event, ...JSON.parse(body) }));
     },
+    /** `created o1` and so on. */
+    told: async (connectionId: string): Promise<string[]> =>
+      (await app.events(connectionId)).map(({ event, remoteId }) => `${event} ${remoteId}`),
     /** What the operator was told that may be missing. */
     async warnings(): Promise<object[]> {
       const rows = await context.db

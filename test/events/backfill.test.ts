@@ -98,15 +98,13 @@ test('a backfill waits while its subscription is disabled, and others recover no
   const other = await app.subscribe(connectionId);
   await app.look();
   app.clock.advance(MINUTE);
-  const made = await call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
-    body: { address: 'https://127.0.0.1:9/backfilled', scope: 'commerce/orders', backfill: true },
-  });
-  const path = `/webhooks/${made.text('subscriptionId')}`;
+  const subscriptionId = await backfilled(app, connectionId);
+  const path = `/webhooks/${subscriptionId}`;
   // As 410 from its endpoint would.
   await context.db
     .updateTable('subscriptions')
     .set({ status: 'disabled' })
-    .where('subscription_id', '=', made.text('subscriptionId'))
+    .where('subscription_id', '=', subscriptionId)
     .execute();
   await app.look('jobs');
   expect((await call('GET', path)).body).toMatchObject({ status: 'disabled', backfill: 'wanted' });
@@ -144,12 +142,14 @@ test.each([
   },
 );
 
-/** Another subscription of a connection, which asks for what is there; its path, and what it heard of. */
-async function backfilled({ service }: TestedApp, connectionId: string) {
-  const made = await service.call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
-    body: { address: 'https://127.0.0.1:9/backfilled', scope: 'commerce/orders', backfill: true },
-  });
-  const subscriptionId = made.text('subscriptionId');
+/** Another subscription of a connection, which asks for what is there. */
+const backfilled = (app: TestedApp, connectionId: string): Promise<string> =>
+  app.subscribe(connectionId, ['created'], { address: 'https://127.0.0.1:9/backfilled', backfill: true });
+
+/** The same, with how it is read, and the ids of what it heard of. */
+async function hearing(app: TestedApp, connectionId: string) {
+  const { service } = app;
+  const subscriptionId = await backfilled(app, connectionId);
   return {
     read: () => service.call('GET', `/webhooks/${subscriptionId}`),
     async heard(): Promise<string[]> {
@@ -182,7 +182,7 @@ test.each(STORE_KINDS)(
     }
     clock.advance(SECOND);
     app.orders.push(order('unseen'));
-    const { read, heard } = await backfilled(app, connectionId);
+    const { read, heard } = await hearing(app, connectionId);
     clock.advance(10 * MINUTE);
     app.orders.push(order('after'));
     await app.look();
@@ -209,7 +209,7 @@ test('a backfill brings what was made in the second in which listening began', a
   const connectionId = await app.connect('numbered');
   clock.advance(SECOND - (clock.now() % SECOND));
   app.orders = [order('old', clock.now() - DAY)];
-  const { heard } = await backfilled(app, connectionId);
+  const { heard } = await hearing(app, connectionId);
   clock.advance(300);
   app.orders.push(order('just now'));
   clock.advance(300);
@@ -237,7 +237,7 @@ test.each(STORE_KINDS)(
     const old = order('old', clock.now() - DAY);
     const checkout = order('checkout', clock.now() - 5 * MINUTE);
     app.orders = [old];
-    const { read, heard } = await backfilled(app, connectionId);
+    const { read, heard } = await hearing(app, connectionId);
     await app.look();
     refuseLists(app);
     await app.look('jobs');
@@ -258,7 +258,7 @@ test('what was told of another account leaves nothing out of a backfill', async 
   await using app = await openApp();
   const { clock, order } = app;
   const connectionId = await app.connect('timeless');
-  const { read, heard } = await backfilled(app, connectionId);
+  const { read, heard } = await hearing(app, connectionId);
   await app.look();
   refuseLists(app);
   await app.look('jobs');
@@ -291,7 +291,7 @@ test.each([
   await app.subscribe(connectionId);
   await app.look();
   app.refuse(status);
-  const { read, heard } = await backfilled(app, connectionId);
+  const { read, heard } = await hearing(app, connectionId);
   const hours = async (count: number) => {
     for (let hour = 0; hour < count; hour++) {
       clock.advance(HOUR);

@@ -12,17 +12,9 @@ async function say(app: TestedApp, what: 'made' | 'changed' | 'gone', order: Ord
 }
 
 /** `created o1 1.00` and so on. */
-async function toldOf({ service }: TestedApp, connectionId: string): Promise<string[]> {
-  const rows = await service.context.db
-    .selectFrom('events')
-    .innerJoin('sources', 'sources.source_id', 'events.source_id')
-    .select(['body', 'event'])
-    .where('sources.credential_id', '=', connectionId)
-    .orderBy('event_id')
-    .execute();
-  return rows.map(
-    ({ body, event }) => `${event} ${JSON.parse(body).remoteId} ${JSON.parse(body).totalPrice}`,
-  );
+async function toldOf(app: TestedApp, connectionId: string): Promise<string[]> {
+  const events = await app.events(connectionId);
+  return events.map(({ event, remoteId, totalPrice }) => `${event} ${remoteId} ${totalPrice}`);
 }
 
 const at = (ms: number) => new Date(ms).toISOString();

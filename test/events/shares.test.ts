@@ -22,12 +22,8 @@ function hold(app: TestedApp, path: string, answer: object): { count(): number; 
   };
 }
 
-async function backfill({ service }: TestedApp, connectionId: string, n = 0): Promise<string> {
-  const made = await service.call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
-    body: { address: `https://127.0.0.1:9/${n}`, scope: 'commerce/orders', backfill: true },
-  });
-  return made.text('subscriptionId');
-}
+const backfill = (app: TestedApp, connectionId: string, n = 0): Promise<string> =>
+  app.subscribe(connectionId, ['created'], { address: `https://127.0.0.1:9/${n}`, backfill: true });
 
 test('registrations at an app that hangs keep none at another waiting', async () => {
   await using app = await openApp();

@@ -29,7 +29,7 @@ test.each(STORE_KINDS)('a record that goes back to an earlier state changed as w
 test('a word of its creation that comes late makes no record the one that it was', async () => {
   await using app = await openApp();
   const { clock } = app;
-  const connectionId = await listening(app);
+  const connectionId = await app.listen('timeless');
   await app.look('jobs');
   const made = app.order('o1', clock.now(), { total: '1.00' });
   const changed = { ...made, total: '2.00' };
