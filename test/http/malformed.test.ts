@@ -3,27 +3,21 @@ import type { Route } from '../../src/http/route.ts';
 import { ROUTES } from '../../src/http/routes.ts';
 import { rpc } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
-import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
+import { STORE_KINDS } from '../support/stores.ts';
 
 /** Ids and texts that no store can hold are refused or not found, whichever database it is. */
 describe.each(STORE_KINDS)('with %s', (kind) => {
   let service: Service;
-  let remove: () => Promise<void>;
   let userId: string;
   let jwt: string;
 
   beforeAll(async () => {
-    const fresh = await freshDatabase(kind);
-    ({ remove } = fresh);
-    const { database } = fresh;
-    const url = database.kind === 'sqlite' ? `sqlite:${database.path}` : database.url;
-    service = await startService({ env: { DATABASE_URL: url } });
+    service = await startService({ kind });
     userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
     jwt = (await service.call('GET', `/2023-12/user/${userId}/token`)).text('token');
   });
   afterAll(async () => {
     await service.stop();
-    await remove();
   });
 
   const routes = ROUTES.filter(({ path }) => path.includes('{'));

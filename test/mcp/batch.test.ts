@@ -1,22 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectClient, rpc, shop } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
-import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
+import { STORE_KINDS } from '../support/stores.ts';
 
 describe.each(STORE_KINDS)('a batch on %s', (kind) => {
-  let fresh: Awaited<ReturnType<typeof freshDatabase>>;
   let service: Service;
   let one: Awaited<ReturnType<typeof shop>>;
   beforeAll(async () => {
-    fresh = await freshDatabase(kind);
-    const { database } = fresh;
-    const url = database.kind === 'sqlite' ? `sqlite:${database.path}` : database.url;
-    service = await startService({ env: { DATABASE_URL: url, GATEHOUSE_TEST_CONNECTORS: '1' } });
+    service = await startService({ kind, env: { GATEHOUSE_TEST_CONNECTORS: '1' } });
     one = await shop(service);
   });
   afterAll(async () => {
     await service.stop();
-    await fresh.remove();
   });
 
   const batch = (calls: object[], url = one.accessUrl) =>

@@ -8,26 +8,20 @@ import { manualClock } from '../support/clock.ts';
 import { connectClient, rpc, shop, type RpcAnswer } from '../support/mcp.ts';
 import { modern } from '../support/modern.ts';
 import { startService, type Service } from '../support/service.ts';
-import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
+import { STORE_KINDS } from '../support/stores.ts';
 
 /* A server whose destructive calls wait for the agreement of their user, who cannot be asked by these clients. */
 describe.each(STORE_KINDS)('without a client that asks its user, over %s', (kind) => {
   const clock = manualClock();
-  let database: Awaited<ReturnType<typeof freshDatabase>>;
   let services: Service[];
   let one: Awaited<ReturnType<typeof shop>>;
   beforeAll(async () => {
-    database = await freshDatabase(kind);
-    const { database: made } = database;
-    const url = made.kind === 'postgres' ? made.url : `sqlite:${made.path}`;
-    const key = Buffer.alloc(32, 7).toString('base64');
-    const env = { DATABASE_URL: url, GATEHOUSE_MASTER_KEY: key };
-    services = [await startService({ env, clock }), await startService({ env, clock })];
+    const service = await startService({ kind, clock });
+    services = [service, await startService({ env: service.env, clock })];
     one = await shop(first(), { toolMode: 'direct', restrictions: { confirm: ['destructive'] } });
   });
   afterAll(async () => {
-    for (const service of services) await service.stop();
-    await database.remove();
+    for (const service of services.toReversed()) await service.stop();
   });
   const first = () => at(0);
   const at = (index: number): Service => {

@@ -8,7 +8,7 @@ import { created, eventsCatalog, subscribe } from '../support/events.ts';
 import { connectClient, shop } from '../support/mcp.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startService, type Service } from '../support/service.ts';
-import { freshDatabase, STORE_KINDS, type StoreKind } from '../support/stores.ts';
+import { STORE_KINDS, type StoreKind } from '../support/stores.ts';
 
 const SCOPE = 'commerce/customers';
 const URI = `svc://events/${SCOPE}`;
@@ -134,13 +134,7 @@ test('for all who listen for the same user one look is enough', async () => {
 
 /** A user with accounts of the sandbox and of the shop, whose customers somebody subscribed to. */
 async function sold(restrictions: object, kind: StoreKind = 'sqlite') {
-  const { database, remove } = await freshDatabase(kind);
-  closing.push(remove);
-  const env = {
-    DATABASE_URL: database.kind === 'postgres' ? database.url : `sqlite:${database.path}`,
-    GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
-  };
-  const service = await startService({ catalogFolder: eventsCatalog(), env });
+  const service = await startService({ kind, catalogFolder: eventsCatalog() });
   closing.push(() => service.stop());
   const receiver = await startReceiver();
   closing.push(() => receiver[Symbol.asyncDispose]());

@@ -4,24 +4,19 @@ import { valueAt, type Json } from '../../src/lib/json.ts';
 import { keepResult, readResultPage } from '../../src/mcp/kept-results.ts';
 import { connectClient, rpc, shop } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
-import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
+import { STORE_KINDS } from '../support/stores.ts';
 
 describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
   let ahead = 0;
   const clock = { now: () => Date.now() + ahead };
-  let fresh: Awaited<ReturnType<typeof freshDatabase>>;
   let service: Service;
   let one: Awaited<ReturnType<typeof shop>>;
   beforeAll(async () => {
-    fresh = await freshDatabase(kind);
-    const { database } = fresh;
-    const url = database.kind === 'sqlite' ? `sqlite:${database.path}` : database.url;
-    service = await startService({ clock, env: { DATABASE_URL: url } });
+    service = await startService({ kind, clock });
     one = await shop(service);
   });
   afterAll(async () => {
     await service.stop();
-    await fresh.remove();
   });
 
   const grantOf = async ({ serverId, userId }: { serverId: string; userId: string }) => {

@@ -16,7 +16,7 @@ import { startAuthorizationServer } from '../support/authorization-server.ts';
 import { connectClient, rpc, shop } from '../support/mcp.ts';
 import { modernHeaders, modernParams } from '../support/modern.ts';
 import { startService, type Service } from '../support/service.ts';
-import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
+import { STORE_KINDS } from '../support/stores.ts';
 
 /** Told within a second; a machine that is busy with other tests may take longer to notice. */
 const SOON = { timeout: 4000, interval: 20 };
@@ -27,23 +27,15 @@ type Shop = Awaited<ReturnType<typeof shop>>;
 
 /* Two processes over one store: what is changed through the one is told by the other, within a second. */
 describe.each(STORE_KINDS)('over %s', (kind) => {
-  let database: Awaited<ReturnType<typeof freshDatabase>>;
   let here: Service;
   let there: Service;
   beforeAll(async () => {
-    database = await freshDatabase(kind);
-    const { database: made } = database;
-    const env = {
-      DATABASE_URL: made.kind === 'postgres' ? made.url : `sqlite:${made.path}`,
-      GATEHOUSE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
-    };
-    here = await startService({ env });
-    there = await startService({ env });
+    here = await startService({ kind });
+    there = await startService({ env: here.env });
   });
   afterAll(async () => {
-    await here.stop();
     await there.stop();
-    await database.remove();
+    await here.stop();
   });
 
   /** Changes are made through the other process. */

@@ -1,20 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectClient, shop } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
-import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
+import { STORE_KINDS } from '../support/stores.ts';
 
 describe.each(STORE_KINDS)('search_actions_svc on %s', (kind) => {
-  let fresh: Awaited<ReturnType<typeof freshDatabase>>;
   let service: Service;
   beforeAll(async () => {
-    fresh = await freshDatabase(kind);
-    const { database } = fresh;
-    const url = database.kind === 'sqlite' ? `sqlite:${database.path}` : database.url;
-    service = await startService({ env: { DATABASE_URL: url } });
+    service = await startService({ kind });
   });
   afterAll(async () => {
     await service.stop();
-    await fresh.remove();
   });
 
   const search = async (url: string, args: object) => {

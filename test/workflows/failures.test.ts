@@ -2,21 +2,16 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { until } from '../support/events.ts';
 import { startLedger, type Ledger } from '../support/ledger.ts';
 import { startService, type Service } from '../support/service.ts';
-import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
+import { STORE_KINDS } from '../support/stores.ts';
 import { manual } from '../support/workflows.ts';
 
 describe.each(STORE_KINDS)('what fails, on %s', (kind) => {
   let ledger: Ledger;
   let service: Service;
   let userId: string;
-  let remove: () => Promise<void>;
   beforeAll(async () => {
     ledger = await startLedger();
-    const fresh = await freshDatabase(kind);
-    remove = fresh.remove;
-    const { database } = fresh;
-    const url = database.kind === 'sqlite' ? `sqlite:${database.path}` : database.url;
-    service = await startService({ catalogFolder: ledger.catalogFolder, env: { DATABASE_URL: url } });
+    service = await startService({ kind, catalogFolder: ledger.catalogFolder });
     userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
   });
   beforeEach(() => {
@@ -26,7 +21,6 @@ describe.each(STORE_KINDS)('what fails, on %s', (kind) => {
   afterAll(async () => {
     await service.stop();
     await ledger[Symbol.asyncDispose]();
-    await remove();
   });
 
   async function runOf(definition: unknown, input: unknown = {}) {

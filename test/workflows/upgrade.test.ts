@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/lib/json.ts';
-import { STORE_KINDS, freshDatabase, type StoreKind } from '../support/stores.ts';
+import { STORE_KINDS, type StoreKind } from '../support/stores.ts';
 import { manual, message, startWorkflows, type WorkflowService } from '../support/workflows.ts';
 
 const FULL = process.env['PROOF'] === 'full';
@@ -164,29 +164,22 @@ describe('an upgrade', () => {
 
 describe.each(STORE_KINDS)('at once, on %s', (kind: StoreKind) => {
   test('of many upgrades of one installation, exactly one moves it', async () => {
-    const { database, remove } = await freshDatabase(kind);
-    const url = database.kind === 'sqlite' ? `sqlite:${database.path}` : database.url;
-    const own = await startWorkflows({ env: { DATABASE_URL: url } });
-    try {
-      const workflowId = await own.define(manual([message('a', 'x')]));
-      const installs = await Promise.all(Array.from({ length: 6 }, () => own.install(workflowId)));
-      expect(installs.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409, 409, 409]);
-      await own.publish(workflowId, manual([message('b', 'x')]));
-      const path = `/workflows/${workflowId}/upgrade?userId=${own.userId}`;
-      const upgrades = await Promise.all([
-        ...Array.from({ length: 8 }, () => own.call('PUT', path)),
-        own.publish(workflowId, manual([message('c', 'x')])).then(() => own.call('PUT', path)),
-      ]);
-      expect(upgrades.map(({ status }) => status)).toEqual(Array.from({ length: 9 }, () => 200));
-      const moves = upgrades.map(({ body }) => body).filter((body) => JSON.stringify(body).includes('true'));
-      const steps = moves.map((body) => JSON.stringify(body));
-      expect(new Set(steps).size).toBe(steps.length);
-      const listed = await own.call('GET', `/workflows/${workflowId}/installations`);
-      expect(listed.at('data.0.version')).toBe(3);
-    } finally {
-      await own.stop();
-      await remove();
-    }
+    await using own = await startWorkflows({ kind });
+    const workflowId = await own.define(manual([message('a', 'x')]));
+    const installs = await Promise.all(Array.from({ length: 6 }, () => own.install(workflowId)));
+    expect(installs.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409, 409, 409]);
+    await own.publish(workflowId, manual([message('b', 'x')]));
+    const path = `/workflows/${workflowId}/upgrade?userId=${own.userId}`;
+    const upgrades = await Promise.all([
+      ...Array.from({ length: 8 }, () => own.call('PUT', path)),
+      own.publish(workflowId, manual([message('c', 'x')])).then(() => own.call('PUT', path)),
+    ]);
+    expect(upgrades.map(({ status }) => status)).toEqual(Array.from({ length: 9 }, () => 200));
+    const moves = upgrades.map(({ body }) => body).filter((body) => JSON.stringify(body).includes('true'));
+    const steps = moves.map((body) => JSON.stringify(body));
+    expect(new Set(steps).size).toBe(steps.length);
+    const listed = await own.call('GET', `/workflows/${workflowId}/installations`);
+    expect(listed.at('data.0.version')).toBe(3);
   });
 });
 
