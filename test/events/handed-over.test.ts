@@ -15,6 +15,7 @@ let receiver: Receiver;
 beforeAll(async () => {
   receiver = await startReceiver();
   service = await startEvents();
+  await subscribe(service, { address: receiver.url, scope: 'commerce/customers' });
 });
 afterAll(async () => {
   await service.stop();
@@ -98,7 +99,6 @@ test('an ordered subscription waits for what another process has, and takes it o
 });
 
 test('what the store could not be asked about for a moment goes out when it can', async () => {
-  await subscribe(service, { address: receiver.url, scope: 'commerce/customers' });
   const { deliverer, publish } = startBeside();
   const before = receiver.received.length;
   await publish('unseen', (tx) => sql`alter table deliveries rename to hidden_deliveries`.execute(tx));

@@ -12,6 +12,7 @@ let receiver: Receiver;
 beforeAll(async () => {
   receiver = await startReceiver();
   service = await startEvents({ kind: 'postgres' });
+  await subscribe(service, { address: receiver.url });
 });
 afterAll(async () => {
   await service.stop();
@@ -19,7 +20,6 @@ afterAll(async () => {
 });
 
 test('what is committed while others are looked at goes out at once, and what is rolled back never', async () => {
-  await subscribe(service, { address: receiver.url });
   const { context } = service;
   const { source_id: sourceId } = await context.db
     .selectFrom('sources')

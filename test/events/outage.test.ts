@@ -182,6 +182,8 @@ test('who runs gatehouse listen alone hears of what is removed', async () => {
   const { call, context } = app.service;
   const listed = await call('GET', `/2023-03/one/webhooks?connectionId=${connectionId}`);
   await call('DELETE', `/webhooks/${listed.at('data.0.subscriptionId')}`);
+  // With its source goes what was planned for it.
+  await app.look('jobs');
   const credential = await requireConnection(context.db, {
     environment: 'development',
     credentialId: connectionId,
