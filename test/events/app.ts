@@ -30,88 +30,57 @@ const PAGINGS = {
 
 const TOPICS =
   'topics: { commerce/orders: [{ topic: made, event: created }, { topic: changed, event: updated }, { topic: gone, event: deleted }] }';
-const TIMES = 'createdAt: created_at, updatedAt: updated_at';
 
-interface ConnectorParts {
-  paging: string;
-  times: string;
-  by: string;
-  auth: string;
-  more?: string;
+/** What most connectors of the app have. */
+const PARTS = {
+  paging: PAGINGS.offset,
+  times: 'createdAt: created_at, updatedAt: updated_at',
+  by: 'updatedAt',
+  auth: '{ type: bearer }',
+  account: 'account: { id: id }',
+  timeoutSeconds: 30,
+  /** More of what is listed. */
+  input: '',
   /** Where a record is read, and in what of the answer it lies. */
-  get?: string;
-  timeoutSeconds?: number;
+  get: "'GET /orders/{orderId}'",
   /** What its webhooks say of which topics. */
-  says?: string;
-}
+  says: `record: order\n  ${TOPICS}`,
+  /** How they are listed. */
+  hooks: 'list: { action: list_hooks, id: id, address: url, topic: topic }',
+};
 
-/** Connectors of the app: how its list is cut, which times its records tell, how it is signed in to. */
+/** Connectors of the app, by what is their own. */
 const CONNECTORS = {
-  numbered: { paging: PAGINGS.offset, times: TIMES, by: 'updatedAt', auth: '{ type: bearer }' },
-  sequential: { paging: PAGINGS.cursor, times: TIMES, by: 'updatedAt', auth: '{ type: bearer }' },
+  numbered: {},
+  sequential: { paging: PAGINGS.cursor },
   placed: {
     paging: PAGINGS.cursor,
-    times: TIMES,
-    by: 'updatedAt',
-    auth: '{ type: bearer }',
-    more: 'inputFrom: { places: { action: list_places, path: id, most: 1 } },',
+    input: 'inputFrom: { places: { action: list_places, path: id, most: 1 } },',
   },
-  timeless: {
-    paging: PAGINGS.offset,
-    times: 'createdAt: created_at',
-    by: 'createdAt',
-    auth: '{ type: bearer }',
-  },
-  renewed: {
-    paging: PAGINGS.offset,
-    times: TIMES,
-    by: 'updatedAt',
-    auth: "{ type: oauth2_client_credentials, tokenUrl: '{origin}/token' }",
-  },
+  timeless: { times: 'createdAt: created_at', by: 'createdAt' },
+  renewed: { auth: "{ type: oauth2_client_credentials, tokenUrl: '{origin}/token' }" },
   /** It cannot list its webhooks. */
-  listless: { paging: PAGINGS.offset, times: TIMES, by: 'updatedAt', auth: '{ type: bearer }' },
+  listless: { hooks: '' },
+  /** Nor does it tell whose account it is. */
+  nameless: { hooks: '', account: '' },
   /** Its webhooks name records alone, and there are two ways to sign in. */
   naming: {
-    paging: PAGINGS.offset,
-    times: TIMES,
-    by: 'updatedAt',
     auth: '{ type: bearer }, { type: api_key, in: header, name: X-Key }',
     says: `fetchId: order.id\n  ${TOPICS}`,
   },
   /** Its webhooks name a record, hold one, or say that something changed. */
   telling: {
-    paging: PAGINGS.offset,
-    times: TIMES,
-    by: 'updatedAt',
-    auth: '{ type: bearer }',
     timeoutSeconds: 3,
     says: `topics: { commerce/orders: [{ topic: made, event: created, fetchId: order.id }, { topic: told, event: created, record: order }, { topic: hinted, event: changed }] }`,
   },
   /** It looks records up, and answers with a list of those that it found. */
-  finding: {
-    paging: PAGINGS.wide,
-    times: TIMES,
-    by: 'updatedAt',
-    auth: '{ type: bearer }',
-    get: "'GET /found/{orderId}', response: { data: found.0 }",
-  },
-  /** It does not tell whose account it is. */
-  nameless: { paging: PAGINGS.offset, times: TIMES, by: 'updatedAt', auth: '{ type: bearer }' },
-} satisfies Record<string, ConnectorParts>;
+  finding: { paging: PAGINGS.wide, get: "'GET /found/{orderId}', response: { data: found.0 }" },
+} satisfies Record<string, Partial<typeof PARTS>>;
 
 export type ConnectorName = keyof typeof CONNECTORS;
 
 function connectorFile(id: ConnectorName): string {
-  const {
-    paging,
-    times,
-    by,
-    auth,
-    more = '',
-    get = "'GET /orders/{orderId}'",
-    timeoutSeconds = 30,
-    says = `record: order\n  ${TOPICS}`,
-  }: ConnectorParts = CONNECTORS[id];
+  const parts = { ...PARTS, ...CONNECTORS[id] };
   return `
 id: ${id}
 name: ${id}
@@ -121,20 +90,20 @@ website: https://example.com
 sources: [{ title: the tests, read: '2026-11-22' }]
 baseUrl: '{origin}'
 variables: { origin: { title: Address, format: origin } }
-authentication: [${auth}]
+authentication: [${parts.auth}]
 probe: get_me
-timeoutSeconds: ${timeoutSeconds}
-${id === 'nameless' ? '' : 'account: { id: id }'}
+timeoutSeconds: ${parts.timeoutSeconds}
+${parts.account}
 actions:
   get_me: { description: Whose account it is., request: GET /me }
   list_orders:
     description: Orders.
     request: GET /orders
     query: { since: { type: string }, places: { type: array, items: { type: string }, style: comma } }
-    paging: ${paging}
+    paging: ${parts.paging}
     response: { data: orders }
   list_places: { description: Places., request: GET /places, paging: ${PAGINGS.offset}, response: { data: places } }
-  get_order: { description: An order., request: ${get}, path: { orderId: { type: string } } }
+  get_order: { description: An order., request: ${parts.get}, path: { orderId: { type: string } } }
   list_hooks: { internal: true, description: Webhooks., request: GET /hooks, response: { data: hooks } }
   add_hook:
     internal: true
@@ -143,14 +112,14 @@ actions:
     body: { url: { type: string }, topic: { type: string }, secret: { type: string } }
   drop_hook: { internal: true, description: Ends one., request: 'DELETE /hooks/{hookId}', path: { hookId: { type: string } } }
 unified:
-  commerce/orders: { list: list_orders, ${more} get: { action: get_order, param: orderId, gone: { path: deleted, equals: true } }, remoteId: id, ${times},
-    map: '{"orderNumber": id, "totalPrice": total}', poll: { since: since, by: ${by}, order: ascending, overlapSeconds: 600 } }
+  commerce/orders: { list: list_orders, ${parts.input} get: { action: get_order, param: orderId, gone: { path: deleted, equals: true } }, remoteId: id, ${parts.times},
+    map: '{"orderNumber": id, "totalPrice": total}', poll: { since: since, by: ${parts.by}, order: ascending, overlapSeconds: 600 } }
 webhooks:
   verify: { type: header, header: X-Secret }
   topic: body:what
-  ${says}
+  ${parts.says}
   register:
-    ${id === 'listless' || id === 'nameless' ? '' : 'list: { action: list_hooks, id: id, address: url, topic: topic }'}
+    ${parts.hooks}
     create: { action: add_hook, input: { url: '{address}', topic: '{topic}', secret: '{secret}' }, id: id }
     delete: { action: drop_hook, param: hookId }
 `;
