@@ -1,5 +1,5 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Context, OpenContext } from './context.ts';
 import { startKeepAlive } from './credentials/keep-alive.ts';
 import { publicError } from './lib/errors.ts';
@@ -33,6 +33,11 @@ export async function listen(context: OpenContext): Promise<App> {
     if (req.url?.startsWith('/mcp/')) void mcp.handle(req, res);
     else rest(req, res);
   });
+  const connections = new Set<Socket>();
+  server.on('connection', (socket) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+  });
   // Idle sockets end before a load balancer's usual minute does, so that it never writes into a closing one.
   server.keepAliveTimeout = 65_000;
   try {
@@ -65,7 +70,7 @@ export async function listen(context: OpenContext): Promise<App> {
       clearTimeout(report);
       mcp.hush();
       await Promise.all([
-        drain(server),
+        drain(server, connections),
         keepAlive.close(),
         context.sources.close(),
         context.runs.close(),
@@ -119,10 +124,14 @@ function urlHost(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
 }
 
-async function drain(server: Server): Promise<void> {
+async function drain(server: Server, connections: ReadonlySet<Socket>): Promise<void> {
   const force = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
   // A connection whose request ends meanwhile stays open for a next one, which would only be refused.
-  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+  const sweep = setInterval(() => {
+    server.closeIdleConnections();
+    // Browsers and pools open some ahead of need, and idle is to Node.js only what has had a request.
+    for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
+  }, SWEEP_MS);
   await new Promise<void>((resolve) => {
     server.close(() => resolve());
     server.closeIdleConnections();

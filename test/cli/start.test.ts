@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
@@ -194,6 +195,19 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s lets a running request finish and 
   expect(await running).toContain('waitedMs');
   expect(code).toBe(0);
   expect(out).toContain('"stopped"');
+});
+
+test('a stop does not wait for connections that were opened ahead of need', async () => {
+  using home = tempHome();
+  const gatehouse = await startCli(cliEnv(home.path));
+  const socket = connect(Number(new URL(gatehouse.url).port), '127.0.0.1');
+  const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  await new Promise<void>((resolve) => socket.once('connect', () => resolve()));
+  // Requests are waited for 20 s.
+  const from = performance.now();
+  expect((await gatehouse.stop()).code).toBe(0);
+  expect(performance.now() - from).toBeLessThan(10_000);
+  await ended;
 });
 
 test('a second signal ends at once', async () => {
