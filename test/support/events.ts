@@ -129,11 +129,14 @@ export async function created(
 
 class RolledBack extends Error {}
 
-/** Polls until something holds, 30 s at most: a machine that does other things as well takes its time. */
+/**
+ * Polls until something holds, 30 s at most: a machine that does other things as well takes its time. What is long in coming is
+ * asked for less often, since each look may be a request.
+ */
 export async function until(holds: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<void> {
   const end = Date.now() + withinMs;
-  while (!(await holds())) {
+  for (let pauseMs = 5; !(await holds()); pauseMs = Math.min(50, pauseMs * 1.25)) {
     if (Date.now() > end) throw new Error(`it did not come true within ${withinMs} ms`);
-    await new Promise((next) => setTimeout(next, 10));
+    await new Promise((next) => setTimeout(next, pauseMs));
   }
 }
