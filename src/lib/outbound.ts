@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
-import { rootCertificates } from 'node:tls';
+import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import type { buildConnector, Dispatcher } from 'undici';
 import { createAddressGuard, type AllowedAddress } from './addresses.ts';
 import { GatehouseError } from './errors.ts';
@@ -114,6 +114,9 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const guard = createAddressGuard(options.allowedNetworks, options.allowPrivateNetwork);
   const ca = options.caFile ? [...rootCertificates, readFileSync(options.caFile, 'utf8')] : undefined;
   const lookup: Lookup = options.lookup ?? dnsLookup;
+  let secureContext: SecureContext | undefined;
+  /** One for all connections: making it reads every root certificate, which each would do by itself. */
+  const tls = () => ({ secureContext: (secureContext ??= createSecureContext(ca ? { ca } : {})) });
   const agents = new Map<'guarded' | 'sandbox', Dispatcher>();
   /** Origins that may be called: what one is called says the same every time. */
   const judged = new Set<string>();
@@ -136,7 +139,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
             ...common,
             uri: options.egressProxy,
             proxyTls: { allowH2: ALLOW_H2 },
-            requestTls: { ca, allowH2: ALLOW_H2 },
+            requestTls: { ...tls(), allowH2: ALLOW_H2 },
           })
         : new undici.Agent({
             ...common,
@@ -153,7 +156,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       build({
         timeout: CONNECT_TIMEOUT_MS,
         allowH2: ALLOW_H2,
-        ...(ca ? { ca } : {}),
+        ...tls(),
         lookup: (hostname, lookupOptions, callback) => {
           lookup(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
             if (error) return callback(error, [], 4);
