@@ -67,8 +67,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
   test('restrictions, settings, accounts and approvals are told to those whom they concern', async () => {
     const one = await newShop();
     const other = await newShop();
-    const mine = await listening(one.accessUrl);
-    const theirs = await listening(other.accessUrl);
+    const [mine, theirs] = await Promise.all([listening(one.accessUrl), listening(other.accessUrl)]);
 
     await restrict(one, { effects: { allowed: ['read'] } });
     await expect.poll(() => mine.heard, SOON).toEqual({ tools: 1, resources: 1, prompts: 1 });
@@ -152,11 +151,16 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
       ['server deleted', (one) => change('DELETE', `/api/servers/${one.serverId}`)],
       ['user deleted', (one) => change('DELETE', `/users/${one.userId}`)],
     ];
-    for (const [what, end] of endings) {
-      const one = await newShop();
-      const closed = await standingStream(one.accessUrl);
-      await end(one);
+    const streams = await Promise.all(
+      endings.map(async ([what, end]) => {
+        const one = await newShop();
+        return { what, end: () => end(one), closed: await standingStream(one.accessUrl) };
+      }),
+    );
+    for (const [index, { what, end, closed }] of streams.entries()) {
+      await end();
       await expect.poll(() => closed.done, { ...SOON, message: what }).toBe(true);
+      expect(streams.map((stream) => stream.closed.done)).toEqual(streams.map((_, at) => at <= index));
     }
   });
 
@@ -201,8 +205,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
     const looks = await countedLooks(here, 1200);
     expect(looks).toBe(0);
     const one = await newShop();
-    const clients = [];
-    for (let n = 0; n < 5; n++) clients.push(await listening(one.accessUrl));
+    const clients = await Promise.all(Array.from({ length: 5 }, () => listening(one.accessUrl)));
     const quiet = await countedLooks(here, 2000);
     expect(quiet).toBeGreaterThan(0);
     expect(quiet).toBeLessThan(6);
