@@ -6,6 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  */
 const SLOWEST = [
   'workflows/crashes',
+  'mcp/list-changed',
   'proofs/proofs',
   'web/consent',
   'web/modal',
@@ -13,15 +14,19 @@ const SLOWEST = [
   'web/link',
   'web/install',
   'web/sdk',
-  'mcp/list-changed',
   'workflows/failures',
   'cli/commands',
-  'cli/start',
-  'events/delivery',
   'workflows/runs',
-  'credentials/refresh-processes',
-  'events/sandbox',
+  'mcp/event-resources',
+  'events/delivery',
+  'cli/start',
   'flows/sign-in',
+  'events/fair',
+  'credentials/refresh-endings',
+  'credentials/refresh-processes',
+  'flows/renewal',
+  'events/sandbox',
+  'events/polls',
   'cli/postgres',
 ];
 
