@@ -13,7 +13,7 @@ export default defineConfig({
     expect: { poll: { timeout: 20_000 } },
     pool: 'forks',
     // Most tests wait for a process, a socket or a clock: with a worker a core the machine would idle.
-    maxWorkers: Math.max(4, availableParallelism()),
+    maxWorkers: Math.max(6, availableParallelism()),
     // A process loads and compiles our code once for all its files, which was a third of the work of a run.
     isolate: false,
     sequence: { sequencer: SlowestFirst },
