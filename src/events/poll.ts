@@ -315,7 +315,7 @@ async function failed(context: PollContext, source: Source, error: unknown): Pro
   const asked =
     known && typeof error.headers['Retry-After'] === 'string' ? Number(error.headers['Retry-After']) : 0;
   const backoffMs = Math.min(LONGEST_BACKOFF_MS, source.intervalMs * 2 ** Math.min(failures - 1, 10));
-  const waitMs = Math.max(Math.min(asked * SECOND, LONGEST_BACKOFF_MS), backoffMs);
+  const waitMs = Math.max(Math.min(asked * SECOND, LONGEST_BACKOFF_MS), jittered(backoffMs));
   const facts = known ? { code: error.code } : { err: error };
   context.log.warn(
     { sourceId: source.sourceId, connectorId: source.connectorId, failures, ...facts },
@@ -327,7 +327,7 @@ async function failed(context: PollContext, source: Source, error: unknown): Pro
       status: stops ? 'suspended' : 'active',
       reason: known ? error.message.slice(0, 500) : 'Something went wrong on our side; the log has it.',
       failures,
-      next_poll_at: now + jittered(waitMs),
+      next_poll_at: now + waitMs,
       lease_token: null,
       lease_until: null,
       updated_at: now,
