@@ -32,12 +32,16 @@ export interface Pass {
   startedAt: number;
   /** The app's time when the round began, by its Date header; ours where it has none that can be believed. */
   appTime: number;
+  /** So much is the app's clock ahead of ours, or a little less: its answer was under way. */
+  aheadMs: number;
   /** Where to go on, when not everything could be read; undefined when everything was. */
   continuation: Continuation | undefined;
   /** Where to begin once more if a pass of several rounds, which this one ended, brought something new. */
   again: Continuation | undefined;
   /** The list kept changing under the reading: something may have slipped between two pages. */
   unstable: boolean;
+  /** The app refused to go on in the middle of the list, again and again: what it said. */
+  refusal: GatehouseError | undefined;
   /** Records that have no id. */
   unreadable: Unreadable[];
 }
@@ -76,6 +80,7 @@ export async function readSince(context: UpstreamContext, wish: PassWish): Promi
     unreadable: [],
     began: performance.now(),
     date: undefined,
+    datedAt: wish.now,
   };
   const inputs = await listInputs(wish.model, wish.credential, (actionId) => readWhole(reading, actionId));
   const groups = sha256(canonicalJson(inputs));
@@ -86,16 +91,18 @@ export async function readSince(context: UpstreamContext, wish: PassWish): Promi
     records,
     startedAt,
     appTime: appTimeOf(reading),
+    aheadMs: isBelieved(reading) ? (reading.date ?? 0) - reading.datedAt : 0,
     continuation: undefined,
     again: undefined,
     unstable: false,
+    refusal: undefined,
     unreadable: reading.unreadable,
   };
-  if (!first || first.isLost) {
+  if (!first || first.refusal) {
     const before = from ?? { since: wish.since ?? null, until: startedAt, pass: 1 };
     return before.pass < MAX_PASSES
       ? { ...done, continuation: startOver(before, groups) }
-      : { ...done, unstable: true };
+      : { ...done, unstable: true, refusal: first?.refusal };
   }
   if (first.isStuck) return { ...done, unstable: true };
   if (first.stoppedAt) {
@@ -141,14 +148,14 @@ function startOver(
   return { ...BEGINNING, since, until, groups, group: 0, after: null, pass: pass + 1, isFruitful: false };
 }
 
-function isRefusal(error: unknown): boolean {
+function isRefusal(error: unknown): error is GatehouseError {
   return (
     error instanceof GatehouseError &&
     (error.code === 'upstream_rejected' || error.code === 'invalid_request')
   );
 }
 
-/** A round: what it is for, what it brought so far, when it began, and the Date header of its first answer. */
+/** A round: what it is for, what it brought so far, when it began, and the Date header of its first answer, and when that came. */
 interface Reading {
   context: UpstreamContext;
   wish: PassWish;
@@ -156,11 +163,17 @@ interface Reading {
   unreadable: Unreadable[];
   began: number;
   date: number | undefined;
+  datedAt: number;
 }
 
-/** An app's time by its Date header, else ours. One that is a day off is not believed: every record would be new, or none. */
-function appTimeOf({ date, wish: { now } }: Reading): number {
-  return date === undefined || Math.abs(date - now) > DAY ? now : date;
+/** A Date header that is a day off is not believed: every record would be new, or none. */
+function isBelieved({ date, wish: { now } }: Reading): boolean {
+  return date !== undefined && Math.abs(date - now) <= DAY;
+}
+
+/** An app's time by its Date header, else ours. */
+function appTimeOf(reading: Reading): number {
+  return isBelieved(reading) ? (reading.date ?? 0) : reading.wish.now;
 }
 
 /** Of an app whose clock is ahead, what changes until then is still to be read. */
@@ -189,8 +202,8 @@ interface Way {
   isFruitful: boolean;
   /** The app gave the same page again and again, or refused one that it had promised. */
   isStuck: boolean;
-  /** The app dropped the cursor of the next page, or the record that it named. */
-  isLost: boolean;
+  /** The app refused the next page: it may have dropped its cursor, or the record that it named. */
+  refusal: GatehouseError | undefined;
 }
 
 async function readOnce(
@@ -207,7 +220,7 @@ async function readOnce(
     paging: 'none',
     isFruitful: false,
     isStuck: false,
-    isLost: false,
+    refusal: undefined,
   };
   for (const [group, input] of inputs.entries()) {
     if (group < (from?.group ?? 0)) continue;
@@ -224,11 +237,11 @@ async function readOnce(
     for (;;) {
       const window = { limit, offset, isPromised, isExact: true };
       const page = await readPage(source, positions, window).catch((error: unknown) => {
-        if (isInOrder(source) && offset > 0 && isRefusal(error)) return 'lost';
+        if (isInOrder(source) && offset > 0 && isRefusal(error)) return error;
         if (limit > 1 && canShrink(source) && isTooLarge(error)) return 'too large';
         throw error;
       });
-      if (page === 'lost') return { ...way, isLost: true };
+      if (page instanceof GatehouseError) return { ...way, refusal: page };
       if (page === 'too large') {
         limit = Math.ceil(limit / 2);
         continue;
@@ -346,8 +359,11 @@ function sourceOf(reading: Reading, actionId: string, input: JsonObject): ListSo
     ...source,
     async fetch(page) {
       const answer = await source.fetch(page);
-      const date = parseHttpDate(answer.headers['date'] ?? '');
-      reading.date ??= Number.isNaN(date) ? reading.wish.now : date;
+      if (reading.date === undefined) {
+        const date = parseHttpDate(answer.headers['date'] ?? '');
+        reading.date = Number.isNaN(date) ? reading.wish.now : date;
+        reading.datedAt = Number.isNaN(date) ? reading.wish.now : reading.context.clock.now();
+      }
       return answer;
     },
   };

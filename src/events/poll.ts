@@ -14,7 +14,7 @@ import type { UnifiedModel } from '../connectors/events-format.ts';
 import { modelOf, unifiedOf, type Unified } from '../unified/map.ts';
 import { tell } from './operator.ts';
 import { LARGEST_SKEW_MS, hasNews, notice, noticeUnreadable } from './notice.ts';
-import { nextRound, readSince, type Unreadable } from './pass.ts';
+import { nextRound, readSince, type Pass, type Unreadable } from './pass.ts';
 import type { Continuation, Source } from './source.ts';
 import { LEASE_MS, renewLease } from './sources.ts';
 
@@ -123,13 +123,14 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
     if (at === undefined || at <= until) settled.push(one);
   }
   const next = await nextRound(pass, from, () => hasNews(context.db, source.sourceId, settled));
-  const baselineAt = source.baselineAt ?? beganAt(source, pass.appTime, now) - lagMs;
+  const baselineAt = source.baselineAt ?? beganAt(source, pass) - lagMs;
   const deliveries = await commit(
     context,
     { ...source, baselineAt },
     {
       ...span,
       ...next,
+      refusal: pass.refusal?.message,
       unified,
       unreadable,
       until,
@@ -175,8 +176,8 @@ function spanOf(source: Source, { poll }: UnifiedModel, now: number): Span {
 }
 
 /** When somebody began to listen, by the app's clock; the app may have been down since. */
-function beganAt({ createdAt }: Source, appTime: number, now: number): number {
-  return Math.min(appTime, createdAt + (appTime - now));
+function beganAt({ createdAt }: Source, { appTime, aheadMs }: Pass): number {
+  return Math.min(appTime, createdAt + aheadMs);
 }
 
 /** Since when the first reading saw all there was, where records tell no time of change: a checkout is listed once done. */
@@ -199,18 +200,21 @@ interface Round extends Span {
   until: number;
   continuation: Continuation | undefined;
   unstable: boolean;
+  /** What the app said as it refused to go on. */
+  refusal: string | undefined;
 }
 
 /** Events, what was seen, and the cursor in one transaction, if the lease still holds. The number of deliveries. */
 async function commit(context: PollContext, source: Source, round: Round): Promise<number> {
-  const { unified, unreadable, until, cursorUntil, continuation, unstable, baseline, deep } = round;
+  const { unified, unreadable, until, cursorUntil, continuation, unstable, refusal, baseline, deep } = round;
   const now = context.clock.now();
   const incomplete = continuation !== undefined || unstable;
+  const failures = refusal === undefined ? 0 : source.failures + 1;
   const deliveries = await together(context).add(async (tx) => {
     const intervalMs = nextInterval(context, source, unified.length > 0 && !baseline);
     const restMs = source.kind === 'native' && source.hookState === 'registered' ? DAY : intervalMs;
     // Lists that never end would be read without a pause.
-    const waitMs = continuation ? BETWEEN_ROUNDS_MS : jittered(restMs);
+    const waitMs = continuation ? BETWEEN_ROUNDS_MS : refusal ? backoff(source, failures) : jittered(restMs);
     const { numUpdatedRows } = await tx
       .updateTable('sources')
       .set({
@@ -223,8 +227,8 @@ async function commit(context: PollContext, source: Source, round: Round): Promi
         ...(source.nextReconcileAt === null || (deep && !incomplete)
           ? { next_reconcile_at: now + jittered(DAY) }
           : {}),
-        failures: 0,
-        reason: null,
+        // Between the passes of a reading that the app refuses again and again they are kept.
+        ...(continuation ? {} : { failures, reason: refusal?.slice(0, 500) ?? null }),
         lease_token: null,
         lease_until: null,
         updated_at: now,
@@ -244,7 +248,7 @@ async function commit(context: PollContext, source: Source, round: Round): Promi
     await warn(
       context,
       source,
-      'the list kept changing while it was read, or the app did not give all of it',
+      refusal ?? 'the list kept changing while it was read, or the app did not give all of it',
     );
   else if (continuation && !source.continuation)
     await warn(context, source, 'more records than one round reads');
@@ -314,8 +318,7 @@ async function failed(context: PollContext, source: Source, error: unknown): Pro
   const failures = source.failures + 1;
   const asked =
     known && typeof error.headers['Retry-After'] === 'string' ? Number(error.headers['Retry-After']) : 0;
-  const backoffMs = Math.min(LONGEST_BACKOFF_MS, source.intervalMs * 2 ** Math.min(failures - 1, 10));
-  const waitMs = Math.max(Math.min(asked * SECOND, LONGEST_BACKOFF_MS), jittered(backoffMs));
+  const waitMs = Math.max(Math.min(asked * SECOND, LONGEST_BACKOFF_MS), backoff(source, failures));
   const facts = known ? { code: error.code } : { err: error };
   context.log.warn(
     { sourceId: source.sourceId, connectorId: source.connectorId, failures, ...facts },
@@ -354,6 +357,11 @@ async function letGo({ db, clock }: PollContext, { sourceId, leaseToken }: Sourc
 
 function suspended(reason: string): GatehouseError {
   return new GatehouseError('credential_invalid', reason, { details: { reason: 'revoked' } });
+}
+
+/** How long an app that failed is left alone, longer each time. */
+function backoff({ intervalMs }: Source, failures: number): number {
+  return jittered(Math.min(LONGEST_BACKOFF_MS, intervalMs * 2 ** Math.min(failures - 1, 10)));
 }
 
 /** Between 90 % and 110 %, so that sources that began together drift apart. */

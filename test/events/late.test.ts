@@ -228,3 +228,21 @@ test('a new order that an app calls changed is told, though its clock is behind 
   await app.polls(connectionId, 3, HOUR);
   expect(await app.told(connectionId)).toEqual(['created o1']);
 });
+
+test('what is made while the first answer of an app is under way is told', async () => {
+  await using app = await openApp();
+  const { clock } = app;
+  const connectionId = await app.connect('numbered');
+  await app.subscribe(connectionId, ['created']);
+  const list = app.hold('/orders');
+  const polling = app.look();
+  await list.asked;
+  // It takes eight seconds, and its Date is that of the answer.
+  clock.advance(4 * SECOND);
+  app.orders = [app.order('o1')];
+  clock.advance(4 * SECOND);
+  await list.answer(200, { orders: app.orders, more: false });
+  await polling;
+  await app.polls(connectionId, 3, 5 * MINUTE);
+  expect(await app.told(connectionId)).toEqual(['created o1']);
+});

@@ -105,3 +105,29 @@ test('a round that is refused after its account was mended is a failed one, and 
   await app.polls(connectionId, 1, 5 * MINUTE);
   expect(await app.told(connectionId)).toEqual(['created o1']);
 });
+
+test('an app that refuses a later page again and again is asked less and less often, and what came before it is told', async () => {
+  await using app = await openApp();
+  const { clock } = app;
+  const connectionId = await app.listen('sequential', { polled: true });
+  clock.advance(HOUR);
+  app.orders = Array.from({ length: 9 }, (_, n) => app.order(`o${n}`, clock.now() - 40 * MINUTE + n));
+  app.instead = (url, res) => {
+    if (url.searchParams.get('after') !== '6') return false;
+    app.send(res, 400, { message: 'Not beyond the sixth.' });
+    return true;
+  };
+  app.forgetCalls();
+  await app.polls(connectionId, 720, 5 * SECOND);
+  expect(app.calls.length).toBeLessThan(100);
+  expect(await app.source(connectionId)).toMatchObject({
+    failures: 6,
+    reason: expect.stringContaining('HTTP 400'),
+  });
+  expect(await app.told(connectionId)).toHaveLength(6);
+  app.recover();
+  await app.polls(connectionId, 1, HOUR + 10 * MINUTE);
+  await app.polls(connectionId, 1, 2 * HOUR);
+  expect(await app.told(connectionId)).toHaveLength(9);
+  expect(await app.source(connectionId)).toMatchObject({ failures: 0, reason: null });
+});
