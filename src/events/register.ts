@@ -10,6 +10,7 @@ import {
   listed,
   load,
   MEANWHILE_MS,
+  payloadSchema,
   remove,
   type Listed,
   type Registered,
@@ -34,7 +35,8 @@ export function registerJob(context: RegisterContext): JobKind {
     attempts: 6,
     async run(payload, signal) {
       const found = await load(context, payload, signal);
-      if (!found || found.source.status === 'ending') return undefined;
+      if (found === 'away') return LOOK_AFTER_TROUBLE_MS;
+      if (found === 'gone' || found.source.status === 'ending') return undefined;
       const { sourceId: key, isForgetting } = found.source;
       // What webhooks of the other account tell would be forgotten along with what was seen of the one before.
       if (isForgetting) return MEANWHILE_MS;
@@ -53,10 +55,11 @@ export function registerJob(context: RegisterContext): JobKind {
     },
     async gaveUp(payload, error, signal) {
       const found = await load(context, payload, signal);
-      if (!found || found.source.status === 'ending') return;
-      const { sourceId, hookState } = found.source;
-      if (hookState !== 'registered') await pollInstead(context, found, error.message);
-      const delayMs = hookState === 'registered' ? LOOK_AFTER_TROUBLE_MS : LOOK_AGAIN_MS;
+      if (found === 'gone' || (found !== 'away' && found.source.status === 'ending')) return;
+      const { sourceId } = payloadSchema.parse(payload);
+      const isKept = found === 'away' || found.source.hookState === 'registered';
+      if (!isKept) await pollInstead(context, found, error.message);
+      const delayMs = isKept ? LOOK_AFTER_TROUBLE_MS : LOOK_AGAIN_MS;
       await planJob(context.db, context, { kind: 'register', key: sourceId, payload: { sourceId }, delayMs });
     },
   };

@@ -41,12 +41,12 @@ export interface Registration {
   signal: AbortSignal | undefined;
 }
 
-/** Undefined where the source, its account or the webhooks of its connector are gone. */
+/** `gone`: the source, or its account. `away`: the file of its connector, or the webhooks in it, which may be back soon. */
 export async function load(
   context: RegisterContext,
   payload: Json,
   signal?: AbortSignal,
-): Promise<Registration | undefined> {
+): Promise<Registration | 'gone' | 'away'> {
   const { sourceId } = payloadSchema.parse(payload);
   const { source, credential } = await context.db.transaction().execute(async (tx) => {
     // Held, so that the account is that of the registrations noted.
@@ -62,11 +62,10 @@ export async function load(
       credential: found && (await findConnection(tx, found.environment, found.credentialId)),
     };
   });
-  const connector = source && context.catalog.connector(source.environment, source.connectorId);
+  if (!source || !credential) return 'gone';
+  const connector = context.catalog.connector(source.environment, source.connectorId);
   const webhooks = connector?.definition.webhooks;
-  return source && credential && connector && webhooks
-    ? { source, credential, connector, webhooks, signal }
-    : undefined;
+  return connector && webhooks ? { source, credential, connector, webhooks, signal } : 'away';
 }
 
 /** One of our registrations at the app. */

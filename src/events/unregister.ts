@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isRunning, type JobKind } from '../jobs/jobs.ts';
 import { SECOND } from '../lib/clock.ts';
-import { publicError } from '../lib/errors.ts';
+import { GatehouseError, publicError } from '../lib/errors.ts';
 import { openHook, saveHook } from './hook.ts';
 import {
   listed,
@@ -24,7 +24,9 @@ export function unregisterJob(context: RegisterContext): JobKind {
     async run(payload, signal) {
       const { sourceId } = payloadSchema.parse(payload);
       const found = await load(context, payload, signal);
-      if (found) {
+      if (found === 'away')
+        throw new GatehouseError('unavailable', 'The connector of this source is not there.');
+      if (found !== 'gone') {
         if (found.source.status !== 'ending') return undefined;
         if (await isRunning(context.db, context, { kind: 'register', key: sourceId })) return MEANWHILE_MS;
         await removeAll(context, found);
@@ -67,7 +69,7 @@ export async function removeHooksOf(
 
 async function removeOf(context: RegisterContext, sourceId: string): Promise<void> {
   const found = await load(context, { sourceId });
-  if (found) await removeAll(context, found);
+  if (typeof found === 'object') await removeAll(context, found);
 }
 
 /** As far as the app lets us. */

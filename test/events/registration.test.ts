@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createSources } from '../../src/events/loops.ts';
+import { releaseSource } from '../../src/events/sources.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { until } from '../support/events.ts';
@@ -422,3 +423,34 @@ async function openStall(file = STALL) {
     },
   };
 }
+
+test('webhooks are looked after again, and removed, once the file of their connector is back', async () => {
+  await using app = await openApp();
+  const { catalog } = app.service.context;
+  const connectionId = await app.listen('numbered');
+  const connector = catalog.connector.bind(catalog);
+  const whileAway = async (what: () => Promise<unknown>) => {
+    catalog.connector = () => undefined;
+    await what();
+    catalog.connector = connector;
+  };
+  app.clock.advance(DAY + MINUTE);
+  await whileAway(() => app.look('jobs'));
+  app.dropHooks();
+  app.clock.advance(HOUR + MINUTE);
+  await app.look('jobs');
+  expect(app.hooks).toHaveLength(3);
+
+  await app.service.context.db
+    .deleteFrom('subscriptions')
+    .where('credential_id', '=', connectionId)
+    .execute();
+  const { source_id: sourceId } = await app.source(connectionId);
+  await app.service.context.db
+    .transaction()
+    .execute((tx) => releaseSource(tx, app.service.context, sourceId));
+  await whileAway(() => app.look('jobs'));
+  app.clock.advance(HOUR);
+  await app.look('jobs');
+  expect(app.hooks).toEqual([]);
+});
