@@ -4,6 +4,7 @@ import type { Context } from '../context.ts';
 import { planJob } from '../jobs/jobs.ts';
 import type { Tables } from '../store/schema.ts';
 import { risingTo, UNTIL_FORGOTTEN } from './source.ts';
+import { dropWaiting } from './sources.ts';
 
 /** What rooms below tell of: they know that a connection leads elsewhere, and nothing of who listens to it. */
 export interface Listening {
@@ -50,11 +51,7 @@ async function listenAnew(
     .returning('source_id')
     .execute();
   for (const { source_id: sourceId } of listened) {
-    await tx
-      .deleteFrom('inbox')
-      .where('source_id', '=', sourceId)
-      .where('processed_at', 'is', null)
-      .execute();
+    await dropWaiting(tx, sourceId);
     await backfillAnew(tx, sourceId);
     await planJob(tx, context, { kind: 'anew', key: sourceId, payload: { sourceId } });
   }

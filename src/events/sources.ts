@@ -76,6 +76,7 @@ export async function ensureSource(
   if (found) {
     const set = { ...row, created_at: risingTo(now) };
     await tx.updateTable('sources').set(set).where('source_id', '=', sourceId).execute();
+    await dropWaiting(tx, sourceId);
   } else {
     const made = await tx
       .insertInto('sources')
@@ -96,6 +97,11 @@ export async function ensureSource(
   }
   if (native) await planJob(tx, context, { kind: 'register', key: sourceId, payload: { sourceId } });
   return { sourceId, kind: row.kind };
+}
+
+/** Webhooks that came before somebody listened, and wait still, tell him nothing. */
+export async function dropWaiting(tx: Transaction<Tables>, sourceId: string): Promise<void> {
+  await tx.deleteFrom('inbox').where('source_id', '=', sourceId).where('processed_at', 'is', null).execute();
 }
 
 /**

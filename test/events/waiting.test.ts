@@ -280,3 +280,31 @@ test('long webhooks are told one by one, before what comes after them is looked 
   await looked;
   expect(before).toEqual(['long_1', 'long_2']);
 });
+
+test('who listens again is not told what came for who listened before', async () => {
+  await using app = await openApp();
+  const { clock } = app;
+  const connectionId = await app.connect('naming');
+  const first = await app.subscribe(connectionId, ['created']);
+  await app.look('jobs');
+  await app.look();
+  clock.advance(MINUTE);
+  app.orders = [app.order('5')];
+  // While the app is out its webhooks wait, and so do the registrations that are to go.
+  expect(await app.announce('made', app.order('5'))).toBe(200);
+  app.instead = (_url, res) => {
+    app.send(res, 503, {});
+    return true;
+  };
+  await app.look('inbox');
+  await app.service.call('DELETE', `/webhooks/${first}`);
+  await app.look('jobs');
+  clock.advance(HOUR);
+  await app.subscribe(connectionId, ['created']);
+  app.recover();
+  for (let n = 0; n < 4; n++) {
+    for (const what of ['jobs', 'polls', 'inbox'] as const) await app.look(what);
+    clock.advance(HOUR);
+  }
+  expect(await app.told(connectionId)).toEqual([]);
+});
