@@ -11,7 +11,7 @@ import { deleteInBatches } from '../store/batches.ts';
 import { againAfterDeadlock } from '../store/deadlock.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
-import { assertAddress, atAddress, sendAtNewAddress } from './address.ts';
+import { assertAddress, atAddress, beginSchedulesAnew, sendAtNewAddress } from './address.ts';
 import { cancelWaiting } from './cancel.ts';
 import { BACKFILL_MARK } from './publish.ts';
 import { holdSource, planInventory, releaseIfUnheard } from './audience.ts';
@@ -187,6 +187,7 @@ export async function updateSubscription(
   }
   if (changes.ratePerSecond !== undefined) set.rate_per_second = changes.ratePerSecond;
   if (changes.ordered !== undefined) set.ordered = changes.ordered ? 1 : 0;
+  if (isMoved) await beginSchedulesAnew(context, subscriptionId);
   const changed = await change(context, environment, subscriptionId, set);
   if (isMoved) await sendAtNewAddress(context, subscriptionId);
   if (changes.events?.includes('deleted') && changed.source_id !== null)
