@@ -98,6 +98,7 @@ export async function readSince(context: UpstreamContext, wish: PassWish): Promi
     refusal: undefined,
     unreadable: reading.unreadable,
   };
+  // The app dropped the cursor that was to go on, or the record that it named, or has other lists by now.
   if (!first || first.refusal) {
     const before = from ?? { since: wish.since ?? null, until: startedAt, pass: 1 };
     return before.pass < MAX_PASSES
