@@ -27,7 +27,7 @@ export function perDatabase<T>(make: (db: Db) => T): (db: Db) => T {
  * Runs a compiled statement with other values, in the order in which they stand in its text. In a transaction it goes straight
  * to its connection: kysely's queue before that costs as much as the statement. So await one before the next.
  */
-export async function runKept<R>(
+export function runKept<R>(
   db: Db | Transaction<Tables>,
   statement: CompiledQuery<R>,
   values: readonly unknown[],
@@ -35,7 +35,9 @@ export async function runKept<R>(
   const query: CompiledQuery<R> = { ...statement, parameters: values };
   if (!(db instanceof Transaction)) return db.executeQuery(query);
   const connection = connectionOf(db);
-  return (connection instanceof Promise ? await connection : connection).executeQuery(query);
+  return connection instanceof Promise
+    ? connection.then((one) => one.executeQuery(query))
+    : connection.executeQuery(query);
 }
 
 /** For kept statements: `in` as many texts as one likes. Its value is textsFor(). */
