@@ -66,8 +66,11 @@ const DRAIN_MS = 20 * SECOND;
 const KEPT_MS = 500;
 /** An attempt that takes longer makes its lane a suspect, and room for others. */
 const SLOW_MS = SECOND;
-/** Subscriptions claimed in one turn, which SQLite answers within: two milliseconds, where each begins an attempt. */
-const CLAIMED_AT_ONCE = 10;
+/**
+ * Subscriptions claimed in one turn, which SQLite answers within: a millisecond, where each begins an attempt. As long again is
+ * left to others after it: what is sent anew does not hold up what is new.
+ */
+const CLAIMED_AT_ONCE = 4;
 const SWEEP_MS = 10 * MINUTE;
 
 export function createDeliverer(
@@ -141,16 +144,24 @@ export function createDeliverer(
         unoffered = false;
         scannedAt = performance.now();
         for (const id of await dueSubscriptions(context)) wanted.add(id);
+        if (wanted.size > 0) await nextTurn();
       }
       const ids = [...wanted].filter((id) => appetiteFor(id) > 0);
+      let begunAt = 0;
       for (let at = 0; at < ids.length; at += CLAIMED_AT_ONCE) {
-        if (at > 0) await nextTurn();
+        if (at > 0) await sleep(performance.now() - begunAt);
+        if (state !== 'running') return;
+        begunAt = performance.now();
         // What the last ones brought counts.
         const wishes = wishesFor(ids.slice(at, at + CLAIMED_AT_ONCE), appetiteFor, room.left('queued'));
         const claims = await claim(context, { token, leaseMs, room }, wishes);
-        for (const { target, items, more } of withoutHeld(held, claims)) {
+        const fed = withoutHeld(held, claims).map(({ target, items, more }) => {
           const lane = enqueue(target, items);
           lane.more = more;
+          return lane;
+        });
+        for (const lane of fed) {
+          await nextTurn();
           pump(lane);
         }
       }
