@@ -166,7 +166,8 @@ async function hanging(rounds: number, seconds: number): Promise<void> {
       // Warm in both cases by those that answer in both.
       const healthy = job.endpoints.filter((n) => n >= ENDPOINTS / 2);
       await receiver.measure({ ...job, endpoints: healthy, ...WARM_UP });
-      await receiver.measure({ ...job, seconds: 2 });
+      // Until each of those that hang was called, and does.
+      await receiver.measure({ ...job, seconds: (1.2 * ENDPOINTS) / job.perSecond });
       // Its worst hundredth is ten events of those that answer.
       figures[kind].push(await receiver.measure({ ...job, seconds: Math.max(20, seconds) }));
     }
