@@ -66,11 +66,10 @@ const DRAIN_MS = 20 * SECOND;
 const KEPT_MS = 500;
 /** An attempt that takes longer makes its lane a suspect, and room for others. */
 const SLOW_MS = SECOND;
-/**
- * Subscriptions claimed in one turn, which SQLite answers within: a millisecond, where each begins an attempt. As long again is
- * left to others after it: what is sent anew does not hold up what is new.
- */
+/** Subscriptions claimed in one turn, which SQLite answers within: a millisecond, where each begins an attempt. */
 const CLAIMED_AT_ONCE = 4;
+/** So many times as long is left to others after it: what is sent anew does not hold up what is new. */
+const LEFT_TO_OTHERS = 3;
 const SWEEP_MS = 10 * MINUTE;
 
 export function createDeliverer(
@@ -149,7 +148,7 @@ export function createDeliverer(
       const ids = [...wanted].filter((id) => appetiteFor(id) > 0);
       let begunAt = 0;
       for (let at = 0; at < ids.length; at += CLAIMED_AT_ONCE) {
-        if (at > 0) await sleep(performance.now() - begunAt);
+        if (at > 0) await sleep(LEFT_TO_OTHERS * (performance.now() - begunAt));
         if (state !== 'running') return;
         begunAt = performance.now();
         // What the last ones brought counts.
