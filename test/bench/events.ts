@@ -118,10 +118,11 @@ async function interleaved(
   return samples;
 }
 
-function faultless(name: string, { accepted, delivered, repeated, unsigned }: EventsFigures): void {
-  if (delivered < accepted || repeated > 0 || unsigned > 0)
+/** Says so where it was not. */
+function faultless(name: string, { expected, delivered, repeated, unsigned }: EventsFigures): void {
+  if (delivered < expected || repeated > 0 || unsigned > 0)
     console.log(
-      `${name}: ${accepted} accepted, ${delivered} delivered, ${repeated} twice, ${unsigned} unsigned`,
+      `${name}: ${delivered} of ${expected} delivered, ${repeated} twice, ${unsigned} of a sample unsigned`,
     );
 }
 
@@ -169,7 +170,9 @@ async function hanging(rounds: number, seconds: number): Promise<void> {
       // Until each of those that hang was called, and does.
       await receiver.measure({ ...job, seconds: (1.2 * ENDPOINTS) / job.perSecond });
       // Its worst hundredth is ten events of those that answer.
-      figures[kind].push(await receiver.measure({ ...job, seconds: Math.max(20, seconds) }));
+      const one = await receiver.measure({ ...job, seconds: Math.max(20, seconds) });
+      faultless(`${kind} hanging`, one);
+      figures[kind].push(one);
     }
   }
   const middle = (kind: 'none' | 'half', key: keyof EventsFigures) =>
@@ -202,7 +205,7 @@ async function fanOut(rounds: number): Promise<void> {
       connections: 1,
       seconds: 0,
     });
-    if (figures.delivered < ENDPOINTS) console.log(`fan-out: ${figures.delivered} of ${ENDPOINTS} delivered`);
+    faultless('fan-out', figures);
     longest.push(figures.longest);
     cpu.push((cpuSeconds(sender.pid) - before) * 1000);
   }
