@@ -136,8 +136,7 @@ export function createDeliverer(
     for (;;) {
       if (state !== 'running' || isHeldBack()) return;
       const scan = scanWanted && performance.now() - scannedAt >= SCAN_GAP_MS;
-      const wanted = new Set([...hungry].map((lane) => lane.target.subscriptionId));
-      hungry.clear();
+      const wanted = new Set(takeHungry());
       if (scan) {
         scanWanted = false;
         unoffered = false;
@@ -151,21 +150,26 @@ export function createDeliverer(
         if (at > 0) await sleep(LEFT_TO_OTHERS * (performance.now() - begunAt));
         if (state !== 'running') return;
         begunAt = performance.now();
-        // What the last ones brought counts.
-        const wishes = wishesFor(ids.slice(at, at + CLAIMED_AT_ONCE), appetiteFor, room.left('queued'));
+        // Who has done what it was given waits for nobody. What the last ones brought counts.
+        const turn = new Set([...takeHungry(), ...ids.slice(at, at + CLAIMED_AT_ONCE)]);
+        const wishes = wishesFor([...turn], appetiteFor, room.left('queued'));
         const claims = await claim(context, { token, leaseMs, room }, wishes);
-        const fed = withoutHeld(held, claims).map(({ target, items, more }) => {
-          const lane = enqueue(target, items);
-          lane.more = more;
-          return lane;
-        });
-        for (const lane of fed) {
+        const fed = withoutHeld(held, claims);
+        for (const { target, items, more } of fed) enqueue(target, items).more = more;
+        for (const { target } of fed) {
           await nextTurn();
-          pump(lane);
+          const lane = lanes.get(target.subscriptionId);
+          if (lane) pump(lane);
         }
       }
       if (hungry.size === 0) return;
     }
+  };
+
+  const takeHungry = (): string[] => {
+    const ids = [...hungry].map((lane) => lane.target.subscriptionId);
+    hungry.clear();
+    return ids;
   };
 
   const appetiteFor = (subscriptionId: string): number => {
