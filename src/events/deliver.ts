@@ -151,7 +151,7 @@ export function createDeliverer(
         if (state !== 'running') return;
         begunAt = performance.now();
         // Who has done what it was given waits for nobody. What the last ones brought counts.
-        const turn = new Set([...takeHungry(), ...ids.slice(at, at + CLAIMED_AT_ONCE)]);
+        const turn = new Set([...takeHungry(CLAIMED_AT_ONCE), ...ids.slice(at, at + CLAIMED_AT_ONCE)]);
         const wishes = wishesFor([...turn], appetiteFor, room.left('queued'));
         const claims = await claim(context, { token, leaseMs, room }, wishes);
         const fed = withoutHeld(held, claims);
@@ -166,10 +166,10 @@ export function createDeliverer(
     }
   };
 
-  const takeHungry = (): string[] => {
-    const ids = [...hungry].map((lane) => lane.target.subscriptionId);
-    hungry.clear();
-    return ids;
+  const takeHungry = (most = hungry.size): string[] => {
+    const taken = [...hungry].slice(0, most);
+    for (const lane of taken) hungry.delete(lane);
+    return taken.map((lane) => lane.target.subscriptionId);
   };
 
   const appetiteFor = (subscriptionId: string): number => {

@@ -52,7 +52,7 @@ function openSqlite(path: string): Store {
     sqlite.pragma(`synchronous = ${ahead ? 'NORMAL' : 'FULL'}`);
     if (ahead) disk = diskOf(`${path}-wal`);
     // A checkpoint holds up the commit that it falls to: at 1,000 pages (the default) one in fifty events. It takes 6 ms at
-    // 4,000 and 10 at 16,000, which are as many as the file is kept large for below.
+    // 4,000 and 10 to 15 at 16,000, which are as many as the file is kept large for below.
     sqlite.pragma('wal_autocheckpoint = 16000');
     sqlite.pragma('foreign_keys = ON');
     sqlite.pragma('trusted_schema = OFF');
