@@ -58,7 +58,8 @@ export function anewJob(context: Pick<Context, 'db' | 'clock'>): JobKind {
       // Meanwhile another account may have taken the place once more.
       return (await begin(context, sourceId, still.lease_token)) ? undefined : 0;
     },
-    async gaveUp() {},
+    // Until it is done nothing is told of the other account.
+    gaveUp: async () => 0,
   };
 }
 

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { sql, type Transaction } from 'kysely';
 import type { Context } from '../context.ts';
 import { planJob } from '../jobs/jobs.ts';
+import { risingTo } from '../store/rising.ts';
 import type { Tables } from '../store/schema.ts';
-import { risingTo, UNTIL_FORGOTTEN } from './source.ts';
+import { UNTIL_FORGOTTEN } from './source.ts';
 import { dropWaiting } from './sources.ts';
 
 /** What rooms below tell of: they know that a connection leads elsewhere, and nothing of who listens to it. */
@@ -45,7 +46,8 @@ async function listenAnew(
       next_reconcile_at: null,
       lease_token: randomUUID(),
       lease_until: UNTIL_FORGOTTEN,
-      created_at: risingTo(now),
+      // By it those who began before know that this is not what they began with (holdSame).
+      created_at: risingTo('created_at', now),
     })
     .where('credential_id', '=', credentialId)
     .returning('source_id')

@@ -79,7 +79,6 @@ export async function planInventory(
   db: DbOrTx,
   context: Pick<Context, 'clock'>,
   sourceId: string,
-  delayMs = 0,
 ): Promise<void> {
-  await planJob(db, context, { kind: 'inventory', key: sourceId, payload: { sourceId }, delayMs });
+  await planJob(db, context, { kind: 'inventory', key: sourceId, payload: { sourceId } });
 }

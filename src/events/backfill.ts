@@ -68,6 +68,7 @@ export function backfillJob(context: PollContext): JobKind {
         .set({ backfill: 'none' })
         .where('subscription_id', '=', subscriptionId)
         .execute();
+      return undefined;
     },
   };
 }

@@ -22,7 +22,7 @@ export function forgetJob(context: PollContext): JobKind {
       await forgetSeen(context, signal);
       return EVERY_MS;
     },
-    async gaveUp() {},
+    gaveUp: async () => EVERY_MS,
   };
 }
 

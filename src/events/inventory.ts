@@ -4,7 +4,7 @@ import type { JobKind } from '../jobs/jobs.ts';
 import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { unifiedId } from '../unified/ids.ts';
-import { anyoneWantsDeleted, holdSame, planInventory } from './audience.ts';
+import { anyoneWantsDeleted, holdSame } from './audience.ts';
 import { noticeDeleted } from './notice.ts';
 import type { PollContext } from './poll.ts';
 import { readIds } from './read-all.ts';
@@ -54,7 +54,7 @@ export function inventoryJob(context: PollContext): JobKind {
         { sourceId, reason: error.message },
         'the inventory of a source waits for the next day',
       );
-      await planInventory(context.db, context, sourceId, DAY);
+      return DAY;
     },
   };
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { newRandomToken } from '../crypto/tokens.ts';
-import { isRunning, planJob, type JobKind } from '../jobs/jobs.ts';
+import { isRunning, type JobKind } from '../jobs/jobs.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
 import { GatehouseError, publicError } from '../lib/errors.ts';
 import { isNative } from './hook-keys.ts';
@@ -10,7 +10,6 @@ import {
   listed,
   load,
   MEANWHILE_MS,
-  payloadSchema,
   remove,
   type Listed,
   type Registered,
@@ -55,12 +54,10 @@ export function registerJob(context: RegisterContext): JobKind {
     },
     async gaveUp(payload, error, signal) {
       const found = await load(context, payload, signal);
-      if (found === 'gone' || (found !== 'away' && found.source.status === 'ending')) return;
-      const { sourceId } = payloadSchema.parse(payload);
-      const isKept = found === 'away' || found.source.hookState === 'registered';
-      if (!isKept) await pollInstead(context, found, error.message);
-      const delayMs = isKept ? LOOK_AFTER_TROUBLE_MS : LOOK_AGAIN_MS;
-      await planJob(context.db, context, { kind: 'register', key: sourceId, payload: { sourceId }, delayMs });
+      if (found === 'gone' || (found !== 'away' && found.source.status === 'ending')) return undefined;
+      if (found === 'away' || found.source.hookState === 'registered') return LOOK_AFTER_TROUBLE_MS;
+      await pollInstead(context, found, error.message);
+      return LOOK_AGAIN_MS;
     },
   };
 }

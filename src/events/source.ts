@@ -1,4 +1,4 @@
-import { sql, type RawBuilder, type Selectable } from 'kysely';
+import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import { eventScope } from '../connectors/events-format.ts';
@@ -100,14 +100,6 @@ export function toSource(row: Selectable<Tables['sources']>): Source {
     hookSealed: row.hook_sealed,
     hookState: row.hook_state,
   };
-}
-
-/**
- * When somebody begins to listen to a source that is there already. Rising in any case: by it those who began before know
- * that this is not what they began with (holdSame).
- */
-export function risingTo(now: number): RawBuilder<number> {
-  return sql<number>`case when created_at < ${now} then ${now} else created_at + 1 end`;
 }
 
 /** When to look again whether the first poll was made: one that failed is not made again within a minute or so. */

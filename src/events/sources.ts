@@ -8,10 +8,11 @@ import { MINUTE, SECOND } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { dropJob, planJob } from '../jobs/jobs.ts';
 import { deleteInBatches } from '../store/batches.ts';
+import { risingTo } from '../store/rising.ts';
 import type { Db, Environment, Tables } from '../store/schema.ts';
 import { modelOf } from '../unified/map.ts';
 import { isNative } from './hook-keys.ts';
-import { risingTo, toSource, UNTIL_FORGOTTEN, type Source } from './source.ts';
+import { toSource, UNTIL_FORGOTTEN, type Source } from './source.ts';
 
 /** Who polls a source renews its lease meanwhile; one that was not renewed is of a process that died. */
 export const LEASE_MS = 5 * MINUTE;
@@ -74,7 +75,7 @@ export async function ensureSource(
   };
   const sourceId = found?.source_id ?? newId('src');
   if (found) {
-    const set = { ...row, created_at: risingTo(now) };
+    const set = { ...row, created_at: risingTo('created_at', now) };
     await tx.updateTable('sources').set(set).where('source_id', '=', sourceId).execute();
     await dropWaiting(tx, sourceId);
   } else {

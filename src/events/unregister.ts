@@ -38,6 +38,7 @@ export function unregisterJob(context: RegisterContext): JobKind {
       const { sourceId } = payloadSchema.parse(payload);
       context.log.warn({ sourceId, reason: error.message }, 'webhooks could not be removed at the app');
       await deleteSource(context, sourceId);
+      return undefined;
     },
   };
 }

@@ -5,6 +5,7 @@ import { MINUTE, SECOND } from '../lib/clock.ts';
 import { publicError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { parseJson, type Json } from '../lib/json.ts';
+import { risingTo } from '../store/rising.ts';
 import type { Db, DbOrTx, Tables } from '../store/schema.ts';
 
 /** Whoever runs a job renews its lease; one that was not renewed is of a process that died. */
@@ -18,8 +19,8 @@ export interface JobKind {
    *  until `attempts` were made. */
   run(payload: Json, signal: AbortSignal): Promise<number | undefined>;
   attempts: number;
-  /** Called when the last attempt failed. */
-  gaveUp(payload: Json, error: Error, signal: AbortSignal): Promise<void>;
+  /** Called when the last attempt failed. Answers as `run` does: after how many milliseconds it begins from the start. */
+  gaveUp(payload: Json, error: Error, signal: AbortSignal): Promise<number | undefined>;
 }
 
 /** Plans a job in the transaction that makes it necessary; there is one live job of a kind for each key. */
@@ -39,7 +40,10 @@ export async function planJob(
   await db
     .insertInto('jobs')
     .values({ job_id: newId('job'), kind: job.kind, key: job.key, ...row, created_at: now })
-    .onConflict((c) => c.columns(['kind', 'key']).doUpdateSet(row))
+    // By it who runs a job sees that it was planned anew (settle).
+    .onConflict((c) =>
+      c.columns(['kind', 'key']).doUpdateSet({ ...row, updated_at: risingTo('jobs.updated_at', now) }),
+    )
     .execute();
 }
 
@@ -169,13 +173,14 @@ async function failed(
   const facts = error.code === 'internal' ? { err: thrown } : { code: error.code };
   context.log.warn({ jobId: job.job_id, kind: job.kind, attempts: job.attempts, ...facts }, 'job failed');
   if (job.attempts >= kind.attempts) {
+    let againInMs: number | undefined;
     try {
-      await kind.gaveUp(parseJson(job.payload), error, signal);
+      againInMs = await kind.gaveUp(parseJson(job.payload), error, signal);
     } catch (refused) {
       if (!signal.aborted) throw refused;
       return cutShort(context, job);
     }
-    await settle(context, job, {});
+    await settle(context, job, { againInMs });
     return;
   }
   const waitMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 4 ** Math.min(job.attempts - 1, 8));

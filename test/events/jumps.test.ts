@@ -21,7 +21,7 @@ test.each(STORE_KINDS)(
     const note: JobKind = {
       attempts: 3,
       run: async (payload) => void ran.push(String(payload)),
-      gaveUp: async () => {},
+      gaveUp: async () => undefined,
     };
     const died: JobKind = { ...note, run: () => new Promise(() => {}) };
     const begin = async (job: JobKind) => {
