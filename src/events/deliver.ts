@@ -68,7 +68,7 @@ const KEPT_MS = 500;
 const SLOW_MS = SECOND;
 /** Subscriptions claimed in one turn, which SQLite answers within: a millisecond, where each begins an attempt. */
 const CLAIMED_AT_ONCE = 4;
-/** So many times as long is left to others after it: what is sent anew does not hold up what is new. */
+/** So many times as long is left to others after it, where something was new within a second: it is not held up. */
 const LEFT_TO_OTHERS = 3;
 const SWEEP_MS = 10 * MINUTE;
 
@@ -147,14 +147,14 @@ export function createDeliverer(
       const ids = [...wanted].filter((id) => appetiteFor(id) > 0);
       let begunAt = 0;
       for (let at = 0; at < ids.length; at += CLAIMED_AT_ONCE) {
-        if (at > 0) await sleep(LEFT_TO_OTHERS * (performance.now() - begunAt));
+        const now = performance.now();
+        if (at > 0 && now - offers.lastAt < SECOND) await sleep(LEFT_TO_OTHERS * (now - begunAt));
         if (state !== 'running') return;
         begunAt = performance.now();
         // Who has done what it was given waits for nobody. What the last ones brought counts.
         const turn = new Set([...takeHungry(CLAIMED_AT_ONCE), ...ids.slice(at, at + CLAIMED_AT_ONCE)]);
         const wishes = wishesFor([...turn], appetiteFor, room.left('queued'));
-        const claims = await claim(context, { token, leaseMs, room }, wishes);
-        const fed = withoutHeld(held, claims);
+        const fed = withoutHeld(held, await claim(context, { token, leaseMs, room }, wishes));
         for (const { target, items, more } of fed) enqueue(target, items).more = more;
         for (const { target } of fed) {
           await nextTurn();

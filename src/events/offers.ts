@@ -14,6 +14,8 @@ export interface Offers {
   /** How many items of this subscription wait for their commit. */
   waitingFor(subscriptionId: string): number;
   readonly size: number;
+  /** When the last one was noted, by the process's own clock in milliseconds. */
+  readonly lastAt: number;
   /** `tx` took place: its items need no look at the store. */
   committed(tx: Tx): void;
   /** Looks which of all others are committed. What is not is kept until its lease ends: it was rolled back. */
@@ -50,6 +52,7 @@ export function createOffers(
 ): Offers {
   const byTransaction = new WeakMap<Tx, Offer>();
   let open: Offer[] = [];
+  let lastAt = -Infinity;
   let looking: Promise<void> | undefined;
   /** Something was committed since the look began. */
   let wanted = false;
@@ -94,6 +97,7 @@ export function createOffers(
 
   return {
     add(tx, target, item) {
+      lastAt = performance.now();
       let offer = byTransaction.get(tx);
       if (!offer) {
         byTransaction.set(tx, (offer = { until: item.until, taken: false, bySubscription: new Map() }));
@@ -111,6 +115,9 @@ export function createOffers(
     },
     get size() {
       return open.length;
+    },
+    get lastAt() {
+      return lastAt;
     },
     committed(tx) {
       const offer = byTransaction.get(tx);

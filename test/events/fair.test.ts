@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { publish } from '../../src/events/publish.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startService } from '../support/service.ts';
 
 /* Who fills what all share: places for attempts, and memory. */
 
@@ -92,4 +93,22 @@ test('deliveries in memory are bounded by their size', async () => {
   // One user has 64 MiB at most, and each claim brings one at least.
   expect(most).toBeLessThanOrEqual(16 + 8);
   expect(most).toBeGreaterThanOrEqual(8);
+});
+
+test('who has more to send does not wait until all others have begun', async () => {
+  await using service = await startEvents(QUIET);
+  await using receiver = await startReceiver();
+  await subscribeMany(service, receiver, 200);
+  await service.context.deliverer.close();
+  await created(service, many('o', 8));
+
+  // Nothing is known of any there: each gets five at first, and more when they are done.
+  await using anew = await startService({ env: { ...service.env, ...QUIET.env } });
+  await receiver.arrived(200 * 8);
+  const first = receiver.received[0]?.path;
+  const done = receiver.received.findLastIndex(({ path }) => path === first);
+  const begun = new Set(receiver.received.slice(0, done).map(({ path }) => path));
+  expect(begun.size).toBeLessThan(150);
+  const waiting = anew.context.db.selectFrom('deliveries').select('status').where('status', '=', 'waiting');
+  await until(async () => (await waiting.executeTakeFirst()) === undefined);
 });
