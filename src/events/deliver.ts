@@ -4,6 +4,7 @@ import type { Transaction } from 'kysely';
 import type { Context } from '../context.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import type { Outbound } from '../lib/outbound.ts';
+import { TimerAfterSending } from '../lib/sending.ts';
 import { Stop } from '../lib/stop.ts';
 import type { Tables } from '../store/schema.ts';
 import { attempt } from './attempt.ts';
@@ -240,13 +241,9 @@ export function createDeliverer(
     lane.running.add(run);
     room.take(lane.share, run.slow ? 'slow' : 'fast');
     const attempting = attempt(attempts, lane.target, item, run.ended);
-    const timer = setTimeout(() => {
+    const slowness = new TimerAfterSending(() => {
       // Without a place there it keeps the one that it has: so what hangs has an end too.
-      if (!run.slow && room.has(lane.share, 'slow')) {
-        run.slow = true;
-        room.giveBack(lane.share, 'fast');
-        room.take(lane.share, 'slow');
-      }
+      run.slow ||= room.move(lane.share, 'fast', 'slow');
       if (run.moves === lane.moves) {
         lane.suspect = true;
         giveBack(lane);
@@ -254,7 +251,7 @@ export function createDeliverer(
       pumpStalled();
     }, SLOW_MS);
     const outcome = await attempting;
-    clearTimeout(timer);
+    slowness.clear();
     room.giveBack(lane.share, run.slow ? 'slow' : 'fast');
     end(lane, run);
     if (outcome) finish(lane, outcome);

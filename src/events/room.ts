@@ -51,6 +51,14 @@ export class Room {
     this.take(share, kind, -amount);
   }
 
+  /** One from here to there, where that has room. Whether it had. */
+  move(share: Share, from: keyof Share, to: keyof Share): boolean {
+    if (!this.has(share, to)) return false;
+    this.giveBack(share, from);
+    this.take(share, to);
+    return true;
+  }
+
   /** Forgets who is not among these and has nothing here. */
   keep(owners: ReadonlySet<string>): void {
     for (const [owner, { fast, slow, queued, chars }] of this.#shares) {

@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey, randomBytes, type Hmac, type KeyObject } from 'node:crypto';
+import { afterSending } from '../lib/sending.ts';
 
 /* Standard Webhooks 1.0.0, symmetric signatures. */
 
@@ -23,13 +24,12 @@ let spent = new Set<KeyObject>();
 function hmacWith(key: KeyObject): Hmac {
   const hmac = prepared.get(key);
   prepared.delete(key);
-  if (spent.size === 0) setImmediate(prepare);
+  if (spent.size === 0) afterSending(prepare, spent);
   if (spent.size < PREPARED_AT_ONCE) spent.add(key);
   return hmac ?? createHmac('sha256', key);
 }
 
-function prepare(): void {
-  const keys = spent;
+function prepare(keys: Set<KeyObject>): void {
   spent = new Set();
   for (const key of keys) prepared.set(key, createHmac('sha256', key));
 }

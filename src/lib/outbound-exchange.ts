@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { tooLarge } from './outbound-body.ts';
+import { TimerAfterSending } from './sending.ts';
 import type { StopSignal } from './stop.ts';
 
 /*
@@ -13,7 +14,7 @@ export class End {
   reason: 'timeout' | 'cancelled' | undefined;
   /** What it ends; whoever waits says so. */
   waiting: { end(): void } | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #deadline: TimerAfterSending | undefined;
   readonly #signal: StopSignal | undefined;
 
   /** A deadline (see within()) and a signal as one, without the signals, events and listeners of AbortSignal.any(). */
@@ -27,9 +28,9 @@ export class End {
     return this.reason !== undefined;
   }
 
-  /** Begins the deadline, once. Not the constructor: a request that can leave at once need not wait for the setting of a timer. */
+  /** Begins the deadline, once. */
   within(timeoutMs: number): void {
-    this.#timer ??= setTimeout(endByTime, timeoutMs, this);
+    this.#deadline ??= new TimerAfterSending(() => this.abort('timeout'), timeoutMs);
   }
 
   abort(reason: 'timeout' | 'cancelled'): void {
@@ -54,14 +55,10 @@ export class End {
 
   /** Ends the waiting for an end. */
   release(): void {
-    clearTimeout(this.#timer);
+    this.#deadline?.clear();
     this.waiting = undefined;
     this.#signal?.removeEventListener('abort', this);
   }
-}
-
-function endByTime(end: End): void {
-  end.abort('timeout');
 }
 
 /** An answer as it came: the body still packed. */

@@ -6,6 +6,7 @@ import {
   type Driver,
   type KyselyProps,
 } from 'kysely';
+import { afterSending } from '../lib/sending.ts';
 import type { Db, Tables } from './schema.ts';
 
 /** Runs `use` in a transaction: committed when it resolves, with what it gave; rolled back when it throws. */
@@ -69,7 +70,7 @@ export function transactionsOn(db: Db, dialect: Dialect, driver: Driver): Transa
       }
     } finally {
       await driver.releaseConnection(connection);
-      setImmediate(prepare, connection);
+      afterSending(prepare, connection);
     }
   };
 }
