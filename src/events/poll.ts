@@ -215,15 +215,20 @@ async function commit(context: PollContext, source: Source, round: Round): Promi
     const restMs = source.kind === 'native' && source.hookState === 'registered' ? DAY : intervalMs;
     // Lists that never end would be read without a pause.
     const waitMs = continuation ? BETWEEN_ROUNDS_MS : refusal ? backoff(source, failures) : jittered(restMs);
+    // Of one to which somebody began to listen meanwhile (ensureSource).
+    const isReset = sql<boolean>`interval_ms < ${source.intervalMs}`;
+    const shortestMs = context.config.pollIntervalSeconds * SECOND;
+    const soonMs = refusal ? waitMs : Math.min(waitMs, jittered(shortestMs));
     const { numUpdatedRows } = await tx
       .updateTable('sources')
       .set({
         baseline_at: source.baselineAt,
         ...(incomplete ? {} : { cursor_until: Math.max(until, cursorUntil ?? 0) }),
         continuation: continuation ? JSON.stringify(continuation) : null,
-        interval_ms: intervalMs,
+        interval_ms: sql<number>`case when ${isReset} then interval_ms else ${intervalMs} end`,
         // Whoever asked for a round since this one began gets it.
-        next_poll_at: sql<number>`case when next_poll_at = ${source.nextPollAt} then ${now + waitMs} else next_poll_at end`,
+        next_poll_at: sql<number>`case when next_poll_at <> ${source.nextPollAt} then next_poll_at
+          when ${isReset} then ${now + soonMs} else ${now + waitMs} end`,
         ...(source.nextReconcileAt === null || (deep && !incomplete)
           ? { next_reconcile_at: now + jittered(DAY) }
           : {}),

@@ -51,6 +51,7 @@ export async function ensureSource(
     .executeTakeFirst();
   if (found && found.status !== 'ending') {
     const sourceId = found.source_id;
+    await pollSoon(tx, context, sourceId);
     if (found.kind === 'native' || !native) return { sourceId, kind: found.kind };
     // The account has got since what its webhooks take; until they are registered the polls go on.
     const set = { kind: 'native', hook_state: 'wanted', updated_at: now } as const;
@@ -98,6 +99,30 @@ export async function ensureSource(
   }
   if (native) await planJob(tx, context, { kind: 'register', key: sourceId, payload: { sourceId } });
   return { sourceId, kind: row.kind };
+}
+
+/**
+ * Who begins to listen waits no longer because nothing happened before: the interval is the shortest again, which a poll under
+ * way sees as it ends. An app that fails is left alone as long as it was.
+ */
+async function pollSoon(
+  tx: Transaction<Tables>,
+  { clock, config }: Pick<Context, 'clock' | 'config'>,
+  sourceId: string,
+): Promise<void> {
+  const shortest = config.pollIntervalSeconds * SECOND;
+  const at = clock.now() + shortest;
+  await tx
+    .updateTable('sources')
+    .set({
+      interval_ms: shortest,
+      next_poll_at: sql<number>`case when lease_token is null and next_poll_at > ${at} then ${at} else next_poll_at end`,
+    })
+    .where('source_id', '=', sourceId)
+    .where('hook_state', '!=', 'registered')
+    .where('failures', '=', 0)
+    .where('interval_ms', '>', shortest)
+    .execute();
 }
 
 /** Webhooks that came before somebody listened, and wait still, tell him nothing. */

@@ -93,6 +93,93 @@ test.each(['offset', 'page', 'cursor'] as const)(
   },
 );
 
+/** A connection whose polls found nothing for so long that they are five minutes apart. */
+async function idleRun() {
+  const { clock, service } = world;
+  const run = await world.begin({ paging: 'offset', order: 'ascending' }, 0);
+  const claim = async () =>
+    (await claimSources(service.context, 100)).find(({ credentialId }) => credentialId === run.connectionId);
+  /** Whether a poll is due after so long; it takes place. */
+  const pollsWithin = async (ms: number) => {
+    clock.advance(ms);
+    const source = await claim();
+    if (source) await pollSource(service.context, source);
+    return source !== undefined;
+  };
+  for (let round = 0; round < 5; round++) expect(await pollsWithin(10 * MINUTE)).toBe(true);
+  let listeners = 0;
+  const listen = async () => {
+    const answer = await service.call('POST', `/2023-03/one/webhooks?connectionId=${run.connectionId}`, {
+      body: { address: `https://127.0.0.1:9/${listeners++}`, scope: 'commerce/orders', events: ['created'] },
+    });
+    expect(answer.status).toBe(201);
+  };
+  return { run, claim, pollsWithin, listen };
+}
+
+test('who begins to listen to what was idle for long waits no longer than the first did', async () => {
+  const { pollsWithin, listen } = await idleRun();
+  expect(await pollsWithin(2 * MINUTE)).toBe(false);
+  await listen();
+  expect(await pollsWithin(30 * SECOND)).toBe(false);
+  // The next one to listen puts nothing off.
+  await listen();
+  expect(await pollsWithin(29 * SECOND)).toBe(false);
+  expect(await pollsWithin(SECOND)).toBe(true);
+  // Two intervals at the most.
+  expect(await pollsWithin(2 * MINUTE)).toBe(true);
+});
+
+test('who begins to listen while what was idle is polled is heard of as the poll ends', async () => {
+  const { claim, pollsWithin, listen } = await idleRun();
+  world.clock.advance(10 * MINUTE);
+  const source = await claim();
+  await listen();
+  if (source) await pollSource(world.service.context, source);
+  expect(await pollsWithin(50 * SECOND)).toBe(false);
+  expect(await pollsWithin(20 * SECOND)).toBe(true);
+  expect(await pollsWithin(2 * MINUTE)).toBe(true);
+});
+
+test('who begins to listen holds up no reading of several rounds', async () => {
+  const { run, claim, pollsWithin, listen } = await idleRun();
+  await world.take(run, { kind: 'burst' });
+  world.clock.advance(10 * MINUTE);
+  const source = await claim();
+  await listen();
+  if (source) await pollSource(world.service.context, source);
+  expect(await pollsWithin(SECOND)).toBe(true);
+});
+
+test('an app that fails is left alone as long as it was, whoever begins to listen', async () => {
+  const { run, pollsWithin, listen } = await idleRun();
+  for (let round = 0; round < 3; round++) {
+    world.clock.advance(HOUR);
+    await run.poll([500]);
+  }
+  await listen();
+  expect(await pollsWithin(MINUTE)).toBe(false);
+});
+
+test('an app whose webhooks are heard is polled no sooner, whoever begins to listen', async () => {
+  const { clock, service } = world;
+  const run = await world.begin({ paging: 'offset', order: 'ascending', hooks: 'record' }, 0);
+  const nextOf = async () => {
+    const { next_poll_at: next } = await service.context.db
+      .selectFrom('sources')
+      .select('next_poll_at')
+      .where('credential_id', '=', run.connectionId)
+      .executeTakeFirstOrThrow();
+    return next;
+  };
+  const next = await nextOf();
+  expect(next).toBeGreaterThan(clock.now() + HOUR);
+  await service.call('POST', `/2023-03/one/webhooks?connectionId=${run.connectionId}`, {
+    body: { address: 'https://127.0.0.1:9/too', scope: 'commerce/orders' },
+  });
+  expect(await nextOf()).toBe(next);
+});
+
 const YEARS = 10 * 365 * DAY;
 
 test.each([
