@@ -3,7 +3,7 @@ import { DAY, MINUTE, SECOND } from '../lib/clock.ts';
 import { publicError } from '../lib/errors.ts';
 import { updateInBatches } from '../store/batches.ts';
 import type { Tables } from '../store/schema.ts';
-import { tellIn } from './operator.ts';
+import { tellGapRiskIn } from './operator.ts';
 import type { PollContext } from './poll.ts';
 import type { Source } from './source.ts';
 
@@ -149,7 +149,6 @@ async function giveUp(
   row: Row,
   { attempts, reason }: { attempts: number; reason: string },
 ): Promise<void> {
-  const { environment, sourceId, connectorId, credentialId, scope } = source;
   await context.db.transaction().execute(async (tx) => {
     const { numUpdatedRows } = await tx
       .updateTable('inbox')
@@ -158,13 +157,7 @@ async function giveUp(
       .where('processed_at', 'is', null)
       .executeTakeFirst();
     if (numUpdatedRows === 0n) return;
-    await tellIn(tx, context, environment, 'poll.gap_risk', {
-      sourceId,
-      connectorId,
-      connectionId: credentialId,
-      scope,
-      reason: `A webhook was given up: ${reason}`.slice(0, 500),
-    });
+    await tellGapRiskIn(tx, context, source, `A webhook was given up: ${reason}`);
   });
   context.deliverer.wake();
 }

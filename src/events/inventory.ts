@@ -6,6 +6,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import { unifiedId } from '../unified/ids.ts';
 import { anyoneWantsDeleted, holdSame } from './audience.ts';
 import { noticeDeleted } from './notice.ts';
+import { tellGapRisk } from './operator.ts';
 import type { PollContext } from './poll.ts';
 import { readIds } from './read-all.ts';
 import { fetchRecord, isConnected } from './remote-record.ts';
@@ -18,6 +19,10 @@ const CONFIRMED_AT_ONCE = 200;
 /** A shop of so many may have none the next day. */
 const FEW = 10;
 const GO_ON_MS = 5 * MINUTE;
+const UNREAD =
+  'Deletions were not looked for: the list is too long, or kept changing while it was read. That is tried again in a day.';
+const HIDDEN =
+  'Deletions were not told: the app lists none of the records that it had. That is looked at again in a day.';
 /** Whether an account was connected anew is a look at the store. */
 const LOOK_AGAIN_MS = HOUR;
 
@@ -41,7 +46,11 @@ export function inventoryJob(context: PollContext): JobKind {
       await remember(context, source, [...ids], startedAt);
       const gone = complete ? await missingOf(context, source, ids, startedAt) : [];
       // An app that shows nothing of many more likely lets us see nothing than lost all that it had.
-      const missing = ids.size === 0 && gone.length > FEW ? [] : gone;
+      const isHidden = ids.size === 0 && gone.length > FEW;
+      if (isHidden) await tellGapRisk(context, source, HIDDEN);
+      else if (!complete && (await activeSource(context, sourceId)))
+        await tellGapRisk(context, source, UNREAD);
+      const missing = isHidden ? [] : gone;
       for (const remoteId of missing.slice(0, CONFIRMED_AT_ONCE)) {
         signal.throwIfAborted();
         await confirm(context, source, remoteId, signal);

@@ -4,6 +4,7 @@ import type { JsonObject } from '../lib/json.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { announce, listeners, newEvent, type PublishContext } from './publish.ts';
 import type { Disabled } from './settle.ts';
+import type { Source } from './source.ts';
 import type { SubscriptionRow } from './target.ts';
 
 /** What an environment tells its operator (contract.md section 7), at `eventsAddress` of the settings. */
@@ -37,17 +38,6 @@ export function createOperator(context: PublishContext): Operator {
 }
 
 /** Tells the operator of an environment, if it wants to know. `data` holds ids and reasons, never a secret. */
-export async function tell(
-  context: PublishContext,
-  environment: Environment,
-  type: OperatorEvent,
-  data: JsonObject,
-): Promise<void> {
-  await context.db.transaction().execute((tx) => tellIn(tx, context, environment, type, data));
-  context.deliverer.wake();
-}
-
-/** As tell(), in the transaction of what happened. */
 export async function tellIn(
   tx: Transaction<Tables>,
   context: PublishContext,
@@ -66,6 +56,30 @@ export async function tellIn(
     [newEvent(context, { environment, sourceId: null, scope: OPERATOR_SCOPE, event: type, recordId, body })],
     { others: subscribers },
   );
+}
+
+type Heard = Pick<Source, 'environment' | 'sourceId' | 'connectorId' | 'credentialId' | 'scope'>;
+
+/** Tells that something which happens at an app may not be heard of, or late, and why. */
+export async function tellGapRisk(context: PublishContext, source: Heard, reason: string): Promise<void> {
+  await context.db.transaction().execute((tx) => tellGapRiskIn(tx, context, source, reason));
+  context.deliverer.wake();
+}
+
+/** As tellGapRisk(), in the transaction of what happened. */
+export async function tellGapRiskIn(
+  tx: Transaction<Tables>,
+  context: PublishContext,
+  { environment, sourceId, connectorId, credentialId, scope }: Heard,
+  reason: string,
+): Promise<void> {
+  await tellIn(tx, context, environment, 'poll.gap_risk', {
+    sourceId,
+    connectorId,
+    connectionId: credentialId,
+    scope,
+    reason: reason.slice(0, 500),
+  });
 }
 
 /** Tells that a subscription was given up. */

@@ -12,7 +12,7 @@ import type { Db, Tables } from '../store/schema.ts';
 import { customFieldsOf } from '../unified/field-mappings.ts';
 import type { UnifiedModel } from '../connectors/events-format.ts';
 import { modelOf, unifiedOf, type Unified } from '../unified/map.ts';
-import { tell } from './operator.ts';
+import { tellGapRisk, tellGapRiskIn } from './operator.ts';
 import { LARGEST_SKEW_MS, hasNews, notice, noticeUnreadable } from './notice.ts';
 import { nextRound, readSince, type Pass, type Unreadable } from './pass.ts';
 import type { Continuation, Source } from './source.ts';
@@ -40,6 +40,8 @@ export type PollContext = Pick<
 const SLOWEST = 5;
 const SLOWER = 1.5;
 const LONGEST_BACKOFF_MS = 60 * MINUTE;
+/** So many polls that fail one after the other are told: by then over three intervals went by. */
+const FAILURES_TOLD = 3;
 /** How far a poll reaches back once a day, for what came to light late. */
 const DEEP_WINDOW_MS = 2 * DAY;
 /** Between two rounds of one reading. */
@@ -250,13 +252,13 @@ async function commit(context: PollContext, source: Source, round: Round): Promi
   }
   // Of a reading that takes several rounds it is told once, of a record too.
   if (unstable)
-    await warn(
+    await tellGapRisk(
       context,
       source,
       refusal ?? 'the list kept changing while it was read, or the app did not give all of it',
     );
   else if (continuation && !source.continuation)
-    await warn(context, source, 'more records than one round reads');
+    await tellGapRisk(context, source, 'more records than one round reads');
   const [first] = unreadable;
   if (
     first &&
@@ -266,7 +268,7 @@ async function commit(context: PollContext, source: Source, round: Round): Promi
       unreadable.map(({ record }) => record),
     )) > 0
   )
-    await warn(context, source, first.reason);
+    await tellGapRisk(context, source, first.reason);
   return deliveries;
 }
 
@@ -284,12 +286,6 @@ async function noticeAll(
     deliveries += await notice(tx, context, source, sightings, how);
   }
   return deliveries;
-}
-
-function warn(context: PollContext, source: Source, reason: string): Promise<void> {
-  const { environment, sourceId, connectorId, credentialId, scope } = source;
-  const facts = { sourceId, connectorId, connectionId: credentialId, scope, reason: reason.slice(0, 500) };
-  return tell(context, environment, 'poll.gap_risk', facts);
 }
 
 /** What polls of one database write, with few commits: most found nothing and only move their cursor. */
@@ -329,20 +325,27 @@ async function failed(context: PollContext, source: Source, error: unknown): Pro
     { sourceId: source.sourceId, connectorId: source.connectorId, failures, ...facts },
     'poll failed',
   );
-  await context.db
-    .updateTable('sources')
-    .set({
-      status: stops ? 'suspended' : 'active',
-      reason: known ? error.message.slice(0, 500) : 'Something went wrong on our side; the log has it.',
-      failures,
-      next_poll_at: now + waitMs,
-      lease_token: null,
-      lease_until: null,
-      updated_at: now,
-    })
-    .where('source_id', '=', source.sourceId)
-    .where('lease_token', '=', source.leaseToken)
-    .execute();
+  const reason = known ? error.message : 'Something went wrong on our side; the log has it.';
+  await context.db.transaction().execute(async (tx) => {
+    const { numUpdatedRows } = await tx
+      .updateTable('sources')
+      .set({
+        status: stops ? 'suspended' : 'active',
+        reason: reason.slice(0, 500),
+        failures,
+        next_poll_at: now + waitMs,
+        lease_token: null,
+        lease_until: null,
+        updated_at: now,
+      })
+      .where('source_id', '=', source.sourceId)
+      .where('lease_token', '=', source.leaseToken)
+      .executeTakeFirst();
+    // A credential that does not work was told of by itself.
+    if (numUpdatedRows === 0n || stops || failures !== FAILURES_TOLD) return;
+    await tellGapRiskIn(tx, context, source, `${failures} polls in a row failed, the last one so: ${reason}`);
+  });
+  context.deliverer.wake();
 }
 
 /** Whether the credential works, as far as is known: one that was put right during the round that it was refused in does. */

@@ -309,6 +309,10 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     /** `created o1` and so on. */
     told: async (connectionId: string): Promise<string[]> =>
       (await app.events(connectionId)).map(({ event, remoteId }) => `${event} ${remoteId}`),
+    /** From now on the operator is told what may be missing. */
+    async warn(): Promise<void> {
+      await service.call('PUT', '/api/settings', { body: { eventsAddress: 'https://127.0.0.1:9/operator' } });
+    },
     /** What the operator was told that may be missing. */
     async warnings(): Promise<object[]> {
       const rows = await context.db

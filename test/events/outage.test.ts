@@ -91,12 +91,52 @@ test('an order is gone where the app says null, a list without it, or 410; nothi
   expect((await depot.told()).toSorted()).toEqual(['created e', 'deleted a', 'deleted b', 'deleted c']);
 });
 
+test('polls that go on failing are told to the operator once, and once more when they fail after they worked', async () => {
+  await using depot = await openDepot();
+  const { app, connectionId, pass } = depot;
+  await app.warn();
+  for (const times of [1, 2]) {
+    app.refuse(403);
+    await pass(12 * MINUTE, 6 * MINUTE);
+    expect(await app.warnings()).toHaveLength(times - 1);
+    await pass(12 * HOUR, HOUR);
+    expect(await app.warnings()).toHaveLength(times);
+    app.recover();
+    await pass(2 * HOUR, HOUR);
+  }
+  expect((await app.warnings())[0]).toMatchObject({
+    connectionId,
+    connectorId: 'finding',
+    scope: 'commerce/orders',
+    reason: expect.stringMatching(/^3 polls in a row failed, the last one so: .*403/),
+  });
+});
+
+test('deletions that could not be looked for are told to the operator', async () => {
+  await using depot = await openDepot();
+  const { app, pass } = depot;
+  await app.warn();
+  // More behind its page, which it does not give; and all of one moment, so that there is no place to go on from.
+  app.instead = (url, res) => {
+    if (url.pathname !== '/orders') return false;
+    const isFirst = Number(url.searchParams.get('offset')) === 0;
+    app.send(res, isFirst ? 200 : 400, { orders: app.orders, more: true });
+    return true;
+  };
+  await pass(DAY + HOUR, HOUR);
+  expect(await app.warnings()).toContainEqual(
+    expect.objectContaining({ reason: expect.stringContaining('Deletions were not looked for') }),
+  );
+});
+
 test('an app whose list is empty at once is asked for few that it had, not for many', async () => {
   await using depot = await openDepot();
   const { app, pass } = depot;
+  await app.warn();
   app.orders = [];
   await pass(2 * DAY, HOUR);
   expect((await depot.told()).toSorted()).toEqual(['a', 'b', 'c', 'd'].map((id) => `deleted ${id}`));
+  expect(await app.warnings()).toEqual([]);
   for (let n = 0; n < 11; n++) depot.add(`many${n}`);
   await pass(2 * DAY, HOUR);
   app.orders = [];
@@ -104,6 +144,9 @@ test('an app whose list is empty at once is asked for few that it had, not for m
   await pass(2 * DAY, HOUR);
   expect(app.calls).toContain('GET /orders');
   expect(depot.asked()).toEqual([]);
+  expect(await app.warnings()).toContainEqual(
+    expect.objectContaining({ reason: expect.stringContaining('none of the records') }),
+  );
 });
 
 test('an outage of days does not end the daily inventory', async () => {

@@ -41,8 +41,8 @@ test('orders that are made while the first reading cannot settle are told', asyn
 
 test('a record that does not fit is left out and told to the operator once; the others are told', async () => {
   await using app = await openApp();
-  const { clock, order, service } = app;
-  await service.call('PUT', '/api/settings', { body: { eventsAddress: 'https://127.0.0.1:9/operator' } });
+  const { clock, order } = app;
+  await app.warn();
   const connectionId = await app.listen('numbered', { polled: true });
   app.orders.push(order('o1'), order('unfit', clock.now(), { total: '1e3' }), order('o2'));
   app.orders.push({ ...order('o3'), id: null as unknown as string });
@@ -217,8 +217,8 @@ test.each([
 
 test('a page of a list that is refused once is the end of none: nothing counts as read, and the operator hears of it', async () => {
   await using app = await openApp();
-  const { clock, order, service } = app;
-  await service.call('PUT', '/api/settings', { body: { eventsAddress: 'https://127.0.0.1:9/operator' } });
+  const { clock, order } = app;
+  await app.warn();
   const connectionId = await app.listen('numbered', { polled: true });
   // All of one moment: there is no place to go on from.
   for (let n = 0; n < 8; n++) app.orders.push(order(`o${n}`));
