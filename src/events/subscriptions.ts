@@ -115,14 +115,15 @@ export async function createSubscription(
 }
 
 /**
- * The subscription of this environment, whatever its kind. `forUpdate`, which PostgreSQL knows, holds its row.
+ * The subscription of this environment, whatever its kind; a `userId` that is given must be that of its user: the
+ * operator's has none. `forUpdate`, which PostgreSQL knows, holds its row.
  * @throws GatehouseError `subscription_not_found`
  */
 export async function requireSubscription(
   db: DbOrTx,
   environment: Environment,
   subscriptionId: string,
-  { forUpdate = false } = {},
+  { forUpdate = false, userId }: { forUpdate?: boolean; userId?: string } = {},
 ): Promise<SubscriptionRow> {
   const row = SUBSCRIPTION_ID.test(subscriptionId)
     ? await db
@@ -133,7 +134,7 @@ export async function requireSubscription(
         .$if(forUpdate, (query) => query.forUpdate())
         .executeTakeFirst()
     : undefined;
-  if (!row) throw notFound(subscriptionId);
+  if (!row || (userId !== undefined && userId !== row.user_id)) throw notFound(subscriptionId);
   return row;
 }
 

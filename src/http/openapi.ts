@@ -117,18 +117,21 @@ function security(spec: RouteFacts): JsonObject[] {
   }
 }
 
+const USER_RULES = {
+  required: 'The end user on whose behalf this is done.',
+  existing: "The end user whose it is: what is another user's is not found, and a list is of theirs alone.",
+  owner: 'User for ownership or filtering.',
+};
+
 function headerParameters(spec: RouteFacts): JsonObject[] {
   const headers: JsonObject[] = [];
   if (spec.apiVersion) {
     headers.push(parameter('header', 'x-api-version', { type: 'string', enum: ['2025-09'] }, true));
   }
   if (spec.user) {
-    const rule =
-      spec.user === 'owner'
-        ? 'User for ownership or filtering.'
-        : 'The end user on whose behalf this is done.';
+    const description = USER_RULES[spec.user];
     headers.push(
-      parameter('header', 'x-svc-userid', { type: 'string', description: rule }, spec.user === 'required'),
+      parameter('header', 'x-svc-userid', { type: 'string', description }, spec.user === 'required'),
     );
   }
   for (const [name, description] of Object.entries(spec.headers ?? {})) {

@@ -8,6 +8,7 @@ import { browserOf } from './browser.ts';
 import { assertOriginFits } from './origins.ts';
 import { GatehouseError, invalidRequest, type ErrorCode, type Fault } from '../lib/errors.ts';
 import { jsonFromBody, MIB, readBody, readBytes, type HeldRoom } from '../lib/http-body.ts';
+import type { Environment } from '../store/schema.ts';
 
 const API_VERSIONS = ['2025-09'];
 const BODY_BYTES = MIB;
@@ -31,6 +32,13 @@ export interface RouteInput<Params, Query, Body> {
   header(name: string): string | undefined;
   /** Aborts when the client goes away. */
   signal: AbortSignal;
+}
+
+/** The user to whom it must belong, and the path that names it. */
+export interface Whose<Params> {
+  environment: Environment;
+  userId: string;
+  params: Params;
 }
 
 export interface Reply {
@@ -63,6 +71,8 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends z.ZodType
   apiVersion?: boolean;
   /** x-svc-userid. `existing`: it must name a user when given. `owner`: taken as it is, for ownership. */
   user?: 'required' | 'existing' | 'owner';
+  /** Runs before the handler where a user is known. @throws as for what is absent, unless what the path names is theirs. */
+  theirs?(context: Context, whose: Whose<z.output<P>>): Promise<unknown>;
   /** Further request headers that the handler reads, with what they mean. */
   headers?: Record<string, string>;
   params?: P;
@@ -82,7 +92,7 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends z.ZodType
 }
 
 /** What a route says of itself, without its code. */
-export type RouteFacts = Omit<RouteSpec<Shape, Shape, z.ZodType>, 'handler'>;
+export type RouteFacts = Omit<RouteSpec<Shape, Shape, z.ZodType>, 'handler' | 'theirs'>;
 
 /** A route with its types forgotten: what the app mounts and OpenAPI prints. */
 export interface Route {
@@ -107,7 +117,7 @@ export function defineRoute<
   Q extends Shape = Nothing,
   B extends z.ZodType = z.ZodUndefined,
 >(spec: RouteSpec<P, Q, B>): Route {
-  const { handler, ...facts } = spec;
+  const { handler, theirs, ...facts } = spec;
   return {
     method: spec.method,
     path: spec.path,
@@ -127,14 +137,20 @@ export function defineRoute<
         const query = parse(spec.query ?? NOTHING, queryValues(request.query), 'The query');
         const body = spec.rawBody ? undefined : await readJson(spec.body, request.req);
         const userId = await resolveUser(context, spec.user, caller, request.req);
+        // parse() above ran these very schemas; a default of NOTHING is beyond what the compiler follows.
+        const checked = {
+          params: params as z.output<P>,
+          query: query as z.output<Q>,
+          body: body as z.output<B>,
+        };
+        if (theirs && userId !== undefined) {
+          await theirs(context, { environment: caller.environment, userId, params: checked.params });
+        }
         const reply = await handler({
           context,
           caller,
           requestId: request.requestId,
-          // parse() above ran these very schemas; a default of NOTHING is beyond what the compiler follows.
-          params: params as z.output<P>,
-          query: query as z.output<Q>,
-          body: body as z.output<B>,
+          ...checked,
           readRaw: (room) => readBytes(request.req, spec.rawBody?.maxBytes ?? 0, room),
           userId,
           header: (name) => headerOf(request.req, name),

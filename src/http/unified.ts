@@ -4,7 +4,7 @@ import { eventScope } from '../connectors/events-format.ts';
 import { requireConnector, type Connector } from '../connectors/catalog.ts';
 import type { Context } from '../context.ts';
 import { credentialNotFound, type Credential } from '../credentials/credential.ts';
-import { findConnection } from '../credentials/records.ts';
+import { requireConnection } from '../credentials/records.ts';
 import type { Environment } from '../store/schema.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
@@ -40,6 +40,7 @@ export const listUnifiedRoute = defineRoute({
   description: '`commerce/customers`, `commerce/orders` and `commerce/products`, the same for every app.',
   auth: 'api_key',
   scope: 'unified:read',
+  user: 'existing',
   params: z.strictObject(scopeParams),
   query: z.strictObject({ connectionId, ...pageQuery }),
   success: {
@@ -53,9 +54,9 @@ export const listUnifiedRoute = defineRoute({
     }),
   },
   errors: [...UPSTREAM],
-  async handler({ context, caller, requestId, params, query, signal }) {
+  async handler({ context, caller, requestId, params, query, userId, signal }) {
     const scope = scopeOf(params);
-    const connection = await connectionOf(context, caller.environment, query.connectionId);
+    const connection = await connectionOf(context, { ...query, environment: caller.environment, userId });
     const read = { ...connection, scope, caller: caller.label, requestId, signal };
     const { data, leftOut, hasMore } = await listUnified(context, read, query);
     // The next page begins behind all that the app gave.
@@ -72,13 +73,14 @@ export const getUnifiedRoute = defineRoute({
   summary: 'Read a record of a connection in its unified form',
   auth: 'api_key',
   scope: 'unified:read',
+  user: 'existing',
   params: z.strictObject({ ...scopeParams, id: z.string() }),
   query: z.strictObject({ connectionId }),
   success: { status: 200, description: 'The record.', schema: unifiedRecord },
   errors: ['record_not_found', ...UPSTREAM],
-  async handler({ context, caller, requestId, params, query, signal }) {
+  async handler({ context, caller, requestId, params, query, userId, signal }) {
     const scope = scopeOf(params);
-    const connection = await connectionOf(context, caller.environment, query.connectionId);
+    const connection = await connectionOf(context, { ...query, environment: caller.environment, userId });
     const read = { ...connection, scope, caller: caller.label, requestId, signal };
     return { body: await getUnified(context, read, params.id) };
   },
@@ -125,7 +127,7 @@ export const putFieldMappingRoute = defineRoute({
     const connection =
       body.connectionId === undefined
         ? undefined
-        : await connectionOf(context, environment, body.connectionId);
+        : await connectionOf(context, { environment, connectionId: body.connectionId });
     if (connection && body.connectorId !== undefined && connection.connector.connectorId !== body.connectorId)
       throw invalidRequest([{ field: 'connectorId', rule: 'is not the connector of that connection' }]);
     const saved = await saveFieldMapping(context, environment, {
@@ -185,16 +187,16 @@ function scopeOf({ category, model }: { category: string; model: string }): Even
   );
 }
 
-/** The connection of a request, with its connector. @throws GatehouseError `credential_not_found` */
+/** The connection of a request, that user's where one is given, with its connector. @throws `credential_not_found` */
 export async function connectionOf(
   context: Pick<Context, 'db' | 'catalog'>,
-  environment: Environment,
-  id: string,
+  asked: { environment: Environment; connectionId: string; userId?: string | undefined },
 ): Promise<{ credential: Credential; connector: Connector }> {
-  const credential = await findConnection(context.db, environment, id);
-  const connector = credential && context.catalog.connector(environment, credential.connectorId);
-  if (credential && connector) return { credential, connector };
-  throw credentialNotFound(id);
+  const { environment, connectionId, userId } = asked;
+  const credential = await requireConnection(context.db, { environment, credentialId: connectionId, userId });
+  const connector = context.catalog.connector(environment, credential.connectorId);
+  if (!connector) throw credentialNotFound(connectionId);
+  return { credential, connector };
 }
 
 function describe({ credentialId, createdAt, updatedAt, ...rest }: FieldMapping): z.input<typeof mapping> {

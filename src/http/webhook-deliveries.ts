@@ -5,7 +5,7 @@ import { requireSubscription } from '../events/subscriptions.ts';
 import { invalidRequest } from '../lib/errors.ts';
 import { defineRoute } from './route.ts';
 import { pageQuery, time } from './shapes.ts';
-import { subscriptionParams } from './webhooks.ts';
+import { ofSubscription } from './webhooks.ts';
 
 const TAG = 'Webhooks';
 
@@ -52,9 +52,8 @@ export const listDeliveriesRoute = defineRoute({
   description:
     'Newest first, kept for 30 days. Offsets end at 10,000: from there on, or from the start, follow ' +
     '`pagination.nextCursor` with `cursor`.',
-  auth: 'api_key',
+  ...ofSubscription,
   scope: 'webhooks:read',
-  params: subscriptionParams,
   query: z.strictObject({
     ...pageQuery,
     cursor: z.string().max(200).optional().meta({ description: '`nextCursor` of the page before.' }),
@@ -97,9 +96,9 @@ export const replayDeliveryRoute = defineRoute({
   description:
     'Under its own id and sequence number, with the whole schedule before it. One that waits is due now; one that is ' +
     'being attempted is left alone.',
-  auth: 'api_key',
+  ...ofSubscription,
   scope: 'webhooks:write',
-  params: z.strictObject({ subscriptionId: z.string(), deliveryId: z.string() }),
+  params: ofSubscription.params.extend({ deliveryId: z.string() }),
   success: {
     status: 202,
     description: 'It is sent as soon as the subscription allows.',
@@ -127,9 +126,8 @@ export const recoverRoute = defineRoute({
   description:
     'Deliveries that are dead or were cancelled begin anew; events that came while it was disabled are delivered now, ' +
     'with new numbers. What was delivered or waits is left alone: asking twice changes nothing. Events are kept for 30 days.',
-  auth: 'api_key',
+  ...ofSubscription,
   scope: 'webhooks:write',
-  params: subscriptionParams,
   body: z.strictObject({ since: instant, until: instant.optional() }),
   success: {
     status: 202,
@@ -155,9 +153,8 @@ export const sendTestRoute = defineRoute({
   summary: 'Send a test event',
   description:
     'On the same rails as all: stored, numbered, signed and repeated. It carries `x-svc-event: test` and `x-svc-test: true`.',
-  auth: 'api_key',
+  ...ofSubscription,
   scope: 'webhooks:write',
-  params: subscriptionParams,
   success: {
     status: 202,
     description: 'The delivery is stored, and sent at once.',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { eventScope } from '../connectors/events-format.ts';
+import type { Context } from '../context.ts';
 import { requireConnection } from '../credentials/records.ts';
 import { subscriberHeaders } from '../events/headers.ts';
 import {
@@ -12,7 +13,7 @@ import {
   rotateSecret,
   updateSubscription,
 } from '../events/subscriptions.ts';
-import { defineRoute } from './route.ts';
+import { defineRoute, type Whose } from './route.ts';
 import { pageOf, pageQuery, time, toPage } from './shapes.ts';
 
 const TAG = 'Webhooks';
@@ -62,7 +63,18 @@ const secret = z.string().meta({
 });
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
-export const subscriptionParams = z.strictObject({ subscriptionId: z.string() });
+/** What the routes of one subscription have in common. The operator's, for one, is no user's. */
+export const ofSubscription = {
+  auth: 'api_key' as const,
+  user: 'existing' as const,
+  params: z.strictObject({ subscriptionId: z.string() }),
+  theirs(
+    { db }: Pick<Context, 'db'>,
+    { environment, userId, params }: Whose<{ subscriptionId: string }>,
+  ): Promise<unknown> {
+    return requireSubscription(db, environment, params.subscriptionId, { userId });
+  },
+};
 
 export const createSubscriptionRoute = defineRoute({
   method: 'POST',
@@ -158,9 +170,8 @@ export const getSubscriptionRoute = defineRoute({
   operationId: 'getSubscription',
   tag: TAG,
   summary: 'Read a webhook subscription',
-  auth: 'api_key',
+  ...ofSubscription,
   scope: 'webhooks:read',
-  params: subscriptionParams,
   success: { status: 200, description: 'The subscription.', schema: subscription },
   errors: ['subscription_not_found'],
   async handler({ context, caller, params }) {
@@ -177,9 +188,8 @@ export const updateSubscriptionRoute = defineRoute({
   summary: 'Change a webhook subscription',
   description:
     'Changes what is named; `headers` is replaced whole. What waits goes to the new address within a second.',
-  auth: 'api_key',
+  ...ofSubscription,
   scope: 'webhooks:write',
-  params: subscriptionParams,
   body: z.strictObject({
     address: address.optional(),
     events: kinds.optional(),
@@ -203,9 +213,8 @@ export const deleteSubscriptionRoute = defineRoute({
   tag: TAG,
   summary: 'End a webhook subscription',
   description: 'Deliveries that wait or are under way are cancelled, and its log goes with it.',
-  auth: 'api_key',
+  ...ofSubscription,
   scope: 'webhooks:write',
-  params: subscriptionParams,
   success: {
     status: 200,
     description: 'The subscription is gone for good.',
@@ -227,9 +236,8 @@ export const rotateSecretRoute = defineRoute({
   summary: 'Make a new signing secret',
   description:
     'For 24 hours deliveries carry both signatures, so that the receiver can change over in its own time.',
-  auth: 'api_key',
+  ...ofSubscription,
   scope: 'webhooks:write',
-  params: subscriptionParams,
   success: {
     status: 200,
     description: 'The subscription, and its new secret.',
@@ -254,9 +262,8 @@ export const enableSubscriptionRoute = defineRoute({
   summary: 'Enable a subscription that was disabled',
   description:
     'It delivers again from now on. A disabled subscription collects nothing: fetch what it missed with `recover`.',
-  auth: 'api_key',
+  ...ofSubscription,
   scope: 'webhooks:write',
-  params: subscriptionParams,
   success: { status: 200, description: 'The subscription as it is now.', schema: subscription },
   errors: ['subscription_not_found'],
   audited: true,

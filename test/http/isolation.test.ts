@@ -5,7 +5,8 @@ import type { Route } from '../../src/http/route.ts';
 import { ROUTES } from '../../src/http/routes.ts';
 import { createApiKey } from '../../src/identity/api-keys.ts';
 import { isScope, SCOPES } from '../../src/identity/scopes.ts';
-import { eventsCatalog } from '../support/events.ts';
+import { eventsCatalog, until } from '../support/events.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startService, type Answer, type Service } from '../support/service.ts';
 
 /*
@@ -146,8 +147,13 @@ describe.each(OWNED)('a %s that is not the caller’s', (parameter) => {
 
   test.each(owned.map(label))('%s answers as if it were not there', async (_, route) => {
     const unknown = await request(route, { id: 'absent' });
-    const otherEnvironment = await request(route, { bearer: service.productionKey });
-    const nowhere = await request(route, { bearer: service.productionKey, nowhere: true });
+    // A header that may be left out is: a user of the other environment would be what is not found.
+    const stranger = {
+      bearer: service.productionKey,
+      ...(route.spec.user === 'existing' ? { user: null } : {}),
+    };
+    const otherEnvironment = await request(route, stranger);
+    const nowhere = await request(route, { ...stranger, nowhere: true });
     const deleted = await request(route, { id: await deletedId(parameter) });
     expect(unknown.status).toBe(404);
     expect(otherEnvironment.status).toBe(404);
@@ -183,6 +189,79 @@ test('a subscription is made for a connection of one’s own environment and use
   const headers = { 'x-svc-userid': other };
   expect(neutral(await service.call('POST', path(connectionId), { body, headers }))).toEqual(neutral(absent));
   expect(neutral(await service.call('GET', path(connectionId), { headers }))).toEqual(neutral(absent));
+});
+
+describe('a subscription, with x-svc-userid', () => {
+  const ofSubscription = routes.filter(({ path }) => path.includes('{subscriptionId}'));
+  let receiver: Receiver;
+  let other: string;
+  beforeAll(async () => {
+    receiver = await startReceiver();
+    other = (await service.call('POST', '/users', { body: { username: 'eve' } })).text('userId');
+  });
+  afterAll(() => receiver[Symbol.asyncDispose]());
+
+  /** A subscription that has told something and is at rest. */
+  const told = async () => {
+    const ids = { subscriptionId: await newSubscription(`${receiver.url}/${Math.random()}`), deliveryId: '' };
+    ids.deliveryId = (await service.call('POST', `/webhooks/${ids.subscriptionId}/test`)).text('deliveryId');
+    await until(async () => (await kept(ids)).deliveries[0]?.status === 'succeeded');
+    return ids;
+  };
+  const kept = async ({ subscriptionId: id }: { subscriptionId: string }) => {
+    const { db } = service.context;
+    const of = (table: 'subscriptions' | 'deliveries') =>
+      db.selectFrom(table).selectAll().where('subscription_id', '=', id).execute();
+    return { subscription: await of('subscriptions'), deliveries: await of('deliveries') };
+  };
+  const as = (user: string | undefined, route: Route, ids: Record<string, string>) =>
+    service.call(route.method, pathOf(route, ids), {
+      ...(user === undefined ? {} : { headers: { 'x-svc-userid': user } }),
+      ...(route.spec.operationId in BODIES ? { body: BODIES[route.spec.operationId] } : {}),
+    });
+
+  test.each(ofSubscription.map(label))('%s is for its own user alone', async (_, route) => {
+    const ids = await told();
+    const before = await kept(ids);
+    const absent = await as(other, route, { ...ids, subscriptionId: 'absent' });
+    expect([absent.status, absent.text('code')]).toEqual([404, 'subscription_not_found']);
+    expect(neutral(await as(other, route, ids))).toEqual(neutral(absent));
+    const nobody = await as('usr_nobody', route, ids);
+    expect([nobody.status, nobody.text('code')]).toEqual([404, 'user_not_found']);
+    expect(await kept(ids)).toEqual(before);
+    expect((await as(userId, route, ids)).status).toBe(route.spec.success.status);
+  });
+
+  test('the operator’s own is nobody’s', async () => {
+    await service.call('PUT', '/api/settings', { body: { eventsAddress: receiver.url } });
+    const settings = await service.call('GET', '/api/settings');
+    const ids = { subscriptionId: settings.text('eventsSubscriptionId') };
+    for (const [, route] of named('getSubscription')) {
+      const absent = await as(userId, route, { subscriptionId: 'absent' });
+      expect(neutral(await as(userId, route, ids))).toEqual(neutral(absent));
+      expect((await as(undefined, route, ids)).status).toBe(200);
+    }
+    await service.call('PUT', '/api/settings', { body: { eventsAddress: null } });
+  });
+});
+
+test('unified records are read through a connection of the user of x-svc-userid alone', async () => {
+  const other = (await service.call('POST', '/users', { body: { username: 'mallory' } })).text('userId');
+  const read = (path: string, connection: string, user?: string) =>
+    service.call('GET', `/2023-03/one/commerce/${path}?connectionId=${connection}`, {
+      headers: user === undefined ? {} : { 'x-svc-userid': user },
+    });
+  const listed = await read('customers', credentialId, userId);
+  const paths = ['customers', `customers/${listed.text('data.0.id')}`];
+  for (const path of paths) {
+    const absent = await read(path, 'absent', other);
+    expect([absent.status, absent.text('code')]).toEqual([404, 'credential_not_found']);
+    expect(neutral(await read(path, credentialId, other))).toEqual(neutral(absent));
+    const nobody = await read(path, credentialId, 'usr_nobody');
+    expect([nobody.status, nobody.text('code')]).toEqual([404, 'user_not_found']);
+    expect((await read(path, credentialId, userId)).status).toBe(200);
+    expect((await read(path, credentialId)).status).toBe(200);
+  }
 });
 
 test('a credential is 404 through another user, and 403 when header and path disagree', async () => {
@@ -245,10 +324,11 @@ async function request(
   const last = lastParameter(route);
   if (id !== undefined && last) ids[last] = id;
   if (nowhere) for (const name of OWNED) ids[name] = 'absent';
-  const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'none');
+  const path = pathOf(route, ids);
   const body = BODIES[route.spec.operationId];
   // The header follows the path, so that a stranger's path is refused for what it is.
-  const header = nowhere ? 'absent' : last === 'userId' && id !== undefined ? id : user;
+  const header =
+    user === null ? null : nowhere ? 'absent' : last === 'userId' && id !== undefined ? id : user;
   const query = takesUserId(route) ? `?userId=${nowhere ? 'absent' : userId}` : '';
   return service.call(route.method, path + query, {
     ...(bearer === undefined ? {} : { bearer }),
@@ -258,6 +338,10 @@ async function request(
       ...(from === undefined ? {} : { 'x-forwarded-for': from }),
     },
   });
+}
+
+function pathOf(route: Route, ids: Record<string, string>): string {
+  return route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'none');
 }
 
 function lastParameter(route: Route): string | undefined {
