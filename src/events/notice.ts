@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import { DAY, MINUTE, SECOND } from '../lib/clock.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
-import type { Unified } from '../unified/map.ts';
+import { contentOf, type Unified } from '../unified/map.ts';
 import { sha256 } from '../crypto/key-ring.ts';
 import { canonicalJson, type Json } from '../lib/json.ts';
 import { publish, type NewEvent, type EventContext } from './publish.ts';
@@ -329,13 +329,9 @@ function beganAt({ baselineAt, createdAt }: Source): number {
   return baselineAt ?? createdAt - LARGEST_SKEW_MS;
 }
 
-/**
- * What tells two states of a record apart: its time of change and, for apps whose times are coarse, what is unified of
- * it. Not the raw record: an app's webhooks and its lists show the same state with other members.
- */
+/** What tells two states of a record apart: its time of change and, for apps whose times are coarse, what is unified of it. */
 function versionOf({ updatedAt, body }: Unified): string {
-  const { raw: _raw, custom: _custom, ...unified } = body;
-  return `${updatedAt ?? ''}:${sha256(canonicalJson(unified)).slice(0, 16)}`;
+  return `${updatedAt ?? ''}:${sha256(canonicalJson(contentOf(body))).slice(0, 16)}`;
 }
 
 /** Inserts keys, and the states of some; answers with those that were not there. */

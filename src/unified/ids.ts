@@ -12,7 +12,18 @@ const KINDS = {
  * the record can be read by it and nothing has to be stored.
  */
 export function unifiedId(scope: EventScope, connectionId: string, remoteId: string): string {
-  return `${KINDS[scope]}_${mark(connectionId)}_${Buffer.from(remoteId, 'utf8').toString('base64url')}`;
+  return `${KINDS[scope]}_${mark(connectionId)}_${encoded(remoteId)}`;
+}
+
+/**
+ * The id of a product's variant. Some apps count variants anew in each product, so its product's id is in it; the dot is in
+ * no id of a record.
+ */
+export function unifiedVariantId(
+  connectionId: string,
+  { productId, variantId }: { productId: string; variantId: string },
+): string {
+  return `variant_${mark(connectionId)}_${encoded(productId)}.${encoded(variantId)}`;
 }
 
 /** The app's id in a unified one; undefined for an id of another scope or connection. */
@@ -21,6 +32,10 @@ export function remoteIdOf(scope: EventScope, connectionId: string, id: string):
   if (!id.startsWith(start) || id.length > 500) return undefined;
   const remoteId = Buffer.from(id.slice(start.length), 'base64url').toString('utf8');
   return remoteId !== '' && unifiedId(scope, connectionId, remoteId) === id ? remoteId : undefined;
+}
+
+function encoded(remoteId: string): string {
+  return Buffer.from(remoteId, 'utf8').toString('base64url');
 }
 
 function mark(connectionId: string): string {

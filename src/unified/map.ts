@@ -7,7 +7,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, valueAt, type Json, type JsonObject } from '../lib/json.ts';
 import { mapValue } from '../upstream/expression.ts';
 import type { CustomFields } from './field-mappings.ts';
-import { unifiedId } from './ids.ts';
+import { unifiedId, unifiedVariantId } from './ids.ts';
 import { UNIFIED_MODELS } from './models.ts';
 
 /** A record of an app in its unified form. `createdAt` and `updatedAt` are epoch milliseconds here. */
@@ -66,12 +66,25 @@ export async function toUnified(
       id,
       remoteId,
       ...json.parse(mapped.data),
+      ...('variants' in mapped.data
+        ? { variants: withIds(mapped.data.variants, { id, remoteId, connectionId }) }
+        : {}),
       createdAt: iso(createdAt),
       updatedAt: iso(updatedAt),
       ...(custom ? { custom } : {}),
       raw,
     },
   };
+}
+
+/**
+ * What of a unified record tells two states of it apart. Without our ids of variants, which say no more: hashes of this are
+ * remembered, and with members more all records that are known would count as changed. Not the raw record: an app's webhooks
+ * and its lists show the same state with other members.
+ */
+export function contentOf({ raw: _raw, custom: _custom, ...content }: JsonObject): JsonObject {
+  const { variants } = content;
+  return Array.isArray(variants) ? { ...content, variants: variants.map(withoutIds) } : content;
 }
 
 /** The app's id of a record; undefined where it has none. */
@@ -104,6 +117,24 @@ export async function* unifiedOf(
     await nextTurn();
     turnedAt = performance.now();
   }
+}
+
+function withIds<Variant extends { remoteId: string | null }>(
+  variants: Variant[],
+  product: { id: string; remoteId: string; connectionId: string },
+): (Variant & { id: string | null; productId: string })[] {
+  const { connectionId, remoteId: productId } = product;
+  return variants.map((variant) => ({
+    id: variant.remoteId ? unifiedVariantId(connectionId, { productId, variantId: variant.remoteId }) : null,
+    productId: product.id,
+    ...variant,
+  }));
+}
+
+function withoutIds(variant: Json): Json {
+  if (!isJsonObject(variant)) return variant;
+  const { id: _id, productId: _productId, ...given } = variant;
+  return given;
 }
 
 const json = z.record(z.string(), z.json());

@@ -102,6 +102,16 @@ const order = z.strictObject({
   tags: z.array(z.string()).default([]),
 });
 
+const variant = z.strictObject({
+  remoteId: text,
+  title: text,
+  sku: text,
+  price: money,
+  optionValues: z.array(z.strictObject({ name: text, value: text })).default([]),
+  inventory: z.strictObject({ totalCount: quantity }).nullable().default(null),
+  weight: z.strictObject({ value: quantity, unit: text }).nullable().default(null),
+});
+
 const product = z.strictObject({
   productName: text,
   productType: text,
@@ -114,19 +124,7 @@ const product = z.strictObject({
   sku: text,
   tags: z.array(z.string()).default([]),
   images: z.array(z.strictObject({ src: z.string() })).default([]),
-  variants: z
-    .array(
-      z.strictObject({
-        remoteId: text,
-        title: text,
-        sku: text,
-        price: money,
-        optionValues: z.array(z.strictObject({ name: text, value: text })).default([]),
-        inventory: z.strictObject({ totalCount: quantity }).nullable().default(null),
-        weight: z.strictObject({ value: quantity, unit: text }).nullable().default(null),
-      }),
-    )
-    .default([]),
+  variants: z.array(variant).default([]),
 });
 
 /** What a connector's `map` gives, by scope. Strict: a misspelt member is a fault of the file. */
@@ -148,5 +146,17 @@ const common = {
   raw: z.json().meta({ description: 'The record as the app gave it.' }),
 };
 
+const wholeVariant = variant.extend({
+  id: z
+    .string()
+    .nullable()
+    .meta({ description: 'Ours, the same for ever; null where the app gives the variant no id.' }),
+  productId: z.string().meta({ description: 'The `id` of its product.' }),
+});
+
 /** A whole unified record of any scope, as it is answered and delivered. */
-export const unifiedRecord = z.union([customer.extend(common), order.extend(common), product.extend(common)]);
+export const unifiedRecord = z.union([
+  customer.extend(common),
+  order.extend(common),
+  product.extend({ ...common, variants: z.array(wholeVariant) }),
+]);

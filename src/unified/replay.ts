@@ -3,7 +3,7 @@ import type { Connector } from '../connectors/catalog.ts';
 import type { UnifiedExample } from '../connectors/examples-format.ts';
 import { GatehouseError, type Fault } from '../lib/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
-import { toUnified } from './map.ts';
+import { contentOf, toUnified } from './map.ts';
 
 /** Plays a recorded record: it must map to the unified record that is written down. Answers with what differs. */
 export async function replayUnified(
@@ -18,7 +18,7 @@ export async function replayUnified(
       return [{ field: 'output', rule: `came as an error: ${error.message}` }];
     throw error;
   }
-  const { id: _id, raw: _raw, ...actual } = body;
+  const { id: _id, ...actual } = contentOf(body);
   return differences(withoutNothing(output), withoutNothing(actual), 'output');
 }
 

@@ -2,9 +2,12 @@ import { readFileSync } from 'node:fs';
 import { afterEach, expect, test, vi } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { sha256 } from '../../src/crypto/key-ring.ts';
 import { GatehouseError } from '../../src/lib/errors.ts';
-import { parseTime, unifiedOf } from '../../src/unified/map.ts';
-import { startService } from '../support/service.ts';
+import { canonicalJson, type Json } from '../../src/lib/json.ts';
+import { contentOf, parseTime, toUnified, unifiedOf } from '../../src/unified/map.ts';
+import { unifiedRecord } from '../../src/unified/models.ts';
+import { startService, type Service } from '../support/service.ts';
 
 const examples = z.object({ unified: z.array(z.object({ scope: z.string(), record: z.json() })) });
 
@@ -35,6 +38,76 @@ test('while a thousand records are mapped, the event loop turns; one that does n
   expect(mapped).toBe(1000);
   expect(refused).toEqual([expect.stringContaining('has no id')]);
   expect(turns).toBeGreaterThan(3);
+});
+
+const SCOPE = 'commerce/products';
+
+/** A shop's connector; `map` instead of its own. */
+function shopOf({ context }: Service, map?: string) {
+  const connector = context.catalog.connector('development', 'shopify');
+  const model = connector?.definition.unified[SCOPE];
+  if (!connector || !model) throw new Error('no shopify');
+  const unified = { ...connector.definition.unified, [SCOPE]: map === undefined ? model : { ...model, map } };
+  return { ...connector, definition: { ...connector.definition, unified } };
+}
+
+const withVariants = z.object({
+  id: z.string(),
+  variants: z.array(
+    z.object({ id: z.string().nullable(), remoteId: z.string().nullable(), productId: z.string() }),
+  ),
+});
+
+test('a variant has an id of its own, the same for ever, and names its product', async () => {
+  await using service = await startService();
+  const connector = shopOf(service);
+  const read = async (record: Json, connectionId = 'cred_1') => {
+    const { body } = await toUnified({ connector, scope: SCOPE, connectionId }, record);
+    // What is promised holds for it: no member is missing or beyond that.
+    expect(unifiedRecord.parse(body)).toEqual(body);
+    return withVariants.parse(body);
+  };
+  const one = await read({ id: 7, variants: [{ id: 7 }, { id: 8 }, { title: 'M' }, { title: 'L' }] });
+  const again = await read({ id: 7, title: 'Cup', variants: [{ id: 8, price: '9.90' }] });
+  const other = await read({ id: 70, variants: [{ id: 7 }, { id: 8 }] });
+  const elsewhere = await read({ id: 7, variants: [{ id: 7 }, { id: 8 }] }, 'cred_2');
+
+  expect(one.variants.map(({ remoteId }) => remoteId)).toEqual(['7', '8', null, null]);
+  expect(one.variants.slice(2).map(({ id }) => id)).toEqual([null, null]);
+  expect(again.variants[0]?.id).toBe(one.variants[1]?.id);
+  for (const product of [one, other, elsewhere])
+    expect(new Set(product.variants.map(({ productId }) => productId))).toEqual(new Set([product.id]));
+  const ids = [one, other, elsewhere].flatMap(({ id, variants }) => [id, ...variants.map((each) => each.id)]);
+  const known = ids.filter((id) => id !== null);
+  expect(known).toHaveLength(9);
+  expect(new Set(known).size).toBe(9);
+});
+
+test.each([
+  ['{"id": "mine"}', 'Unrecognized key: "id"'],
+  ['{"variants": [{"remoteId": "8", "id": "mine"}]}', 'variants.0: Unrecognized key: "id"'],
+  ['{"variants": [{"remoteId": "8", "productId": "mine"}]}', 'variants.0: Unrecognized key: "productId"'],
+])('a connector gives no id of ours: %s', async (map, fault) => {
+  await using service = await startService();
+  const what = { connector: shopOf(service, map), scope: SCOPE, connectionId: 'cred_1' } as const;
+  await expect(toUnified(what, { id: 7 })).rejects.toThrow(fault);
+});
+
+test('what tells the states of a product apart is as it was before variants had ids', async () => {
+  await using service = await startService();
+  const { body } = await toUnified(
+    { connector: shopOf(service), scope: SCOPE, connectionId: 'cred_1' },
+    {
+      id: 7,
+      title: 'Mug',
+      created_at: '2026-03-01T10:00:00Z',
+      updated_at: '2026-03-02T10:00:00Z',
+      variants: [{ id: 71, title: 'S', sku: 'MUG-S', price: '12.50' }, { title: 'L' }],
+    },
+    async () => ({ shelf: 4 }),
+  );
+  // Remembered of this record by the release before.
+  expect(sha256(canonicalJson(contentOf(body))).slice(0, 16)).toBe('KIaFcl9WoDYKvzsZ');
 });
 
 afterEach(() => vi.unstubAllEnvs());
