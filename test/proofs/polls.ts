@@ -43,6 +43,9 @@ export const polls: Proof = {
     const doubled = [...told.values()].filter((times) => times > 1).length;
     const phantoms = [...told.keys()].filter((id) => !provider.orders.has(id)).length;
     claim(lost + doubled + phantoms === 0, `${lost} lost, ${doubled} doubled, ${phantoms} made up`);
+    // A few lives say little about a rate.
+    const isAround = before > kills / 2 && before < kills;
+    claim(kills < 100 || isAround, `${before} of ${kills} kills came before the commit: not around it`);
     return `${kills} kills (${before} before the commit), ${provider.orders.size} orders created, each told once`;
   },
 };
