@@ -1,9 +1,8 @@
 import type { Updateable } from 'kysely';
-import { z } from 'zod';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import type { Context } from '../context.ts';
 import type { Credential } from '../credentials/credential.ts';
-import { DAY, isoTime } from '../lib/clock.ts';
+import { DAY } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { planJob } from '../jobs/jobs.ts';
@@ -326,28 +325,6 @@ async function change(
   return row;
 }
 
-const eventsText = z.array(z.string());
-
-/** The record as it is answered: never a secret in it. */
-export function describeSubscription(row: SubscriptionRow, context: Pick<Context, 'keys' | 'log'>) {
-  return {
-    subscriptionId: row.subscription_id,
-    ...(row.credential_id === null ? {} : { connectionId: row.credential_id }),
-    address: row.address,
-    scope: row.scope,
-    events: eventsText.parse(JSON.parse(row.events)),
-    status: row.status,
-    ...(row.reason === null ? {} : { reason: row.reason }),
-    headers: headerNames(row, context),
-    ratePerSecond: row.rate_per_second,
-    ordered: row.ordered === 1,
-    backfill: row.backfill,
-    failingSince: isoTime(row.failing_since),
-    createdAt: isoTime(row.created_at),
-    updatedAt: isoTime(row.updated_at),
-  };
-}
-
 function sealHeaders(
   { keys }: Pick<Context, 'keys'>,
   subscriptionId: string,
@@ -355,19 +332,6 @@ function sealHeaders(
 ): string | null {
   if (Object.keys(headers).length === 0) return null;
   return keys.seal(JSON.stringify(headers), sealBinding(subscriptionId, 'headers'));
-}
-
-/** None, and logged, where they do not open: of a page of subscriptions that one must not hide the others. */
-function headerNames(row: SubscriptionRow, { keys, log }: Pick<Context, 'keys' | 'log'>): string[] {
-  if (row.headers_sealed === null) return [];
-  const { subscription_id: subscriptionId } = row;
-  try {
-    const text = keys.open(row.headers_sealed, sealBinding(subscriptionId, 'headers'));
-    return Object.keys(z.record(z.string(), z.string()).parse(JSON.parse(text)));
-  } catch (error) {
-    log.error({ err: error, subscriptionId }, 'headers of a subscription not opened');
-    return [];
-  }
 }
 
 async function orExists<T>(write: Promise<T>): Promise<T> {

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { eventScope } from '../connectors/events-format.ts';
 import type { Context } from '../context.ts';
 import { requireConnection } from '../credentials/records.ts';
+import { describeSubscription, describeSubscriptions } from '../events/described.ts';
 import { subscriberHeaders } from '../events/headers.ts';
 import {
   createSubscription,
   deleteSubscription,
-  describeSubscription,
   enableSubscription,
   listSubscriptions,
   requireSubscription,
@@ -50,6 +50,14 @@ const subscription = z.object({
   events: z.array(z.string()),
   status: z.enum(['active', 'disabled']),
   reason: z.string().optional().meta({ description: 'Why it is disabled, or what its backfill lacks.' }),
+  source: z
+    .enum(['native', 'polling'])
+    .optional()
+    .meta({ description: 'How its app is heard of: by webhooks of its own, or by polls.' }),
+  sourceReason: z.string().optional().meta({
+    description:
+      'Why nothing may come from its app: what its last poll failed with, or why its webhooks were refused.',
+  }),
   headers: z.array(z.string()).meta({ description: 'Names of the headers that are sent along.' }),
   ratePerSecond: z.int().nullable(),
   ordered: z.boolean(),
@@ -125,7 +133,7 @@ export const createSubscriptionRoute = defineRoute({
     });
     return {
       body: {
-        ...describeSubscription(made.subscription, context),
+        ...(await describeSubscription(context, made.subscription)),
         source: made.source,
         secret: made.secret,
       },
@@ -159,7 +167,7 @@ export const listSubscriptionsRoute = defineRoute({
       limit,
       offset,
     });
-    const data = subscriptions.map((row) => describeSubscription(row, context));
+    const data = await describeSubscriptions(context, subscriptions);
     return { body: toPage(data, hasMore, offset) };
   },
 });
@@ -176,7 +184,7 @@ export const getSubscriptionRoute = defineRoute({
   errors: ['subscription_not_found'],
   async handler({ context, caller, params }) {
     const row = await requireSubscription(context.db, caller.environment, params.subscriptionId);
-    return { body: describeSubscription(row, context) };
+    return { body: await describeSubscription(context, row) };
   },
 });
 
@@ -202,7 +210,7 @@ export const updateSubscriptionRoute = defineRoute({
   audited: true,
   async handler({ context, caller, params, body }) {
     const row = await updateSubscription(context, caller.environment, params.subscriptionId, body);
-    return { body: describeSubscription(row, context) };
+    return { body: await describeSubscription(context, row) };
   },
 });
 
@@ -248,7 +256,7 @@ export const rotateSecretRoute = defineRoute({
   async handler({ context, caller, params }) {
     const made = await rotateSecret(context, caller.environment, params.subscriptionId);
     return {
-      body: { ...describeSubscription(made.subscription, context), secret: made.secret },
+      body: { ...(await describeSubscription(context, made.subscription)), secret: made.secret },
       headers: NO_STORE,
     };
   },
@@ -269,6 +277,6 @@ export const enableSubscriptionRoute = defineRoute({
   audited: true,
   async handler({ context, caller, params }) {
     const row = await enableSubscription(context, caller.environment, params.subscriptionId);
-    return { body: describeSubscription(row, context) };
+    return { body: await describeSubscription(context, row) };
   },
 });

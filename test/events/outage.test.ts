@@ -91,9 +91,10 @@ test('an order is gone where the app says null, a list without it, or 410; nothi
   expect((await depot.told()).toSorted()).toEqual(['created e', 'deleted a', 'deleted b', 'deleted c']);
 });
 
-test('polls that go on failing are told to the operator once, and once more when they fail after they worked', async () => {
+test('polls that go on failing are told to the operator once each time, and to who looks at the subscription', async () => {
   await using depot = await openDepot();
   const { app, connectionId, pass } = depot;
+  const listed = () => app.service.call('GET', `/2023-03/one/webhooks?connectionId=${connectionId}`);
   await app.warn();
   for (const times of [1, 2]) {
     app.refuse(403);
@@ -101,8 +102,17 @@ test('polls that go on failing are told to the operator once, and once more when
     expect(await app.warnings()).toHaveLength(times - 1);
     await pass(12 * HOUR, HOUR);
     expect(await app.warnings()).toHaveLength(times);
+    expect((await listed()).body).toMatchObject({
+      data: [{ status: 'active', source: 'native', sourceReason: expect.stringContaining('403') }],
+    });
     app.recover();
     await pass(2 * HOUR, HOUR);
+    const { body } = await app.service.call(
+      'GET',
+      `/webhooks/${(await listed()).text('data.0.subscriptionId')}`,
+    );
+    expect(body).toMatchObject({ source: 'native' });
+    expect(body).not.toHaveProperty('sourceReason');
   }
   expect((await app.warnings())[0]).toMatchObject({
     connectionId,
