@@ -46,7 +46,10 @@ export const intake: Proof = {
     claim(lost === 0, `${lost} of ${provider.orders.size} webhooks were lost`);
     claim(doubled === 0, `${doubled} of ${provider.orders.size} webhooks were told twice`);
     // A few lives say little about a rate.
-    claim(kills < 100 || between > kills / 2, `only ${between} of ${kills} kills met a webhook that was not told`);
+    claim(
+      kills < 100 || between > kills / 2,
+      `only ${between} of ${kills} kills met a webhook that was not told`,
+    );
     return `${kills} kills (${between} between a webhook and its events), ${provider.orders.size} webhooks, 0 lost, 0 doubled`;
   },
 };
