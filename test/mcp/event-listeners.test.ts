@@ -1,0 +1,156 @@
+import { tmpdir } from 'node:os';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { EventSourceParserStream } from 'eventsource-parser/stream';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { EventScope } from '../../src/connectors/event-scopes.ts';
+import { parseJson, type Json } from '../../src/lib/json.ts';
+import { BIN, cliEnv } from '../support/cli.ts';
+import { created, subscribe } from '../support/events.ts';
+import { shop } from '../support/mcp.ts';
+import { modernHeaders, modernParams } from '../support/modern.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startService, type Service } from '../support/service.ts';
+import { STORE_KINDS } from '../support/stores.ts';
+
+/*
+ * Who hears of events without a session over HTTP. What must not be told is seen by what is told later: nobody waits in vain.
+ */
+const CUSTOMERS = 'svc://events/commerce/customers';
+const ORDERS = 'svc://events/commerce/orders';
+const TAG = { 'io.modelcontextprotocol/subscriptionId': 'q1' };
+const ACKNOWLEDGED = {
+  jsonrpc: '2.0',
+  method: 'notifications/subscriptions/acknowledged',
+  params: { notifications: { resourceSubscriptions: [CUSTOMERS] }, _meta: TAG },
+};
+const UPDATED = {
+  jsonrpc: '2.0',
+  method: 'notifications/resources/updated',
+  params: { uri: CUSTOMERS, _meta: TAG },
+};
+/** Told within a second; a machine that is busy with other tests may take longer to notice. */
+const SOON = { timeout: 4000, interval: 20 };
+
+const closing: (() => PromiseLike<unknown> | void)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+describe.each(STORE_KINDS)('over %s', (kind) => {
+  let service: Service;
+  let receiver: Receiver;
+  beforeAll(async () => {
+    receiver = await startReceiver();
+    service = await startService({ kind });
+  });
+  afterAll(async () => {
+    await service.stop();
+    await receiver[Symbol.asyncDispose]();
+  });
+
+  test('a listener of the modern form hears of what it named, its user has and its server shows', async () => {
+    const one = await seller();
+    const other = await seller();
+    const blind = await service.call('POST', '/api/servers', {
+      headers: { 'x-svc-userid': one.userId },
+      body: { name: 'blind', restrictions: { actions: { blockedActions: ['sandbox.get_customer'] } } },
+    });
+    const asOther = { authorization: `Bearer ${service.developmentKey}`, 'x-svc-userid': other.userId };
+    const mine = await listen(one.accessUrl);
+    const theirs = await listen(one.url, asOther);
+    const denied = await listen(blind.text('accessUrl'));
+
+    await one.happened('commerce/orders');
+    await one.happened('commerce/customers');
+    await expect.poll(() => mine, SOON).toHaveLength(2);
+    await other.happened('commerce/customers');
+    await expect.poll(() => theirs, SOON).toContainEqual(UPDATED);
+    await one.happened('commerce/customers');
+    await expect.poll(() => mine, SOON).toEqual([ACKNOWLEDGED, UPDATED, UPDATED]);
+    expect(theirs).toEqual([ACKNOWLEDGED, UPDATED]);
+    expect(denied).toEqual([ACKNOWLEDGED]);
+  });
+
+  test.each(['from the store', 'over the bridge'])(
+    'a client over stdio hears of events of another process: %s',
+    async (way) => {
+      const one = await seller();
+      const { client, updates } = await connected(
+        way === 'from the store'
+          ? ['--server', one.serverId, '--user', one.userId]
+          : ['--url', one.accessUrl],
+      );
+      await client.subscribeResource({ uri: CUSTOMERS });
+      await one.happened('commerce/orders');
+      await one.happened('commerce/customers');
+      await expect.poll(() => updates, SOON).toEqual([CUSTOMERS]);
+
+      await client.unsubscribeResource({ uri: CUSTOMERS });
+      await client.subscribeResource({ uri: ORDERS });
+      await one.happened('commerce/customers');
+      await one.happened('commerce/orders');
+      await expect.poll(() => updates, SOON).toEqual([CUSTOMERS, ORDERS]);
+    },
+  );
+
+  /** A user with a server, to whose customers and orders somebody subscribed. */
+  async function seller() {
+    const one = await shop(service);
+    const account = { ...service, userId: one.userId, connectionId: one.credentialId };
+    for (const scope of ['commerce/customers', 'commerce/orders'])
+      await subscribe(account, { address: receiver.url, scope });
+    let count = 0;
+    const happened = (scope: EventScope) => created(account, [`record_${++count}`], { scope });
+    return { ...one, happened };
+  }
+
+  /** The official client on a process of `gatehouse stdio`, and of which resources it has been told. */
+  async function connected(args: string[]) {
+    const client = new Client({ name: 'test', version: '1.0.0' });
+    closing.push(() => client.close());
+    const updates: string[] = [];
+    client.setNotificationHandler(
+      ResourceUpdatedNotificationSchema,
+      ({ params }) => void updates.push(params.uri),
+    );
+    const { env } = service;
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [BIN, 'stdio', ...args],
+        env: cliEnv(env['GATEHOUSE_HOME'] ?? '', env),
+        cwd: tmpdir(),
+      }),
+    );
+    return { client, updates };
+  }
+});
+
+/** What a stream that listens for events of customers has heard so far, from its acknowledgement on. */
+async function listen(url: string, headers: Record<string, string> = {}): Promise<Json[]> {
+  const leave = new AbortController();
+  closing.push(() => leave.abort());
+  const method = 'subscriptions/listen';
+  const params = modernParams({ notifications: { resourceSubscriptions: [CUSTOMERS] } });
+  const { body } = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...headers,
+      ...modernHeaders(method, {}),
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 'q1', method, params }),
+    signal: leave.signal,
+  });
+  if (!body) throw new Error('there is no stream');
+  const events = body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+  const heard: Json[] = [];
+  void (async () => {
+    for await (const { data } of events) heard.push(parseJson(data));
+  })().catch(() => undefined);
+  await expect.poll(() => heard, SOON).toHaveLength(1);
+  return heard;
+}
