@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../src/config.ts';
+import { HOUR, MINUTE, SECOND } from '../src/lib/clock.ts';
 
 test('without variables it is a server for this machine, on SQLite, with the sandbox', () => {
   const config = readConfig({ HOME: '/home/ada' });
@@ -32,6 +33,22 @@ test.each([
   ],
   [{ GATEHOUSE_SANDBOX: 'perhaps' }, 'GATEHOUSE_SANDBOX: must be 1 or 0'],
   [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL: must be fatal'],
+  [
+    { GATEHOUSE_RETRY_SCHEDULE: 'soon' },
+    'GATEHOUSE_RETRY_SCHEDULE: must be 1 to 20 waits in seconds such as 5,300,1800, got "soon"',
+  ],
+  [{ GATEHOUSE_RETRY_SCHEDULE: ',' }, 'GATEHOUSE_RETRY_SCHEDULE: must be 1 to 20 waits'],
+  [{ GATEHOUSE_RETRY_SCHEDULE: '5,-1' }, 'GATEHOUSE_RETRY_SCHEDULE: must be 1 to 20 waits'],
+  [{ GATEHOUSE_RETRY_SCHEDULE: '5 300' }, 'GATEHOUSE_RETRY_SCHEDULE: must be 1 to 20 waits'],
+  [{ GATEHOUSE_RETRY_SCHEDULE: '1e3' }, 'GATEHOUSE_RETRY_SCHEDULE: must be 1 to 20 waits'],
+  [{ GATEHOUSE_RETRY_SCHEDULE: '10000000' }, 'GATEHOUSE_RETRY_SCHEDULE: must be 1 to 20 waits'],
+  [
+    { GATEHOUSE_RETRY_SCHEDULE: Array(21).fill('5').join() },
+    'GATEHOUSE_RETRY_SCHEDULE: must be 1 to 20 waits',
+  ],
+  [{ GATEHOUSE_POLL_INTERVAL: '0' }, 'GATEHOUSE_POLL_INTERVAL: must be a whole number from 1 to 86400'],
+  [{ GATEHOUSE_POLL_INTERVAL: '86401' }, 'GATEHOUSE_POLL_INTERVAL: must be a whole number from 1 to 86400'],
+  [{ GATEHOUSE_POLL_INTERVAL: '1.5' }, 'GATEHOUSE_POLL_INTERVAL: must be a whole number from 1 to 86400'],
 ])('%j is refused: %s', (env, line) => {
   expect(() => readConfig(env)).toThrow(ConfigError);
   expect(() => readConfig(env)).toThrow(line);
@@ -58,4 +75,20 @@ test('networks are read as CIDRs and as host and port', () => {
     { kind: 'host', host: 'shop.internal', port: 8443 },
     { kind: 'host', host: '[fd00::1]', port: 80 },
   ]);
+});
+
+test('by default what fails is tried again nine times, and apps are polled every minute', () => {
+  const { retrySchedule, pollIntervalSeconds } = readConfig({});
+  const hours = [2, 5, 10, 14, 20, 24].map((some) => some * HOUR);
+  expect(retrySchedule).toEqual([5 * SECOND, 5 * MINUTE, 30 * MINUTE, ...hours]);
+  expect(pollIntervalSeconds).toBe(60);
+});
+
+test('waits are read in seconds, up to twenty of them, and so is the interval of polls', () => {
+  const read = (waits: string, interval: string) => {
+    const config = readConfig({ GATEHOUSE_RETRY_SCHEDULE: waits, GATEHOUSE_POLL_INTERVAL: interval });
+    return [config.retrySchedule, config.pollIntervalSeconds];
+  };
+  expect(read('0.25, 60,9999999', '86400')).toEqual([[250, MINUTE, 9_999_999 * SECOND], 86_400]);
+  expect(read(Array(20).fill('5').join(), '1')).toEqual([Array(20).fill(5 * SECOND), 1]);
 });

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { retryAfter } from '../../src/events/schedule.ts';
-import { DAY } from '../../src/lib/clock.ts';
+import { retryAfter, retryDelay } from '../../src/events/schedule.ts';
+import { DAY, HOUR, SECOND } from '../../src/lib/clock.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -26,4 +26,32 @@ test.each([
     vi.stubEnv('TZ', zone);
     expect(retryAfter(text, now)).toBe(waitMs);
   }
+});
+
+/** What many deliveries wait for that failed together. */
+const waitsOf = (scheduleMs: number[], retryAfterMs?: number) =>
+  Array.from({ length: 1000 }, () => retryDelay(scheduleMs, 1, retryAfterMs) ?? NaN);
+
+test.each([5 * SECOND, HOUR, DAY])('what failed together returns apart, a fifth around %s ms', (delayMs) => {
+  const waits = waitsOf([delayMs]);
+  const [soonest, latest] = [Math.min(...waits) / delayMs, Math.max(...waits) / delayMs];
+  expect(soonest).toBeGreaterThanOrEqual(0.8);
+  expect(soonest).toBeLessThan(0.85);
+  expect(latest).toBeGreaterThan(1.15);
+  expect(latest).toBeLessThanOrEqual(1.2);
+  expect(new Set(waits).size).toBeGreaterThan(500);
+});
+
+test('a receiver is given the time that it asks for, a day at most, and never less than without', () => {
+  expect(new Set(waitsOf([5 * SECOND], 7 * SECOND))).toEqual(new Set([7 * SECOND]));
+  expect(new Set(waitsOf([5 * SECOND], 3 * DAY))).toEqual(new Set([DAY]));
+  const waits = waitsOf([HOUR], HOUR);
+  expect(Math.min(...waits)).toBe(HOUR);
+  expect(Math.max(...waits)).toBeGreaterThan(1.15 * HOUR);
+});
+
+test('after the last attempt of a schedule none follows, whatever the receiver asks for', () => {
+  const schedule = [5 * SECOND, HOUR];
+  expect(retryDelay(schedule, 2, undefined)).toBeGreaterThanOrEqual(0.8 * HOUR);
+  expect([retryDelay(schedule, 3, undefined), retryDelay(schedule, 3, HOUR)]).toEqual([undefined, undefined]);
 });
