@@ -5,7 +5,7 @@ import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/typ
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { EventScope } from '../../src/connectors/event-scopes.ts';
-import { parseJson, type Json } from '../../src/lib/json.ts';
+import { parseJson, type Json, type JsonObject } from '../../src/lib/json.ts';
 import { BIN, cliEnv } from '../support/cli.ts';
 import { created, subscribe } from '../support/events.ts';
 import { shop } from '../support/mcp.ts';
@@ -19,17 +19,6 @@ import { STORE_KINDS } from '../support/stores.ts';
  */
 const CUSTOMERS = 'svc://events/commerce/customers';
 const ORDERS = 'svc://events/commerce/orders';
-const TAG = { 'io.modelcontextprotocol/subscriptionId': 'q1' };
-const ACKNOWLEDGED = {
-  jsonrpc: '2.0',
-  method: 'notifications/subscriptions/acknowledged',
-  params: { notifications: { resourceSubscriptions: [CUSTOMERS] }, _meta: TAG },
-};
-const UPDATED = {
-  jsonrpc: '2.0',
-  method: 'notifications/resources/updated',
-  params: { uri: CUSTOMERS, _meta: TAG },
-};
 /** Told within a second; a machine that is busy with other tests may take longer to notice. */
 const SOON = { timeout: 4000, interval: 20 };
 
@@ -58,19 +47,24 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
       body: { name: 'blind', restrictions: { actions: { blockedActions: ['sandbox.get_customer'] } } },
     });
     const asOther = { authorization: `Bearer ${service.developmentKey}`, 'x-svc-userid': other.userId };
-    const mine = await listen(one.accessUrl);
-    const theirs = await listen(one.url, asOther);
-    const denied = await listen(blind.text('accessUrl'));
+    const mine = await listen(one.accessUrl, CUSTOMERS);
+    const orders = await listen(one.accessUrl, ORDERS);
+    const theirs = await listen(one.url, CUSTOMERS, asOther);
+    const denied = await listen(blind.text('accessUrl'), CUSTOMERS);
 
     await one.happened('commerce/orders');
+    await expect.poll(() => orders, SOON).toContainEqual(updated(ORDERS));
     await one.happened('commerce/customers');
-    await expect.poll(() => mine, SOON).toHaveLength(2);
+    await expect.poll(() => mine, SOON).toContainEqual(updated(CUSTOMERS));
     await other.happened('commerce/customers');
-    await expect.poll(() => theirs, SOON).toContainEqual(UPDATED);
+    await expect.poll(() => theirs, SOON).toContainEqual(updated(CUSTOMERS));
     await one.happened('commerce/customers');
-    await expect.poll(() => mine, SOON).toEqual([ACKNOWLEDGED, UPDATED, UPDATED]);
-    expect(theirs).toEqual([ACKNOWLEDGED, UPDATED]);
-    expect(denied).toEqual([ACKNOWLEDGED]);
+    await expect
+      .poll(() => mine, SOON)
+      .toEqual([acknowledged(CUSTOMERS), updated(CUSTOMERS), updated(CUSTOMERS)]);
+    expect(orders).toEqual([acknowledged(ORDERS), updated(ORDERS)]);
+    expect(theirs).toEqual([acknowledged(CUSTOMERS), updated(CUSTOMERS)]);
+    expect(denied).toHaveLength(1);
   });
 
   test.each(['from the store', 'over the bridge'])(
@@ -128,12 +122,12 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
   }
 });
 
-/** What a stream that listens for events of customers has heard so far, from its acknowledgement on. */
-async function listen(url: string, headers: Record<string, string> = {}): Promise<Json[]> {
+/** What a stream that listens for one resource has heard so far, from its acknowledgement on. */
+async function listen(url: string, uri: string, headers: Record<string, string> = {}): Promise<Json[]> {
   const leave = new AbortController();
   closing.push(() => leave.abort());
   const method = 'subscriptions/listen';
-  const params = modernParams({ notifications: { resourceSubscriptions: [CUSTOMERS] } });
+  const params = modernParams({ notifications: { resourceSubscriptions: [uri] } });
   const { body } = await fetch(url, {
     method: 'POST',
     headers: {
@@ -153,4 +147,17 @@ async function listen(url: string, headers: Record<string, string> = {}): Promis
   })().catch(() => undefined);
   await expect.poll(() => heard, SOON).toHaveLength(1);
   return heard;
+}
+
+function acknowledged(uri: string): Json {
+  return notification('subscriptions/acknowledged', { notifications: { resourceSubscriptions: [uri] } });
+}
+
+function updated(uri: string): Json {
+  return notification('resources/updated', { uri });
+}
+
+function notification(name: string, params: JsonObject): Json {
+  const tag = { 'io.modelcontextprotocol/subscriptionId': 'q1' };
+  return { jsonrpc: '2.0', method: `notifications/${name}`, params: { ...params, _meta: tag } };
 }
