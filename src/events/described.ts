@@ -6,7 +6,7 @@ import { sealBinding, type SubscriptionRow } from './target.ts';
 
 type DescribeContext = Pick<Context, 'db' | 'keys' | 'log'>;
 
-/** How an app is heard of. `reason`: why nothing may come from it, or why it is polled. */
+/** How an app is heard of. `reason`: how what was last asked of it failed; null once a poll works. */
 interface Heard {
   kind: 'native' | 'polling';
   reason: string | null;

@@ -56,7 +56,7 @@ const subscription = z.object({
     .meta({ description: 'How its app is heard of: by webhooks of its own, or by polls.' }),
   sourceReason: z.string().optional().meta({
     description:
-      'Why nothing may come from its app: what its last poll failed with, or why its webhooks were refused.',
+      'Why nothing may come from its app: what was last asked of it failed so. Absent once a poll works.',
   }),
   headers: z.array(z.string()).meta({ description: 'Names of the headers that are sent along.' }),
   ratePerSecond: z.int().nullable(),
