@@ -6,7 +6,10 @@ import { GatehouseError } from '../lib/errors.ts';
 import type { Account, Credential } from './credential.ts';
 import { openValues } from './open.ts';
 
-type Led = Pick<Credential, 'environment' | 'userId' | 'credentialId' | 'connectorId' | 'account' | 'sealed'>;
+type Led = Pick<
+  Credential,
+  'environment' | 'userId' | 'credentialId' | 'connectorId' | 'type' | 'account' | 'sealed'
+>;
 
 /** `moved`: the same account at another address. */
 type AccountChange = 'none' | 'moved' | 'other';

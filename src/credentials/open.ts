@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Connector } from '../connectors/catalog.ts';
 import type { Authentication } from '../connectors/format.ts';
 import type { Context } from '../context.ts';
+import { KeyError } from '../crypto/key-ring.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { Secret } from '../lib/secret.ts';
 import type { OpenCredential } from '../upstream/credential.ts';
@@ -21,16 +22,49 @@ const keptByRing = new WeakMap<
   Map<string, { values: Readonly<Record<string, Secret>>; until: number }>
 >();
 
-type Bound = Pick<Credential, 'environment' | 'userId' | 'credentialId'>;
+/** What a seal is bound to: the row, and the app that its values may be sent to. */
+type Bound = Pick<Credential, 'environment' | 'userId' | 'credentialId' | 'connectorId' | 'type'>;
 
-/** Seals the values of a credential to their row: environment, user and credential (KeyRing, AES-256-GCM). */
+/** Seals the values of a credential to their row, connector and type (KeyRing, AES-256-GCM). */
 export function sealValues({ keys }: Pick<Context, 'keys'>, bound: Bound, values: Values): string {
   return keys.seal(JSON.stringify(values), binding(bound));
 }
 
 /** The plain values of a credential, to change some of them. @throws KeyError when the row was altered or moved. */
 export function openValues({ keys }: Pick<Context, 'keys'>, credential: Bound & { sealed: string }): Values {
-  return sealedValues.parse(JSON.parse(keys.open(credential.sealed, binding(credential))));
+  return sealedValues.parse(JSON.parse(openBox(keys, credential)));
+}
+
+/**
+ * The seal of a credential bound to its connector and type, where an earlier release sealed it to the row alone;
+ * undefined when nothing has to change. @throws KeyError when the row was altered or moved.
+ */
+export function resealed(
+  { keys }: Pick<Context, 'keys'>,
+  credential: Bound & { sealed: string },
+): string | undefined {
+  if (opens(keys, credential.sealed, binding(credential))) return undefined;
+  return keys.seal(keys.open(credential.sealed, rowBinding(credential)), binding(credential));
+}
+
+/** Boxes of earlier releases open by their row until a job has sealed them again (reseal.ts). */
+function openBox(keys: Context['keys'], credential: Bound & { sealed: string }): string {
+  try {
+    return keys.open(credential.sealed, binding(credential));
+  } catch (error) {
+    if (!(error instanceof KeyError)) throw error;
+    return keys.open(credential.sealed, rowBinding(credential));
+  }
+}
+
+function opens(keys: Context['keys'], box: string, bound: string): boolean {
+  try {
+    keys.open(box, bound);
+    return true;
+  } catch (error) {
+    if (error instanceof KeyError) return false;
+    throw error;
+  }
 }
 
 /**
@@ -117,6 +151,12 @@ function toSecrets(values: Values): Record<string, Secret> {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, new Secret(value)]));
 }
 
-function binding({ environment, userId, credentialId }: Bound): string {
+/** The last part is the base origin of a connector of one's own; it is empty for the built-in catalogue. */
+function binding(bound: Bound): string {
+  return `${rowBinding(bound)}|${bound.connectorId}|${bound.type}|`;
+}
+
+/** The whole binding before schema version 16. */
+function rowBinding({ environment, userId, credentialId }: Bound): string {
   return `credential|${environment}|${userId}|${credentialId}`;
 }

@@ -108,7 +108,11 @@ export async function insertCredential(
       name: made.name ?? account?.name ?? connector.name,
       state: 'active',
       account: account ? JSON.stringify(account) : null,
-      sealed: sealValues(context, made, made.values),
+      sealed: sealValues(
+        context,
+        { ...made, connectorId: connector.connectorId, type: made.scheme.type },
+        made.values,
+      ),
       scopes: made.scopes ? JSON.stringify(made.scopes) : null,
       expires_at: made.expiresAt ?? null,
       renew_at: renewAtOf(made.expiresAt, now),
@@ -245,7 +249,7 @@ export async function updateCredential(
     await dropSpares(context.db, credential.credentialId);
     Object.assign(set, {
       type: scheme.type,
-      sealed: sealValues(context, credential, values),
+      sealed: sealValues(context, { ...credential, type: scheme.type }, values),
       version: sql`version + 1`,
       scopes: scopes ? JSON.stringify(scopes) : null,
       expires_at: expiresAt ?? null,

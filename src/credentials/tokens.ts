@@ -27,7 +27,7 @@ export async function keepTokens(
     state: 'active',
     reason: null,
     ...(account ? { account: JSON.stringify(account) } : {}),
-    sealed: sealValues(context, granted, values),
+    sealed: sealValues(context, sealedTo(granted), values),
     scopes: tokens.scopes ? JSON.stringify(tokens.scopes) : null,
     expires_at: tokens.expiresAt ?? null,
     renew_at: renewAtOf(tokens.expiresAt, context.clock.now()),
@@ -39,4 +39,9 @@ export async function keepTokens(
     refresh_by: refreshBy ?? null,
     updated_at: context.clock.now(),
   });
+}
+
+/** A reconnected credential may change its type; the seal follows the type that is written with it. */
+function sealedTo({ environment, userId, credentialId, connector, scheme }: Granted & CredentialKey) {
+  return { environment, userId, credentialId, connectorId: connector.connectorId, type: scheme.type };
 }

@@ -7,6 +7,8 @@ import { makeFolder } from '../lib/folders.ts';
 const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
+/** Without it Node.js also takes shorter tags, which are easier to forge. */
+const GCM = { authTagLength: TAG_BYTES };
 
 /** A master key that cannot be used, in words for the operator. */
 export class KeyError extends Error {
@@ -129,7 +131,7 @@ function keyIdOf(key: Buffer): string {
 
 function encrypt(key: Buffer, plain: Buffer, bound: string): string {
   const iv = randomBytes(IV_BYTES);
-  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(bound, 'utf8'));
+  const cipher = createCipheriv('aes-256-gcm', key, iv, GCM).setAAD(Buffer.from(bound, 'utf8'));
   return Buffer.concat([iv, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString('base64url');
 }
 
@@ -137,7 +139,7 @@ function decrypt(key: Buffer, text: string, bound: string): Buffer {
   const bytes = Buffer.from(text, 'base64url');
   // Base64 ignores stray bits of its last character; a changed character must not pass unseen.
   if (bytes.toString('base64url') !== text) throw new Error('not canonical base64url');
-  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES))
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES), GCM)
     .setAAD(Buffer.from(bound, 'utf8'))
     .setAuthTag(bytes.subarray(-TAG_BYTES));
   return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]);

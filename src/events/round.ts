@@ -7,6 +7,7 @@ import { inventoryJob } from './inventory.ts';
 import { makeDueAfterJump } from './jumps.ts';
 import { pollSource } from './poll.ts';
 import { registerJob } from './register.ts';
+import { resealJob } from './reseal.ts';
 import { beginFairly } from './shares.ts';
 import { claimSources, resumeSources } from './sources.ts';
 import { unregisterJob } from './unregister.ts';
@@ -37,6 +38,7 @@ export const shortJobRound: Round = (context, { signal, room }) =>
       unregister: unregisterJob(context),
       anew: anewJob(context),
       forget: forgetJob(context),
+      reseal: resealJob(context),
     },
     { signal, most: room },
   );

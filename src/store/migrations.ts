@@ -14,6 +14,7 @@ import {
 import { events } from './migration-events.ts';
 import { workflows } from './migration-workflows.ts';
 import { policy } from './migration-policy.ts';
+import { sealsOfCredentials } from './migration-seals.ts';
 import { largeResults, searchDocuments } from './migration-results.ts';
 import { index, stamped } from './tables.ts';
 
@@ -39,6 +40,7 @@ export const MIGRATIONS: Migration[] = [
   { name: 'holds of subscriptions', up: holdsOfSubscriptions },
   { name: 'one field mapping', up: oneFieldMapping },
   { name: 'newest states', up: newestStates },
+  { name: 'seals of credentials', up: sealsOfCredentials },
 ];
 
 async function foundation(tx: Transaction<Tables>): Promise<void> {

@@ -37,7 +37,8 @@ test('values that no longer open are not compared', () => {
 });
 
 function credential(connectorId: string, values: Record<string, string>, accountId: string | null) {
-  const bound = { environment: 'development', userId: 'usr_1', credentialId: 'cred_1' } as const;
+  const row = { environment: 'development', userId: 'usr_1', credentialId: 'cred_1' } as const;
+  const bound = { ...row, connectorId, type: 'api_key' };
   const account = accountId === null ? null : { id: accountId };
-  return { ...bound, connectorId, account, sealed: sealValues(service.context, bound, values) };
+  return { ...bound, account, sealed: sealValues(service.context, bound, values) };
 }

@@ -19,11 +19,10 @@ function credential(
   values: Record<string, string>,
   account: Credential['account'] = { id: 'acct_1' },
 ): Credential {
-  const bound = { environment: 'development', userId: 'usr_1', credentialId: 'cred_1' } as const;
+  const row = { environment: 'development', userId: 'usr_1', credentialId: 'cred_1' } as const;
+  const bound = { ...row, connectorId, type };
   return {
     ...bound,
-    connectorId,
-    type,
     name: 'Shop',
     state: 'active',
     reason: null,

@@ -187,7 +187,8 @@ actions:
       thingId: {type: string, required: true}
 `;
 
-const LINKED = `${HEAD('linked')}
+/** The text of the connector file `linked`. */
+export const LINKED = `${HEAD('linked')}
 authentication:
   - type: api_key
     in: query

@@ -1,0 +1,18 @@
+import type { Context } from '../context.ts';
+import { resealCredentials } from '../credentials/reseal.ts';
+import type { JobKind } from '../jobs/jobs.ts';
+
+const ATTEMPTS = 10;
+
+/** The job that the migration "seals of credentials" plans. */
+export function resealJob(context: Pick<Context, 'db' | 'keys' | 'log'>): JobKind {
+  return {
+    attempts: ATTEMPTS,
+    async run(_payload, signal) {
+      await resealCredentials(context, signal);
+      return undefined;
+    },
+    // A seal that stays as it was still opens by its row.
+    gaveUp: async () => undefined,
+  };
+}

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { waitFor } from '../support/cli.ts';
+import { startShop, type Shop } from '../support/shop.ts';
+import { STORE_KINDS } from '../support/stores.ts';
+import { GOOD_KEY } from '../support/third-party.ts';
+
+describe.each(STORE_KINDS)('on %s', (kind) => {
+  let shop: Shop;
+  beforeAll(async () => {
+    shop = await startShop({ kind });
+  });
+  afterAll(() => shop[Symbol.asyncDispose]());
+
+  const change = (set: { connector_id?: string; type?: string; sealed?: string }) =>
+    shop.service.context.db.updateTable('credentials').set(set).execute();
+  const sealed = async () =>
+    (await shop.service.context.db.selectFrom('credentials').select('sealed').executeTakeFirstOrThrow())
+      .sealed;
+  const bindToRowAlone = () =>
+    change({
+      sealed: shop.service.context.keys.seal(
+        JSON.stringify({ apiKey: GOOD_KEY, origin: shop.party.origin }),
+        `credential|development|${shop.userId}|${shop.credentialId}`,
+      ),
+    });
+  const list = () =>
+    shop.call('POST', '/connectors/linked/actions/list_things/execute', {
+      body: { input: {}, credentialId: shop.credentialId },
+    });
+
+  test('a credential whose row names another connector does not open', async () => {
+    await change({ connector_id: 'linked' });
+    shop.party.seen.length = 0;
+    expect(await list()).toMatchObject({ status: 500 });
+    expect(shop.party.seen).toEqual([]);
+    await change({ connector_id: 'shop' });
+    await waitFor(async () => (await shop.execute('get_me')).status === 200);
+  });
+
+  test('a seal of an earlier release opens and is bound to its connector by a job', async () => {
+    await bindToRowAlone();
+    const before = await sealed();
+    await waitFor(async () => (await shop.execute('get_me')).status === 200);
+
+    await shop.service.context.db
+      .insertInto('jobs')
+      .values({
+        job_id: 'job_again',
+        kind: 'reseal',
+        key: 'credentials',
+        payload: '{}',
+        next_at: 0,
+        lease_token: null,
+        lease_until: null,
+        error: null,
+        created_at: 0,
+        updated_at: 0,
+      })
+      .execute();
+    shop.service.context.sources.wake();
+    await waitFor(async () => (await sealed()) !== before);
+    expect((await shop.execute('get_me')).status).toBe(200);
+    await change({ connector_id: 'linked' });
+    await waitFor(async () => (await list()).status === 500);
+    await change({ connector_id: 'shop' });
+  });
+
+  test('a credential of another type than the sealed one does not open', async () => {
+    const values = JSON.stringify({ apiKey: GOOD_KEY, origin: shop.party.origin });
+    const row = `credential|development|${shop.userId}|${shop.credentialId}`;
+    await change({ sealed: shop.service.context.keys.seal(values, `${row}|shop|bearer|`) });
+    await expect.poll(async () => (await shop.execute('get_me')).status).toBe(500);
+  });
+});
