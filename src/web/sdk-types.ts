@@ -21,7 +21,7 @@ export interface Connected {
 
 export interface NotConnected {
   success: false;
-  /** A stable code: `closed`, `access_denied`, `not_loaded`, or a code of the service. */
+  /** A stable code: `closed`, `access_denied`, `not_loaded`, `not_opened`, or a code of the service. */
   error: string;
   /** A sentence for people. */
   message: string;

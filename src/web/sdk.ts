@@ -105,10 +105,20 @@ function ask<Good>(
   endOpen?.();
   const chosen = target;
   return new Promise((resolve) => {
-    openModal<Good>(chosen, choice, (result) => {
+    const done = (result: Good | NotConnected) => {
       resolve(result);
-      callback?.(result);
-    });
+      try {
+        callback?.(result);
+      } catch (error) {
+        // A fault of the application's callback is the application's: it must not stop a modal that opens next.
+        reportError(error);
+      }
+    };
+    try {
+      openModal<Good>(chosen, choice, done);
+    } catch (error) {
+      done(notOpened(error));
+    }
   });
 }
 
@@ -144,32 +154,20 @@ function openModal<Good>(
   done: (result: Good | NotConnected) => void,
 ): void {
   const { origin } = new URL(url);
-  const state = crypto.randomUUID();
+  const state = newState();
+  const { host, dialog, frame } = drawDialog(choice, `${url}/connect/${environment}`);
   const before = document.activeElement;
   const page = document.documentElement.style;
   const { overflow, scrollbarGutter } = page;
   const listening = new AbortController();
   const { signal } = listening;
+  // Frameworks replace the whole body of a page: then the modal is gone, and no event of its own says so.
+  const removal = new MutationObserver(() => host.isConnected || finish());
   let ready = false;
   /** What came of it already, while the user still reads about it. */
   let settled: Good | NotConnected | undefined;
   let redirecting = false;
   let timer = setTimeout(() => finish(notLoaded(url)), LOAD_MS);
-
-  const host = document.createElement('div');
-  const root = host.attachShadow({ mode: 'open' });
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(STYLE);
-  root.adoptedStyleSheets = [sheet];
-  const dialog = document.createElement('dialog');
-  dialog.ariaModal = 'true';
-  dialog.ariaLabel = choice.workflowId ? 'Install a workflow' : 'Connect an account';
-  const frame = document.createElement('iframe');
-  frame.title = dialog.ariaLabel;
-  frame.referrerPolicy = 'no-referrer';
-  frame.src = `${url}/connect/${environment}`;
-  dialog.append(frame);
-  root.append(dialog);
 
   const wait = (ms: number, result?: NotConnected) => {
     clearTimeout(timer);
@@ -180,6 +178,7 @@ function openModal<Good>(
   function finish(result = settled ?? closed()): void {
     if (signal.aborted) return;
     listening.abort();
+    removal.disconnect();
     clearTimeout(timer);
     endOpen = undefined;
     dialog.close();
@@ -233,11 +232,42 @@ function openModal<Good>(
   dialog.addEventListener('close', () => ready && leave(), { signal });
 
   endOpen = finish;
-  document.body.append(host);
+  // A script in the head may run before there is a body.
+  (document.body ?? document.documentElement).append(host);
+  removal.observe(document, { childList: true, subtree: true });
   page.overflow = 'hidden';
   if (innerWidth > document.documentElement.clientWidth) page.scrollbarGutter = 'stable';
-  dialog.showModal();
-  frame.focus();
+  try {
+    dialog.showModal();
+    frame.focus();
+  } catch (error) {
+    finish(notOpened(error));
+  }
+}
+
+/** The dialog with the connect page inside, in a shadow root that no style of the page reaches. */
+function drawDialog({ workflowId }: Choice, address: string) {
+  const host = document.createElement('div');
+  const root = host.attachShadow({ mode: 'open' });
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(STYLE);
+  root.adoptedStyleSheets = [sheet];
+  const dialog = document.createElement('dialog');
+  dialog.ariaModal = 'true';
+  dialog.ariaLabel = workflowId ? 'Install a workflow' : 'Connect an account';
+  const frame = document.createElement('iframe');
+  frame.title = dialog.ariaLabel;
+  frame.referrerPolicy = 'no-referrer';
+  frame.src = address;
+  dialog.append(frame);
+  root.append(dialog);
+  return { host, dialog, frame };
+}
+
+/** 128 random bits. `crypto.randomUUID` is missing on http pages that are not localhost. */
+function newState(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 /** The payload of a JWT; who may use it is the server's question. */
@@ -282,6 +312,16 @@ function closed(): NotConnected {
     success: false,
     error: 'closed',
     message: 'The window was closed before it was done.',
+  };
+}
+
+/** The browser lacks something that the modal needs, or the page forbids it. */
+function notOpened(error: unknown): NotConnected {
+  const reason = error instanceof Error ? error.message : String(error);
+  return {
+    success: false,
+    error: 'not_opened',
+    message: `The connect window could not be opened: ${reason}`,
   };
 }
 

@@ -11,6 +11,8 @@ declare module 'vitest' {
 
 /** Debian's. */
 const EXECUTABLE = '/usr/bin/chromium';
+/** Pages at this name are no secure context, as on a staging host without TLS. */
+const RESOLVER = '--host-resolver-rules=MAP app.test 127.0.0.1';
 
 /** One real Chromium for all files that drive it. Without one they are skipped, which CI does not let pass. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -21,7 +23,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     project.provide('chromium', undefined);
     return async () => {};
   }
-  const server = await chromium.launchServer({ executablePath: EXECUTABLE });
+  const server = await chromium.launchServer({ executablePath: EXECUTABLE, args: [RESOLVER] });
   project.provide('chromium', server.wsEndpoint());
   return () => server.close();
 }

@@ -39,8 +39,8 @@ export interface Web extends AsyncDisposable {
   readonly token: string;
   /** A new browser with nothing in it, closed by `tidy`. */
   context(options?: BrowserContextOptions): Promise<BrowserContext>;
-  /** The application's page, with the SDK loaded and the token set. */
-  visit(context?: BrowserContext, path?: string): Promise<Page>;
+  /** The application's page, with the SDK loaded and the token set. `origin`: another name of its host. */
+  visit(context?: BrowserContext, path?: string, origin?: string): Promise<Page>;
   /** Calls `authenticate` there. @returns the modal's inside. */
   authenticate(page: Page, options?: object): Promise<FrameLocator>;
   /** Calls `install` there. @returns the modal's inside. */
@@ -88,9 +88,9 @@ export async function startWeb({
     token,
     context,
     tidy,
-    async visit(at, path = '/') {
+    async visit(at, path = '/', origin = host.origin) {
       const page = await (at ?? (await context())).newPage();
-      await page.goto(host.origin + path);
+      await page.goto(origin + path);
       await page.evaluate(`Gatehouse.setToken(${JSON.stringify(token)})`);
       return page;
     },

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startService } from '../support/service.ts';
-import { HAS_BROWSER, resultsOf, startWeb, type Web } from '../support/web.ts';
+import { closesAt, HAS_BROWSER, resultsOf, startWeb, type Web } from '../support/web.ts';
 
 describe.skipIf(!HAS_BROWSER)('the SDK', () => {
   let web: Web;
@@ -86,6 +86,70 @@ describe.skipIf(!HAS_BROWSER)('the SDK', () => {
       `import('${web.service.url}/sdk.mjs').then(({ setToken, authenticate }) => { setToken('${web.token}'); void authenticate(); })`,
     );
     await other.frameLocator('iframe').getByRole('heading', { name: 'Connect an app' }).waitFor();
+  });
+
+  test('an http page that is not localhost connects accounts by key and sign-in', async () => {
+    const host = web.host.replace('127.0.0.1', 'app.test');
+    await web.service.call('PUT', '/api/settings', { body: { origins: [host] } });
+    const page = await web.visit(undefined, '/', host);
+    expect(await page.evaluate('[isSecureContext, typeof crypto.randomUUID]')).toEqual([false, 'undefined']);
+    const modal = await web.authenticate(page, { app: 'sandbox' });
+    await modal.getByRole('textbox', { name: 'Sandbox key' }).fill('sandbox_insecure');
+    await modal.getByRole('button', { name: 'Connect Sandbox' }).click();
+    await modal.getByRole('button', { name: 'Done' }).click();
+    const { called, promised } = await resultsOf(page);
+    expect(called).toMatchObject([{ success: true, connectorId: 'sandbox' }]);
+    expect(promised).toEqual(called);
+
+    const other = await web.visit(undefined, '/', host);
+    const again = await web.authenticate(other, { app: 'sandbox' });
+    await again.getByRole('radio', { name: 'Sign in' }).check();
+    const [popup] = await Promise.all([
+      other.context().waitForEvent('page'),
+      again.getByRole('button', { name: 'Continue to Sandbox' }).click(),
+    ]);
+    await closesAt(popup, 'Allow');
+    await again.getByRole('button', { name: 'Done' }).click();
+    expect((await resultsOf(other)).called).toMatchObject([{ success: true }]);
+  });
+
+  test('the callback comes once when the modal cannot open or is removed', async () => {
+    const page = await web.visit();
+    await page.evaluate(
+      'HTMLDialogElement.prototype.showModal = () => { throw new Error("no dialogs here") }',
+    );
+    await page.evaluate(`connect({ app: 'sandbox' })`);
+    expect(await resultsOf(page)).toEqual({
+      called: [{ success: false, error: 'not_opened', message: expect.stringContaining('no dialogs here') }],
+      promised: [
+        { success: false, error: 'not_opened', message: expect.stringContaining('no dialogs here') },
+      ],
+    });
+
+    expect(await page.locator('iframe').count()).toBe(0);
+
+    const replaced = await web.visit();
+    const modal = await web.authenticate(replaced, { app: 'sandbox' });
+    await modal.getByRole('heading', { name: 'Connect Sandbox' }).waitFor();
+    await replaced.evaluate('document.body = document.createElement("body")');
+    const gone = await resultsOf(replaced);
+    expect(gone.called).toMatchObject([{ success: false, error: 'closed' }]);
+    expect(gone.promised).toEqual(gone.called);
+    expect(await replaced.evaluate('document.documentElement.style.overflow')).toBe('');
+  });
+
+  test('the next modal opens although the callback of the first throws', async () => {
+    const page = await web.visit();
+    const modal = await web.authenticate(page, { app: 'sandbox' });
+    await modal.getByRole('heading', { name: 'Connect Sandbox' }).waitFor();
+    await page.evaluate(
+      `void Gatehouse.authenticate({ app: 'sandbox', callback() { throw new Error('mine') } })`,
+    );
+    expect((await resultsOf(page)).called).toMatchObject([{ success: false, error: 'closed' }]);
+    const thrown = page.waitForEvent('pageerror');
+    await web.authenticate(page, { app: 'github' });
+    expect((await thrown).message).toContain('mine');
+    await page.frameLocator('iframe').getByRole('heading', { name: 'Connect GitHub' }).waitFor();
   });
 
   test('loaded by another name of this machine, goes where the cookies are', async () => {
