@@ -145,13 +145,13 @@ export function noAnswer({ name, connectorId }: Connector, answer: OutboundAnswe
     const seconds = /^\d{1,6}$/.test(headers['retry-after'] ?? '') ? headers['retry-after'] : '30';
     return new GatehouseError(
       'upstream_rate_limited',
-      `${name} limits how often tokens are asked for (HTTP 429). Try again in ${seconds} s.`,
+      `${name} limits how often tokens are asked for (HTTP 429).`,
       { details, headers: { 'Retry-After': seconds ?? '30' } },
     );
   }
   return new GatehouseError(
     'upstream_failed',
-    `${name} gave no tokens: its token endpoint answered HTTP ${status} with nothing that says why. Try again later.`,
+    `${name} gave no tokens: its token endpoint answered HTTP ${status} with nothing that says why.`,
     { details },
   );
 }

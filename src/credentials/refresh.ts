@@ -8,7 +8,7 @@ import { credentialNotFound, type Credential } from './credential.ts';
 import { acquireLease, readLeased, releaseLease } from './lease.ts';
 import { endCredential } from './health.ts';
 import { isRenewable, renew } from './renew.ts';
-import { isDue, isUsable, type Refused } from './renewal-times.ts';
+import { isDue, isUsable, secondsUntil, type Refused } from './renewal-times.ts';
 
 export type RefreshContext = Pick<
   Context,
@@ -151,7 +151,7 @@ async function renewOrWait(
 }
 
 function restingError(connector: Connector, { refreshAfter }: Credential, now: number): GatehouseError {
-  const seconds = Math.max(1, Math.ceil(((refreshAfter ?? now) - now) / SECOND));
+  const seconds = secondsUntil(refreshAfter ?? now, now);
   return new GatehouseError(
     'upstream_failed',
     `${connector.name} did not renew the access token. The next attempt is in ${seconds} s.`,

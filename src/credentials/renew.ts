@@ -13,7 +13,7 @@ import { clientCredentialsTokens, OAuthRefusal, refreshTokens, type Tokens } fro
 import { openCredential, openValues } from './open.ts';
 import { saveTokens } from './save.ts';
 import { dropSpare, findSpares } from './spares.ts';
-import { isDue, isUsable, type Refused } from './renewal-times.ts';
+import { isDue, isUsable, secondsUntil, type Refused } from './renewal-times.ts';
 
 export type RenewContext = Pick<
   Context,
@@ -26,7 +26,10 @@ const RECHECK_MS = 5 * SECOND;
 const SETTLE_MS = 30 * SECOND;
 const LOOK_MS = SECOND / 2;
 const FIRST_BACKOFF_MS = 30 * SECOND;
+/** The longest pause while the tokens at hand still work, and the longest that a token endpoint can ask for. */
 const MAX_BACKOFF_MS = 15 * MINUTE;
+/** The longest pause of our own while calls wait for new tokens: an outage that is over is noticed within it. */
+const MAX_WAITING_BACKOFF_MS = MINUTE;
 /** What a token endpoint says to a client id and secret that it does not know (RFC 6749 section 5.2). */
 const CLIENT_REFUSALS = new Set([
   'invalid_client',
@@ -177,15 +180,23 @@ async function fallBack(context: RenewContext, renewal: Renewal, error: unknown)
   const { credential } = lease;
   const failure = error instanceof OAuthRefusal ? refusedApp(connector, error) : error;
   if (!(failure instanceof GatehouseError)) throw failure;
-  const counts = failure.code.startsWith('upstream_');
-  if (counts) await recordFailure(context, lease, failure);
+  if (!failure.code.startsWith('upstream_')) {
+    if (isUsable(credential, context.clock.now(), refused)) return credential;
+    throw failure;
+  }
+  const again = await recordFailure(context, lease, { failure, refused });
   if (isUsable(credential, context.clock.now(), refused)) return credential;
-  if (!counts || error instanceof OAuthRefusal) throw failure;
+  const seconds = secondsUntil(again, context.clock.now());
+  const refusal = error instanceof OAuthRefusal ? '' : 'The access token could not be renewed. ';
   // The call itself was never sent, which `reason` tells: see actions/idempotency.ts.
-  throw new GatehouseError(failure.code, `The access token could not be renewed. ${failure.message}`, {
-    details: { ...failure.details, reason: 'renewal_failed' },
-    headers: failure.headers,
-  });
+  throw new GatehouseError(
+    failure.code,
+    `${refusal}${failure.message} The next attempt is in ${seconds} s.`,
+    {
+      details: { ...failure.details, reason: 'renewal_failed' },
+      headers: { ...failure.headers, 'Retry-After': String(seconds) },
+    },
+  );
 }
 
 /** The third party knows the user, but not who asks: the operator's to mend, and no fault of the credential. */
@@ -198,15 +209,20 @@ function refusedApp({ name, connectorId }: Connector, { error, description, stat
   );
 }
 
+/** Counts the failure, and sets when the next attempt may be. @returns that time, epoch ms. */
 async function recordFailure(
   { db, clock, log }: RenewContext,
   { credential, fence }: Lease,
-  failure: GatehouseError,
-): Promise<void> {
+  { failure, refused }: { failure: GatehouseError; refused: Refused | undefined },
+): Promise<number> {
   const { credentialId, connectorId, refreshFailures } = credential;
-  const asked = Number(failure.headers['Retry-After'] ?? 0) * SECOND;
-  const backoffMs = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.min(refreshFailures, 10));
-  const refreshAfter = clock.now() + Math.min(MAX_BACKOFF_MS, Math.max(backoffMs, asked));
+  const now = clock.now();
+  const backoffMs = Math.min(
+    FIRST_BACKOFF_MS * 2 ** Math.min(refreshFailures, 10),
+    longestPauseMs(credential, now, refused),
+  );
+  const asked = askedPauseMs(failure);
+  const refreshAfter = now + Math.min(MAX_BACKOFF_MS, Math.max(backoffMs, asked));
   await db
     .updateTable('credentials')
     .set({ refresh_failures: refreshFailures + 1, refresh_after: refreshAfter })
@@ -225,6 +241,18 @@ async function recordFailure(
     },
     'access token not renewed',
   );
+  return refreshAfter;
+}
+
+/** Tokens that still work may rest until they end; from then on calls wait, and the pause is a minute at most. */
+function longestPauseMs(credential: Credential, now: number, refused: Refused | undefined): number {
+  const left = isUsable(credential, now, refused) ? (credential.expiresAt ?? now) - now : 0;
+  return Math.min(MAX_BACKOFF_MS, Math.max(MAX_WAITING_BACKOFF_MS, left));
+}
+
+/** What a token endpoint that limits its callers asks for, in milliseconds. An outage cannot know how long it lasts. */
+function askedPauseMs({ code, headers }: GatehouseError): number {
+  return code === 'upstream_rate_limited' ? Number(headers['Retry-After'] ?? 0) * SECOND : 0;
 }
 
 function endsGrant(scheme: OAuth, error: unknown): boolean {

@@ -1,5 +1,5 @@
 import type { OAuth } from '../connectors/format.ts';
-import { DAY, MINUTE } from '../lib/clock.ts';
+import { DAY, MINUTE, SECOND } from '../lib/clock.ts';
 import type { Credential } from './credential.ts';
 
 /** Refresh tokens of unknown lifetime are used at least every half of this. */
@@ -32,6 +32,11 @@ export function refreshByOf(
   if (tokens.refreshExpiresAt !== undefined) return Math.round((now + tokens.refreshExpiresAt) / 2);
   const days = (scheme.type === 'oauth2' ? scheme.refreshTokenDays : undefined) ?? UNKNOWN_LIFETIME_DAYS;
   return now + (days * DAY) / 2;
+}
+
+/** Whole seconds until a time in epoch milliseconds, one at least: what Retry-After says. */
+export function secondsUntil(at: number, now: number): number {
+  return Math.max(1, Math.ceil((at - now) / SECOND));
 }
 
 /** The version whose access token a third party refused, although its time was not over. */

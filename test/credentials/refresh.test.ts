@@ -8,10 +8,18 @@ import {
   updateCredential,
 } from '../../src/credentials/records.ts';
 import { freshCredential } from '../../src/credentials/refresh.ts';
+import { GatehouseError } from '../../src/lib/errors.ts';
 import { HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { credentialKey as key, openOAuth, runAction as run, type OAuthBench } from '../support/oauth.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 import { CLIENT } from '../support/token-server.ts';
+
+/** The error that a call ends with. */
+async function refusal(call: Promise<unknown>): Promise<GatehouseError> {
+  const error = await call.catch((thrown: unknown) => thrown);
+  if (error instanceof GatehouseError) return error;
+  throw new Error('the call was not refused', { cause: error });
+}
 
 describe.each(STORE_KINDS)('tokens on %s', (kind) => {
   let bench: OAuthBench;
@@ -74,6 +82,7 @@ describe.each(STORE_KINDS)('tokens on %s', (kind) => {
     expect(await bench.row(credentialId)).toMatchObject({ state: 'active', refresh_failures: 1 });
 
     bench.clock.advance(10 * MINUTE);
+    // Calls wait now: no pause is longer than a minute, however long the outage lasts.
     for (const [mode, code] of [
       ['500', 'upstream_failed'],
       ['429', 'upstream_rate_limited'],
@@ -82,18 +91,49 @@ describe.each(STORE_KINDS)('tokens on %s', (kind) => {
       ['crash', 'upstream_failed'],
     ] as const) {
       bench.party.mode = mode;
-      await expect(run(bench)).rejects.toMatchObject({ code });
-      await expect(run(bench)).rejects.toMatchObject({
-        code: 'upstream_failed',
-        details: { reason: 'renewal_failed' },
-      });
-      bench.clock.advance(16 * MINUTE);
+      const first = await refusal(run(bench));
+      expect(first).toMatchObject({ code, details: { reason: 'renewal_failed' } });
+      const second = await refusal(run(bench));
+      expect(second).toMatchObject({ code: 'upstream_failed', details: { reason: 'renewal_failed' } });
+      for (const { headers, message } of [first, second]) {
+        const seconds = Number(headers['Retry-After']);
+        expect(seconds).toBeGreaterThan(0);
+        expect(seconds).toBeLessThanOrEqual(60);
+        expect(message).toContain(`The next attempt is in ${seconds} s.`);
+      }
+      bench.clock.advance(MINUTE);
     }
     expect(await bench.row(credentialId)).toMatchObject({ state: 'active', refresh_failures: 6, version: 1 });
     bench.party.mode = 'ok';
     await run(bench);
     expect(await bench.row(credentialId)).toMatchObject({ state: 'active', refresh_failures: 0, version: 2 });
     expect(bench.party.reused).toBe(0);
+  });
+
+  test('rest longer while they work, but no longer than they work', async () => {
+    const { credentialId } = await bench.connect();
+    bench.party.mode = '500';
+    bench.clock.advance(56 * MINUTE);
+    for (let failures = 1; failures <= 3; failures++) {
+      await run(bench);
+      const { refresh_after, refresh_failures } = await bench.row(credentialId);
+      expect(refresh_failures).toBe(failures);
+      bench.clock.advance((refresh_after ?? 0) - bench.clock.now());
+    }
+    await run(bench).catch(() => {});
+    const { refresh_after } = await bench.row(credentialId);
+    expect((refresh_after ?? 0) - bench.clock.now()).toBeLessThanOrEqual(MINUTE);
+  });
+
+  test('are asked for as late as a token endpoint with a limit demands', async () => {
+    await bench.connect();
+    bench.clock.advance(2 * HOUR);
+    bench.party.answer = () => ({ status: 429, text: '{}', headers: { 'retry-after': '300' } });
+    const { headers } = await refusal(run(bench));
+    expect(headers['Retry-After']).toBe('300');
+    bench.party.answer = () => ({ status: 503, text: '{}', headers: { 'retry-after': '300' } });
+    bench.clock.advance(5 * MINUTE);
+    expect(Number((await refusal(run(bench))).headers['Retry-After'])).toBeLessThanOrEqual(60);
   });
 
   test('that the app refuses before their time are renewed, and the call is repeated', async () => {
@@ -164,6 +204,7 @@ describe('a credential', () => {
     await expect(run(bench)).rejects.toMatchObject({
       code: 'upstream_rejected',
       message: expect.stringContaining('PUT /api/connectors/oauthy/oauth-app'),
+      headers: { 'Retry-After': '30' },
     });
     expect(await bench.row(made.credentialId)).toMatchObject({ state: 'active', refresh_failures: 1 });
     bench.party.answer = undefined;
