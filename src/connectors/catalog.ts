@@ -24,6 +24,9 @@ export interface Action {
   readonly inputSchema: JsonSchema;
   /** JSON Schema 2020-12 of the answer: `{data}` or `{data: [...], pagination}`. */
   readonly outputSchema: JsonSchema;
+  /** The same two as model APIs accept them; see model-schema.ts. */
+  readonly modelInput: JsonSchema;
+  readonly modelOutput: JsonSchema;
   readonly definition: ActionDefinition;
   /** SHA-256 of what it says of itself and where it goes; see definition.ts. */
   readonly hash: string;

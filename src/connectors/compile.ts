@@ -1,6 +1,7 @@
 import type { Action, Connector, Effect, Home } from './catalog.ts';
 import type { ActionDefinition, ConnectorFile, JsonSchema } from './format.ts';
 import { definitionOf, fingerprintOf, hashOf } from './definition.ts';
+import { modelSchema } from './model-schema.ts';
 import { inputSchemaOf, outputSchemaOf, pagingOf } from './schemas.ts';
 
 /** The runtime form of a checked connector file. Schemas are built when they are first asked for. */
@@ -65,6 +66,8 @@ function compileAction(file: ConnectorFile, actionId: string, definition: Action
   const paging = pagingOf(file, definition);
   let input: JsonSchema | undefined;
   let output: JsonSchema | undefined;
+  let modelInput: JsonSchema | undefined;
+  let modelOutput: JsonSchema | undefined;
   let hash: string | undefined;
   return {
     connectorId: file.id,
@@ -82,6 +85,12 @@ function compileAction(file: ConnectorFile, actionId: string, definition: Action
     },
     get outputSchema() {
       return (output ??= outputSchemaOf(file, definition, paging));
+    },
+    get modelInput() {
+      return (modelInput ??= modelSchema(this.inputSchema, 'input'));
+    },
+    get modelOutput() {
+      return (modelOutput ??= modelSchema(this.outputSchema, 'output'));
     },
     get hash() {
       return (hash ??= hashOf(definitionOf(file, this)));

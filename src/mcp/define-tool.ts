@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { JsonSchema } from '../connectors/format.ts';
+import { modelSchema } from '../connectors/model-schema.ts';
 import { invalidRequest, type Fault } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Sizing } from './results.ts';
@@ -16,7 +18,10 @@ export function tool<S extends z.ZodType>(spec: {
   /** How much of the answer is inlined, where that is the caller's to say. */
   sizing?(args: z.output<S>): Sizing;
 }): BuiltInTool {
-  const { $schema: _, ...inputSchema } = z.toJSONSchema(spec.input, { io: 'input', target: 'draft-2020-12' });
+  const inputSchema = modelSchema(
+    z.toJSONSchema(spec.input, { io: 'input', target: 'draft-2020-12', override: asPlainObject }),
+    'input',
+  );
   return {
     definition: {
       name: spec.name,
@@ -35,6 +40,19 @@ export function tool<S extends z.ZodType>(spec: {
       throw invalidRequest(parsed.error.issues.flatMap(faultsOf), `The call of ${spec.name}`);
     },
   };
+}
+
+/** A record of any values says no more than that it is an object. */
+function asPlainObject({
+  zodSchema,
+  jsonSchema,
+}: {
+  zodSchema: z.core.$ZodTypes;
+  jsonSchema: JsonSchema;
+}): void {
+  if (zodSchema._zod.def.type !== 'record') return;
+  delete jsonSchema['propertyNames'];
+  delete jsonSchema['additionalProperties'];
 }
 
 /** What is wrong, in the words that the checks of actions' own parameters have. */

@@ -145,7 +145,7 @@ async function textOf(scope: ToolScope, uri: string): Promise<string | undefined
     if (!action) return undefined;
     const rule = decision.action(action);
     if (rule) throw restricted(uri, rule);
-    const { name, description, effect, list, inputSchema, outputSchema } = action;
+    const { name, description, effect, list, modelInput, modelOutput } = action;
     return JSON.stringify({
       connectorId,
       actionId,
@@ -153,8 +153,8 @@ async function textOf(scope: ToolScope, uri: string): Promise<string | undefined
       description,
       effect,
       list,
-      inputSchema,
-      outputSchema,
+      inputSchema: modelInput,
+      outputSchema: modelOutput,
     });
   }
   const found = visible.connectors.find(({ connector }) => connector.connectorId === connectorId);

@@ -78,7 +78,7 @@ export async function runAction(
     if (error instanceof GatehouseError && error.code === 'invalid_request' && action) {
       if (checkInput(action, wish.input).length > 0) {
         throw new GatehouseError(error.code, error.message, {
-          details: { ...error.details, inputSchema: action.inputSchema },
+          details: { ...error.details, inputSchema: action.modelInput },
           cause: error,
         });
       }

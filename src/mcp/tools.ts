@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { Action, Connector } from '../connectors/catalog.ts';
+import type { JsonSchema } from '../connectors/format.ts';
+import { asSchema } from '../connectors/model-schema.ts';
 import { MAX_CALLS, runBatch } from '../actions/batch.ts';
 import { fieldsSchema } from '../actions/projection.ts';
 import { authenticationMetadata } from '../credentials/metadata.ts';
@@ -88,12 +90,7 @@ const searchActions = tool({
     const found = await scope.searchActions(scope.grant.environment, query, allowed, limit);
     const connected = await connectedTo(scope);
     return {
-      actions: found.map((action) => ({
-        connectorId: action.connectorId,
-        ...lineOf(action),
-        required: requiredArguments(action),
-        connected: isConnected(connectorOf(scope, action), connected),
-      })),
+      actions: found.map((action) => hitOf(scope, action, connected)),
       ...(found.length === 0 ? { next: 'Say it in other words, or see list_connectors_svc.' } : {}),
     };
   },
@@ -122,8 +119,8 @@ const getAction = tool({
           description: action.description,
           effect: action.effect,
           list: action.list,
-          inputSchema: asJson(action.inputSchema),
-          outputSchema: asJson(action.outputSchema),
+          inputSchema: asJson(action.modelInput),
+          outputSchema: asJson(action.modelOutput),
           example: { connectorId, actionId, parameters: exampleOf(action.inputSchema) },
           ...(confirms(action.effect) ? { confirmation: 'It runs once the user has agreed to it.' } : {}),
         };
@@ -325,14 +322,39 @@ function lineOf({ actionId, name, description, effect, list }: Action) {
   return { actionId, name, description: line, effect, list };
 }
 
-function requiredArguments({ inputSchema }: Action): string[] {
-  const { required = [], properties = {} } = z
-    .looseObject({
-      required: z.array(z.string()).optional(),
-      properties: z.record(z.string(), z.looseObject({ type: z.unknown() })).optional(),
-    })
-    .parse(inputSchema);
-  return required.map((name) => `${name}: ${String(properties[name]?.type ?? 'any')}`);
+/** One hit of a search. A schema that cannot be read costs its own hit the list of arguments, and no other hit anything. */
+function hitOf(scope: ToolScope, action: Action, connected: ReadonlySet<string>) {
+  const hit = {
+    connectorId: action.connectorId,
+    ...lineOf(action),
+    connected: isConnected(connectorOf(scope, action), connected),
+  };
+  try {
+    return { ...hit, required: requiredArguments(action) };
+  } catch (err) {
+    const { connectorId, actionId } = action;
+    scope.context.log.error(
+      { requestId: scope.requestId, connectorId, actionId, err },
+      'schema is unreadable',
+    );
+    return hit;
+  }
+}
+
+/** `name: type` of each argument that must be given. */
+function requiredArguments({ modelInput }: Action): string[] {
+  const { required = [], properties } = modelInput;
+  const members = asSchema(properties);
+  return z
+    .array(z.string())
+    .parse(required)
+    .map((name) => `${name}: ${typeName(asSchema(members[name]))}`);
+}
+
+function typeName({ type, anyOf }: JsonSchema): string {
+  if (typeof type === 'string') return type;
+  const types = Array.isArray(anyOf) ? anyOf.map((branch) => typeName(asSchema(branch))) : [];
+  return types.length === 0 ? 'any' : [...new Set(types)].join(' or ');
 }
 
 function asJson(value: unknown): Json {

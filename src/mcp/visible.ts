@@ -144,7 +144,7 @@ function toolOf(name: string, action: Action, publicUrl: string): ToolDefinition
     name,
     title: action.name,
     description: action.description,
-    inputSchema: { type: 'object', ...action.inputSchema },
+    inputSchema: { type: 'object', ...action.modelInput },
     ...(action.definition.response.body === 'content'
       ? {}
       : { outputSchema: action.list ? PAGE_SHAPE : VALUE_SHAPE }),
@@ -175,12 +175,11 @@ function toolOf(name: string, action: Action, publicUrl: string): ToolDefinition
  * null where their documents say string. The exact schema is what get_action_svc tells.
  */
 const LARGE = { type: 'object', description: 'Given instead when the result is too large to be inlined.' };
-const ANY_VALUE = { type: ['object', 'array', 'string', 'number', 'boolean', 'null'] };
-const VALUE_SHAPE = { type: 'object' as const, properties: { data: ANY_VALUE, result: LARGE } };
+const VALUE_SHAPE = { type: 'object' as const, properties: { data: {}, result: LARGE } };
 const PAGE_SHAPE = {
   type: 'object' as const,
   properties: {
-    data: { type: 'array' },
+    data: { type: 'array', items: {} },
     pagination: {
       type: 'object',
       properties: { hasMore: { type: 'boolean' }, nextOffset: { type: 'integer' } },

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { modelSchema } from '../connectors/model-schema.ts';
 import type { Context } from '../context.ts';
 import { ERROR_CODES, GatehouseError, type ErrorCode } from '../lib/errors.ts';
 import { isJsonObject, valueAt, type Json, type JsonObject } from '../lib/json.ts';
@@ -84,7 +85,7 @@ function toolOf(
     description:
       `Runs the workflow "${title}" for the user, and waits for its end up to 25 s. ` +
       (calls.length === 0 ? 'It calls no app.' : `It calls ${[...new Set(calls)].slice(0, 10).join(', ')}.`),
-    inputSchema: { ...inputSchema, type: 'object' },
+    inputSchema: { ...modelSchema(inputSchema, 'input'), type: 'object' },
     annotations: {
       title,
       readOnlyHint: effects.every((effect) => effect === 'read'),

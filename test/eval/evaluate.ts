@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import type { Action, Catalog } from '../../src/connectors/catalog.ts';
-import { createActionSearch, type SearchActions } from '../../src/mcp/search.ts';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { Catalog } from '../../src/connectors/catalog.ts';
 
 /** What somebody asks for, and the actions that would do it: `connectorId.actionId`, `*` for any connector. */
 export interface Intent {
@@ -20,6 +20,9 @@ export interface Figure {
 }
 
 const FIRST = 5;
+const answered = z.object({
+  actions: z.array(z.object({ connectorId: z.string(), actionId: z.string() })),
+});
 
 /** The intents in odd places, which the search may be tuned by, and those in even places, which it may not. */
 export function readIntents(): { tuned: Intent[]; heldOut: Intent[] } {
@@ -33,23 +36,25 @@ export function readIntents(): { tuned: Intent[]; heldOut: Intent[] } {
   };
 }
 
-/** Searches for every intent among all actions of the catalogue. */
-export async function evaluate(
-  catalog: Catalog,
-  intents: Intent[],
-  search: SearchActions = createActionSearch({ catalog }),
-): Promise<Figure> {
-  const all = catalog.connectors('development').flatMap((connector) => [...connector.actions.values()]);
-  const fared = await Promise.all(
-    intents.map(async (intent) => {
-      const found = await search('development', intent.say, all, FIRST);
-      return {
-        ...intent,
-        found: found.map(nameOf),
-        place: found.findIndex((action) => isRight(action, intent)),
-      };
-    }),
-  );
+/** The first five that a search finds: `connectorId.actionId`, best first. Rejects when it is not answered. */
+export type Ask = (say: string) => Promise<string[]>;
+
+/** Asks the tool search_actions_svc of a server, as a model does. */
+export function askTool(client: Client): Ask {
+  return async (query) => {
+    const answer = await client.callTool({ name: 'search_actions_svc', arguments: { query, limit: FIRST } });
+    if (answer.isError) throw new Error(`${query}: ${JSON.stringify(answer.content)}`);
+    return answered.parse(answer.structuredContent).actions.map(nameOf);
+  };
+}
+
+/** Searches for every intent. */
+export async function evaluate(ask: Ask, intents: Intent[]): Promise<Figure> {
+  const fared = [];
+  for (const intent of intents) {
+    const found = await ask(intent.say);
+    fared.push({ ...intent, found, place: found.findIndex((name) => isRight(name, intent)) });
+  }
   return {
     intents: intents.length,
     first: fared.filter(({ place }) => place === 0).length / intents.length,
@@ -63,13 +68,13 @@ export function unknownActions(catalog: Catalog, intents: Intent[]): string[] {
   const all = catalog.connectors('development').flatMap((connector) => [...connector.actions.values()]);
   return intents
     .flatMap(({ right }) => right)
-    .filter((name) => !all.some((action) => isRight(action, { say: '', right: [name] })));
+    .filter((name) => !all.some((action) => isRight(nameOf(action), { say: '', right: [name] })));
 }
 
-function isRight(action: Action, { right }: Intent): boolean {
-  return right.includes(nameOf(action)) || right.includes(`*.${action.actionId}`);
+function isRight(name: string, { right }: Intent): boolean {
+  return right.includes(name) || right.includes(`*.${name.split('.')[1]}`);
 }
 
-function nameOf({ connectorId, actionId }: Action): string {
+function nameOf({ connectorId, actionId }: { connectorId: string; actionId: string }): string {
   return `${connectorId}.${actionId}`;
 }

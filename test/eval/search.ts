@@ -1,30 +1,35 @@
-import { loadCatalog } from '../../src/connectors/load.ts';
-import { CATALOG_FOLDER } from '../../src/context.ts';
-import { evaluate, readIntents, unknownActions, type Figure } from './evaluate.ts';
+import { connectClient, shop } from '../support/mcp.ts';
+import { startService } from '../support/service.ts';
+import { askTool, evaluate, readIntents, unknownActions, type Figure } from './evaluate.ts';
 
 /*
- * npm run eval:search: how often the right action is among the first five that a search finds, over the shipped catalogue.
- * `--missed` prints what was not found, of the intents that tuning may look at.
+ * npm run eval:search: how often the right action is among the first five that search_actions_svc finds, over the shipped
+ * catalogue. It starts a service and calls the tool over HTTP. `--missed` prints what was not found, of the intents that
+ * tuning may look at.
  */
-const catalog = await loadCatalog({ folder: CATALOG_FOLDER, sandbox: true });
+await using service = await startService();
+const { catalog } = service.context;
+const client = await connectClient((await shop(service)).accessUrl);
 const { tuned, heldOut } = readIntents();
 const unknown = unknownActions(catalog, [...tuned, ...heldOut]);
 if (unknown.length > 0) throw new Error(`No connector has: ${unknown.join(', ')}`);
 
 const started = performance.now();
-const figures = { tuned: await evaluate(catalog, tuned), heldOut: await evaluate(catalog, heldOut) };
+const ask = askTool(client);
+const figures = { tuned: await evaluate(ask, tuned), heldOut: await evaluate(ask, heldOut) };
 const milliseconds = (performance.now() - started) / (tuned.length + heldOut.length);
 
 const actions = catalog.connectors('development').reduce((sum, { actions }) => sum + actions.size, 0);
 console.log(`${actions} actions of ${catalog.connectors('development').length} connectors`);
 print('tuned', figures.tuned);
 print('held out', figures.heldOut);
-console.log(`${milliseconds.toFixed(2)} ms a search, the index built twice included`);
+console.log(`${milliseconds.toFixed(2)} ms a search over HTTP, building the index included`);
 if (process.argv.includes('--missed')) {
   for (const { say, right, found } of figures.tuned.missed) {
     console.log(`\n${say}\n  right: ${right.join(', ')}\n  found: ${found.join(', ')}`);
   }
 }
+await client.close();
 
 function print(name: string, { intents, first, firstFive }: Figure): void {
   const share = (value: number) => `${(value * 100).toFixed(1)} %`;

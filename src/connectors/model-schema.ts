@@ -1,0 +1,266 @@
+import { createHash } from 'node:crypto';
+import type { JsonSchema } from './format.ts';
+
+/*
+ * Schemas as model APIs accept them. Anthropic rejects references, unions at the top and names of properties outside
+ * [A-Za-z0-9_.-]{1,64}. OpenAI rejects unions at the top and arrays without `items`. Gemini rejects a whole request for
+ * one keyword that it does not know. So references are inlined, names get an alias, and the rest is written in the
+ * keywords that all three take.
+ */
+
+export type Side = 'input' | 'output';
+
+/** Names of properties that every model API accepts. */
+const ACCEPTED_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
+const MAX_NAME = 64;
+/** Schemas in one result; beyond it an object says no more than that it is one. */
+const MAX_NODES = 2000;
+/** Keywords that are copied as they are. */
+const COPIED = new Set([
+  'type',
+  'format',
+  'title',
+  'description',
+  'default',
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'minItems',
+  'maxItems',
+  'minProperties',
+  'maxProperties',
+]);
+/** Keywords that belong to one type, where a schema has several. */
+const OF_TYPE: { [keyword: string]: readonly string[] } = {
+  format: ['string'],
+  minLength: ['string'],
+  maxLength: ['string'],
+  pattern: ['string'],
+  minimum: ['number', 'integer'],
+  maximum: ['number', 'integer'],
+  items: ['array'],
+  minItems: ['array'],
+  maxItems: ['array'],
+  properties: ['object'],
+  required: ['object'],
+  additionalProperties: ['object'],
+  minProperties: ['object'],
+  maxProperties: ['object'],
+};
+
+interface Walk {
+  root: JsonSchema;
+  side: Side;
+  /** References that the schema at hand is inside of. */
+  inside: readonly string[];
+  nodes: { left: number };
+}
+
+/**
+ * The schema without `$ref`, `$defs`, `propertyNames`, recursion or names that model APIs refuse. Where it says less than
+ * the original, it allows more: inputs are checked against the original.
+ */
+export function modelSchema(schema: JsonSchema, side: Side): JsonSchema {
+  const walk = { root: schema, side, inside: [], nodes: { left: MAX_NODES } };
+  const { anyOf, ...rest } = convert(schema, walk);
+  if (!Array.isArray(anyOf)) return { ...rest, type: 'object' };
+  const properties = anyOf.flatMap((branch) => Object.entries(asSchema(asSchema(branch)['properties'])));
+  return {
+    ...rest,
+    ...described(rest, choiceOf(anyOf)),
+    type: 'object',
+    properties: { ...Object.fromEntries(properties), ...asSchema(rest['properties']) },
+  };
+}
+
+/** The members of a schema that a `$ref` or `allOf` contributes to, in one schema. */
+export function resolved(schema: JsonSchema, root: JsonSchema, inside: readonly string[] = []): Resolved {
+  const { $ref: ref, allOf, ...own } = schema;
+  let merged: Resolved = { schema: own, inside };
+  if (typeof ref === 'string') {
+    const target = inside.includes(ref) ? undefined : targetOf(root, ref);
+    const below = target ? resolved(target, root, [...inside, ref]) : { schema: { type: 'object' }, inside };
+    merged = { schema: { ...below.schema, ...own }, inside: below.inside };
+  }
+  for (const part of Array.isArray(allOf) ? allOf : []) {
+    const more = resolved(asSchema(part), root, merged.inside);
+    merged = { schema: both(merged.schema, more.schema), inside: more.inside };
+  }
+  return merged;
+}
+
+interface Resolved {
+  schema: JsonSchema;
+  inside: readonly string[];
+}
+
+/** The names under which models see properties, by their own; only those that differ. */
+export function aliasesOf(properties: JsonSchema): ReadonlyMap<string, string> {
+  const names = Object.keys(properties);
+  const refused = names.filter((name) => !ACCEPTED_NAME.test(name));
+  if (refused.length === 0) return NO_ALIASES;
+  const taken = new Set(names);
+  return new Map(
+    refused.map((name) => {
+      const plain = name.replaceAll(/[^A-Za-z0-9_.-]+/g, '_').replaceAll(/^_+|_+$/g, '');
+      const fits = plain !== '' && plain.length <= MAX_NAME && !taken.has(plain);
+      const hash = createHash('sha256').update(name).digest('hex').slice(0, 8);
+      const alias = fits ? plain : `${plain.slice(0, MAX_NAME - 9)}_${hash}`;
+      taken.add(alias);
+      return [name, alias];
+    }),
+  );
+}
+
+const NO_ALIASES: ReadonlyMap<string, string> = new Map();
+
+export function asSchema(value: unknown): JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+}
+
+function convert(schema: JsonSchema, walk: Walk): JsonSchema {
+  if (walk.nodes.left-- <= 0) return { type: 'object' };
+  const { schema: whole, inside } = resolved(schema, walk.root, walk.inside);
+  const here = { ...walk, inside };
+  const shown: JsonSchema = Object.fromEntries(
+    Object.entries(whole).filter(([keyword]) => COPIED.has(keyword)),
+  );
+  Object.assign(shown, valuesOf(whole), membersOf(whole, here), bounds(whole));
+  if (isArrayType(whole)) shown['items'] = itemsOf(whole, here);
+  const branches = whole['anyOf'] ?? whole['oneOf'];
+  if (Array.isArray(branches)) shown['anyOf'] = branches.map((branch) => convert(asSchema(branch), here));
+  const split = Array.isArray(shown['type']) && walk.side === 'input';
+  return split ? byType(shown, [shown['type']].flat()) : shown;
+}
+
+/** `const` is an `enum` of one. Values of one type name it. */
+function valuesOf({ type, const: value, enum: values }: JsonSchema): JsonSchema {
+  if (value !== undefined) return { type: typeOf(value), enum: [value] };
+  if (!Array.isArray(values)) return {};
+  const [only, ...others] = new Set(values.map(typeOf));
+  return type === undefined && only !== undefined && others.length === 0
+    ? { type: only, enum: values }
+    : { enum: values };
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+/** The properties under names that models may use. Of an answer, others are left out: it has them under their own. */
+function membersOf(schema: JsonSchema, walk: Walk): JsonSchema {
+  const { properties, required, additionalProperties, patternProperties } = schema;
+  const members: JsonSchema = {};
+  const known = asSchema(properties);
+  const aliases = aliasesOf(known);
+  const shown = (name: string) => (walk.side === 'input' ? (aliases.get(name) ?? name) : name);
+  const seen = Object.entries(known).filter(([name]) => walk.side === 'input' || !aliases.has(name));
+  if (properties !== undefined) {
+    members['type'] = schema['type'] ?? 'object';
+    members['properties'] = Object.fromEntries(
+      seen.map(([name, member]) => [shown(name), aliased(convert(asSchema(member), walk), name, aliases)]),
+    );
+  }
+  if (Array.isArray(required)) {
+    const names = required.filter((name) => !(walk.side === 'output' && aliases.has(name)));
+    if (names.length > 0) members['required'] = names.map((name) => shown(String(name)));
+  }
+  const open = patternProperties !== undefined || (walk.side === 'output' && aliases.size > 0);
+  if (typeof additionalProperties === 'object') {
+    members['additionalProperties'] = convert(asSchema(additionalProperties), walk);
+  } else if (additionalProperties === false && !open) {
+    members['additionalProperties'] = false;
+  }
+  return members;
+}
+
+function aliased(schema: JsonSchema, name: string, aliases: ReadonlyMap<string, string>): JsonSchema {
+  return aliases.has(name) ? { ...schema, ...described(schema, `Sent to the app as "${name}".`) } : schema;
+}
+
+/** The bounds that Gemini does not know, in those that it does. */
+function bounds({ type, exclusiveMinimum, exclusiveMaximum, description }: JsonSchema): JsonSchema {
+  const whole = type === 'integer';
+  const words: string[] = [];
+  const shown: JsonSchema = {};
+  if (typeof exclusiveMinimum === 'number') {
+    shown['minimum'] = whole ? Math.floor(exclusiveMinimum) + 1 : exclusiveMinimum;
+    if (!whole) words.push(`Must be more than ${exclusiveMinimum}.`);
+  }
+  if (typeof exclusiveMaximum === 'number') {
+    shown['maximum'] = whole ? Math.ceil(exclusiveMaximum) - 1 : exclusiveMaximum;
+    if (!whole) words.push(`Must be less than ${exclusiveMaximum}.`);
+  }
+  return words.length === 0 ? shown : { ...shown, ...described({ description }, words.join(' ')) };
+}
+
+function isArrayType({ type, items, prefixItems }: JsonSchema): boolean {
+  if (items !== undefined || prefixItems !== undefined) return true;
+  return type === 'array' || (Array.isArray(type) && type.includes('array'));
+}
+
+function itemsOf({ items, prefixItems }: JsonSchema, walk: Walk): JsonSchema {
+  const first = Array.isArray(prefixItems) ? prefixItems : [];
+  const all = [...first, ...(items === undefined || items === false ? [] : [items])];
+  const [one, ...others] = all.map((item) => convert(asSchema(item), walk));
+  if (one === undefined) return {};
+  return others.length === 0 ? one : { anyOf: [one, ...others] };
+}
+
+/** A list of types as alternatives, each with the keywords that concern it. */
+function byType({ type: _, anyOf, enum: values, ...schema }: JsonSchema, types: unknown[]): JsonSchema {
+  const common = Object.entries(schema).filter(([keyword]) => OF_TYPE[keyword] === undefined);
+  const alternatives = types.map((type) => {
+    const own = Object.entries(schema).filter(([keyword]) => OF_TYPE[keyword]?.includes(String(type)));
+    const of = Array.isArray(values) ? values.filter((value) => fitsType(value, String(type))) : [];
+    return { type, ...Object.fromEntries(own), ...(of.length > 0 && type !== 'null' ? { enum: of } : {}) };
+  });
+  const [only, ...others] = alternatives;
+  if (only && others.length === 0) return { ...Object.fromEntries(common), ...only };
+  // Alternatives that the schema has already say more than its types do.
+  return { ...Object.fromEntries(common), anyOf: Array.isArray(anyOf) ? anyOf : alternatives };
+}
+
+function fitsType(value: unknown, type: string): boolean {
+  return typeOf(value) === type || (type === 'number' && typeof value === 'number');
+}
+
+/** Two schemas that hold both. */
+function both(a: JsonSchema, b: JsonSchema): JsonSchema {
+  const required = [a['required'], b['required']].flatMap((names) => (Array.isArray(names) ? names : []));
+  const properties = { ...asSchema(a['properties']), ...asSchema(b['properties']) };
+  return {
+    ...a,
+    ...b,
+    ...(required.length > 0 ? { required: [...new Set(required)] } : {}),
+    ...(Object.keys(properties).length > 0 ? { properties } : {}),
+  };
+}
+
+function targetOf(root: JsonSchema, ref: string): JsonSchema | undefined {
+  if (!ref.startsWith('#')) return undefined;
+  let at: unknown = root;
+  for (const part of ref.slice(1).split('/').slice(1)) {
+    const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined;
+    at = Array.isArray(at) ? at[Number(name)] : asSchema(at)[name];
+  }
+  return typeof at === 'object' && at !== null ? asSchema(at) : undefined;
+}
+
+/** Alternatives at the top in words, where each is that some properties are given. */
+function choiceOf(branches: unknown[]): string {
+  const choices = branches.map((branch) => asSchema(branch)['required']);
+  if (!choices.every((names) => Array.isArray(names) && names.length > 0)) return '';
+  const words = choices.map((names) => (Array.isArray(names) ? names.join(' with ') : ''));
+  return `Give at least one of: ${words.join(', ')}.`;
+}
+
+function described({ description }: JsonSchema, more: string): JsonSchema {
+  const words = [description, more].filter((text) => typeof text === 'string' && text !== '');
+  return words.length === 0 ? {} : { description: words.join(' ') };
+}

@@ -1,0 +1,126 @@
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isJsonObject, parseJson, valueAt, type Json, type JsonObject } from '../../src/lib/json.ts';
+import { askTool, evaluate, readIntents, unknownActions } from '../eval/evaluate.ts';
+import { connectClient, shop } from '../support/mcp.ts';
+import { refusals, resultFaults } from '../support/model-apis.ts';
+import { startService, type Service } from '../support/service.ts';
+
+/* Every action of the shipped catalogue, as a model meets it: through tools/list and tools/call of one server. */
+let service: Service;
+let client: Client;
+let actions: { connectorId: string; actionId: string; name: string; app: string }[];
+beforeAll(async () => {
+  service = await startService();
+  const { accessUrl } = await shop(service, { toolMode: 'direct' });
+  client = await connectClient(accessUrl);
+  actions = service.context.catalog.connectors('development').flatMap((connector) =>
+    [...connector.actions.values()].map(({ connectorId, actionId, name }) => ({
+      connectorId,
+      actionId,
+      name,
+      app: connector.name,
+    })),
+  );
+});
+afterAll(async () => {
+  await client.close();
+  await service.stop();
+});
+
+/** The structured answer of a tool, which must be no error. */
+async function call(name: string, args: JsonObject): Promise<Json> {
+  const answer = await client.callTool({ name, arguments: args });
+  if (answer.isError) throw new Error(`${name} ${JSON.stringify(args)}: ${JSON.stringify(answer.content)}`);
+  return parseJson(JSON.stringify(answer.structuredContent));
+}
+
+async function inTurns<T, R>(all: readonly T[], size: number, run: (some: T[]) => Promise<R>): Promise<R[]> {
+  const turns: R[] = [];
+  for (let at = 0; at < all.length; at += size) turns.push(await run(all.slice(at, at + size)));
+  return turns;
+}
+
+test('a search for an action by its name finds it, for every action', async () => {
+  const missed = await inTurns(actions, 20, (some) =>
+    Promise.all(
+      some.map(async ({ connectorId, actionId, name, app }) => {
+        const found = await call('search_actions_svc', { query: `${name} in ${app}`, limit: 10 });
+        const hits = [valueAt(found, 'actions') ?? null].flat();
+        const hit = hits.find(
+          (one) => valueAt(one, 'connectorId') === connectorId && valueAt(one, 'actionId') === actionId,
+        );
+        return hit && Array.isArray(valueAt(hit, 'required')) ? [] : [`${connectorId}.${actionId}`];
+      }),
+    ),
+  );
+  expect(missed.flat(2)).toEqual([]);
+});
+
+test('a search by the name alone is answered, for every action', async () => {
+  const names = [...new Set(actions.map(({ name }) => name))];
+  const sizes = await inTurns(names, 20, (some) =>
+    Promise.all(
+      some.map(async (query) => {
+        const found = await call('search_actions_svc', { query, limit: 10 });
+        return [valueAt(found, 'actions') ?? null].flat().length;
+      }),
+    ),
+  );
+  expect(Math.min(...sizes.flat())).toBeGreaterThan(0);
+});
+
+test('the right action is among the first five for nine of ten things that people ask for', async () => {
+  const { tuned, heldOut } = readIntents();
+  expect(unknownActions(service.context.catalog, [...tuned, ...heldOut])).toEqual([]);
+  expect(tuned.length + heldOut.length).toBeGreaterThanOrEqual(150);
+  expect((await evaluate(askTool(client), tuned)).firstFive).toBeGreaterThanOrEqual(0.9);
+  expect((await evaluate(askTool(client), heldOut)).firstFive).toBeGreaterThanOrEqual(0.9);
+});
+
+test('a hit whose schema cannot be read spoils no other hit', async () => {
+  const broken = service.context.catalog.action('development', 'stripe', 'create_customer');
+  if (!broken) throw new Error('stripe.create_customer is gone');
+  const { modelInput } = broken;
+  Object.defineProperty(broken, 'modelInput', { value: { required: 'none' } });
+  const found = await call('search_actions_svc', { query: 'create a customer in stripe', limit: 10 });
+  Object.defineProperty(broken, 'modelInput', { value: modelInput });
+  const hits = [valueAt(found, 'actions') ?? null].flat();
+  expect(hits[0]).toMatchObject({ connectorId: 'stripe', actionId: 'create_customer' });
+  expect(hits[0]).not.toHaveProperty('required');
+  expect(hits.slice(1).every((hit) => Array.isArray(valueAt(hit, 'required')))).toBe(true);
+  expect(hits).toHaveLength(10);
+});
+
+test('no model API refuses a listed tool', async () => {
+  const { tools } = await client.listTools();
+  expect(tools.length).toBeGreaterThan(actions.length);
+  const faults = tools.flatMap(({ name, inputSchema, outputSchema }) => [
+    ...refusals({ name, inputSchema: asObject(inputSchema) }),
+    ...resultFaults(asObject(outputSchema ?? {})).map((fault) => `output of ${name}: ${fault}`),
+  ]);
+  expect(faults).toEqual([]);
+});
+
+test('no model API refuses what get_action_svc answers', async () => {
+  const faults = await inTurns(actions, 5, async (some) => {
+    const read = await call('get_action_svc', {
+      actions: some.map(({ connectorId, actionId }) => ({ connectorId, actionId })),
+    });
+    return [valueAt(read, 'actions') ?? null].flat().flatMap((one) => {
+      const name = `${String(valueAt(one, 'connectorId'))}_${String(valueAt(one, 'actionId'))}`;
+      const inputSchema = asObject(valueAt(one, 'inputSchema'));
+      return [
+        ...refusals({ name, inputSchema }),
+        ...resultFaults(valueAt(one, 'outputSchema') ?? null).map((fault) => `output of ${name}: ${fault}`),
+      ];
+    });
+  });
+  expect(faults.flat()).toEqual([]);
+});
+
+function asObject(value: unknown): JsonObject {
+  const json = parseJson(JSON.stringify(value ?? null));
+  if (!isJsonObject(json)) throw new Error('no object');
+  return json;
+}

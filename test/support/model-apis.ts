@@ -1,0 +1,133 @@
+import { isJsonObject, type Json, type JsonObject } from '../../src/lib/json.ts';
+
+/*
+ * What the APIs of models refuse in the schema of a tool, as their documents and their error messages say it.
+ * A client hands our schemas on as they are, and one refused schema costs it the whole request.
+ */
+
+/** A tool as a client hands it to a model. */
+export interface ModelTool {
+  name: string;
+  inputSchema: JsonObject;
+}
+
+/** The faults of a tool at each API, empty where it is accepted. */
+export function refusals(tool: ModelTool): string[] {
+  const rules = { Anthropic: anthropic(tool), OpenAI: openAi(tool), Gemini: gemini(tool) };
+  return Object.entries(rules).flatMap(([api, faults]) =>
+    faults.map((fault) => `${api}: ${tool.name}: ${fault}`),
+  );
+}
+
+/** The faults of a schema inside a result: Gemini takes a `$ref` there for a file, and models copy the names. */
+export function resultFaults(schema: Json): string[] {
+  return nodesOf(schema).flatMap(({ at, node }) => [
+    ...['$ref', '$defs', '$schema', 'definitions', 'propertyNames']
+      .filter((keyword) => keyword in node)
+      .map((keyword) => `${at}: ${keyword}`),
+    ...namesIn(node)
+      .filter((name) => !NAME.test(name))
+      .map((name) => `${at}: name ${name}`),
+  ]);
+}
+
+const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
+
+/** platform.claude.com, tool use; the 400s of its Messages API. */
+function anthropic({ name, inputSchema }: ModelTool): string[] {
+  return [
+    ...(/^[a-zA-Z0-9_-]{1,128}$/.test(name) ? [] : ['name']),
+    ...(inputSchema['type'] === 'object' ? [] : ['type at the top']),
+    ...['oneOf', 'anyOf', 'allOf']
+      .filter((keyword) => keyword in inputSchema)
+      .map((found) => `${found} at the top`),
+    ...nodesOf(inputSchema).flatMap(({ at, node }) => [
+      ...['$ref', '$dynamicRef', '$recursiveRef']
+        .filter((keyword) => keyword in node)
+        .map((one) => `${at}: ${one}`),
+      ...namesIn(node)
+        .filter((member) => !NAME.test(member))
+        .map((member) => `${at}: name ${member}`),
+    ]),
+  ];
+}
+
+/** platform.openai.com, function calling with strict off; its `invalid_function_parameters`. */
+function openAi({ name, inputSchema }: ModelTool): string[] {
+  return [
+    ...(/^[a-zA-Z0-9_-]{1,64}$/.test(name) ? [] : ['name']),
+    ...(inputSchema['type'] === 'object' ? [] : ['type at the top']),
+    ...['oneOf', 'anyOf', 'allOf', 'enum', 'const', 'not']
+      .filter((keyword) => keyword in inputSchema)
+      .map((found) => `${found} at the top`),
+    ...nodesOf(inputSchema)
+      .filter(({ node }) => [node['type']].flat().includes('array') && !isJsonObject(node['items']))
+      .map(({ at }) => `${at}: array without items`),
+  ];
+}
+
+/** ai.google.dev, FunctionDeclaration: `Schema`, and what SDKs strip of JSON Schema before they send it. */
+const GEMINI_KEYWORDS = new Set([
+  'type',
+  'format',
+  'title',
+  'description',
+  'enum',
+  'items',
+  'minItems',
+  'maxItems',
+  'minimum',
+  'maximum',
+  'anyOf',
+  'properties',
+  'additionalProperties',
+  'required',
+  'minProperties',
+  'maxProperties',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'default',
+]);
+
+function gemini({ name, inputSchema }: ModelTool): string[] {
+  return [
+    ...(/^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/.test(name) ? [] : ['name']),
+    ...nodesOf(inputSchema).flatMap(({ at, node }) => [
+      ...Object.keys(node)
+        .filter((keyword) => !GEMINI_KEYWORDS.has(keyword))
+        .map((keyword) => `${at}: unknown name ${keyword}`),
+      ...(Array.isArray(node['type']) ? [`${at}: type is a list`] : []),
+      ...[node['required']]
+        .flat()
+        .filter((member) => typeof member === 'string' && !namesIn(node).includes(member))
+        .map((member) => `${at}: required ${String(member)} is not a property`),
+    ]),
+  ];
+}
+
+interface Node {
+  at: string;
+  node: JsonObject;
+}
+
+/** Every schema in a schema, with its path. */
+function nodesOf(schema: Json, at = ''): Node[] {
+  if (!isJsonObject(schema)) return [];
+  const below = Object.entries(schema).flatMap(([keyword, value]): Node[] => {
+    if (keyword === 'properties' || keyword === '$defs') {
+      const members = isJsonObject(value) ? Object.entries(value) : [];
+      return members.flatMap(([name, member]) => nodesOf(member, `${at}.${name}`));
+    }
+    if (Array.isArray(value) && /Of$/.test(keyword))
+      return value.flatMap((branch) => nodesOf(branch, `${at}.${keyword}`));
+    return ['items', 'additionalProperties', 'not', 'propertyNames'].includes(keyword)
+      ? nodesOf(value, `${at}.${keyword}`)
+      : [];
+  });
+  return [{ at, node: schema }, ...below];
+}
+
+function namesIn({ properties }: JsonObject): string[] {
+  return isJsonObject(properties ?? null) ? Object.keys(Object(properties)) : [];
+}
