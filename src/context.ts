@@ -19,6 +19,7 @@ import { systemClock, type Clock } from './lib/clock.ts';
 import { createOutbound, type Outbound } from './lib/outbound.ts';
 import { shareLookups } from './lib/outbound-names.ts';
 import type { Logger } from './log.ts';
+import type { Listings } from './mcp/listing.ts';
 import { PACKAGE_FOLDER } from './package.ts';
 import { createLiveServers, type LiveServer, type LiveServers } from './servers/live.ts';
 import type { ToolListing } from './servers/tool-listing.ts';
@@ -132,6 +133,7 @@ export async function openContext(
       { outbound: toReceivers, scheduleMs: config.retrySchedule },
     );
     const limits = createLimits(config);
+    let listings: Listings | undefined;
     const base = {
       config,
       log,
@@ -157,8 +159,9 @@ export async function openContext(
       expressions: createBoundedExpressions(),
       runs: createRuns(),
       async toolsOf(live: LiveServer) {
-        const { listingOf } = await import('./mcp/listing.ts');
-        return listingOf(base, live);
+        const { createListings } = await import('./mcp/listing.ts');
+        listings ??= createListings(base);
+        return listings.of(live);
       },
       async close() {
         await base.sources.close();

@@ -15,7 +15,7 @@ import {
   updateServer,
   type McpServer,
 } from '../servers/records.ts';
-import { decide, restrictionsSchema } from '../servers/restrictions.ts';
+import { isRestricting, restrictionsSchema } from '../servers/restrictions.ts';
 import { readSettings } from '../servers/settings.ts';
 import { defineRoute, type Reply } from './route.ts';
 import { time } from './shapes.ts';
@@ -273,7 +273,7 @@ function view(context: Context, caller: Caller, record: McpServer): z.input<type
     url,
     accessUrl: `${url}/${mayReveal ? openAccessToken(context, record) : '***'}`,
     restrictions: record.restrictions,
-    hasRestrictions: decide(record.restrictions).active,
+    hasRestrictions: isRestricting(record.restrictions),
     ownerUserId: record.ownerUserId,
     toolMode: record.toolMode,
     enabled: record.enabled,

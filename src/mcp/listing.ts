@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Context } from '../context.ts';
 import { estimateTokens } from '../lib/tokens.ts';
 import type { LiveServer } from '../servers/live.ts';
@@ -6,11 +7,34 @@ import type { ToolDefinition } from './tool.ts';
 import { BUILT_IN_TOOLS } from './tools.ts';
 import { see } from './visible.ts';
 
+/** Tools of all listings that are cached; each is a few references and numbers. */
+const MAX_CACHED_TOOLS = 50_000;
+
+/** What servers list to their clients. */
+export interface Listings {
+  /** Cached until the restrictions, the tool mode, the instructions or the catalogue change. */
+  of(live: LiveServer): ToolListing;
+}
+
+export function createListings(context: Pick<Context, 'catalog' | 'publicUrl'>): Listings {
+  const cached = new LRUCache<string, ToolListing>({ maxSize: MAX_CACHED_TOOLS });
+  return {
+    of(live) {
+      const key = `${context.catalog.version} ${live.shape}`;
+      const found = cached.get(key);
+      if (found) return found;
+      const listing = listingOf(context, live);
+      cached.set(key, listing, { size: listing.direct.tools });
+      return listing;
+    },
+  };
+}
+
 /** What a server lists to its clients, tool by tool, and what it would cost in either mode. */
-export function listingOf(context: Pick<Context, 'catalog' | 'publicUrl'>, live: LiveServer): ToolListing {
+function listingOf(context: Pick<Context, 'catalog' | 'publicUrl'>, live: LiveServer): ToolListing {
   const { direct, connectors, instructions } = see(context, live);
   const server = { ...live.server, toolMode: 'direct' as const };
-  const all = see(context, { ...live, server }).tools.map(weigh);
+  const all = see(context, { ...live, server }, connectors).tools.map(weigh);
   const builtIn = all.slice(0, BUILT_IN_TOOLS.length);
   const mode = direct.size > 0 ? 'direct' : 'discovery';
   return {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Action, Connector } from '../connectors/catalog.ts';
 import { hashOf } from '../connectors/definition.ts';
 import type { Context } from '../context.ts';
@@ -27,7 +28,8 @@ export interface VisibleConnector {
   readonly actions: readonly Action[];
 }
 
-const MAX_KEPT = 500;
+const MAX_CACHED = 500;
+const MAX_CACHED_BYTES = 64 * 1024 * 1024;
 const MAX_DIRECT_ACTIONS = 30;
 /** 8,000 tokens, at four bytes each. */
 const MAX_DIRECT_BYTES = 32_000;
@@ -41,25 +43,24 @@ export interface Visibility {
 }
 
 export function createVisibility(context: Pick<Context, 'catalog' | 'publicUrl'>): Visibility {
-  const kept = new Map<string, Visible>();
+  const cached = new LRUCache<string, Visible>({ max: MAX_CACHED, maxSize: MAX_CACHED_BYTES });
   let keptVersion = context.catalog.version;
   const names = new Map<Environment, Map<string, Action>>();
 
   const forgetOld = () => {
     if (keptVersion === context.catalog.version) return;
     keptVersion = context.catalog.version;
-    kept.clear();
+    cached.clear();
     names.clear();
   };
 
   return {
     of(live) {
       forgetOld();
-      const found = kept.get(live.shape);
+      const found = cached.get(live.shape);
       if (found) return found;
       const visible = see(context, live);
-      if (kept.size >= MAX_KEPT) kept.delete(kept.keys().next().value ?? '');
-      kept.set(live.shape, visible);
+      cached.set(live.shape, visible, { size: visible.listBytes.length });
       return visible;
     },
     actionOf(environment, toolName) {
@@ -76,18 +77,13 @@ export function createVisibility(context: Pick<Context, 'catalog' | 'publicUrl'>
   };
 }
 
-/** What a server shows, worked out anew. */
+/** Computes what a server shows. Its `connectors` are computed too, unless they are at hand. */
 export function see(
   { catalog, publicUrl }: Pick<Context, 'catalog' | 'publicUrl'>,
-  { server, decision, pins }: LiveServer,
+  live: LiveServer,
+  connectors = visibleConnectors(catalog, live),
 ): Visible {
-  const connectors = catalog
-    .connectors(server.environment)
-    .map((connector) => ({
-      connector: !pins || pins.other(connector, {}) ? connector : unsaid(connector),
-      actions: allowedActions(connector, decision),
-    }))
-    .filter(({ actions }) => actions.length > 0);
+  const { server } = live;
   const actions = connectors.flatMap((one) => one.actions);
   const asTools = () => [...namedActions(actions)].map(([name, action]) => toolOf(name, action, publicUrl));
 
@@ -105,6 +101,19 @@ export function see(
     listBytes: Buffer.from(JSON.stringify({ tools })),
     instructions: instructionsOf(connectors, server.customInstructions),
   };
+}
+
+function visibleConnectors(
+  catalog: Context['catalog'],
+  { server, decision, pins }: LiveServer,
+): readonly VisibleConnector[] {
+  return catalog
+    .connectors(server.environment)
+    .map((connector) => ({
+      connector: !pins || pins.other(connector, {}) ? connector : unsaid(connector),
+      actions: allowedActions(connector, decision),
+    }))
+    .filter(({ actions }) => actions.length > 0);
 }
 
 /** A connector whose own words are held back. */

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Context } from '../context.ts';
 import { sha256 } from '../crypto/key-ring.ts';
 import { createTtlCache } from '../lib/ttl-cache.ts';
@@ -6,10 +7,12 @@ import { STALE_MS } from '../identity/caller.ts';
 import type { Environment } from '../store/schema.ts';
 import { createLivePins, type Pins } from './pins.ts';
 import { findServer, findServerByToken, type McpServer } from './records.ts';
-import { decide, type Decision } from './restrictions.ts';
+import { countEntries, decide, type Decision, type Restrictions } from './restrictions.ts';
 import { readSettings } from './settings.ts';
 
 const MAX_KEPT = 10_000;
+/** Entries of all lists whose decisions are cached; a compiled one takes about a kilobyte. */
+const MAX_CACHED_ENTRIES = 50_000;
 
 /** A server as requests see it: the record and what its restrictions decide. */
 export interface LiveServer {
@@ -38,23 +41,26 @@ export function createLiveServers(
     max: MAX_KEPT,
     clock: context.clock,
   });
+  // Records are read again every STALE_MS. Their restrictions seldom change, and are compiled once.
+  const decisions = new LRUCache<string, Decision>({ maxSize: MAX_CACHED_ENTRIES });
+  const decisionOf = (hash: string, own: Restrictions, ofEnvironment: Restrictions): Decision => {
+    const cached = decisions.get(hash);
+    if (cached) return cached;
+    const decision = decide(own, ofEnvironment);
+    decisions.set(hash, decision, { size: 1 + countEntries(own) + countEntries(ofEnvironment) });
+    return decision;
+  };
   const complete = async (server: McpServer | undefined): Promise<LiveServer | undefined> => {
     if (!server) return undefined;
     const ofEnvironment = server.bound
       ? (await readSettings(context.db, server.environment)).userServerRestrictions
       : {};
     const { environment, toolMode, customInstructions } = server;
-    const decision = decide(server.restrictions, ofEnvironment);
+    const rules = sha256(JSON.stringify([server.restrictions, ofEnvironment]));
+    const decision = decisionOf(rules, server.restrictions, ofEnvironment);
     const pins = server.pinTools ? await livePins.of(environment) : undefined;
     const shape = sha256(
-      JSON.stringify([
-        environment,
-        toolMode,
-        customInstructions,
-        pins?.version ?? null,
-        server.restrictions,
-        ofEnvironment,
-      ]),
+      JSON.stringify([environment, toolMode, customInstructions, pins?.version ?? null, rules]),
     );
     if (!pins) return { server, decision, shape };
     const action: Decision['action'] = (one) =>

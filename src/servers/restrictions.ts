@@ -1,16 +1,23 @@
 import { z } from 'zod';
 import type { Action, Effect } from '../connectors/catalog.ts';
 import { invalidRequest, type Fault } from '../lib/errors.ts';
+import { compileActions } from './patterns.ts';
 
+const MAX_STARS = 4;
 const mode = z.enum(['allowlist', 'blocklist']).optional();
 const ids = z.array(z.string().min(1).max(200)).max(1000).optional();
+const actionNames = ids.meta({
+  description:
+    '`actionId`, of any connector, or `connectorId.actionId`. `*` stands for any text within one part, at most ' +
+    `${MAX_STARS} times in an entry.`,
+});
 const EFFECTS = ['read', 'write', 'destructive'] as const satisfies readonly Effect[];
 const effects = z.array(z.enum(EFFECTS)).max(EFFECTS.length).optional();
 
 /** ServerRestrictions (service.md section 2), and what actions may do and ask for. */
 export const restrictionsSchema = z.strictObject({
   connectors: z.strictObject({ mode, allowedIds: ids, blockedIds: ids }).optional(),
-  actions: z.strictObject({ mode, allowedActions: ids, blockedActions: ids }).optional(),
+  actions: z.strictObject({ mode, allowedActions: actionNames, blockedActions: actionNames }).optional(),
   users: z.strictObject({ mode, allowedIds: ids, blockedIds: ids }).optional(),
   effects: z
     .strictObject({
@@ -45,118 +52,126 @@ export interface Decision {
   user(userId: string | undefined): string | undefined;
 }
 
-interface Rule {
-  denies: boolean;
-  check(matches: (pattern: string) => boolean): string | undefined;
+/** One dimension of a set. `check` answers with the setting that denies. */
+interface Rule<Asked extends unknown[]> {
+  readonly denies: boolean;
+  check(...asked: Asked): string | undefined;
 }
 
 /**
- * Compiles restrictions for repeated questions: those of a server, and those of its environment for all servers that
- * users made. Both count; the first that denies is named, by the setting that it stands in.
+ * Prepares restrictions for repeated questions: those of a server, and those of its environment for all servers that
+ * users made. Both count; the first that denies is named, by the setting that it stands in. A list is compiled at the
+ * first question about it.
  */
 export function decide(own: Restrictions, ofEnvironment: Restrictions = {}): Decision {
-  const sets = [
-    { within: '', ...own },
-    { within: 'userServerRestrictions.', ...ofEnvironment },
-  ];
-  const rules = sets.map(
-    ({ within, connectors = {}, actions = {}, users = {}, effects: { allowed } = {} }) => ({
-      effects: effectRule(`${within}effects`, allowed),
-      connectors: rule(
-        `${within}connectors`,
-        connectors.mode,
-        ['allowedIds', connectors.allowedIds],
-        ['blockedIds', connectors.blockedIds],
-      ),
-      actions: rule(
-        `${within}actions`,
-        actions.mode,
-        ['allowedActions', actions.allowedActions],
-        ['blockedActions', actions.blockedActions],
-      ),
-      users: rule(
-        `${within}users`,
-        users.mode,
-        ['allowedIds', users.allowedIds],
-        ['blockedIds', users.blockedIds],
-      ),
-    }),
-  );
-  const first = (check: (set: (typeof rules)[number]) => string | undefined): string | undefined => {
-    for (const set of rules) {
+  const sets = [rulesOf('', own), rulesOf('userServerRestrictions.', ofEnvironment)];
+  const first = (check: (set: RuleSet) => string | undefined): string | undefined => {
+    for (const set of sets) {
       const denied = check(set);
       if (denied) return denied;
     }
     return undefined;
   };
   const connector = (connectorId: string): string | undefined =>
-    first((set) => set.connectors.check((id) => id === connectorId));
+    first((set) => set.connectors.check(connectorId));
   const named = (connectorId: string, actionId: string): string | undefined =>
-    connector(connectorId) ??
-    first((set) => set.actions.check((pattern) => matchesAction(pattern, connectorId, actionId)));
-  const effect = (of: Effect): string | undefined => first((set) => set.effects.check((one) => one === of));
+    connector(connectorId) ?? first((set) => set.actions.check(connectorId, actionId));
+  const effect = (of: Effect): string | undefined => first((set) => set.effects.check(of));
 
   return {
-    active:
-      sets.some(({ confirm = [] }) => confirm.length > 0) ||
-      rules.some((set) => Object.values(set).some(({ denies }) => denies)),
+    active: sets.some(denies),
     connector,
     named,
     effect,
     action: (one) => named(one.connectorId, one.actionId) ?? effect(one.effect),
-    confirms(of) {
-      const found = sets.find(({ confirm = [] }) => confirm.includes(of));
-      return found && `${found.within}confirm`;
-    },
-    user: (userId) => first((set) => set.users.check((id) => id === userId)),
+    confirms: (of) => first((set) => (set.confirm.includes(of) ? set.confirmSetting : undefined)),
+    user: (userId) => first((set) => set.users.check(userId)),
   };
 }
 
-/** @throws GatehouseError `invalid_request` when a list of the other mode is not empty. */
+/** Whether some rule of a server can deny something. */
+export function isRestricting(restrictions: Restrictions): boolean {
+  return denies(rulesOf('', restrictions));
+}
+
+/** How many entries the lists hold together. */
+export function countEntries({ connectors, actions, users }: Restrictions): number {
+  return [idLists(connectors), actionLists(actions), idLists(users)]
+    .flatMap(({ allowed: [, allowed = []], blocked: [, blocked = []] }) => [allowed.length, blocked.length])
+    .reduce((sum, length) => sum + length, 0);
+}
+
+function denies({ confirm, connectors, actions, users, effects }: RuleSet): boolean {
+  return confirm.length > 0 || [connectors, actions, users, effects].some((rule) => rule.denies);
+}
+
+type RuleSet = ReturnType<typeof rulesOf>;
+
+function rulesOf(
+  within: string,
+  { connectors, actions, users, effects: { allowed } = {}, confirm = [] }: Restrictions,
+) {
+  return {
+    confirm,
+    confirmSetting: `${within}confirm`,
+    effects: effectRule(`${within}effects`, allowed),
+    connectors: rule(`${within}connectors`, idLists(connectors), listing),
+    actions: rule(`${within}actions`, actionLists(actions), compileActions),
+    users: rule(`${within}users`, idLists(users), listing),
+  };
+}
+
+/**
+ * Checks what the shape of restrictions does not say.
+ * @throws GatehouseError `invalid_request` when a list of the other mode is not empty, or an entry has too many `*`.
+ */
 export function assertCoherent(restrictions: Restrictions, where = 'restrictions'): void {
   const { connectors, actions, users } = restrictions;
   const faults = [
-    ...contradiction(
-      `${where}.connectors`,
-      connectors?.mode,
-      ['allowedIds', connectors?.allowedIds],
-      ['blockedIds', connectors?.blockedIds],
-    ),
-    ...contradiction(
-      `${where}.actions`,
-      actions?.mode,
-      ['allowedActions', actions?.allowedActions],
-      ['blockedActions', actions?.blockedActions],
-    ),
-    ...contradiction(
-      `${where}.users`,
-      users?.mode,
-      ['allowedIds', users?.allowedIds],
-      ['blockedIds', users?.blockedIds],
-    ),
+    ...contradiction(`${where}.connectors`, idLists(connectors)),
+    ...contradiction(`${where}.actions`, actionLists(actions)),
+    ...contradiction(`${where}.users`, idLists(users)),
+    ...starFaults(`${where}.actions`, actionLists(actions)),
   ];
   if (faults.length > 0) throw invalidRequest(faults, 'The restrictions');
 }
 
-type Named = [name: string, list: string[] | undefined];
+type Named = [name: string, list: readonly string[] | undefined];
+
+/** The two lists of a dimension, by the names of their settings. */
+interface Lists {
+  mode: 'allowlist' | 'blocklist' | undefined;
+  allowed: Named;
+  blocked: Named;
+}
+
+function idLists({ mode, allowedIds, blockedIds }: NonNullable<Restrictions['connectors']> = {}): Lists {
+  return { mode, allowed: ['allowedIds', allowedIds], blocked: ['blockedIds', blockedIds] };
+}
+
+function actionLists({
+  mode,
+  allowedActions,
+  blockedActions,
+}: NonNullable<Restrictions['actions']> = {}): Lists {
+  return { mode, allowed: ['allowedActions', allowedActions], blocked: ['blockedActions', blockedActions] };
+}
 
 function contradiction(
   where: string,
-  given: 'allowlist' | 'blocklist' | undefined,
-  [allowedName, allowed]: Named,
-  [blockedName, blocked]: Named,
+  { mode, allowed: [allowedName, allowed], blocked: [blockedName, blocked] }: Lists,
 ): Fault[] {
-  if (given === 'allowlist' && blocked?.length) {
+  if (mode === 'allowlist' && blocked?.length) {
     return [
       { field: `${where}.${blockedName}`, rule: `must be empty in mode allowlist; use ${allowedName}` },
     ];
   }
-  if (given === 'blocklist' && allowed?.length) {
+  if (mode === 'blocklist' && allowed?.length) {
     return [
       { field: `${where}.${allowedName}`, rule: `must be empty in mode blocklist; use ${blockedName}` },
     ];
   }
-  if (!given && allowed?.length && blocked?.length) {
+  if (!mode && allowed?.length && blocked?.length) {
     return [
       {
         field: `${where}.mode`,
@@ -167,49 +182,50 @@ function contradiction(
   return [];
 }
 
-function rule(
+function starFaults(where: string, { allowed, blocked }: Lists): Fault[] {
+  return [allowed, blocked].flatMap(([name, list = []]) =>
+    list.flatMap((entry, position) =>
+      entry.split('*').length - 1 <= MAX_STARS
+        ? []
+        : [{ field: `${where}.${name}.${position}`, rule: `must hold at most ${MAX_STARS} \`*\`` }],
+    ),
+  );
+}
+
+/** A rule whose list is compiled when it is first asked. */
+function rule<Asked extends unknown[]>(
   dimension: string,
-  given: 'allowlist' | 'blocklist' | undefined,
-  [allowedName, allowed]: Named,
-  [blockedName, blocked]: Named,
-): Rule {
-  // Without a mode the list that has entries decides; an empty list beside it says nothing.
+  { mode: given, allowed: [allowedName, allowed], blocked: [blockedName, blocked] }: Lists,
+  compile: (list: readonly string[]) => (...asked: Asked) => boolean,
+): Rule<Asked> {
+  // Without a mode the list that has entries decides; an empty list next to it says nothing.
   const mode = given ?? (blocked?.length ? 'blocklist' : allowed ? 'allowlist' : 'blocklist');
-  if (mode === 'allowlist') {
-    const list = allowed ?? [];
-    const name = `${dimension}.${allowedName}`;
-    return { denies: true, check: (matches) => (list.some(matches) ? undefined : name) };
-  }
-  const list = blocked ?? [];
-  const name = `${dimension}.${blockedName}`;
-  return { denies: list.length > 0, check: (matches) => (list.some(matches) ? name : undefined) };
+  const denyListed = mode === 'blocklist';
+  const list = (denyListed ? blocked : allowed) ?? [];
+  const name = `${dimension}.${denyListed ? blockedName : allowedName}`;
+  let isListed: ((...asked: Asked) => boolean) | undefined;
+  return {
+    denies: !denyListed || list.length > 0,
+    check(...asked) {
+      isListed ??= compile(list);
+      return isListed(...asked) === denyListed ? name : undefined;
+    },
+  };
+}
+
+/** Compiles a list of exact entries. */
+function listing(list: readonly string[]): (asked: string | undefined) => boolean {
+  const entries = new Set<string | undefined>(list);
+  return (asked) => entries.has(asked);
 }
 
 /** All three effects allowed is no rule. */
-function effectRule(dimension: string, allowed: Effect[] | undefined): Rule {
+function effectRule(dimension: string, allowed: Effect[] | undefined): Rule<[Effect]> {
   const given = allowed && EFFECTS.every((one) => allowed.includes(one)) ? undefined : allowed;
-  return rule(dimension, given && 'allowlist', ['allowed', given], ['blocked', undefined]);
-}
-
-/** `actionId`, or `connectorId.actionId`; `*` matches within one part. */
-function matchesAction(pattern: string, connectorId: string, actionId: string): boolean {
-  const dot = pattern.indexOf('.');
-  if (dot === -1) return matchesPart(pattern, actionId);
-  return matchesPart(pattern.slice(0, dot), connectorId) && matchesPart(pattern.slice(dot + 1), actionId);
-}
-
-/** Linear in the text for each `*`; never a regular expression made of somebody's input. */
-function matchesPart(pattern: string, text: string): boolean {
-  const [head = '', ...rest] = pattern.split('*');
-  if (rest.length === 0) return pattern === text;
-  const tail = rest.pop() ?? '';
-  if (!text.startsWith(head) || !text.endsWith(tail) || text.length < head.length + tail.length) return false;
-  let at = head.length;
-  const end = text.length - tail.length;
-  for (const piece of rest) {
-    const found = text.indexOf(piece, at);
-    if (found === -1 || found + piece.length > end) return false;
-    at = found + piece.length;
-  }
-  return true;
+  const lists: Lists = {
+    mode: given && 'allowlist',
+    allowed: ['allowed', given],
+    blocked: ['blocked', undefined],
+  };
+  return rule(dimension, lists, listing);
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { estimateTokens } from '../../src/lib/tokens.ts';
 import { rpc, shop } from '../support/mcp.ts';
@@ -78,4 +78,52 @@ test('refuses other formats, and knows no other servers', async () => {
     rule: 'must be definitions or tokens',
   });
   expect((await tools('', 'srv_0')).status).toBe(404);
+});
+
+describe('the CPU time of a listing', () => {
+  const ENTRIES = 1000;
+  const LETTERS = 'etaoinsrlc';
+  const letter = (number: number, place: number) =>
+    LETTERS[Math.floor(number / LETTERS.length ** place) % LETTERS.length];
+  /** Three letters that most names hold in many orders, and an end that no name has: nothing rules an entry out early. */
+  const hostile = (round: number) =>
+    Array.from(
+      { length: ENTRIES },
+      (_, number) => `*${letter(number, 0)}*${letter(number, 1)}*${letter(number, 2)}${round}*`,
+    );
+  /** No two entries share a part of the connector's name, and all name every connector. */
+  const spread = (round: number) =>
+    Array.from({ length: ENTRIES }, (_, number) => `*.*${letter(number, 0)}*${round}${number}*`);
+
+  let listings = 0;
+  /** The least CPU time of five listings of the whole catalogue, each of a server that was not listed before. */
+  async function leastCpu(restrictions: (round: number) => object, again = false): Promise<number> {
+    const wide = await shop(service, { toolMode: 'direct' });
+    const costs: number[] = [];
+    for (const round of [1, 2, 3, 4, 5]) {
+      await service.call('PUT', `/api/servers/${wide.serverId}`, {
+        body: { restrictions: restrictions(round), customInstructions: `Listing ${++listings}.` },
+      });
+      if (again) await tools('?limit=1', wide.serverId);
+      const before = process.cpuUsage();
+      expect((await tools('?limit=1', wide.serverId)).at('actions')).toBeGreaterThan(400);
+      const { user, system } = process.cpuUsage(before);
+      costs.push(user + system);
+    }
+    return Math.min(...costs);
+  }
+  const blocked = (entries: string[]) => ({ actions: { blockedActions: entries } });
+
+  test.each([
+    ['stars around common letters', hostile],
+    ['a connector part in each entry', spread],
+  ])('under 1,000 entries with %s is at most doubled', async (_, entries) => {
+    const unrestricted = await leastCpu(() => ({}));
+    expect(await leastCpu((round) => blocked(entries(round)))).toBeLessThan(2 * unrestricted);
+  });
+
+  test('is at most halved when the same is listed again', async () => {
+    const first = await leastCpu((round) => blocked(hostile(round)));
+    expect(await leastCpu((round) => blocked(hostile(round + 5)), true)).toBeLessThan(first / 2);
+  });
 });

@@ -123,6 +123,12 @@ test.each([
   expect(() => assertCoherent(restrictions)).toThrow(field);
 });
 
+test('an entry with five stars is refused by its position, one with four is not', () => {
+  const check = (entry: string) => () => assertCoherent({ actions: { blockedActions: ['*', entry] } });
+  expect(check('a*b*.*c*')).not.toThrow();
+  expect(check('a*b*.*c*d*')).toThrow('restrictions.actions.blockedActions.1: must hold at most 4 `*`');
+});
+
 test('a list of the other mode may be there when it is empty', () => {
   expect(() =>
     assertCoherent({ connectors: { mode: 'allowlist', allowedIds: ['a'], blockedIds: [] } }),
@@ -139,6 +145,26 @@ test('property: a blocklist denies exactly what the same list as an allowlist al
       const blocked =
         decide({ actions: { blockedActions: list } }).named(connectorId, actionId) === undefined;
       expect(allowed).toBe(!blocked);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('property: entries name what each of them names as a regular expression', () => {
+  const pattern = fc.stringMatching(/^([abc*]{0,6}\.)?[abc*]{1,8}$/);
+  const id = fc.stringMatching(/^[abc]{1,8}$/);
+  const asRegExp = (part: string) => new RegExp(`^${part.replaceAll('*', '.*')}$`);
+  const names = (entry: string, connectorId: string, actionId: string) => {
+    const [connectorPart, actionPart] = entry.includes('.') ? entry.split('.') : ['*', entry];
+    return asRegExp(connectorPart ?? '').test(connectorId) && asRegExp(actionPart ?? '').test(actionId);
+  };
+  fc.assert(
+    fc.property(fc.array(pattern, { minLength: 1 }), id, fc.array(id), (entries, connectorId, actionIds) => {
+      const decision = decide({ actions: { blockedActions: entries } });
+      for (const actionId of actionIds) {
+        const expected = entries.some((entry) => names(entry, connectorId, actionId));
+        expect(decision.named(connectorId, actionId) !== undefined).toBe(expected);
+      }
     }),
     { numRuns: 1000 },
   );

@@ -1,0 +1,158 @@
+/** No id is longer than the longest entry of a list; a longer text matches nothing. */
+const LONGEST_TEXT = 200;
+
+/** Answers whether some entry names an action. */
+export type ActionMatcher = (connectorId: string, actionId: string) => boolean;
+
+/**
+ * Compiles entries that name actions: `actionId` (of any connector) or `connectorId.actionId`; `*` matches within one
+ * part. A question costs at most a few string searches an entry, whatever the entries are, and no regular expression
+ * is made of them.
+ */
+export function compileActions(entries: readonly string[]): ActionMatcher {
+  const connectorParts = new Map<string, number>();
+  const byActionPart = new Map<string, number[]>();
+  for (const entry of entries) {
+    const dot = entry.indexOf('.');
+    const connectorPart = dot === -1 ? '*' : entry.slice(0, dot);
+    const number = connectorParts.get(connectorPart) ?? connectorParts.size;
+    connectorParts.set(connectorPart, number);
+    append(byActionPart, entry.slice(dot + 1), number);
+  }
+  const matchConnectors = remembered(patternSet([...connectorParts.keys()]), connectorParts.size);
+  const actions = patternSet([...byActionPart.keys()]);
+  const wanted = [...byActionPart.values()];
+  return (connectorId, actionId) => {
+    const matching = matchConnectors(connectorId);
+    return actions(actionId, (position) => (wanted[position] ?? []).some((number) => matching[number] === 1));
+  };
+}
+
+/** Which patterns match, 1 at their positions. Remembers the last text, because actions are asked for connector by connector. */
+function remembered(patterns: PatternSet, size: number): (text: string) => Uint8Array {
+  let last: string | undefined;
+  let matching = new Uint8Array(size);
+  return (text) => {
+    if (text === last) return matching;
+    matching = new Uint8Array(size);
+    patterns(text, (position) => {
+      matching[position] = 1;
+      return false;
+    });
+    last = text;
+    return matching;
+  };
+}
+
+/**
+ * Distinct patterns in which `*` stands for any text. Calls `found` with the position of each pattern that matches,
+ * until it returns true, and returns whether it did.
+ */
+type PatternSet = (text: string, found: (position: number) => boolean) => boolean;
+
+function patternSet(patterns: readonly string[]): PatternSet {
+  const exact = new Map<string, number>();
+  const root = emptyPoint();
+  for (const [position, pattern] of patterns.entries()) {
+    const [head = '', ...rest] = pattern.split('*');
+    const tail = rest.pop();
+    if (tail === undefined) exact.set(pattern, position);
+    // The tail comes first: it rules out most patterns with one comparison.
+    else insert(root, [tail, head, ...rest.filter((piece) => piece !== '')], position);
+  }
+  const tails = stepsOf(root);
+  return (text, found) => {
+    if (text.length > LONGEST_TEXT) return false;
+    const same = exact.get(text);
+    if (same !== undefined && found(same)) return true;
+    const letters = lettersOf(text);
+    return tails.some(
+      ({ part, needed, next }) =>
+        (needed & ~letters) === 0 &&
+        text.endsWith(part) &&
+        fitsSome(next, { text, letters, end: text.length - part.length, found }),
+    );
+  };
+}
+
+/** A point between two parts of patterns. Patterns that share their first parts share the points between them. */
+interface Point {
+  readonly next: Map<string, Point>;
+  /** Patterns without a further part. */
+  readonly ends: number[];
+}
+
+function emptyPoint(): Point {
+  return { next: new Map(), ends: [] };
+}
+
+function insert(root: Point, parts: string[], position: number): void {
+  let point = root;
+  for (const part of parts) {
+    const next = point.next.get(part) ?? emptyPoint();
+    point.next.set(part, next);
+    point = next;
+  }
+  point.ends.push(position);
+}
+
+/** A part of patterns, ready for matching, with what follows it. */
+interface Step {
+  readonly part: string;
+  /** The letters that a text needs for any of the patterns that go through here. */
+  readonly needed: number;
+  readonly ends: readonly number[];
+  readonly next: readonly Step[];
+}
+
+function stepsOf(point: Point): Step[] {
+  return [...point.next].map(([part, { next, ends }]) => {
+    const steps = stepsOf({ next, ends });
+    const neededNext = ends.length > 0 ? 0 : steps.reduce((common, { needed }) => common & needed, -1);
+    return { part, needed: lettersOf(part) | neededNext, ends, next: steps };
+  });
+}
+
+interface Search {
+  text: string;
+  letters: number;
+  /** Where the tail of the pattern begins in the text. */
+  end: number;
+  found(position: number): boolean;
+}
+
+function fitsSome(heads: readonly Step[], { text, letters, end, found }: Search): boolean {
+  /** Each piece is taken where it comes first, which leaves the most room for those after it. */
+  const holdsSome = (steps: readonly Step[], from: number): boolean => {
+    for (const { part, needed, ends, next } of steps) {
+      if ((needed & ~letters) !== 0) continue;
+      const at = text.indexOf(part, from);
+      if (at === -1 || at + part.length > end) continue;
+      if (ends.some(found) || holdsSome(next, at + part.length)) return true;
+    }
+    return false;
+  };
+  return heads.some(
+    ({ part, needed, ends, next }) =>
+      (needed & ~letters) === 0 &&
+      part.length <= end &&
+      text.startsWith(part) &&
+      (ends.some(found) || holdsSome(next, part.length)),
+  );
+}
+
+/** A bit for each letter of a text; other characters share the bits that are left. */
+function lettersOf(text: string): number {
+  let letters = 0;
+  for (let at = 0; at < text.length; at++) {
+    const place = text.charCodeAt(at) - 97;
+    letters |= 1 << (place >= 0 && place < 26 ? place : 26 + (text.charCodeAt(at) % 6));
+  }
+  return letters;
+}
+
+function append(lists: Map<string, number[]>, key: string, value: number): void {
+  const list = lists.get(key);
+  if (list) list.push(value);
+  else lists.set(key, [value]);
+}
