@@ -9,6 +9,7 @@ import {
   deleteServer,
   findServer,
   listServers,
+  MAX_BOUND_SERVERS,
   openAccessToken,
   rotateAccessToken,
   serverNotFound,
@@ -69,6 +70,7 @@ export const createServerRoute = defineRoute({
   operationId: 'createServer',
   tag: 'MCP servers',
   summary: 'Create an MCP server',
+  description: `JWTs of one user make at most ${MAX_BOUND_SERVERS} servers.`,
   auth: 'api_key_or_jwt',
   scope: 'servers:write',
   user: 'owner',
@@ -83,7 +85,7 @@ export const createServerRoute = defineRoute({
     pinTools: pinTools.optional(),
   }),
   success: { status: 201, description: 'The server with its access token.', schema: createdServer },
-  errors: ['server_exists', 'user_not_found'],
+  errors: ['server_exists', 'user_not_found', 'limit_reached'],
   audited: true,
   async handler({ context, caller, body, userId }) {
     if (caller.kind === 'jwt') await assertUserServersOn(context, caller);

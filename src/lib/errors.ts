@@ -42,6 +42,7 @@ export const ERROR_CODES = {
   session_not_found: { status: 404, rpc: -32001 },
   method_not_allowed: { status: 405, rpc: -32600 },
   not_acceptable: { status: 406, rpc: -32600 },
+  limit_reached: { status: 409, rpc: -32600 },
   server_exists: { status: 409, rpc: -32600 },
   user_exists: { status: 409, rpc: -32600 },
   subscription_exists: { status: 409, rpc: -32602 },

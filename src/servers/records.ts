@@ -5,8 +5,9 @@ import { DAY } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { noteChange } from '../store/changes.ts';
+import { isPostgres } from '../store/kept.ts';
 import { isUniqueViolation } from '../store/open.ts';
-import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import type { Db, DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { assertCoherent, restrictionsSchema, type Restrictions } from './restrictions.ts';
 
 type ServerContext = Pick<Context, 'db' | 'clock' | 'keys' | 'hashKey'>;
@@ -45,9 +46,13 @@ export interface ServerFields {
   pinTools?: boolean | undefined;
 }
 
+/** How many servers the JWTs of one user may make. */
+export const MAX_BOUND_SERVERS = 20;
+
 /**
  * Makes a server and its access token, which is in the answer and never again in clear in the store.
- * @throws GatehouseError `server_exists` when the name is taken (without regard to case), `invalid_request`.
+ * @throws GatehouseError `server_exists` when the name is taken (without regard to case), `invalid_request`,
+ * `limit_reached` when JWTs of the owner made MAX_BOUND_SERVERS already.
  */
 export async function createServer(
   context: ServerContext,
@@ -80,8 +85,39 @@ export async function createServer(
     created_at: now,
     updated_at: now,
   };
-  await orNameTaken(context.db.insertInto('servers').values(row).execute(), fields.name);
+  const insert = (db: DbOrTx) => orNameTaken(db.insertInto('servers').values(row).execute(), fields.name);
+  await (fields.bound ? withinLimit(context.db, row, insert) : insert(context.db));
   return { server: toServer(row), accessToken: token.accessToken };
+}
+
+/** Runs `insert` unless JWTs of the owner made as many servers as they may. Concurrent ones wait for each other. */
+async function withinLimit(
+  db: Db,
+  { environment, owner_user_id: owner }: Pick<Tables['servers'], 'environment' | 'owner_user_id'>,
+  insert: (tx: DbOrTx) => Promise<unknown>,
+): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    // SQLite has one writer; PostgreSQL locks the owner's row.
+    if (isPostgres(db))
+      await tx.selectFrom('users').select('user_id').where('user_id', '=', owner).forUpdate().execute();
+    const { count } = await tx
+      .selectFrom('servers')
+      .select((e) => e.fn.countAll<number>().as('count'))
+      .where('environment', '=', environment)
+      .where('owner_user_id', '=', owner)
+      .where('bound', '=', 1)
+      .executeTakeFirstOrThrow();
+    if (Number(count) >= MAX_BOUND_SERVERS) throw limitReached();
+    await insert(tx);
+  });
+}
+
+function limitReached(): GatehouseError {
+  return new GatehouseError(
+    'limit_reached',
+    `JWTs of this user have made ${MAX_BOUND_SERVERS} MCP servers, the most there may be. Delete one first.`,
+    { details: { limit: MAX_BOUND_SERVERS } },
+  );
 }
 
 export async function findServer(
