@@ -16,6 +16,11 @@ const jwtIssuer = z.strictObject({
 /** An issuer whose JWTs are accepted beside our own (contract.md section 2). */
 export type JwtIssuer = z.infer<typeof jwtIssuer>;
 
+export interface RateLimit {
+  points: number;
+  windowSeconds: number;
+}
+
 export interface Config {
   host: string;
   port: number;
@@ -35,7 +40,9 @@ export interface Config {
   /** Connectors that bring the fixtures of MCP's conformance suites, and their third party. */
   testConnectors: boolean;
   /** Requests per window on an MCP endpoint, or undefined when off. */
-  mcpRateLimit: { points: number; windowSeconds: number } | undefined;
+  mcpRateLimit: RateLimit | undefined;
+  /** REST calls by JWTs of one user per window, or undefined when off. */
+  userRateLimit: RateLimit | undefined;
   jwtIssuers: JwtIssuer[];
   /** Waits between attempts of a delivery, milliseconds. */
   retrySchedule: number[];
@@ -98,6 +105,7 @@ export function readConfig(env: Environment = process.env): Config {
     sandbox: read('GATEHOUSE_SANDBOX', flag, !production && isLoopback(host)),
     testConnectors: read('GATEHOUSE_TEST_CONNECTORS', flag, false),
     mcpRateLimit: read('GATEHOUSE_RATE_LIMIT_MCP', rateLimit, { points: 100, windowSeconds: 60 }),
+    userRateLimit: read('GATEHOUSE_RATE_LIMIT_USERS', rateLimit, { points: 300, windowSeconds: 60 }),
     jwtIssuers: read('GATEHOUSE_JWT_ISSUERS', jwtIssuers, []),
     retrySchedule: read('GATEHOUSE_RETRY_SCHEDULE', retrySchedule, retrySchedule(DEFAULT_SCHEDULE)),
     pollIntervalSeconds: read('GATEHOUSE_POLL_INTERVAL', (text) => integer(text, 1, 86_400), 60),
@@ -179,7 +187,7 @@ function cidrText(text: string): string {
   return text;
 }
 
-function rateLimit(text: string): Config['mcpRateLimit'] {
+function rateLimit(text: string): RateLimit | undefined {
   if (text === '0') return undefined;
   const match = /^(\d{1,9})\/(\d{1,6})s$/.exec(text);
   if (!match || Number(match[1]) < 1 || Number(match[2]) < 1) {

@@ -24,6 +24,7 @@ test.each([
   ],
   [{ GATEHOUSE_ALLOWED_NETWORKS: '10.0.0.0' }, 'GATEHOUSE_ALLOWED_NETWORKS: "10.0.0.0" is neither a CIDR'],
   [{ GATEHOUSE_RATE_LIMIT_MCP: 'often' }, 'GATEHOUSE_RATE_LIMIT_MCP: must be <requests>/<seconds>s'],
+  [{ GATEHOUSE_RATE_LIMIT_USERS: '0/60s' }, 'GATEHOUSE_RATE_LIMIT_USERS: must be <requests>/<seconds>s'],
   [{ GATEHOUSE_JWT_ISSUERS: '{' }, 'GATEHOUSE_JWT_ISSUERS: is not JSON'],
   [{ GATEHOUSE_JWT_ISSUERS: '[{"issuer":"x"}]' }, 'GATEHOUSE_JWT_ISSUERS: 0.jwksUrl'],
   [{ GATEHOUSE_SANDBOX: '1', HOST: '0.0.0.0' }, 'GATEHOUSE_SANDBOX: needs a loopback HOST'],

@@ -1,5 +1,5 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import type { Config } from '../config.ts';
+import type { Config, RateLimit } from '../config.ts';
 import { GatehouseError } from '../lib/errors.ts';
 
 /** How a caller stands with its limit, as response headers. */
@@ -12,6 +12,11 @@ export interface Limits {
    * @throws GatehouseError `rate_limited` with Retry-After.
    */
   mcp(key: string, cost: number): Promise<LimitHeaders>;
+  /**
+   * Counts a REST call by a JWT of a user and answers with the RateLimit headers.
+   * @throws GatehouseError `rate_limited` with Retry-After.
+   */
+  user(key: string): Promise<LimitHeaders>;
   /** Counts a 401 of a client address. */
   refused(address: string): void;
   /** @throws GatehouseError `rate_limited` when this address was refused too often in the last minute. */
@@ -21,28 +26,41 @@ export interface Limits {
 const REFUSALS_PER_MINUTE = 30;
 const NONE: LimitHeaders = {};
 
-export function createLimits({ mcpRateLimit }: Pick<Config, 'mcpRateLimit'>): Limits {
-  const limiter =
-    mcpRateLimit &&
-    new RateLimiterMemory({ points: mcpRateLimit.points, duration: mcpRateLimit.windowSeconds });
+export function createLimits({
+  mcpRateLimit,
+  userRateLimit,
+}: Pick<Config, 'mcpRateLimit' | 'userRateLimit'>): Limits {
+  const mcp = counter(mcpRateLimit, 'Too many requests on this MCP server.');
+  const user = counter(userRateLimit, 'Too many requests by JWTs of this user.');
   const refusals = new RateLimiterMemory({ points: REFUSALS_PER_MINUTE, duration: 60 });
 
   return {
-    async mcp(key, cost) {
-      if (!limiter) return NONE;
-      try {
-        return headersOf(limiter.points, await limiter.consume(key, cost));
-      } catch (rejected) {
-        if (!(rejected instanceof RateLimiterRes)) throw rejected;
-        throw tooMany('Too many requests on this MCP server.', headersOf(limiter.points, rejected));
-      }
-    },
+    mcp,
+    user: (key) => user(key, 1),
     refused: (address) => void refusals.penalty(address, 1),
     async assertNotBarred(address) {
       const state = await refusals.get(address);
       if (!state || state.consumedPoints < REFUSALS_PER_MINUTE) return;
       throw tooMany('Too many refused requests from this address.', headersOf(REFUSALS_PER_MINUTE, state));
     },
+  };
+}
+
+/** Counts calls by key. The limit is off when undefined. */
+function counter(
+  limit: RateLimit | undefined,
+  refusal: string,
+): (key: string, cost: number) => Promise<LimitHeaders> {
+  if (!limit) return async () => NONE;
+  const { points, windowSeconds } = limit;
+  const limiter = new RateLimiterMemory({ points, duration: windowSeconds });
+  return async (key, cost) => {
+    try {
+      return headersOf(points, await limiter.consume(key, cost));
+    } catch (rejected) {
+      if (!(rejected instanceof RateLimiterRes)) throw rejected;
+      throw tooMany(refusal, headersOf(points, rejected));
+    }
   };
 }
 

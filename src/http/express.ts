@@ -8,6 +8,9 @@ import { GatehouseError, invalidRequest, publicError } from '../lib/errors.ts';
 import { foreignOrigin, isAllowedOrigin } from './origins.ts';
 import type { Reply, Route } from './route.ts';
 
+/** What pages of other origins may read of an answer. */
+const EXPOSED_HEADERS = 'X-Request-Id, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset';
+
 /** The REST surface: mounts the routes on Express. Its last handlers are the JSON 404, 405 and error answers. */
 export function mountRoutes(context: Context, routes: Route[]): Express {
   const app = express();
@@ -82,6 +85,7 @@ async function answer(context: Context, route: Route, req: Request, res: Respons
       params: req.params,
       query: new URL(req.originalUrl, 'http://local').searchParams,
       signal: gone.signal,
+      addHeaders: (headers) => res.setHeaders(new Map(Object.entries(headers))),
     });
     send(res, reply);
     logRequest(context, req, res, route.path, requestId, started);
@@ -97,7 +101,7 @@ async function allowOrigin(context: Context, req: Request, res: Response): Promi
   const origin = foreignOrigin(context, req);
   if (origin === undefined || !(await isAllowedOrigin(context, origin))) return false;
   res.setHeader('Access-Control-Allow-Origin', origin);
-  res.setHeader('Access-Control-Expose-Headers', 'X-Request-Id, Retry-After');
+  res.setHeader('Access-Control-Expose-Headers', EXPOSED_HEADERS);
   return true;
 }
 

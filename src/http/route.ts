@@ -109,6 +109,8 @@ export interface RouteRequest {
   params: Record<string, unknown>;
   query: URLSearchParams;
   signal: AbortSignal;
+  /** Adds headers to the answer, a refusal included. */
+  addHeaders(headers: Record<string, string>): void;
 }
 
 /** An endpoint as one value: method, path, who may, what goes in and out, and the handler. */
@@ -124,6 +126,7 @@ export function defineRoute<
     spec: facts,
     async run(context, request) {
       const caller = await authenticate(context, spec.auth, request.req);
+      if (caller.kind === 'jwt') request.addHeaders(await context.limits.user(caller.label));
       let status = 500;
       try {
         await assertOriginFits(context, request.req, {

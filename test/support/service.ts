@@ -71,6 +71,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     PORT: '0',
     GATEHOUSE_ALLOW_PRIVATE_NETWORK: '1',
     GATEHOUSE_RATE_LIMIT_MCP: '0',
+    GATEHOUSE_RATE_LIMIT_USERS: '0',
     LOG_LEVEL: 'debug',
     ...env,
   });
