@@ -21,6 +21,8 @@ const ALGORITHMS = [
   'PS512',
 ];
 const MAX_LIFETIME_MS = DAY;
+/** How far the clock of an issuer may be ahead of ours. */
+const TOLERANCE_MS = CLOCK_TOLERANCE_SECONDS * SECOND;
 const JWKS_TIMEOUT_MS = 5 * SECOND;
 /** Whoever asks within this time of a failure need not wait for another. */
 const FAILURE_HOLDS_MS = 5 * SECOND;
@@ -30,7 +32,7 @@ const JWKS_MAX_BYTES = 256 * 1024;
 export interface IssuedName {
   issuer: JwtIssuer;
   username: string;
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds. The earliest time at which it can have been issued, as the issuer's clock may be ahead. */
   issuedAt: number;
   expiresAt: number;
 }
@@ -98,8 +100,8 @@ async function verifyWith(
     currentDate: new Date(now),
     requiredClaims: ['exp'],
   });
-  const issuedAt = payload.iat === undefined ? now : payload.iat * SECOND;
   const expiresAt = (payload.exp ?? 0) * SECOND;
+  const issuedAt = issueTime(payload.iat, now);
   if (expiresAt - issuedAt > MAX_LIFETIME_MS) {
     throw new GatehouseError(
       'unauthorized',
@@ -113,7 +115,25 @@ async function verifyWith(
       `The JWT has no claim "${issuer.userClaim}" that names its user.`,
     );
   }
-  return { issuer, username, issuedAt, expiresAt };
+  // Its clock may be ahead: a token that was issued before a revocation must not look newer than it.
+  return { issuer, username, issuedAt: issuedAt - TOLERANCE_MS, expiresAt };
+}
+
+/** Without a bounded `iat` a revocation could not reach the token, and its lifetime would have no limit. */
+function issueTime(iat: number | undefined, now: number): number {
+  if (iat === undefined) {
+    throw new GatehouseError(
+      'unauthorized',
+      'The JWT has no claim "iat". Have its issuer say when it was issued.',
+    );
+  }
+  if (iat * SECOND > now + TOLERANCE_MS) {
+    throw new GatehouseError(
+      'unauthorized',
+      'The JWT was issued more than 30 seconds ahead of our clock (iat). Set the clock of its issuer.',
+    );
+  }
+  return iat * SECOND;
 }
 
 /** Fetches the keys of one issuer. */

@@ -177,6 +177,25 @@ describe('a token of a trusted issuer', () => {
     expect([await status('one'), asked]).toEqual([503, 2]);
   });
 
+  test('issued 30 s ahead or a day before its end is taken', async () => {
+    for (const claims of [{ iat: seconds() + 30 }, { iat: seconds() - 100, exp: seconds() + 86_300 }])
+      expect((await list(await sign(claims))).status).toBe(200);
+  });
+
+  test('ends with a revocation even where the clock of its issuer is ahead', async () => {
+    const before = await Promise.all([
+      sign({}),
+      sign({ iat: seconds() + 30 }),
+      sign({ iat: seconds() - 60 }),
+    ]);
+    expect(await Promise.all(before.map(async (one) => (await list(one)).status))).toEqual([200, 200, 200]);
+    await service.call('POST', `/users/${userId}/tokens/revoke`);
+    clock.advance(60_000);
+    expect(await Promise.all(before.map(async (one) => (await list(one)).status))).toEqual([401, 401, 401]);
+    clock.advance(1000);
+    expect((await list(await sign({}))).status).toBe(200);
+  });
+
   test.each([
     ['of another audience', () => sign({}, { audience: 'other-app' })],
     ['of an issuer that is not trusted', () => sign({}, { issuer: 'https://evil.example.com' })],
@@ -184,6 +203,12 @@ describe('a token of a trusted issuer', () => {
     ['without expiry', () => sign({ exp: undefined })],
     ['signed with a shared secret', () => sign({}, { alg: 'HS256', key: new Uint8Array(32) })],
     ['without the user claim', () => sign({ email: undefined })],
+    ['without the time of its issue', () => sign({ iat: undefined })],
+    ['issued more than 30 s ahead', () => sign({ iat: seconds() + 31 })],
+    [
+      'of ten years that begins in ten years',
+      () => sign({ iat: seconds() + 315_360_000, exp: seconds() + 315_363_600 }),
+    ],
   ])('%s is refused', async (_, make) => {
     const answer = await list(await make());
     expect([answer.status, answer.text('code')]).toEqual([401, 'unauthorized']);
