@@ -17,6 +17,14 @@ export interface AddressGuard {
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
+/** `at`: the byte at which the IPv4 address begins. */
+interface Embedding {
+  net: ipaddr.IPv6;
+  bits: number;
+  at: number;
+  inverted?: true;
+}
+
 /** Never, whatever is allowed: they hand out the credentials of the machine. Sources: the clouds' documentation. */
 const METADATA = new Set(
   [
@@ -29,12 +37,17 @@ const METADATA = new Set(
   ].map((text) => ipaddr.parse(text).toNormalizedString()),
 );
 /**
+ * The well-known prefix of NAT64 (RFC 6052 section 2.1). Where a network has IPv6 alone, every IPv4 host is resolved to an
+ * address of it, so the IPv4 address inside decides.
+ */
+const NAT64 = { net: ipaddr.IPv6.parse('64:ff9b::'), bits: 96, at: 12 };
+/**
  * Ranges that lead to an IPv4 address inside, and the byte at which it begins: IPv4-compatible (RFC 4291), NAT64
  * (RFC 6052, RFC 8215), 6to4 (RFC 3056), Teredo (RFC 4380, inverted) and IPv4-translated (RFC 2765).
  */
-const EMBEDDING: { net: ipaddr.IPv6; bits: number; at: number; inverted?: true }[] = [
+const EMBEDDING: Embedding[] = [
   { net: ipaddr.IPv6.parse('::'), bits: 96, at: 12 },
-  { net: ipaddr.IPv6.parse('64:ff9b::'), bits: 96, at: 12 },
+  NAT64,
   { net: ipaddr.IPv6.parse('64:ff9b:1::'), bits: 48, at: 12 },
   { net: ipaddr.IPv6.parse('2002::'), bits: 16, at: 2 },
   { net: ipaddr.IPv6.parse('2001::'), bits: 32, at: 12, inverted: true },
@@ -51,11 +64,13 @@ export function createAddressGuard(allowed: AllowedAddress[], allowPrivate: bool
     allowed.flatMap((one) => (one.kind === 'host' ? [`${bare(one.host)}:${one.port}`] : [])),
   );
 
+  const isAllowed = (address: Address): boolean =>
+    cidrs.some(([net, bits]) => within(address, net, bits)) || isPublic(address);
   const allows = (address: Address): boolean => {
     if (isMetadata(address)) return false;
-    if (cidrs.some(([net, bits]) => within(address, net, bits))) return true;
-    if (isPublic(address)) return true;
-    return allowPrivate && isPrivate(address);
+    const behind = behindNat64(address);
+    if (behind) return isAllowed(behind);
+    return isAllowed(address) || (allowPrivate && isPrivate(address));
   };
 
   return {
@@ -117,9 +132,17 @@ function isMetadata(address: Address): boolean {
 function embedded(address: Address): string | undefined {
   if (address instanceof ipaddr.IPv4) return undefined;
   const found = EMBEDDING.find(({ net, bits }) => address.match(net, bits));
-  if (!found) return undefined;
-  const bytes = address.toByteArray().slice(found.at, found.at + 4);
-  return bytes.map((byte) => (found.inverted ? byte ^ 0xff : byte)).join('.');
+  return found && dotted(address, found);
+}
+
+function behindNat64(address: Address): ipaddr.IPv4 | undefined {
+  if (address instanceof ipaddr.IPv4 || !address.match(NAT64.net, NAT64.bits)) return undefined;
+  return ipaddr.IPv4.parse(dotted(address, NAT64));
+}
+
+function dotted(address: ipaddr.IPv6, { at, inverted }: Embedding): string {
+  const bytes = address.toByteArray().slice(at, at + 4);
+  return bytes.map((byte) => (inverted ? byte ^ 0xff : byte)).join('.');
 }
 
 function within(address: Address, net: Address, bits: number): boolean {

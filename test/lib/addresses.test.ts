@@ -57,6 +57,23 @@ describe('the guard', () => {
     expect(guard.allowsPlain('example.com', 80)).toBe(false);
   });
 
+  test('judges an address of NAT64 by the IPv4 address inside', () => {
+    const guard = createAddressGuard(
+      [
+        { kind: 'cidr', address: '10.1.0.0', bits: 16 },
+        { kind: 'cidr', address: '64:ff9b::', bits: 96 },
+      ],
+      false,
+    );
+    const peer = (text: string) => guard.allowsPeer(text, 'api.example.com', 443);
+    expect(['64:ff9b::5db8:d822', '64:ff9b::a01:203'].map(peer)).toEqual([true, true]);
+    expect(['64:ff9b::a02:1', '64:ff9b::7f00:1', '64:ff9b::a9fe:a9fe'].map(peer)).toEqual([
+      false,
+      false,
+      false,
+    ]);
+  });
+
   test('in development allows loopback and private networks, plain http to loopback alone', () => {
     const guard = createAddressGuard([], true);
     for (const host of ['127.0.0.1', '[::1]', '10.0.0.1', '192.168.0.1', '[fd00::1]']) {
