@@ -64,7 +64,10 @@ async function takeState(
   context: ConnectContext,
   { connectorId, query, browserId }: Callback,
 ): Promise<Consent> {
-  const stateHash = hashToken(context.hashKey, query.get('state') ?? '');
+  const [state = '', ...others] = query.getAll('state');
+  // RFC 6749 section 3.1: a parameter is not repeated. The first of two states need not be the one of this consent.
+  if (others.length > 0) throw stateInvalid();
+  const stateHash = hashToken(context.hashKey, state);
   const row = await context.db
     .selectFrom('oauth_states')
     .selectAll()

@@ -242,6 +242,21 @@ describe('where people are sent', () => {
     expect((await all.service.call('PUT', '/api/settings', { body: { branding } })).status).toBe(400);
   });
 
+  test('a callback that names two states is refused, whichever comes first', async () => {
+    const { browser, state } = await all.begin();
+    for (const states of [
+      [state, 'other'],
+      ['other', state],
+      [state, state],
+    ]) {
+      const query = new URLSearchParams([['code', 'c1'], ...states.map((one) => ['state', one])]);
+      const end = await browser.open(`${all.service.url}/oauth/callback/oauthy?${query}`, { stay: true });
+      expect(end.headers.get('location')).toContain('error=oauth_state_invalid');
+    }
+    const good = await all.back(browser, { code: 'c1', state });
+    expect(good.search).not.toContain('error');
+  });
+
   test('nothing in the callback’s own query leads anywhere', async () => {
     const { browser, state } = await all.begin();
     const end = await all.back(browser, {
