@@ -59,6 +59,8 @@ interface Following<A> {
   end: End;
   ask(way: Way, asked: Asked): Promise<A>;
   discard(answer: A): Promise<void>;
+  /** Called with the host of each redirect before it is called. */
+  moved(host: string): void;
 }
 
 /** An address, and who calls it. */
@@ -215,7 +217,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     first: A,
     from: Target,
     { method: firstMethod, headers: firstHeaders = {}, body: firstBody, allowSandbox }: OutboundRequest,
-    { end, ask, discard }: Following<A>,
+    { end, ask, discard, moved }: Following<A>,
   ): Promise<A> {
     let answer = first;
     let target = from;
@@ -251,6 +253,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
         }
         headers = harmless(headers);
       }
+      moved(next.host);
       const way = await end.during(wayOf(next.href, allowSandbox));
       target = way.target;
       answer = await ask(way, { method, headers, body });
@@ -289,6 +292,8 @@ export function createOutbound(options: OutboundOptions): Outbound {
       const end = new End(request.signal);
       // Who names a deadline knows how slow this third party is; the end watches over it.
       const patienceMs = request.timeoutMs === undefined ? HEADERS_TIMEOUT_MS : 0;
+      let redirected: string | undefined;
+      const moved = (host: string): void => void (redirected = host);
       try {
         const ask = ({ agent, target }: Way, asked: Asked): Promise<RawAnswer> =>
           wholeAnswer(agent, toDispatch(target, asked, patienceMs), end, maxBytes, request.statusDecides);
@@ -301,7 +306,12 @@ export function createOutbound(options: OutboundOptions): Outbound {
         end.within(timeoutMs);
         let answer = await answering;
         if (request.followRedirects && isRedirect(answer.statusCode))
-          answer = await follow(answer, way.target, request, { end, ask, discard: async () => {} });
+          answer = await follow(answer, way.target, request, {
+            end,
+            ask,
+            discard: async () => {},
+            moved,
+          });
         const { statusCode, headers, body } = answer;
         // What may be cut does not unpack.
         const encoding = request.statusDecides ? undefined : encodingOf(request, statusCode, headers);
@@ -311,7 +321,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
           body: encoding === undefined ? body : await unpacked(body, encoding, maxBytes),
         };
       } catch (error) {
-        throw outboundError(error, { host: hostOf(request.url), ended: end, timeoutMs });
+        throw outboundError(error, { host: redirected ?? hostOf(request.url), ended: end, timeoutMs });
       } finally {
         end.release();
       }
@@ -322,8 +332,10 @@ export function createOutbound(options: OutboundOptions): Outbound {
       const signals = [AbortSignal.timeout(timeoutMs), ...(request.signal ? [request.signal] : [])];
       const ended = AbortSignal.any(signals);
       const end = new End(ended);
+      let redirected: string | undefined;
+      const moved = (host: string): void => void (redirected = host);
       const translate = (error: unknown) =>
-        outboundError(error, { host: hostOf(request.url), ended, timeoutMs });
+        outboundError(error, { host: redirected ?? hostOf(request.url), ended, timeoutMs });
       try {
         const patienceMs = request.timeoutMs ?? HEADERS_TIMEOUT_MS;
         const ask = ({ agent, target }: Way, asked: Asked): Promise<Dispatcher.ResponseData> =>
@@ -335,6 +347,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
             end,
             ask,
             discard: ({ body }) => body.dump(),
+            moved,
           });
         const { statusCode, headers, body } = answer;
         const most = request.maxBytes ?? MAX_ANSWER_BYTES;

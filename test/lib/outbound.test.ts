@@ -265,7 +265,10 @@ describe('the way out', () => {
         '//100.100.100.200/',
       ]) {
         handler = redirecting(302, location);
-        expect((await failure(follow())).details?.['reason']).toBe('blocked_address');
+        const refused = await failure(follow());
+        expect(refused.details?.['reason']).toBe('blocked_address');
+        const { host } = new URL(location, 'https://127.0.0.1');
+        expect(refused.message).toMatch(new RegExp(`^${host.replaceAll('.', '\\.')} was not called`));
       }
       for (const location of [
         'file:///etc/passwd',
