@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts';
+import { withoutTokens } from '../crypto/tokens.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { newOrderedId } from '../lib/ids.ts';
 import { manyRows } from '../store/kept.ts';
@@ -156,9 +157,14 @@ function toRow(execution: Execution, now: number): Row {
   };
 }
 
-/** Ids as the caller wrote them, known or not: PostgreSQL takes no NUL, and one bad row would hold up its batch. */
+/**
+ * Ids as the caller wrote them, known or not: PostgreSQL takes no NUL, and one bad row would hold up its batch. A token
+ * may stand where an id belongs.
+ */
 function plain(id: string): string {
-  return id.slice(0, 100).replaceAll(/[^\x20-\x7e]/g, '?');
+  return withoutTokens(id)
+    .slice(0, 100)
+    .replaceAll(/[^\x20-\x7e]/g, '?');
 }
 
 /** Credentials of the batch whose last use is to be written, with that time. */

@@ -32,6 +32,17 @@ export function isAccessToken(text: string): boolean {
   return /^gh_mcp_[0-9A-Za-z]{43}$/.test(text);
 }
 
+/**
+ * A text for records, without tokens that stood where an id belongs: keys and access tokens of ours keep their prefix, and
+ * any other run that is longer than an id is `***`.
+ */
+export function withoutTokens(text: string): string {
+  return text.replaceAll(/gh_(mcp|dev|prod)_[0-9A-Za-z]+/g, 'gh_$1_***').replaceAll(LONGER_THAN_IDS, '***');
+}
+
+/** Ids have 27 characters at most, connector ids 32. */
+const LONGER_THAN_IDS = /[\w.~+/=-]{40,}/g;
+
 /** 256 random bits in base62: what a link, a state or a browser's cookie carries. */
 export function newRandomToken(): string {
   return base62(randomBytes(SECRET_BYTES), SECRET_DIGITS);

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { Context } from '../context.ts';
+import { withoutTokens } from '../crypto/tokens.ts';
 import { assertScope, bearerOf, type Caller } from '../identity/caller.ts';
 import type { Scope } from '../identity/scopes.ts';
 import { findUser, userNotFound } from '../identity/users.ts';
@@ -12,6 +13,9 @@ import type { Environment } from '../store/schema.ts';
 
 const API_VERSIONS = ['2025-09'];
 const BODY_BYTES = MIB;
+const MAX_TARGET = 500;
+/** Characters of a field's name in a fault. */
+const MAX_FIELD = 200;
 
 /** What a handler is given: everything checked, so that it only does its work. */
 export interface RouteInput<Params, Query, Body> {
@@ -120,6 +124,7 @@ export function defineRoute<
   B extends z.ZodType = z.ZodUndefined,
 >(spec: RouteSpec<P, Q, B>): Route {
   const { handler, theirs, ...facts } = spec;
+  const bodyShape = spec.body ?? NO_BODY;
   return {
     method: spec.method,
     path: spec.path,
@@ -138,7 +143,7 @@ export function defineRoute<
         if (spec.apiVersion) assertApiVersion(request.req);
         const params = parse(spec.params ?? NOTHING, request.params, 'The path');
         const query = parse(spec.query ?? NOTHING, queryValues(request.query), 'The query');
-        const body = spec.rawBody ? undefined : await readJson(spec.body, request.req);
+        const body = spec.rawBody ? undefined : await readJson(bodyShape, request.req);
         const userId = await resolveUser(context, spec.user, caller, request.req);
         // parse() above ran these very schemas; a default of NOTHING is beyond what the compiler follows.
         const checked = {
@@ -171,13 +176,18 @@ export function defineRoute<
             requestId: request.requestId,
             caller: caller.label,
             operation: spec.operationId,
-            target: Object.values(request.params).map(String).join(' ') || undefined,
+            target: auditTarget(request.params),
             status,
           });
         }
       }
     },
   };
+}
+
+/** The ids of the path. A token may stand where an id belongs. */
+function auditTarget(params: Record<string, unknown>): string | undefined {
+  return withoutTokens(Object.values(params).map(String).join(' ')).slice(0, MAX_TARGET) || undefined;
 }
 
 const NOBODY: Caller = {
@@ -250,12 +260,11 @@ async function resolveUser(
   return named;
 }
 
-async function readJson(schema: z.ZodType | undefined, req: IncomingMessage): Promise<unknown> {
-  if (!schema) {
-    req.resume();
-    return undefined;
-  }
-  const text = await readBody(req, BODY_BYTES);
+/** A route that takes no body takes an empty object, which many clients send; a member of it would go unheeded. */
+const NO_BODY = NOTHING.optional();
+
+async function readJson(schema: z.ZodType, req: IncomingMessage): Promise<unknown> {
+  const text = hasBody(req) ? await readBody(req, BODY_BYTES) : '';
   if (text === '') return parse(schema, schema.safeParse(undefined).success ? undefined : {}, 'The body');
   const type = headerOf(req, 'content-type')?.split(';')[0]?.trim().toLowerCase();
   if (type !== undefined && type !== 'application/json' && !type.endsWith('+json')) {
@@ -265,6 +274,11 @@ async function readJson(schema: z.ZodType | undefined, req: IncomingMessage): Pr
     );
   }
   return parse(schema, jsonFromBody(text), 'The body');
+}
+
+/** RFC 9112 section 6.3: a request without either header has no body, and nothing of it needs to be awaited. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 /** The parsed value. @throws GatehouseError `invalid_request` listing each fault by field. */
@@ -277,7 +291,10 @@ function parse(schema: z.ZodType, value: unknown, where: string): unknown {
 function toFaults(issue: z.core.$ZodIssue): Fault[] {
   const at = issue.path.join('.');
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ field: at ? `${at}.${key}` : key, rule: 'is not a known member' }));
+    return issue.keys.map((key) => ({
+      field: (at ? `${at}.${key}` : key).slice(0, MAX_FIELD),
+      rule: 'is not a known member',
+    }));
   }
   if (issue.code === 'invalid_type' && issue.input === undefined && at !== '') {
     return [{ field: at, rule: 'is required' }];

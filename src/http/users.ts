@@ -21,7 +21,11 @@ const username = z
   .min(1, 'must be 1 to 200 characters')
   .max(200, 'must be 1 to 200 characters')
   .meta({ description: 'Your own name for this user; unique in the environment.' });
-const metadata = z.record(z.string(), z.json());
+const MAX_METADATA_BYTES = 64 * 1024;
+const metadata = z
+  .record(z.string(), z.json())
+  .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_METADATA_BYTES, 'must be 64 KiB at most')
+  .meta({ description: 'Facts of your own about the user, 64 KiB of JSON at most.' });
 const params = z.strictObject({ userId: z.string() });
 const user = z.object({
   userId: z.string(),

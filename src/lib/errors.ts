@@ -116,12 +116,18 @@ export interface Fault {
   rule: string;
 }
 
-/** A 400 that lists every fault by field. */
+/** More would make a short input a long answer. */
+const MAX_FAULTS = 50;
+
+/** A 400 that lists the faults by field: the first 50, and `moreFaults` says how many are left out. */
 export function invalidRequest(faults: Fault[], where = 'The request'): GatehouseError {
   const listed = faults.slice(0, 5).map(({ field, rule }) => `${field}: ${rule}`);
   const more = faults.length > 5 ? ` (and ${faults.length - 5} more)` : '';
   return new GatehouseError('invalid_request', `${where} is invalid. ${listed.join('; ')}${more}.`, {
-    details: { faults },
+    details: {
+      faults: faults.slice(0, MAX_FAULTS),
+      ...(faults.length > MAX_FAULTS ? { moreFaults: faults.length - MAX_FAULTS } : {}),
+    },
   });
 }
 

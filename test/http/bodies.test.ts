@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Route } from '../../src/http/route.ts';
+import { ROUTES } from '../../src/http/routes.ts';
+import { isJsonObject } from '../../src/lib/json.ts';
+import { startService, type Service } from '../support/service.ts';
+
+/* What is not asked for is refused, and a short input never makes a long answer. */
+let service: Service;
+let userId: string;
+let jwt: string;
+
+beforeAll(async () => {
+  service = await startService();
+  userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
+  jwt = (await service.call('GET', `/2023-12/user/${userId}/token`)).text('token');
+});
+afterAll(() => service.stop());
+
+describe('a route that takes no body', () => {
+  const bare = ROUTES.filter(({ method, spec }) => method !== 'GET' && !spec.body && !spec.rawBody);
+  test.each(bare.map((route): [string, Route] => [`${route.method} ${route.path}`, route]))(
+    '%s refuses a member by its name',
+    async (_, { method, path, spec }) => {
+      const filled = path.replaceAll('{version}', '1').replaceAll(/\{\w+\}/g, userId);
+      const query = spec.query && JSON.stringify(z.toJSONSchema(spec.query)).includes('"userId"');
+      const answer = await service.call(method, `${filled}${query ? `?userId=${userId}` : ''}`, {
+        bearer: spec.auth.startsWith('jwt') ? jwt : service.developmentKey,
+        body: { surprising: true },
+        headers: spec.user === undefined ? {} : { 'x-svc-userid': userId },
+      });
+      expect(answer).toMatchObject({
+        status: 400,
+        body: { details: { faults: [{ field: 'surprising', rule: 'is not a known member' }] } },
+      });
+    },
+  );
+
+  test('refuses to rotate the key of another environment, and every key lives on', async () => {
+    const refused = await service.call('POST', '/api/keys/rotate', { body: { environment: 'production' } });
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { details: { faults: [{ field: 'environment', rule: 'is not a known member' }] } },
+    });
+    for (const bearer of [service.developmentKey, service.productionKey])
+      expect((await service.call('GET', '/api/servers', { bearer })).status).toBe(200);
+  });
+
+  test('takes an empty object', async () => {
+    const rotated = await service.call('POST', '/api/keys/rotate', {
+      bearer: service.productionKey,
+      body: {},
+    });
+    expect(rotated.at('environment')).toBe('production');
+  });
+});
+
+test('of many faults the first fifty are listed, with how many are left out', async () => {
+  const body = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`unknown_${at}`, at]));
+  const answer = await service.call('POST', '/users', { body: { username: 'eve', ...body } });
+  expect(answer.status).toBe(400);
+  const { details } = isJsonObject(answer.body) ? answer.body : {};
+  expect(details).toMatchObject({ faults: { length: 50 }, moreFaults: 19_950 });
+  expect(JSON.stringify(answer.body).length).toBeLessThan(10_000);
+});
+
+test('a fault quotes no more than the beginning of a long name', async () => {
+  const answer = await service.call('POST', '/users', {
+    body: { username: 'eve', ['x'.repeat(500_000)]: 1 },
+  });
+  expect(answer.status).toBe(400);
+  expect(JSON.stringify(answer.body).length).toBeLessThan(2000);
+});
+
+test('the metadata of a user holds 64 KiB and no more', async () => {
+  const most = 64 * 1024;
+  const holding = (bytes: number) => ({ note: 'x'.repeat(bytes - '{"note":""}'.length) });
+  const put = (metadata: object) => service.call('PUT', `/users/${userId}`, { body: { metadata } });
+  expect((await put(holding(most))).status).toBe(200);
+  const refused = await put(holding(most + 1));
+  expect(refused).toMatchObject({
+    status: 400,
+    body: { details: { faults: [{ field: 'metadata', rule: 'must be 64 KiB at most' }] } },
+  });
+  const made = await service.call('POST', '/users', {
+    body: { username: 'full', metadata: { note: 'é'.repeat(most / 2) } },
+  });
+  expect(made.status).toBe(400);
+});
+
+test('a token that stood where an id belongs is in neither the audit nor the executions', async () => {
+  const made = await service.call('POST', '/api/servers', { body: { name: 'Audited' } });
+  const token = made.text('accessToken');
+  const wrong = [token, service.developmentKey, jwt, made.text('accessUrl')];
+  for (const one of wrong) {
+    const id = encodeURIComponent(one);
+    await service.call('DELETE', `/api/servers/${id}`);
+    await service.call('POST', `/connectors/${id}/actions/${id}/execute`, {
+      body: { input: {} },
+      headers: { 'x-svc-userid': userId },
+    });
+  }
+  await service.context.executions.flush();
+  const records = JSON.stringify([
+    (await service.call('GET', '/api/audit')).body,
+    (await service.call('GET', '/api/executions')).body,
+  ]);
+  expect(records).toContain('gh_mcp_***');
+  expect(records).toContain('deleteServer');
+  for (const one of wrong) expect(records).not.toContain(one.slice(-20));
+});
