@@ -164,7 +164,7 @@ export function createBoundedExpressions(limits: { timeMs?: number } = {}): Boun
 function newProcess(): ChildProcess {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const child = fork(fileURLToPath(new URL(`./expression-process.${extension}`, import.meta.url)), {
-    execArgv: [`--max-old-space-size=${MEMORY_MB}`, '--max-semi-space-size=8'],
+    execArgv: [`--max-old-space-size=${MEMORY_MB}`, '--max-semi-space-size=8', ...permissions(extension)],
     env: {},
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
@@ -173,6 +173,24 @@ function newProcess(): ChildProcess {
   child.channel?.unref();
   return child;
 }
+
+/**
+ * Node.js's permission model: the process may read its own code and begin the thread that watches its parent; it may write
+ * no file, begin no other process, and make no code of a text. An expression that escaped the interpreter would not reach the master key.
+ */
+function permissions(extension: 'ts' | 'js'): string[] {
+  const code = new URL(extension === 'ts' ? '../' : './', import.meta.url);
+  const readable = [code, ...(extension === 'ts' ? SOURCES_NEED.map((path) => new URL(path, code)) : [])];
+  return [
+    '--permission',
+    '--allow-worker',
+    '--disallow-code-generation-from-strings',
+    ...readable.map((url) => `--allow-fs-read=${fileURLToPath(url)}`),
+  ];
+}
+
+/** What the sources read outside of their folder; a build holds its packages. */
+const SOURCES_NEED = ['../package.json', '../node_modules/jsonata/'];
 
 function settle({ resolve, reject }: Waiting, message: unknown): void {
   const told = answer.parse(message);
