@@ -161,7 +161,8 @@ export async function openContext(
       async toolsOf(live: LiveServer) {
         const { createListings } = await import('./mcp/listing.ts');
         listings ??= createListings(base);
-        return listings.of(live);
+        const { offeredTo } = await import('./mcp/offered.ts');
+        return listings.of(await offeredTo(base, live, live.server.ownerUserId ?? undefined));
       },
       async close() {
         await base.sources.close();

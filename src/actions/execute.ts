@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { requireConnector, type Action, type Connector } from '../connectors/catalog.ts';
+import { effectOfCall, type Effect } from '../connectors/effects.ts';
 import { checkInput } from '../connectors/validate.ts';
 import type { Context } from '../context.ts';
 import { chooseCredential } from '../credentials/choose.ts';
@@ -47,6 +48,8 @@ export interface Question {
   connector: Connector;
   action: Action;
   input: JsonObject;
+  /** Of this call, by its input. */
+  effect: Effect;
   credential: Credential | undefined;
 }
 
@@ -116,16 +119,20 @@ async function run(context: ExecuteContext, request: ExecuteRequest, trace: Trac
   if (faults.length > 0)
     throw invalidRequest(faults, `The input of ${connector.connectorId}.${action.actionId}`);
 
+  const effect = effectOfCall(action, request.input);
+  assertEffect(request.server?.decision, action, effect);
+
   const credential = await chooseCredential(context.db, {
     environment: request.environment,
     userId: request.userId,
     connector,
+    action,
     header: request.credentialHeader,
     argument: request.credentialId,
   });
   trace.credential = credential;
-  if (request.server?.decision.confirms(action.effect))
-    await request.server.confirm({ connector, action, credential, input: request.input });
+  if (request.server?.decision.confirms(effect))
+    await request.server.confirm({ connector, action, effect, credential, input: request.input });
   const call: UpstreamCall = {
     connector,
     action,
@@ -244,6 +251,24 @@ export function findAllowed(
   throw new GatehouseError('restricted', `This MCP server does not allow ${what} (${rule}).`, {
     details: { rule },
   });
+}
+
+/**
+ * An action that the restrictions allow may have calls that they do not: those whose values give them another effect.
+ * @throws GatehouseError `restricted` (`details.rule`)
+ */
+export function assertEffect(
+  decision: Pick<Decision, 'effect'> | undefined,
+  { connectorId, actionId }: Action,
+  effect: Effect,
+): void {
+  const rule = decision?.effect(effect);
+  if (rule === undefined) return;
+  throw new GatehouseError(
+    'restricted',
+    `With these values ${connectorId}.${actionId} is ${effect}, which this MCP server does not allow (${rule}).`,
+    { details: { rule } },
+  );
 }
 
 function find(

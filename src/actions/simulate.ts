@@ -1,5 +1,5 @@
 import { checkInput } from '../connectors/validate.ts';
-import type { Effect } from '../connectors/catalog.ts';
+import { effectOfCall, type Effect } from '../connectors/effects.ts';
 import type { Context } from '../context.ts';
 import { chooseCredential } from '../credentials/choose.ts';
 import { requireUser } from '../identity/users.ts';
@@ -7,7 +7,7 @@ import { GatehouseError, invalidRequest, type ErrorCode } from '../lib/errors.ts
 import type { JsonObject } from '../lib/json.ts';
 import { assertOn, assertServes } from '../servers/admission.ts';
 import type { LiveServer } from '../servers/live.ts';
-import { findAllowed } from './execute.ts';
+import { assertEffect, findAllowed } from './execute.ts';
 
 /** The call that is asked about. */
 export interface Supposed {
@@ -15,7 +15,7 @@ export interface Supposed {
   userId: string | undefined;
   connectorId: string;
   actionId: string;
-  /** Checked where it is given. */
+  /** Checked where it is given. Without it the call has the usual effect of its action. */
   input?: JsonObject | undefined;
 }
 
@@ -61,7 +61,8 @@ export async function simulate(
       userId === undefined ? 'It is nobody, and the server takes nobody.' : 'The server serves them.',
       'action',
     );
-    effect = context.catalog.action(environment, connectorId, actionId)?.effect;
+    const known = context.catalog.action(environment, connectorId, actionId);
+    if (known) effect = effectOfCall(known, input ?? {});
     const { connector, action } = findAllowed(context, {
       environment,
       userId,
@@ -69,22 +70,29 @@ export async function simulate(
       actionId,
       server: live,
     });
-    passed(`No restriction denies ${connectorId}.${actionId}, whose effect is ${action.effect}.`, 'input');
+    const effectOf = effectOfCall(action, input ?? {});
+    assertEffect(live.decision, action, effectOf);
+    const others = action.effects.filter((one) => one !== effectOf).join(' or ');
+    passed(
+      `No restriction denies ${connectorId}.${actionId}, whose effect is ${effectOf}` +
+        `${others === '' ? '' : ` (with other values ${others})`}.`,
+      'input',
+    );
     if (input) {
       const faults = checkInput(action, input);
       if (faults.length > 0) throw invalidRequest(faults, `The input of ${connectorId}.${actionId}`);
       passed('It is as the schema wants it.');
     }
     at = 'credential';
-    const credential = await chooseCredential(context.db, { environment, userId, connector });
+    const credential = await chooseCredential(context.db, { environment, userId, connector, action });
     passed(credential ? `It acts with ${credential.credentialId}.` : 'It needs none.', 'confirmation');
-    const rule = live.decision.confirms(action.effect);
-    const facts = { effect: action.effect, ...(credential ? { credentialId: credential.credentialId } : {}) };
+    const rule = live.decision.confirms(effectOf);
+    const facts = { effect: effectOf, ...(credential ? { credentialId: credential.credentialId } : {}) };
     if (rule === undefined) {
       passed('It runs without asking.');
       return { outcome: 'runs', reason: `${serverId} would run it.`, ...facts, checks };
     }
-    const reason = `Its user is asked first: the server confirms calls whose effect is ${action.effect} (${rule}).`;
+    const reason = `Its user is asked first: the server confirms calls whose effect is ${effectOf} (${rule}).`;
     passed(reason);
     return { outcome: 'asks', rule, reason, ...facts, checks };
   } catch (error) {

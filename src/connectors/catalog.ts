@@ -1,9 +1,8 @@
 import { GatehouseError } from '../lib/errors.ts';
 import type { Environment } from '../store/schema.ts';
+import type { Effect } from './effects.ts';
 import type { FileFault } from './parse.ts';
 import type { ActionDefinition, ConnectorFile, JsonSchema, Paging } from './format.ts';
-
-export type Effect = 'read' | 'write' | 'destructive';
 
 /** An action, ready to be shown and run. Built once when its connector is loaded. */
 export interface Action {
@@ -13,7 +12,10 @@ export interface Action {
   /** Of its direct tool, where that is free and not too long. */
   readonly toolName: string;
   readonly description: string;
+  /** The gravest of `effects`. */
   readonly effect: Effect;
+  /** The effects that calls may have, the usual one first; see effectOfCall(). */
+  readonly effects: readonly Effect[];
   readonly method: string;
   /** The path template below the base URL. */
   readonly path: string;

@@ -1,4 +1,5 @@
-import type { Action, Connector, Effect, Home } from './catalog.ts';
+import type { Action, Connector, Home } from './catalog.ts';
+import { effectsIn, gravestOf } from './effects.ts';
 import type { ActionDefinition, ConnectorFile, JsonSchema } from './format.ts';
 import { definitionOf, fingerprintOf, hashOf } from './definition.ts';
 import { modelSchema } from './model-schema.ts';
@@ -64,6 +65,7 @@ export function unopenedConnector(
 function compileAction(file: ConnectorFile, actionId: string, definition: ActionDefinition): Action {
   const [method = '', path = ''] = definition.request.split(' ');
   const paging = pagingOf(file, definition);
+  const effects = effectsIn(definition, method);
   let input: JsonSchema | undefined;
   let output: JsonSchema | undefined;
   let modelInput: JsonSchema | undefined;
@@ -75,7 +77,8 @@ function compileAction(file: ConnectorFile, actionId: string, definition: Action
     name: definition.name ?? titleOf(actionId),
     toolName: mcpName(file, actionId),
     description: definition.description,
-    effect: definition.effect ?? effectOf(method),
+    effect: gravestOf(effects),
+    effects,
     method,
     path,
     list: paging !== undefined,
@@ -108,10 +111,4 @@ export function mcpName({ id, toolNames }: Pick<ConnectorFile, 'id' | 'toolNames
 function titleOf(actionId: string): string {
   const words = actionId.replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
-/** What a method does, where nothing else is said. */
-export function effectOf(method: string): Effect {
-  if (method === 'GET' || method === 'HEAD') return 'read';
-  return method === 'DELETE' ? 'destructive' : 'write';
 }

@@ -9,6 +9,7 @@ import type { ConnectorFile } from './format.ts';
  */
 export function definitionOf(file: Pick<ConnectorFile, 'baseUrl'>, action: Omit<Action, 'hash'>): JsonObject {
   const { connectorId, actionId, name, description, effect, list, inputSchema, outputSchema } = action;
+  const { effectWhen } = action.definition;
   const definition = parseJson(
     JSON.stringify({
       connectorId,
@@ -16,6 +17,7 @@ export function definitionOf(file: Pick<ConnectorFile, 'baseUrl'>, action: Omit<
       name,
       description,
       effect,
+      ...(effectWhen.length > 0 ? { effectWhen } : {}),
       list,
       request: `${action.method} ${action.definition.baseUrl ?? file.baseUrl}${action.path}`,
       inputSchema,

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { errors } from './errors-format.ts';
 import { answerPlace, bodyPath, fieldName, template, text } from './format-parts.ts';
 import { unified, webhooks } from './events-format.ts';
-import { authentication, fields, templates } from './schemes.ts';
+import { authentication, fields, schemeTypes, templates } from './schemes.ts';
 
 export type { Apply, Authentication, CredentialField, OAuth, Sign } from './schemes.ts';
 
@@ -76,30 +77,6 @@ export type Paging = z.infer<typeof paging>;
 
 // --- answers ---------------------------------------------------------------------------------------------------
 
-const errorKind = z.enum([
-  'credential_invalid',
-  'upstream_rate_limited',
-  'upstream_rejected',
-  'upstream_failed',
-]);
-const errors = z.strictObject({
-  /** Paths tried in order for the sentence that the app gives. */
-  message: z.array(bodyPath).default([]),
-  /** Path of the app's own error code. */
-  code: bodyPath.optional(),
-  /** Errors inside a success status: any of these conditions. Without `equals`: the path holds a truthy value. */
-  when: z
-    .array(
-      z.strictObject({ path: bodyPath, equals: z.union([z.string(), z.number(), z.boolean()]).optional() }),
-    )
-    .default([]),
-  /** The app's code → what it means. Statuses decide where nothing is listed. */
-  codes: z.record(z.string(), errorKind).default({}),
-  /** An HTTP status → what it means where that differs from the usual: `{403: upstream_rate_limited}`. */
-  statuses: z.record(z.string().regex(/^[1-5]\d\d$/), errorKind).default({}),
-});
-export type UpstreamErrors = z.infer<typeof errors>;
-
 const rateLimit = z.strictObject({
   /** Calls per window and credential. */
   requests: z.int().min(1),
@@ -158,12 +135,33 @@ const clause = z.union([
 ]);
 export type Clause = z.infer<typeof clause>;
 
+export const effect = z.enum(['read', 'write', 'destructive']);
+
+/** `{parameter: status, in: [VOIDED, DELETED], effect: destructive}`. */
+const effectCondition = z.strictObject({
+  /** A parameter, or a dotted path into one: `properties.archived`. Lists are looked through. */
+  parameter: z.string().min(1),
+  /** Values, compared without regard to letter case. Left out: any value but null, false and an empty one. */
+  in: z
+    .array(z.union([z.string(), z.number(), z.boolean()]))
+    .min(1)
+    .optional(),
+  effect,
+});
+export type EffectCondition = z.infer<typeof effectCondition>;
+
+const schemeType = z.enum(schemeTypes);
+const scopeName = z.string().min(1).max(300);
+
 const response = z.strictObject({
   /** Path of the value, or of the list of records, in the body. */
   data: bodyPath.default(''),
   /** For apps that leave the place of an empty list out: all members that such an answer may have (`[]`: it is `{}`).
    *  Any other answer without the place is a failure of the app, since a notice of maintenance is no empty list. */
   whenEmpty: z.array(z.string().min(1)).optional(),
+  /** GraphQL: an answer that holds data counts as success although it holds `errors` too. Without it a list of
+   *  errors that is not empty is a failure. */
+  partial: z.literal(true).optional(),
   /** JSONata over that value (each record of a list); undefined members vanish. Source: docs.jsonata.org */
   map: z.string().optional(),
   /** JSON Schema of the value (of one record for a list). */
@@ -185,7 +183,13 @@ const action = z.strictObject({
   /** What it does, for a person and for a model that chooses among actions. */
   description: text(1000),
   /** Default: GET and HEAD read, DELETE destructive, others write. */
-  effect: z.enum(['read', 'write', 'destructive']).optional(),
+  effect: effect.optional(),
+  /** Calls with these values of a parameter have another effect. The gravest that fits counts. */
+  effectWhen: z.array(effectCondition).default([]),
+  /** The schemes whose credentials can do this, where not all can. */
+  authentication: z.array(schemeType).min(1).optional(),
+  /** OAuth scopes that this needs, all of them; of a list inside it one is enough. */
+  scopes: z.array(z.union([scopeName, z.array(scopeName).min(1)])).default([]),
   /** `GET /customers/{customerId}`: below the base URL. A path parameter is one segment. */
   request: z
     .string()
@@ -330,7 +334,7 @@ export const connectorFile = z.strictObject({
 
   /** Pagings by name, for `paging: <name>` in actions. */
   paging: z.record(fieldName, paging).default({}),
-  errors: errors.default({ message: [], when: [], codes: {}, statuses: {} }),
+  errors: errors.prefault({}),
   rateLimit: rateLimit.optional(),
   /** The header by which the app recognises a repeated write; makes writes safe to retry. */
   idempotencyHeader: z.string().optional(),

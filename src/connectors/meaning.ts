@@ -6,10 +6,12 @@ import type {
   CredentialField,
   OAuth,
 } from './format.ts';
+import { effectsIn } from './effects.ts';
 import { mcpFaults } from './mcp-meaning.ts';
 import { openNames } from './open-names.ts';
 import { partFaults } from './parts-meaning.ts';
 import { checkEvents } from './events-meaning.ts';
+import { policyFaults } from './policy-meaning.ts';
 import { pagingOf, parametersOf, refsOf } from './schemas.ts';
 import { templateNames } from './templates.ts';
 
@@ -290,7 +292,7 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
         faults.push({ path: `${path}.${place}.${reserved}`, rule: 'is added to list actions; leave it out' });
     }
   }
-  faults.push(...partFaults(file, action, path));
+  faults.push(...partFaults(file, action, path), ...policyFaults(file, action, path));
   const bodyless = method === 'GET' || method === 'HEAD';
   const hasBody =
     action.idempotencyParam !== undefined ||
@@ -346,7 +348,6 @@ function checkProbe(file: ConnectorFile): MeaningFault[] {
       },
     ];
   }
-  const reads =
-    action.effect === 'read' || (action.effect === undefined && /^(GET|HEAD) /.test(action.request));
+  const reads = effectsIn(action, action.request.split(' ')[0] ?? '').every((effect) => effect === 'read');
   return reads ? [] : [{ path: 'probe', rule: `must be an action that reads; "${file.probe}" does not` }];
 }

@@ -224,6 +224,8 @@ export const authentication = z.discriminatedUnion('type', [
   /** Nothing to store: actions run without a credential. */
   z.strictObject({ type: z.literal('none') }),
 ]);
+/** The types of schemes that a file may name. */
+export const schemeTypes = authentication.options.map((scheme) => scheme.shape.type.value);
 export type Authentication = z.infer<typeof authentication>;
 export type Apply = z.infer<typeof apply>;
 /** A scheme whose credential holds tokens that are fetched and renewed. */

@@ -1,17 +1,21 @@
 import { sql } from 'kysely';
+import type { Means } from '../connectors/needs.ts';
 import { STALE_MS } from '../identity/caller.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createTtlCache, type TtlCache } from '../lib/ttl-cache.ts';
 import type { DbOrTx, Environment } from '../store/schema.ts';
-import { toCredential, type Credential } from './credential.ts';
+import { scopesIn, toCredential, type Credential } from './credential.ts';
 
 /** More choices than anybody reads; beyond them one is chosen by id. */
 const MAX_CHOICES = 50;
 const MAX_KEPT = 10_000;
 
+/** The ways into each connector that a user has an active credential for, by connector. */
+export type ConnectedMeans = ReadonlyMap<string, readonly Means[]>;
+
 interface Kept {
   choices: TtlCache<Credential[]>;
-  connected: TtlCache<ReadonlySet<string>>;
+  connected: TtlCache<ConnectedMeans>;
 }
 const keptByDb = new WeakMap<DbOrTx, Kept>();
 
@@ -34,21 +38,32 @@ export function choices(
   );
 }
 
-/** Connectors that the user has an active credential for, kept as long. */
-export function connectedConnectors(
+/** What the user has active credentials for, kept as long. */
+export function connectedMeans(
   db: DbOrTx,
   { environment, userId }: { environment: Environment; userId: string },
-): Promise<ReadonlySet<string>> {
+): Promise<ConnectedMeans> {
   return keptOf(db).connected.get(`${userId} ${environment}`, async () => {
     const rows = await db
       .selectFrom('credentials')
-      .select('connector_id')
+      .select(['connector_id', 'type', 'scopes'])
       .where('user_id', '=', userId)
       .where('environment', '=', environment)
       .where('state', '=', 'active')
       .execute();
-    return new Set(rows.map((row) => row.connector_id));
+    const means = new Map<string, Means[]>();
+    for (const { connector_id: id, type, scopes } of rows)
+      means.set(id, [...(means.get(id) ?? []), { type, scopes: scopesIn(scopes) }]);
+    return means;
   });
+}
+
+/** Connectors that the user has an active credential for. */
+export async function connectedConnectors(
+  db: DbOrTx,
+  user: { environment: Environment; userId: string },
+): Promise<ReadonlySet<string>> {
+  return new Set((await connectedMeans(db, user)).keys());
 }
 
 function keptOf(db: DbOrTx): Kept {

@@ -1,4 +1,5 @@
-import type { Connector } from '../connectors/catalog.ts';
+import type { Action, Connector } from '../connectors/catalog.ts';
+import { lackOf, schemesFor } from '../connectors/needs.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { DbOrTx, Environment } from '../store/schema.ts';
 import { credentialNotFound, type Credential } from './credential.ts';
@@ -10,6 +11,8 @@ export interface Choice {
   environment: Environment;
   userId: string | undefined;
   connector: Connector;
+  /** Given: a credential that cannot run it is not chosen. */
+  action?: Action | undefined;
   /** The header x-credential-id: counts for calls of its own connector, and is ignored for others. */
   header?: string | undefined;
   /** The argument `credentialId`. */
@@ -23,8 +26,8 @@ export interface Choice {
  * `credential_required`, `credential_ambiguous` (`details.credentials`), `credential_invalid`, `user_id_missing`.
  */
 export async function chooseCredential(db: DbOrTx, choice: Choice): Promise<Credential | undefined> {
-  const { connector, userId } = choice;
-  const optional = runsWithout(connector);
+  const { connector, userId, action } = choice;
+  const optional = runsWithout(connector, action);
   if (userId === undefined) {
     if (optional && choice.argument === undefined) return undefined;
     throw new GatehouseError(
@@ -33,12 +36,14 @@ export async function chooseCredential(db: DbOrTx, choice: Choice): Promise<Cred
     );
   }
   const named = await namedCredential(db, { ...choice, userId });
-  if (named) return usable(connector, named);
+  if (named) return able(choice, usable(connector, named));
 
   const credentials = await choices(db, choice.environment, userId, connector.connectorId);
-  const active = credentials.filter(({ state }) => state === 'active');
+  const all = credentials.filter(({ state }) => state === 'active');
+  const fitting = all.filter((one) => !action || lackOf(action, one) === undefined);
+  const active = fitting.length > 0 ? fitting : all;
   const [first, ...others] = active;
-  if (first && others.length === 0) return first;
+  if (first && (others.length === 0 || fitting.length === 0)) return able(choice, first);
   if (first) {
     throw new GatehouseError(
       'credential_ambiguous',
@@ -101,6 +106,28 @@ function usable(connector: Connector, credential: Credential): Credential {
   );
 }
 
+/** @throws GatehouseError `credential_required` (`details.reason`) when the credential cannot run the action. */
+function able({ connector, action }: Choice, credential: Credential): Credential {
+  const lack = action && lackOf(action, credential);
+  if (!lack) return credential;
+  const { credentialId, type } = credential;
+  const authentication = schemesFor(connector, action);
+  const sentence =
+    'scopes' in lack
+      ? `needs the scope ${lack.scopes.join(' and ')}, which "${credentialId}" was not granted. Connect the account again ` +
+        'and agree to it. If the app does not ask for it, the operator adds the scope to the OAuth app.'
+      : `runs with a credential of type ${authentication.join(' or ')}, and "${credentialId}" is of type ${type}. ` +
+        'Connect the account that way too.';
+  throw new GatehouseError('credential_required', `${connector.name}: "${action.name}" ${sentence}`, {
+    details: {
+      connectorId: connector.connectorId,
+      credentialId,
+      authentication,
+      ...('scopes' in lack ? { reason: 'scopes', scopes: lack.scopes } : { reason: 'authentication' }),
+    },
+  });
+}
+
 function listed({ credentialId, name, type, state, account, reason }: Credential) {
   return {
     credentialId,
@@ -113,7 +140,8 @@ function listed({ credentialId, name, type, state, account, reason }: Credential
 }
 
 /** Whether a call can run with nothing stored: no authentication, and no variable that somebody has to give. */
-function runsWithout(connector: Connector): boolean {
+function runsWithout(connector: Connector, action: Action | undefined): boolean {
+  if (action && lackOf(action, { type: 'none', scopes: null })) return false;
   const none = connector.definition.authentication.find(({ type }) => type === 'none');
   return none !== undefined && ![...credentialFields(connector, none).values()].some(isRequired);
 }

@@ -71,7 +71,7 @@ export function toCredential(row: Selectable<Tables['credentials']>): Credential
     account: row.account === null ? null : account.parse(JSON.parse(row.account)),
     sealed: row.sealed,
     version: row.version,
-    scopes: row.scopes === null ? null : scopes.parse(JSON.parse(row.scopes)),
+    scopes: scopesIn(row.scopes),
     expiresAt: row.expires_at,
     renewAt: row.renew_at,
     refreshFailures: row.refresh_failures,
@@ -80,6 +80,11 @@ export function toCredential(row: Selectable<Tables['credentials']>): Credential
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
+}
+
+/** The column `scopes`: a JSON array; null where the scopes are not known. */
+export function scopesIn(text: string | null): string[] | null {
+  return text === null ? null : scopes.parse(JSON.parse(text));
 }
 
 /** The record as it is answered (contract.md section 6): never a secret in it. */

@@ -43,6 +43,20 @@ const action = actionLine.extend({
   inputSchema: jsonSchema,
   outputSchema: jsonSchema,
   pagination: z.object({ style: z.string() }).nullable(),
+  effectWhen: z
+    .array(z.object({ parameter: z.string(), in: z.array(z.json()).optional(), effect }))
+    .optional()
+    .meta({
+      description: 'Values of a parameter that give a call another effect. `effect` is the gravest of all.',
+    }),
+  authentication: z
+    .array(z.string())
+    .optional()
+    .meta({ description: 'Types of the credentials that can run it, where not all can.' }),
+  scopes: z
+    .array(z.array(z.string()))
+    .optional()
+    .meta({ description: 'OAuth scopes that it needs: of each entry, one.' }),
   hash: z.string().meta({ description: 'SHA-256 of the definition, as tools/list has it in `_meta`.' }),
 });
 
@@ -287,6 +301,15 @@ function lineView(one: Action): z.input<typeof actionLine> {
   return { actionId, name, description, effect, list };
 }
 
+/** What is rare is left out where an action has none of it. */
+function needsView({ effectWhen, authentication, scopes }: Action['definition']) {
+  return {
+    ...(effectWhen.length > 0 ? { effectWhen } : {}),
+    ...(authentication ? { authentication } : {}),
+    ...(scopes.length > 0 ? { scopes: scopes.map((scope) => [scope].flat()) } : {}),
+  };
+}
+
 function actionView(one: Action): z.input<typeof action> {
   return {
     connectorId: one.connectorId,
@@ -294,6 +317,7 @@ function actionView(one: Action): z.input<typeof action> {
     inputSchema: one.inputSchema,
     outputSchema: one.outputSchema,
     pagination: one.paging ? { style: one.paging.style } : null,
+    ...needsView(one.definition),
     hash: one.hash,
   };
 }

@@ -90,7 +90,7 @@ async function ask(
       throw new GatehouseError(
         'confirmation_declined',
         `The user did not agree to "${question.action.name}" of ${question.connector.name}.`,
-        { details: { rule: scope.grant.live.decision.confirms(question.action.effect) } },
+        { details: { rule: scope.grant.live.decision.confirms(question.effect) } },
       );
     }
     await inputs.take();
@@ -101,12 +101,12 @@ async function ask(
 }
 
 /** What a person reads before they agree: all of it, with nothing in it that they do not see. */
-function messageFor({ connector, action, input, credential }: Question): string {
+function messageFor({ connector, action, effect, input, credential }: Question): string {
   const account = credential?.account?.name ?? credential?.name;
   const shown = withoutHidden(JSON.stringify(input, null, 2));
   const cut = shown.length - MAX_SHOWN_CHARS;
   return [
-    `Run "${action.name}" in ${connector.name}? Its effect: ${action.effect}.`,
+    `Run "${action.name}" in ${connector.name}? Its effect: ${effect}.`,
     ...(account === undefined ? [] : [`Account: ${withoutHidden(JSON.stringify(account))}`]),
     `Parameters: ${shown.slice(0, MAX_SHOWN_CHARS)}${cut > 0 ? `… and ${cut} more characters` : ''}`,
   ].join('\n');
@@ -114,7 +114,7 @@ function messageFor({ connector, action, input, credential }: Question): string 
 
 function required(
   { grant }: Pick<ToolScope, 'grant'>,
-  { connector, action: { connectorId, actionId, name, effect } }: Question,
+  { connector, effect, action: { connectorId, actionId, name } }: Question,
   fault: TokenFault | undefined,
   details: JsonObject,
   cause?: unknown,

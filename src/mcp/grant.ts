@@ -5,6 +5,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import { assertOn, assertServes } from '../servers/admission.ts';
 import type { LiveServer } from '../servers/live.ts';
 import type { Environment } from '../store/schema.ts';
+import { offeredTo } from './offered.ts';
 
 /** Who speaks to which server, and what they may: it travels with each call. */
 export interface Grant {
@@ -35,7 +36,7 @@ export interface UserWish {
  * @throws GatehouseError `user_id_missing`, `user_not_found` (400 here), `forbidden`, `restricted`.
  */
 export async function grantFor(
-  context: Pick<Context, 'db'>,
+  context: Pick<Context, 'db' | 'catalog'>,
   live: LiveServer,
   caller: Caller,
   wish: UserWish,
@@ -46,7 +47,7 @@ export async function grantFor(
   assertServes(live, userId);
   return {
     environment: live.server.environment,
-    live,
+    live: await offeredTo(context, live, userId),
     caller: caller.label,
     userId,
     credentialHeader: headers.credential,

@@ -131,7 +131,7 @@ function fieldsOf(connector: Connector, action: Action): SearchDocument['fields'
 }
 
 /** Kinds of work by what the action does, whatever it is called. */
-function kindsOf({ effect, list, method }: Action): string[] {
+function kindsOf({ effects: [effect], list, method }: Action): string[] {
   if (effect === 'read') return list ? ['read', 'list'] : ['read'];
   if (effect === 'destructive') return ['delete'];
   return method === 'PUT' || method === 'PATCH' ? ['update'] : [];

@@ -284,6 +284,8 @@ function directAction({ visible, visibility, grant }: ToolScope, name: string) {
   if (action) return action;
   const hidden = visibility.actionOf(grant.environment, name);
   const rule = hidden && grant.live.decision.action(hidden);
+  // Its refusal says which account would do.
+  if (hidden && !rule && visible.direct.size > 0 && grant.live.unable?.has(hidden)) return hidden;
   if (rule) throw restricted(`the tool ${name}`, rule);
   const hint = hidden ? 'This server lists no tool per action: use execute_action_svc.' : 'See tools/list.';
   throw new GatehouseError('invalid_request', `There is no tool "${name.slice(0, 100)}". ${hint}`);

@@ -10,6 +10,7 @@ import { connectedConnectors } from '../credentials/choices.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
+import type { Decision } from '../servers/restrictions.ts';
 import { pageAt } from './cursor.ts';
 import { offerLink } from './connect.ts';
 import { exampleOf } from './example.ts';
@@ -86,7 +87,7 @@ const searchActions = tool({
     const allowed = scope.visible.connectors
       .filter(({ connector }) => connectorId === undefined || connector.connectorId === connectorId)
       .flatMap(({ actions }) => actions)
-      .filter((action) => effect === undefined || action.effect === effect);
+      .filter((action) => effect === undefined || action.effects.includes(effect));
     const found = await scope.searchActions(scope.grant.environment, query, allowed, limit);
     const connected = await connectedTo(scope);
     return {
@@ -118,11 +119,12 @@ const getAction = tool({
           name: action.name,
           description: action.description,
           effect: action.effect,
+          ...effectWhenOf(action),
           list: action.list,
           inputSchema: asJson(action.modelInput),
           outputSchema: asJson(action.modelOutput),
           example: { connectorId, actionId, parameters: exampleOf(action.inputSchema) },
-          ...(confirms(action.effect) ? { confirmation: 'It runs once the user has agreed to it.' } : {}),
+          ...confirmationOf(action, confirms),
         };
       }),
     };
@@ -355,6 +357,18 @@ function typeName({ type, anyOf }: JsonSchema): string {
   if (typeof type === 'string') return type;
   const types = Array.isArray(anyOf) ? anyOf.map((branch) => typeName(asSchema(branch))) : [];
   return types.length === 0 ? 'any' : [...new Set(types)].join(' or ');
+}
+
+function effectWhenOf({ definition: { effectWhen } }: Action): JsonObject {
+  return effectWhen.length === 0 ? {} : { effectWhen: asJson(effectWhen) };
+}
+
+function confirmationOf({ effects }: Action, confirms: Decision['confirms']): JsonObject {
+  const asked = effects.filter((effect) => confirms(effect));
+  if (asked.length === 0) return {};
+  const when =
+    asked.length === effects.length ? 'It runs' : `When its values make it ${asked.join(' or ')}, it runs`;
+  return { confirmation: `${when} once the user has agreed to it.` };
 }
 
 function asJson(value: unknown): Json {

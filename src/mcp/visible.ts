@@ -105,13 +105,13 @@ export function see(
 
 function visibleConnectors(
   catalog: Context['catalog'],
-  { server, decision, pins }: LiveServer,
+  { server, decision, pins, unable }: LiveServer,
 ): readonly VisibleConnector[] {
   return catalog
     .connectors(server.environment)
     .map((connector) => ({
       connector: !pins || pins.other(connector, {}) ? connector : unsaid(connector),
-      actions: allowedActions(connector, decision),
+      actions: allowedActions(connector, decision).filter((action) => !unable?.has(action)),
     }))
     .filter(({ actions }) => actions.length > 0);
 }

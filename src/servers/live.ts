@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { Action } from '../connectors/catalog.ts';
 import type { Context } from '../context.ts';
 import { sha256 } from '../crypto/key-ring.ts';
 import { createTtlCache } from '../lib/ttl-cache.ts';
@@ -20,6 +21,8 @@ export interface LiveServer {
   decision: Decision;
   /** Set where tools are pinned; what they hold back, `decision` denies too. */
   pins?: Pins;
+  /** Actions that no account of the asking user can run: they are allowed and not listed. */
+  unable?: ReadonlySet<Action>;
   /** Equal for equal restrictions, tool mode and instructions: what is derived from them is kept under this. */
   shape: string;
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Action, Effect } from '../connectors/catalog.ts';
+import type { Action } from '../connectors/catalog.ts';
+import type { Effect } from '../connectors/effects.ts';
 import { invalidRequest, type Fault } from '../lib/errors.ts';
 import { compileActions } from './patterns.ts';
 
@@ -42,9 +43,9 @@ export interface Decision {
   connector(connectorId: string): string | undefined;
   /** By its names alone, for what may not exist. Includes the connector's own rule. */
   named(connectorId: string, actionId: string): string | undefined;
-  /** By its effect alone, for calls that are no action of a connector. */
+  /** By its effect alone, for calls that are no action of a connector, and for calls whose input is known. */
   effect(effect: Effect): string | undefined;
-  /** By names and effect. */
+  /** By names and effect: an action is denied when each effect that its calls may have is. */
   action(action: Action): string | undefined;
   /** The rule by which a call of this effect waits for the user's agreement. */
   confirms(effect: Effect): string | undefined;
@@ -77,13 +78,21 @@ export function decide(own: Restrictions, ofEnvironment: Restrictions = {}): Dec
   const named = (connectorId: string, actionId: string): string | undefined =>
     connector(connectorId) ?? first((set) => set.actions.check(connectorId, actionId));
   const effect = (of: Effect): string | undefined => first((set) => set.effects.check(of));
+  const everyEffect = (effects: readonly Effect[]): string | undefined => {
+    let rule: string | undefined;
+    for (const one of effects) {
+      rule = effect(one);
+      if (rule === undefined) return undefined;
+    }
+    return rule;
+  };
 
   return {
     active: sets.some(denies),
     connector,
     named,
     effect,
-    action: (one) => named(one.connectorId, one.actionId) ?? effect(one.effect),
+    action: (one) => named(one.connectorId, one.actionId) ?? everyEffect(one.effects),
     confirms: (of) => first((set) => (set.confirm.includes(of) ? set.confirmSetting : undefined)),
     user: (userId) => first((set) => set.users.check(userId)),
   };

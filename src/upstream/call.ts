@@ -9,7 +9,8 @@ import type { OpenCredential } from './credential.ts';
 import { readEvents } from './events.ts';
 import { pause } from './pause.ts';
 import { buildRequest, type BuiltRequest } from './request.ts';
-import { errorKind, retryAfterMs } from './response.ts';
+import { failureOf } from './failure.ts';
+import { retryAfterMs } from './response.ts';
 
 /** How far a slow call is; `progress` rises, `total` may be unknown. */
 export interface Progress {
@@ -192,9 +193,9 @@ function waitAfter(
   answer: UpstreamAnswer,
   tries: number,
 ): number | undefined {
-  const kind = errorKind(call.connector.definition.errors, answer);
-  const limited = kind === 'upstream_rate_limited';
-  if (!limited && !RETRIED_STATUSES.has(answer.status)) return undefined;
+  const means = failureOf(call, answer);
+  const limited = means === 'upstream_rate_limited';
+  if (!limited && means !== 'transient' && !RETRIED_STATUSES.has(answer.status)) return undefined;
   // The app's own header speaks of its limit: on a gateway's 503 it says nothing about when to come back.
   const told = limited || answer.headers['retry-after'] !== undefined;
   const asked = told ? retryAfterMs(call, answer, clock.now()) : undefined;

@@ -1,25 +1,21 @@
-import type { UpstreamErrors } from '../connectors/format.ts';
+import type { ErrorMeaning } from '../connectors/errors-format.ts';
 import { parseHttpDate, SECOND } from '../lib/clock.ts';
-import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
+import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, valueAt, type Json } from '../lib/json.ts';
 import { scrub } from '../lib/scrub.ts';
 import type { UpstreamAnswer, UpstreamCall } from './call.ts';
 import { mapValue } from './expression.ts';
+import { failureOf, messagePaths } from './failure.ts';
 
 const EXCERPT_CHARS = 500;
-type Kind = Extract<
-  ErrorCode,
-  'credential_invalid' | 'upstream_rejected' | 'upstream_rate_limited' | 'upstream_failed'
->;
 
 /**
  * What an answer means: the value that the action promises, or the contract's error for what the third party said.
  * @throws GatehouseError `credential_invalid`, `upstream_rejected`, `upstream_rate_limited`, `upstream_failed`
  */
 export async function interpretAnswer(call: UpstreamCall, answer: UpstreamAnswer): Promise<{ value: Json }> {
-  const { errors } = call.connector.definition;
-  const kind = errorKind(errors, answer);
-  if (kind) throw upstreamError(call, answer, kind);
+  const means = failureOf(call, answer);
+  if (means) throw upstreamError(call, answer, means);
   const { response } = call.action.definition;
   const found = placeOf(call, answer);
   const value = found === undefined ? (call.action.list ? emptyList(call, answer) : null) : found;
@@ -74,37 +70,17 @@ async function mapEach(expression: string, records: Json[], secrets: readonly st
   return mapped;
 }
 
-/** What kind of error an answer is, or undefined for success. */
-export function errorKind(errors: UpstreamErrors, { status, body }: UpstreamAnswer): Kind | undefined {
-  const said = status < 400 && errors.when.some(({ path, equals }) => holds(valueAt(body, path), equals));
-  if (status < 300 && !said) return undefined;
-  const code = errors.code === undefined ? undefined : valueAt(body, errors.code);
-  const byCode = code === undefined || code === null ? undefined : errors.codes[String(code)];
-  return byCode ?? errors.statuses[String(status)] ?? (said ? 'upstream_rejected' : kindOfStatus(status));
-}
-
-function holds(value: Json | undefined, equals: string | number | boolean | undefined): boolean {
-  if (equals !== undefined) return value === equals;
-  return Array.isArray(value) ? value.length > 0 : Boolean(value);
-}
-
-function kindOfStatus(status: number): Kind {
-  if (status === 401) return 'credential_invalid';
-  if (status === 429) return 'upstream_rate_limited';
-  return status >= 400 && status < 500 ? 'upstream_rejected' : 'upstream_failed';
-}
-
-function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, kind: Kind): GatehouseError {
-  const { name, definition } = call.connector;
+function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, means: ErrorMeaning): GatehouseError {
+  const { name } = call.connector;
   const { status } = answer;
-  const said = sentenceOf(definition.errors, answer);
+  const said = sentenceOf(call, answer);
   const told = said === '' ? `HTTP ${status}` : `HTTP ${status}: ${said}`;
   const details = {
     status,
     connectorId: call.connector.connectorId,
     ...(said === '' ? {} : { message: said }),
   };
-  switch (kind) {
+  switch (means) {
     case 'credential_invalid':
       return new GatehouseError('credential_invalid', `${name} refused the credential (${told}).`, {
         details: {
@@ -126,14 +102,24 @@ function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, kind: Kind): 
     }
     case 'upstream_rejected':
       return new GatehouseError('upstream_rejected', `${name} refused the call (${told}).`, { details });
+    case 'permission':
+      return new GatehouseError(
+        'upstream_rejected',
+        `${name} does not let this account do that (${told}). Ask for the right there, or use another account.`,
+        { details: { ...details, reason: 'permission' } },
+      );
+    case 'transient':
+      return new GatehouseError('upstream_failed', `${name} failed for the moment (${told}). Try again.`, {
+        details: { ...details, reason: 'transient' },
+      });
     case 'upstream_failed':
       return new GatehouseError('upstream_failed', `${name} failed (${told}).`, { details });
   }
 }
 
 /** The app's own sentence, without secrets, one line of at most 500 characters. */
-function sentenceOf(errors: UpstreamErrors, { body, secrets }: UpstreamAnswer): string {
-  for (const path of errors.message) {
+function sentenceOf(call: UpstreamCall, { body, secrets }: UpstreamAnswer): string {
+  for (const path of messagePaths(call)) {
     const found = valueAt(body, path);
     if (found === undefined || found === null || found === '' || isEmpty(found)) continue;
     return excerpt(typeof found === 'string' ? found : JSON.stringify(found), secrets);

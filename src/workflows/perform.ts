@@ -1,6 +1,5 @@
 import { executeAction, type ExecuteContext } from '../actions/execute.ts';
-import type { Effect } from '../connectors/catalog.ts';
-import { effectOf } from '../connectors/compile.ts';
+import { effectOf, type Effect } from '../connectors/effects.ts';
 import type { Context } from '../context.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
@@ -62,7 +61,7 @@ async function runAction(
           server: {
             serverId: live.server.serverId,
             decision: live.decision,
-            confirm: async ({ action }) => assertUnconfirmed(live, action.effect),
+            confirm: async ({ effect }) => assertUnconfirmed(live, effect),
           },
         }
       : {}),

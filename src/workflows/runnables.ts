@@ -1,12 +1,13 @@
 import type { Context } from '../context.ts';
 import { STALE_MS } from '../identity/caller.ts';
 import { createTtlCache } from '../lib/ttl-cache.ts';
+import type { Action } from '../connectors/catalog.ts';
 import type { JsonSchema } from '../connectors/format.ts';
-import { effectOf } from '../connectors/compile.ts';
-import type { Effect } from '../connectors/catalog.ts';
+import { effectOf, effectOfCall, type Effect } from '../connectors/effects.ts';
 import type { Decision } from '../servers/restrictions.ts';
 import type { Environment } from '../store/schema.ts';
-import type { Definition } from './definition.ts';
+import type { ActionStep, Definition } from './definition.ts';
+import { slotsOf } from './expressions.ts';
 
 /** A workflow that a user has installed and runs by hand. */
 export interface Runnable {
@@ -68,42 +69,72 @@ async function toRunnables(
   });
 }
 
-/** What the calls of a workflow do, the gravest first of all. */
+/** Returns what the calls of a workflow may do. */
 export function effectsOf(
-  { catalog }: Pick<Context, 'catalog'>,
+  context: Pick<Context, 'catalog'>,
   environment: Environment,
   { steps }: Definition,
 ): Effect[] {
-  return steps.flatMap((step): Effect[] => {
-    if ('http' in step) return [effectOf(step.http.method)];
-    if (!('connectorId' in step)) return [];
-    // What is not there any more may have done anything.
-    return [catalog.action(environment, step.connectorId, step.actionId)?.effect ?? 'destructive'];
-  });
+  return steps.flatMap((step) => effectsOfStep(context, environment, step));
 }
 
-/** The rule of an MCP server that denies one of a workflow's calls, or waits for a person at it. */
+/** Returns the rule of an MCP server that denies one of a workflow's calls, or waits for a person at it. */
 export function deniedBy(
-  { catalog }: Pick<Context, 'catalog'>,
+  context: Pick<Context, 'catalog'>,
   environment: Environment,
   definition: Definition,
   decision: Decision,
 ): string | undefined {
-  for (const step of definition.steps) {
-    const rule =
-      'http' in step
-        ? (decision.named('http', 'request') ?? decision.effect(effectOf(step.http.method)))
-        : 'connectorId' in step
-          ? ruleOf(step.connectorId, step.actionId)
-          : undefined;
-    if (rule !== undefined) return rule;
-  }
-  return effectsOf({ catalog }, environment, definition)
-    .map((effect) => decision.confirms(effect))
-    .find((rule) => rule !== undefined);
+  const rules = definition.steps.map(
+    (step) =>
+      nameRule(context, environment, step, decision) ??
+      ruleOfAll(effectsOfStep(context, environment, step), decision.effect),
+  );
+  const confirms = definition.steps.map((step) =>
+    ruleOfAll(effectsOfStep(context, environment, step), decision.confirms),
+  );
+  return [...rules, ...confirms].find((rule) => rule !== undefined);
+}
 
-  function ruleOf(connectorId: string, actionId: string): string | undefined {
-    const action = catalog.action(environment, connectorId, actionId);
-    return action ? decision.action(action) : decision.named(connectorId, actionId);
-  }
+type Step = Definition['steps'][number];
+
+function nameRule(
+  { catalog }: Pick<Context, 'catalog'>,
+  environment: Environment,
+  step: Step,
+  decision: Decision,
+): string | undefined {
+  if ('http' in step) return decision.named('http', 'request');
+  if (!('connectorId' in step)) return undefined;
+  const { connectorId, actionId } = step;
+  const action = catalog.action(environment, connectorId, actionId);
+  return action ? decision.action(action) : decision.named(connectorId, actionId);
+}
+
+/** A step whose effect depends on the values of a run is judged when it runs. */
+function ruleOfAll(
+  effects: readonly Effect[],
+  rule: (effect: Effect) => string | undefined,
+): string | undefined {
+  const rules = effects.map(rule);
+  return rules.includes(undefined) ? undefined : rules[0];
+}
+
+function effectsOfStep(
+  { catalog }: Pick<Context, 'catalog'>,
+  environment: Environment,
+  step: Step,
+): readonly Effect[] {
+  if ('http' in step) return [effectOf(step.http.method)];
+  if (!('connectorId' in step)) return [];
+  const action = catalog.action(environment, step.connectorId, step.actionId);
+  // An action that is gone may have done anything.
+  if (!action) return ['destructive'];
+  return hasOpenEffect(action, step) ? action.effects : [effectOfCall(action, step.input)];
+}
+
+/** Whether an expression fills a parameter that the effect depends on. */
+function hasOpenEffect({ definition }: Action, { input }: ActionStep): boolean {
+  const open = new Set(slotsOf(input).map(({ path }) => String(path[0])));
+  return definition.effectWhen.some(({ parameter }) => open.has(parameter.split('.')[0] ?? ''));
 }

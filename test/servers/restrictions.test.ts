@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { GatehouseError } from '../../src/lib/errors.ts';
-import type { Action, Effect } from '../../src/connectors/catalog.ts';
+import type { Action } from '../../src/connectors/catalog.ts';
+import type { Effect } from '../../src/connectors/effects.ts';
 import { buildCatalog } from '../../src/connectors/build.ts';
 import { assertCoherent, decide, type Restrictions } from '../../src/servers/restrictions.ts';
 

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { bodyPath } from './format-parts.ts';
+
+/* What the failures of an app mean: the member `errors` of a connector file. */
+
+/** `permission`: the credential is good and lacks a right. `transient`: the same call may work in a moment. */
+const meaning = z.enum([
+  'credential_invalid',
+  'upstream_rate_limited',
+  'upstream_rejected',
+  'upstream_failed',
+  'permission',
+  'transient',
+]);
+export type ErrorMeaning = z.infer<typeof meaning>;
+
+const status = z.int().min(100).max(599);
+const scalar = z.union([z.string(), z.number(), z.boolean()]);
+/** A value, or any of several. */
+const oneOf = <T extends z.ZodType>(value: T) => z.union([value, z.array(value).min(1)]);
+
+/** All conditions that are written must hold. The first rule that holds decides. */
+const rule = z
+  .strictObject({
+    means: meaning,
+    /** HTTP statuses. */
+    status: oneOf(status).optional(),
+    /** A header of the answer. Without `equals`: it is there and not empty. */
+    header: z.strictObject({ name: z.string().min(1), equals: oneOf(z.string()).optional() }).optional(),
+    /** A place in the body; `*` in its path stands for every entry of a list: `errors.*.type`. Without `equals`: the
+     *  place holds a truthy value. */
+    body: z.strictObject({ path: bodyPath, equals: oneOf(scalar).optional() }).optional(),
+    /** Words of the app's message, in any letter case. One of them is enough. The message is what stands at the paths
+     *  of `message`; the whole body where there is nothing. */
+    says: z.array(z.string().min(3)).min(1).optional(),
+  })
+  .refine(({ means: _, ...conditions }) => Object.keys(conditions).length > 0, {
+    message: 'needs a condition: status, header, body or says',
+  });
+export type ErrorRule = z.infer<typeof rule>;
+
+export const errors = z.strictObject({
+  /** Paths tried in order for the sentence that the app gives. GraphQL actions also try `errors.0.message`. */
+  message: z.array(bodyPath).default([]),
+  /** Path of the app's own error code. GraphQL actions also try `errors.0.extensions.code` and `errors.0.type`. */
+  code: bodyPath.optional(),
+  /** Errors inside a success status: any of these conditions. Without `equals`: the path holds a truthy value. The
+   *  `errors` of a GraphQL answer are failures without being listed here; see `response.partial`. */
+  when: z.array(z.strictObject({ path: bodyPath, equals: scalar.optional() })).default([]),
+  /** What a failure means by its status, headers, body and words. Asked before `codes` and `statuses`, and only about
+   *  answers that are failures by their status, by `when` or as GraphQL. */
+  rules: z.array(rule).default([]),
+  /** The app's code → what it means. Statuses decide where nothing is listed. */
+  codes: z.record(z.string(), meaning).default({}),
+  /** An HTTP status → what it means where that differs from the usual: `{403: upstream_rate_limited}`. */
+  statuses: z.record(z.string().regex(/^[1-5]\d\d$/), meaning).default({}),
+});
+export type UpstreamErrors = z.infer<typeof errors>;

@@ -1,0 +1,53 @@
+import type { Action, Connector } from './catalog.ts';
+import type { ActionDefinition, Authentication } from './format.ts';
+
+/** The way into an app that a credential is for. `scopes`: what was granted; null where that is not known. */
+export interface Means {
+  type: string;
+  scopes: readonly string[] | null;
+}
+
+/** Why a credential cannot run an action: another scheme is needed, or scopes that were not granted. */
+export type Lack = { authentication: string[] } | { scopes: string[] };
+
+/** Returns whether an action asks for more than any credential of its connector. */
+export function hasNeeds({ authentication, scopes }: ActionDefinition): boolean {
+  return authentication !== undefined || scopes.length > 0;
+}
+
+/** Returns what a credential lacks for an action; undefined where it lacks nothing that is known. */
+export function lackOf(
+  { definition }: Pick<Action, 'definition'>,
+  { type, scopes }: Means,
+): Lack | undefined {
+  const { authentication } = definition;
+  if (authentication && !authentication.some((one) => one === type)) return { authentication };
+  if (scopes === null) return undefined;
+  const missing = missingScopes(definition, scopes);
+  return missing.length > 0 ? { scopes: missing } : undefined;
+}
+
+/** The scopes of an action that are not among these; alternatives as `a or b`. */
+export function missingScopes({ scopes }: ActionDefinition, granted: readonly string[]): string[] {
+  return scopes
+    .map((scope) => [scope].flat())
+    .filter((alternatives) => !alternatives.some((one) => granted.includes(one)))
+    .map((alternatives) => alternatives.join(' or '));
+}
+
+/** The schemes of a connector whose credentials can run an action, as far as the file can tell. */
+export function schemesFor(
+  { definition: { authentication } }: Pick<Connector, 'definition'>,
+  { definition }: Pick<Action, 'definition'>,
+): string[] {
+  return authentication
+    .filter(
+      (scheme) => lackOf({ definition }, { type: scheme.type, scopes: scopesAsked(scheme) }) === undefined,
+    )
+    .map(({ type }) => type);
+}
+
+/** The scopes that a sign-in asks for; null for schemes without, and where they belong to the app's registration. */
+function scopesAsked(scheme: Authentication): readonly string[] | null {
+  return 'scopes' in scheme && scheme.scopes.length > 0 ? scheme.scopes : null;
+}

@@ -1,0 +1,48 @@
+import { isJsonObject } from '../lib/json.ts';
+import type { ActionDefinition, ConnectorFile, Parameter } from './format.ts';
+import type { MeaningFault } from './meaning.ts';
+import { schemesFor } from './needs.ts';
+import { parametersOf } from './schemas.ts';
+
+/** Faults of what policies go by: effects that depend on a value, and the schemes and scopes that an action needs. */
+export function policyFaults(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
+  return [...effectFaults(action, path), ...needFaults(file, action, path)];
+}
+
+function effectFaults(action: ActionDefinition, path: string): MeaningFault[] {
+  const parameters = new Map(parametersOf(action).map(({ name, parameter }) => [name, parameter]));
+  return action.effectWhen.flatMap((condition, index) => {
+    const at = `${path}.effectWhen.${index}`;
+    const [name = '', ...below] = condition.parameter.split('.');
+    const parameter = parameters.get(name);
+    if (!parameter) return [{ path: `${at}.parameter`, rule: `"${name}" is no parameter of this action` }];
+    const known = below.length === 0 ? valuesOf(parameter) : undefined;
+    if (!known) return [];
+    return (condition.in ?? [])
+      .filter((value) => !known.includes(value))
+      .map((value) => ({
+        path: `${at}.in`,
+        rule: `${JSON.stringify(value)} is no value of ${name}; values: ${known.join(', ')}`,
+      }));
+  });
+}
+
+/** The values that a parameter, or the entries of its list, may have; undefined where they are open. */
+function valuesOf(parameter: Parameter): unknown[] | undefined {
+  const { items } = parameter;
+  const values = isJsonObject(items) ? items['enum'] : parameter['enum'];
+  return Array.isArray(values) ? values : undefined;
+}
+
+function needFaults(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
+  const types: string[] = file.authentication.map(({ type }) => type);
+  const unknown = (action.authentication ?? []).filter((type) => !types.includes(type));
+  if (unknown.length > 0) {
+    const rule = `"${unknown.join('", "')}" is no scheme of this file; schemes: ${types.join(', ')}`;
+    return [{ path: `${path}.authentication`, rule }];
+  }
+  const able = schemesFor({ definition: file }, { definition: action });
+  if (able.length > 0) return [];
+  const rule = 'no scheme that the action allows asks for these scopes, so no credential could run it';
+  return [{ path: `${path}.scopes`, rule }];
+}
