@@ -5,6 +5,7 @@ import type { EventScope } from '../connectors/event-scopes.ts';
 import { eventScope } from '../connectors/events-format.ts';
 import type { Context } from '../context.ts';
 import { requireConnection } from '../credentials/records.ts';
+import { READ_BYTES } from '../events/attempt.ts';
 import { TIMING } from '../events/claim.ts';
 import {
   closeListener,
@@ -168,6 +169,7 @@ async function forwarded(
       headers,
       body,
       timeoutMs: TIMING.attemptMs,
+      maxBytes: READ_BYTES,
       statusDecides: true,
       signal,
     });

@@ -9,8 +9,9 @@ import { addSignature } from './signature.ts';
 import type { Outcome } from './settle.ts';
 import type { Target } from './target.ts';
 
-/** Of an answer so much is read, and so much is kept. */
-const READ_BYTES = 64 * 1024;
+/** Bytes of an answer that are read; the connection is closed behind them. */
+export const READ_BYTES = 64 * 1024;
+/** Characters of an answer that the log of deliveries shows. */
 const KEPT_CHARS = 4 * 1024;
 
 type AttemptContext = Pick<Context, 'clock'> & {

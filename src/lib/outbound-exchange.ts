@@ -70,9 +70,10 @@ export interface RawAnswer {
 }
 
 /**
- * One request and its whole answer, of at most `maxBytes`; with `statusDecides` as much of it as came, up to that. Undici's
- * request() makes a stream and its listeners of each body; one that is read to its end needs none of them.
- * @throws GatehouseError `upstream_too_large`, and whatever undici met.
+ * Returns the whole answer to one request, of at most `maxBytes`. With `statusDecides` it returns what had arrived by then,
+ * up to `maxBytes`. The connection is closed when the limit or the deadline ends the exchange. Undici's request() makes a
+ * stream and its listeners for each body; an answer that is read to its end needs none of them.
+ * @throws GatehouseError `upstream_too_large`, and every error of undici.
  */
 export function wholeAnswer(
   agent: Dispatcher,
@@ -136,13 +137,18 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const room = this.#maxBytes - this.#size;
     this.#size += chunk.length;
-    if (this.#size > this.#maxBytes) this.#stop(tooLarge(this.#maxBytes));
-    else this.#chunks.push(chunk);
+    if (chunk.length <= room) this.#chunks.push(chunk);
+    else this.#stop(tooLarge(this.#maxBytes), chunk.subarray(0, Math.max(0, room)));
   }
 
   onResponseEnd(): void {
     this.#controller = undefined;
+    this.#answer();
+  }
+
+  #answer(): void {
     const [only, ...others] = this.#chunks;
     this.#resolve({
       statusCode: this.#statusCode,
@@ -152,13 +158,21 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.#statusDecides && this.#statusCode > 0) this.onResponseEnd();
-    else this.#reject(error);
+    this.#controller = undefined;
+    this.#fail(error);
   }
 
-  #stop(error: Error): void {
-    if (this.#statusDecides && this.#statusCode > 0) this.onResponseEnd();
+  /** Settles first, because the abort calls onResponseError(). The abort closes the connection. */
+  #stop(error: Error, last?: Buffer): void {
+    const controller = this.#controller;
+    this.#controller = undefined;
+    if (last && this.#statusDecides) this.#chunks.push(last);
+    this.#fail(error);
+    controller?.abort(error);
+  }
+
+  #fail(error: Error): void {
+    if (this.#statusDecides && this.#statusCode > 0) this.#answer();
     else this.#reject(error);
-    this.#controller?.abort(error);
   }
 }

@@ -25,7 +25,10 @@ export interface OutboundRequest {
   maxBytes?: number;
   /** At most three are followed when true; each hop is guarded anew. */
   followRedirects?: boolean;
-  /** The status is what counts: of a body that is too large or breaks off, as much is given as came. */
+  /**
+   * The status alone counts. A body that is too large, breaks off or outlives the deadline is returned as far as it came, and
+   * its connection is closed.
+   */
   statusDecides?: boolean;
   /** For the built-in sandbox connector alone: SANDBOX_HOST of lib/sandbox.ts is our own /sandbox/. */
   allowSandbox?: boolean;

@@ -93,4 +93,6 @@ test('a receiver that does not answer in time has failed; one that does not end 
     status: 'succeeded',
     attempts: [{ error: 'timeout' }, { number: 2, status: 200, error: null, excerpt: 'so far' }],
   });
+  // The deadline of the attempt ends the connection of the unfinished answer too.
+  await until(() => receiver.open === 0);
 });
