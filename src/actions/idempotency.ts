@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { sha256 } from '../crypto/key-ring.ts';
-import { DAY, MINUTE, SECOND } from '../lib/clock.ts';
+import { DAY, SECOND } from '../lib/clock.ts';
 import { ERROR_CODES, GatehouseError, invalidRequest, type ErrorCode } from '../lib/errors.ts';
 import { canonicalJson, type Json } from '../lib/json.ts';
+import { keepRenewing, LEASE_MS } from '../lib/lease.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import type { Tables } from '../store/schema.ts';
 
@@ -11,9 +12,6 @@ type IdempotencyContext = Pick<Context, 'db' | 'clock' | 'keys' | 'log'>;
 
 /** How long the first answer is given again. */
 const KEPT_MS = DAY;
-/** A running call renews its lease; one that did not for this long belongs to a process that died. */
-const LEASE_MS = MINUTE;
-const RENEW_MS = 20 * SECOND;
 
 /** Refusals of calls that reached nothing, or that the third party turned away undone: a repetition may run. */
 const NOT_KEPT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -169,14 +167,14 @@ function keepLease({ db, clock, log }: IdempotencyContext, keyHash: string, from
     if (numUpdatedRows > 0n) leaseUntil = renewed;
   };
   let renewing = Promise.resolve();
-  const timer = setInterval(() => {
-    renewing = renewing.then(renew).catch((error: unknown) => log.warn({ err: error }, 'lease not renewed'));
-  }, RENEW_MS);
-  timer.unref();
+  const endRenewal = keepRenewing(
+    () => (renewing = renewing.catch(() => {}).then(renew)),
+    (error) => log.warn({ err: error }, 'lease not renewed'),
+  );
   return {
     async stop(): Promise<number> {
-      clearInterval(timer);
-      await renewing;
+      endRenewal();
+      await renewing.catch(() => {});
       return leaseUntil;
     },
   };

@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { MINUTE } from '../lib/clock.ts';
 import type { Selectable } from 'kysely';
+import { LEASE_MS } from '../lib/lease.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import { toCredential, type Credential } from './credential.ts';
-
-/** How long one process may renew the tokens of a credential before another may. Four token timeouts. */
-const LEASE_MS = MINUTE;
 
 /** A credential as the store has it now, and who is renewing it. Times are epoch milliseconds. */
 export interface Leased {

@@ -3,9 +3,10 @@ import type { Connector } from '../connectors/catalog.ts';
 import type { Context } from '../context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import { keepRenewing } from '../lib/lease.ts';
 import type { DbOrTx } from '../store/schema.ts';
 import { credentialNotFound, type Credential } from './credential.ts';
-import { acquireLease, readLeased, releaseLease } from './lease.ts';
+import { acquireLease, extendLease, readLeased, releaseLease } from './lease.ts';
 import { endCredential } from './health.ts';
 import { isRenewable, renew } from './renew.ts';
 import { isDue, isUsable, secondsUntil, type Refused } from './renewal-times.ts';
@@ -137,9 +138,14 @@ async function renewOrWait(
     }
     const lease = await acquireLease(db, credential.credentialId, now);
     if (!lease) continue;
+    const endRenewal = keepRenewing(
+      () => extendLease(db, lease, clock.now()),
+      (error) => context.log.warn({ err: error, credentialId: credential.credentialId }, 'lease not renewed'),
+    );
     try {
       return await renew(context, { connector, lease, refused, lastEndedAt: leased.lastEndedAt });
     } finally {
+      endRenewal();
       await releaseLease(db, lease, clock.now());
     }
   }

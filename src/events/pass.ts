@@ -21,7 +21,7 @@ const MAX_HELD = 64 * MIB;
 /** A list whose pages shift while it is read is read again until nothing new turns up. */
 const MAX_PASSES = 4;
 const PAGE_RECORDS = 250;
-/** A round of a slow app, all its passes together, ends well before its lease, and the next one goes on. */
+/** Milliseconds that all passes of a round may take. The next round continues, so that progress is stored. */
 const ROUND_MS = 2 * MINUTE;
 
 /** What a round read of a list. Times are epoch milliseconds on the app's clock. */

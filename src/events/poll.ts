@@ -7,6 +7,7 @@ import { markRefused } from '../credentials/health.ts';
 import { withFreshTokens } from '../credentials/refresh.ts';
 import { DAY, MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import { keepRenewing } from '../lib/lease.ts';
 import { createGroupCommit, type GroupCommit } from '../store/group-commit.ts';
 import type { Db, Tables } from '../store/schema.ts';
 import { customFieldsOf } from '../unified/field-mappings.ts';
@@ -16,7 +17,7 @@ import { tellGapRisk, tellGapRiskIn } from './operator.ts';
 import { LARGEST_SKEW_MS, hasNews, notice, noticeUnreadable } from './notice.ts';
 import { nextRound, readSince, type Pass, type Unreadable } from './pass.ts';
 import type { Continuation, Source } from './source.ts';
-import { LEASE_MS, renewLease } from './sources.ts';
+import { renewLease } from './sources.ts';
 
 /** What polling needs of the context. */
 export type PollContext = Pick<
@@ -64,14 +65,18 @@ export async function pollSource(
   source: Source,
   signal?: AbortSignal,
 ): Promise<Polled> {
-  const renewal = setInterval(() => void renewLease(context, source), LEASE_MS / 4);
+  const endRenewal = keepRenewing(
+    () => renewLease(context, source),
+    (error) =>
+      context.log.error({ err: error, sourceId: source.sourceId }, 'the lease of a poll was not renewed'),
+  );
   try {
     return await poll(context, source, signal);
   } catch (error) {
     await (signal?.aborted ? letGo(context, source) : failed(context, source, error));
     return { records: 0, deliveries: 0 };
   } finally {
-    clearInterval(renewal);
+    endRenewal();
   }
 }
 

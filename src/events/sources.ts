@@ -4,8 +4,9 @@ import type { Connector } from '../connectors/catalog.ts';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import type { Context } from '../context.ts';
 import type { Credential } from '../credentials/credential.ts';
-import { MINUTE, SECOND } from '../lib/clock.ts';
+import { SECOND } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
+import { latestLeaseEnd, LEASE_MS } from '../lib/lease.ts';
 import { dropJob, planJob } from '../jobs/jobs.ts';
 import { deleteInBatches } from '../store/batches.ts';
 import { risingTo } from '../store/rising.ts';
@@ -14,8 +15,6 @@ import { modelOf } from '../unified/map.ts';
 import { isNative } from './hook-keys.ts';
 import { toSource, UNTIL_FORGOTTEN, type Source } from './source.ts';
 
-/** Who polls a source renews its lease meanwhile; one that was not renewed is of a process that died. */
-export const LEASE_MS = 5 * MINUTE;
 /** Woken at once: SQLite takes so many names in a statement, and as many polls are enough to begin with. */
 const MOST_RESUMED = 500;
 
@@ -267,13 +266,13 @@ function isFree(e: ExpressionBuilder<Tables, 'sources'>, now: number) {
   return e.or([
     e('lease_until', 'is', null),
     e('lease_until', '<', now),
-    e.and([e('lease_until', '>', now + 2 * LEASE_MS), e('lease_until', '!=', UNTIL_FORGOTTEN)]),
+    e.and([e('lease_until', '>', latestLeaseEnd(now)), e('lease_until', '!=', UNTIL_FORGOTTEN)]),
   ]);
 }
 
 /** Keeps a source for who polls it, unless another has it by now. */
 export async function renewLease(
-  { db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>,
+  { db, clock }: Pick<Context, 'db' | 'clock'>,
   { sourceId, leaseToken }: Source,
 ): Promise<void> {
   await db
@@ -281,8 +280,7 @@ export async function renewLease(
     .set({ lease_until: clock.now() + LEASE_MS })
     .where('source_id', '=', sourceId)
     .where('lease_token', '=', leaseToken)
-    .execute()
-    .catch((error: unknown) => log.error({ err: error, sourceId }, 'a lease could not be renewed'));
+    .execute();
 }
 
 /** Sources whose credential was put right go on where they stopped: none is suspended while its credential works. */

@@ -5,11 +5,10 @@ import { MINUTE, SECOND } from '../lib/clock.ts';
 import { publicError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { parseJson, type Json } from '../lib/json.ts';
+import { keepRenewing, latestLeaseEnd, LEASE_MS } from '../lib/lease.ts';
 import { risingTo } from '../store/rising.ts';
 import type { Db, DbOrTx, Tables } from '../store/schema.ts';
 
-/** Whoever runs a job renews its lease; one that was not renewed is of a process that died. */
-const LEASE_MS = 2 * MINUTE;
 const FIRST_RETRY_MS = 5 * SECOND;
 const LONGEST_RETRY_MS = 60 * MINUTE;
 
@@ -92,7 +91,7 @@ function isFree(e: ExpressionBuilder<Tables, 'jobs'>, now: number) {
   return e.or([
     e('jobs.lease_until', 'is', null),
     e('jobs.lease_until', '<', now),
-    e('jobs.lease_until', '>', now + 2 * LEASE_MS),
+    e('jobs.lease_until', '>', latestLeaseEnd(now)),
   ]);
 }
 
@@ -111,7 +110,10 @@ export async function beginJobs(
 }
 
 async function run(context: JobContext, kind: JobKind, job: Job, signal: AbortSignal): Promise<void> {
-  const renewal = setInterval(() => void renew(context, job), LEASE_MS / 4);
+  const endRenewal = keepRenewing(
+    () => renew(context, job),
+    (error) => context.log.error({ err: error, jobId: job.job_id }, 'the lease of a job was not renewed'),
+  );
   try {
     await settle(context, job, { againInMs: await kind.run(parseJson(job.payload), signal) });
   } catch (error) {
@@ -119,7 +121,7 @@ async function run(context: JobContext, kind: JobKind, job: Job, signal: AbortSi
     if (signal.aborted) await cutShort(context, job);
     else await failed(context, kind, job, error, signal);
   } finally {
-    clearInterval(renewal);
+    endRenewal();
   }
 }
 
@@ -152,14 +154,13 @@ async function claim({ db, clock }: JobContext, jobIds: string[]): Promise<Job[]
     .execute();
 }
 
-async function renew({ db, clock, log }: JobContext, job: Job): Promise<void> {
+async function renew({ db, clock }: JobContext, job: Job): Promise<void> {
   await db
     .updateTable('jobs')
     .set({ lease_until: clock.now() + LEASE_MS })
     .where('job_id', '=', job.job_id)
     .where('lease_token', '=', job.lease_token)
-    .execute()
-    .catch((error: unknown) => log.error({ err: error, jobId: job.job_id }, 'a lease could not be renewed'));
+    .execute();
 }
 
 async function failed(

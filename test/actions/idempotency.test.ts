@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runOnce, type IdempotentCall } from '../../src/actions/idempotency.ts';
 import { deleteOldRows } from '../../src/actions/retention.ts';
 import { createKeyRing } from '../../src/crypto/key-ring.ts';
-import { DAY, MINUTE } from '../../src/lib/clock.ts';
+import { DAY, SECOND } from '../../src/lib/clock.ts';
 import { GatehouseError } from '../../src/lib/errors.ts';
 import { createLog } from '../../src/log.ts';
 import { migrate } from '../../src/store/migrate.ts';
@@ -157,7 +157,7 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     await expect(runOnce(there(), call(), succeed)).rejects.toMatchObject({
       code: 'idempotency_in_progress',
     });
-    clock.advance(MINUTE);
+    clock.advance(30 * SECOND);
     await expect(runOnce(there(), call(), succeed)).rejects.toMatchObject({
       code: 'upstream_failed',
       details: { outcome: 'unknown' },
@@ -167,7 +167,7 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
 
   test('whose holder died runs again, once, when that does no harm', async () => {
     await die();
-    clock.advance(MINUTE);
+    clock.advance(30 * SECOND);
     const again = await Promise.allSettled(
       Array.from({ length: 10 }, (_, i) =>
         runOnce(i % 2 === 0 ? here() : there(), call({ repeatable: true }), succeed),

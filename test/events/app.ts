@@ -168,6 +168,8 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     service,
     userId,
     origin: upstream.origin,
+    /** The folder of its connectors. */
+    catalogFolder: folder,
     send,
     /** Whose it is. */
     account: 'acct_1',

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { pollSource } from '../../src/events/poll.ts';
-import { claimSources, LEASE_MS, renewLease } from '../../src/events/sources.ts';
+import { claimSources, renewLease } from '../../src/events/sources.ts';
 import { HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
+import { LEASE_MS } from '../../src/lib/lease.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 import { openApp, type TestedApp } from './app.ts';
 
