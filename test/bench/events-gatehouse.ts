@@ -1,17 +1,21 @@
-import { createServer } from 'node:http';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { listen } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
-import { publish, type NewEvent } from '../../src/events/publish.ts';
-import { createGroupCommit } from '../../src/store/group-commit.ts';
-import { isJsonObject, parseJson } from '../../src/lib/json.ts';
-import { openProof, openScene } from '../proofs/scene.ts';
-import { takeEvents } from './events-door.ts';
+import { createCredential } from '../../src/credentials/records.ts';
+import { createSubscription } from '../../src/events/subscriptions.ts';
+import { createUser } from '../../src/identity/users.ts';
+import { DAY } from '../../src/lib/clock.ts';
+import { shopsCatalog } from '../proofs/provider.ts';
+import { openProof } from '../proofs/scene.ts';
+import { startShop } from './events-shop.ts';
 
 /*
- * Gatehouse as the events bench sees it: all of it, and beside it a door at which an event is published in a commit that it
- * shares with others. `{addresses}` makes a store with a subscription for each address, `{beside}` is a second process over
- * one that is there. Prints a JSON line.
+ * Gatehouse as the events bench sees it: all of it, with subscriptions whose apps post webhooks to it. `{addresses}` makes a
+ * store with a subscription for each address, each over an account of its own or all over one (`oneSource`). `{join}` is
+ * another process over a store that is there. Prints a JSON line with the path and secret of each webhook.
  */
 const settings = z
   .union([
@@ -20,76 +24,70 @@ const settings = z
       env: z.record(z.string(), z.string()).default({}),
       oneSource: z.boolean().default(false),
     }),
-    z.object({
-      beside: z.object({
-        env: z.record(z.string(), z.string()),
-        catalogFolder: z.string(),
-        sources: z.array(z.string()),
-      }),
-    }),
+    z.object({ join: z.object({ env: z.record(z.string(), z.string()), catalogFolder: z.string() }) }),
   ])
   .parse(JSON.parse(process.argv[2] ?? '{}'));
 
-const { context, ...said } = await open();
-const app = await listen(context);
+const said = 'join' in settings ? await serveStore(settings.join) : await serveNewStore(settings);
+process.stdout.write(`${JSON.stringify(said)}\n`);
 
-async function open() {
-  if ('beside' in settings) {
-    const { env, catalogFolder, sources } = settings.beside;
-    return {
-      context: await openProof(readConfig(env), catalogFolder),
-      sources,
-      env,
-      catalogFolder,
-      secrets: [],
-    };
-  }
-  const { addresses, env: more, oneSource } = settings;
-  const scene = await openScene(addresses, { more, oneSource });
-  const { env, catalogFolder, subscriptions } = scene;
-  return {
-    context: scene.context,
-    env,
-    catalogFolder,
-    sources: [...new Set(subscriptions.map(({ sourceId }) => sourceId))],
-    secrets: subscriptions.map(({ secret }) => secret),
-  };
+interface Store {
+  env: Record<string, string>;
+  catalogFolder: string;
 }
 
-const publishes = createGroupCommit<{ sourceId: string; event: NewEvent }>(
-  context.db,
-  async (tx, items) => {
-    for (const [sourceId, mine] of Map.groupBy(items, (item) => item.sourceId)) {
-      const source = { sourceId, environment: 'development' as const };
-      await publish(
-        tx,
-        context,
-        source,
-        mine.map(({ event }) => event),
-      );
-    }
-    return items.map(() => undefined);
-  },
-  (tx) => context.deliverer.committed(tx),
-);
+async function serveStore({ env, catalogFolder }: Store) {
+  const { port } = await listen(await openProof(readConfig(env), catalogFolder));
+  return { url: `http://127.0.0.1:${port}`, env, catalogFolder };
+}
 
-const door = createServer(
-  takeEvents(async (endpoint, text) => {
-    const body = parseJson(text);
-    if (!isJsonObject(body)) throw new Error('an event is an object');
-    const event: NewEvent = {
-      eventScope: 'commerce/orders',
-      event: 'created',
-      recordId: String(body['id']),
-      body,
-    };
-    if (endpoint === 'all')
-      await Promise.all(said.sources.map((sourceId) => publishes.add({ sourceId, event })));
-    else await publishes.add({ sourceId: said.sources[Number(endpoint)] ?? '', event });
-  }),
-);
-door.listen(0, '127.0.0.1', () => {
-  const address = door.address();
-  const port = address && typeof address === 'object' ? address.port : 0;
-  process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${port}`, ...said, app: app.port })}\n`);
-});
+async function serveNewStore({
+  addresses,
+  env: more,
+  oneSource,
+}: Exclude<typeof settings, { join: unknown }>) {
+  const env = {
+    GATEHOUSE_HOME: mkdtempSync(join(tmpdir(), 'gatehouse-bench-')),
+    GATEHOUSE_ALLOW_PRIVATE_NETWORK: '1',
+    GATEHOUSE_SANDBOX: '0',
+    // The first poll of a source is made at once, and no other while the bench runs.
+    GATEHOUSE_POLL_INTERVAL: String(DAY / 1000),
+    PORT: '0',
+    LOG_LEVEL: 'warn',
+    ...more,
+  };
+  const catalogFolder = shopsCatalog();
+  const shop = await startShop();
+  const context = await openProof(readConfig(env), catalogFolder);
+  const { userId } = await createUser(context, { environment: 'development', username: 'ada' });
+  const connect = (token: string) =>
+    createCredential(context, {
+      environment: 'development',
+      userId,
+      connectorId: 'shop',
+      data: { token, origin: shop.url },
+    });
+  const tokens = addresses.map((_, n) => `shop_${oneSource ? 0 : n}`);
+  const credentials = new Map<string, Awaited<ReturnType<typeof connect>>>();
+  const secrets: string[] = [];
+  for (const [n, address] of addresses.entries()) {
+    const token = tokens[n] ?? '';
+    const credential = credentials.get(token) ?? (await connect(token));
+    credentials.set(token, credential);
+    const { secret } = await createSubscription(context, {
+      credential,
+      address,
+      scope: 'commerce/orders',
+      events: ['created'],
+      headers: {},
+      ratePerSecond: null,
+      ordered: false,
+      backfill: false,
+    });
+    secrets.push(secret);
+  }
+  const { port } = await listen(context);
+  const registered = await Promise.all([...credentials.keys()].map((token) => shop.hookOf(token)));
+  const hooks = registered.map(({ address, secret }) => ({ path: new URL(address).pathname, secret }));
+  return { url: `http://127.0.0.1:${port}`, env, catalogFolder, secrets, hooks };
+}

@@ -9,9 +9,11 @@ import { z } from 'zod';
  * then reads jobs from standard input, a line of JSON each, and prints the figures of each as a line of JSON.
  */
 const jobs = z.object({
-  /** `{url}/{endpoint}` takes an event for an endpoint. */
+  /** Senders: `{url}/{endpoint}` takes an event for an endpoint, unless `hooks` says otherwise. */
   urls: z.array(z.url()),
-  /** Each event goes to one of these, in turn; `null`: to all of them by one request. */
+  /** Where the app of each endpoint posts its webhooks, and the secret that signs them. */
+  hooks: z.array(z.object({ path: z.string(), secret: z.string() })).default([]),
+  /** Each event goes to one of these, in turn; `null`: to all of them by one request to the first. */
   endpoints: z.array(z.int()).nullable(),
   /** Endpoints below this hang: they answer after so many milliseconds, and are not measured. */
   hanging: z.int().default(0),
@@ -77,7 +79,7 @@ function note(
   body: string,
   headers: Record<string, string | string[] | undefined>,
 ): void {
-  const id = /"id":"([^"]+)"/.exec(body)?.[1] ?? '';
+  const id = /"id":"(e\d+)"/.exec(body)?.[1] ?? '';
   const began = sentAt.get(id);
   if (began === undefined || !run) return;
   run.lastAt = performance.now();
@@ -86,6 +88,12 @@ function note(
   else latencies.push(run.lastAt - began);
   arrived.set(key, run.lastAt);
   if (arrived.size % SIGNED_SAMPLE === 0 && !isSigned(job.secrets[endpoint], body, headers)) run.unsigned++;
+}
+
+/** An order as an app shows it, a little less than a kilobyte. */
+function orderOf(id: string) {
+  const at = new Date().toISOString();
+  return { id, total: '12.50', currency: 'EUR', note: NOTE, created_at: at, updated_at: at };
 }
 
 function isSigned(
@@ -127,22 +135,27 @@ async function measure(job: z.output<typeof jobs>): Promise<EventsFigures> {
   const post = async (): Promise<void> => {
     const n = count++;
     const { endpoints } = job;
-    const endpoint = endpoints === null ? 'all' : (endpoints[n % endpoints.length] ?? 0);
+    const endpoint = endpoints === null ? 0 : (endpoints[n % endpoints.length] ?? 0);
     const target = agents[n % agents.length];
     if (!target) throw new Error('no url');
     const id = `e${n}`;
-    const measured = typeof endpoint === 'string' || endpoint >= job.hanging;
+    const measured = endpoint >= job.hanging;
+    const webhook = JSON.stringify({ id: `evt_${id}`, topic: 'order.created', order: orderOf(id) });
+    const hook = job.hooks[endpoint];
     if (measured) mine.sentAt.set(id, performance.now());
     const { statusCode, body } = await target.agent.request({
       origin: target.url.origin,
-      path: `/${endpoint}`,
+      path: hook?.path ?? `/${endpoint}`,
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ id, remoteId: id, total: '12.50', currency: 'EUR', note: NOTE }),
+      headers: {
+        'content-type': 'application/json',
+        ...(hook && { 'x-shop-signature': createHmac('sha256', hook.secret).update(webhook).digest('hex') }),
+      },
+      body: webhook,
     });
     await body.dump();
-    if (statusCode !== 202) throw new Error(`${target.url.href} answered ${statusCode}`);
-    if (measured) expected += typeof endpoint === 'string' ? job.secrets.length : 1;
+    if (statusCode >= 300) throw new Error(`${target.url.href} answered ${statusCode}`);
+    if (measured) expected += endpoints === null ? job.secrets.length : 1;
   };
   if (job.perSecond === undefined) {
     const loop = async (): Promise<void> => {

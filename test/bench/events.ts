@@ -11,13 +11,16 @@ import { cpuSeconds, lineWith, LOAD_CORE, median, SERVER_CORE, start, type Talki
 import { table } from './table.ts';
 
 /*
- * Events: accepted, stored, signed and delivered to a receiver on the other core; rounds of all senders interleaved. The
- * reference is the least that durable delivery can cost (peer-events.ts), BullMQ the queue that people take.
+ * Events: a webhook that an app posts is accepted, stored, signed and delivered to a receiver on the other core. Gatehouse
+ * takes it at /hooks: it checks the signature, deduplicates and maps it too. Rounds of all senders are interleaved. The
+ * reference is the least that durable delivery can cost (peer-events.ts), BullMQ the queue that is used most.
  */
 const here = (name: string) => new URL(name, import.meta.url).pathname;
 const CONNECTIONS = 16;
 const PACE = 50;
 const ENDPOINTS = 1000;
+/** Apps that send at the same time. */
+const SOURCES = 100;
 /** As long as the rest of the bench warms up: some 20,000 events, until little is left to compile. */
 const WARM_UP = { perSecond: undefined, connections: CONNECTIONS, seconds: 5 };
 const REDIS_PORT = '39519';
@@ -25,9 +28,9 @@ const REDIS_PORT = '39519';
 const started = z.object({
   url: z.string(),
   secrets: z.array(z.string()).default([]),
+  hooks: z.array(z.object({ path: z.string(), secret: z.string() })).default([]),
   env: z.record(z.string(), z.string()).optional(),
   catalogFolder: z.string().optional(),
-  sources: z.array(z.string()).optional(),
 });
 
 interface Sender extends AsyncDisposable {
@@ -48,10 +51,11 @@ export interface EventsBench {
 }
 
 export async function benchEvents({ rounds, seconds, wants }: EventsBench): Promise<void> {
-  if (wants('events, throughput') || wants('events, latency')) {
+  if (wants('events, throughput') || wants('events, latency') || wants('events, sources')) {
     await using redis = await startRedis();
     const senders = ['gatehouse', 'reference', ...(redis ? ['bullmq'] : [])];
-    if (wants('events, throughput')) await throughput(senders, rounds, seconds);
+    if (wants('events, throughput')) await throughput(senders, { rounds, seconds, sources: 1 });
+    if (wants('events, sources')) await throughput(senders, { rounds, seconds, sources: SOURCES });
     if (wants('events, latency')) await latency(senders, rounds, seconds);
   }
   if (wants('events, hanging')) await hanging(rounds, seconds);
@@ -83,9 +87,14 @@ interface Sample extends EventsFigures {
   cpu: number;
 }
 
-async function throughput(senders: string[], rounds: number, seconds: number): Promise<void> {
-  const samples = await interleaved(senders, rounds, { endpoints: [0], connections: CONNECTIONS, seconds });
-  rowsOf(`events, throughput: ${CONNECTIONS} connections, one receiver`, samples);
+async function throughput(
+  senders: string[],
+  { rounds, seconds, sources }: { rounds: number; seconds: number; sources: number },
+): Promise<void> {
+  const endpoints = Array.from({ length: sources }, (_, n) => n);
+  const samples = await interleaved(senders, rounds, { endpoints, connections: CONNECTIONS, seconds });
+  const title = sources === 1 ? 'events, throughput: one source' : `events, sources: ${sources} sources`;
+  rowsOf(`${title}, ${CONNECTIONS} connections, one receiver`, samples);
 }
 
 async function latency(senders: string[], rounds: number, seconds: number): Promise<void> {
@@ -98,15 +107,15 @@ async function latency(senders: string[], rounds: number, seconds: number): Prom
 async function interleaved(
   senders: string[],
   rounds: number,
-  job: Omit<EventsJob, 'urls'>,
+  job: Omit<EventsJob, 'urls' | 'endpoints'> & { endpoints: number[] },
 ): Promise<Map<string, Sample[]>> {
   const samples = new Map<string, Sample[]>();
   for (let round = 0; round < rounds; round++) {
     for (const name of senders) {
       await using receiver = await startReceiver();
-      await using sender = await startSender(name, [receiver.address(0)]);
-      const { url, secrets } = sender.said;
-      const whole = { ...job, urls: [url], secrets };
+      await using sender = await startSender(name, job.endpoints.map(receiver.address));
+      const { url, secrets, hooks } = sender.said;
+      const whole = { ...job, urls: [url], secrets, hooks };
       await receiver.measure({ ...whole, ...WARM_UP });
       const before = cpuSeconds(sender.pid);
       const figures = await receiver.measure(whole);
@@ -158,6 +167,7 @@ async function hanging(rounds: number, seconds: number): Promise<void> {
       const job = {
         urls: [sender.said.url],
         secrets: sender.said.secrets,
+        hooks: sender.said.hooks,
         // One after the other, healthy and hanging in turn.
         endpoints: Array.from({ length: ENDPOINTS }, (_, n) => (n * 501) % ENDPOINTS),
         perSecond: 2 * PACE,
@@ -201,6 +211,7 @@ async function fanOut(rounds: number): Promise<void> {
     const figures = await receiver.measure({
       urls: [sender.said.url],
       secrets: sender.said.secrets,
+      hooks: sender.said.hooks,
       endpoints: null,
       connections: 1,
       seconds: 0,
@@ -236,6 +247,7 @@ async function processesOnPostgres(rounds: number, seconds: number): Promise<voi
         const job = {
           urls,
           secrets: first.said.secrets,
+          hooks: first.said.hooks,
           endpoints: addresses.map((_, n) => n),
           connections: CONNECTIONS,
         };
@@ -279,9 +291,9 @@ async function startSender(
   return senderOf(await start(core, args));
 }
 
-async function startBeside({ said: { env, catalogFolder, sources } }: Sender): Promise<Sender> {
-  const beside = { env, catalogFolder, sources };
-  return senderOf(await start('0,1', [here('events-gatehouse.ts'), JSON.stringify({ beside })]));
+async function startBeside({ said: { env, catalogFolder } }: Sender): Promise<Sender> {
+  const join = { env, catalogFolder };
+  return senderOf(await start('0,1', [here('events-gatehouse.ts'), JSON.stringify({ join })]));
 }
 
 function senderOf(child: Talking): Sender {
