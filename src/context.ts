@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createExecutionLog, type ExecutionLog } from './actions/executions.ts';
@@ -39,7 +40,7 @@ export interface Context {
   readonly db: Db;
   readonly keys: KeyRing;
   /** Key of all keyed hashes; see crypto/tokens.ts. */
-  readonly hashKey: Buffer;
+  readonly hashKey: KeyObject;
   readonly catalog: Catalog;
   readonly outbound: Outbound;
   readonly throttle: Throttle;

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, randomBytes, type KeyObject } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { base62 } from '../lib/ids.ts';
 import type { Environment } from '../store/schema.ts';
@@ -49,7 +49,7 @@ export function newRandomToken(): string {
 }
 
 /** The keyed hash under which keys and tokens are stored: a copy of the database alone confirms no guess. */
-export function hashToken(hashKey: Buffer, token: string): string {
+export function hashToken(hashKey: KeyObject, token: string): string {
   return createHmac('sha256', hashKey).update(token).digest('base64url');
 }
 

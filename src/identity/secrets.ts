@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 import type { Context } from '../context.ts';
 import { KeyError } from '../crypto/key-ring.ts';
 import { perDatabase } from '../store/kept.ts';
@@ -9,9 +9,9 @@ type SecretContext = Pick<Context, 'db' | 'keys' | 'clock'>;
  * The key of all keyed hashes. Opening it also proves that the master key is the one that this store was written with.
  * @throws KeyError when no master key opens it.
  */
-export async function loadHashKey(context: SecretContext): Promise<Buffer> {
+export async function loadHashKey(context: SecretContext): Promise<KeyObject> {
   try {
-    return await loadSecret(context, 'hash-key');
+    return createSecretKey(await loadSecret(context, 'hash-key'));
   } catch (error) {
     if (!(error instanceof SealedSecretError)) throw error;
     throw new KeyError(

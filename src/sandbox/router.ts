@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, type KeyObject } from 'node:crypto';
 import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../log.ts';
@@ -21,7 +21,7 @@ export interface SandboxContext {
   /** Where browsers reach this process, without trailing slash. It may settle after the sandbox is made. */
   readonly publicUrl: string;
   /** A secret that outlives the process, so that tokens do. Nothing is signed with it itself. */
-  readonly hashKey: Buffer;
+  readonly hashKey: KeyObject;
 }
 
 /**

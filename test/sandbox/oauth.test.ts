@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import * as oauth from 'oauth4webapi';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -413,7 +414,7 @@ async function api(
 }
 
 async function serve(key = hashKey, publicUrl = 'http://127.0.0.1:4998'): Promise<[Server, string]> {
-  const app = createSandboxApp({ clock, log: createLog('silent'), hashKey: key, publicUrl });
+  const app = createSandboxApp({ clock, log: createLog('silent'), hashKey: createSecretKey(key), publicUrl });
   const listening = createServer(app);
   await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
   const address = listening.address();

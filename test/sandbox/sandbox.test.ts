@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto';
 import { createServer } from 'node:http';
 import express from 'express';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -250,7 +251,12 @@ async function serve(): Promise<[ReturnType<typeof createServer>, string]> {
   const app = express();
   app.use(
     '/sandbox',
-    createSandbox({ clock, log: createLog('silent'), publicUrl: '', hashKey: Buffer.alloc(32) }),
+    createSandbox({
+      clock,
+      log: createLog('silent'),
+      publicUrl: '',
+      hashKey: createSecretKey(Buffer.alloc(32)),
+    }),
   );
   const listening = createServer(app);
   await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
