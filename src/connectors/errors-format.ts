@@ -34,7 +34,7 @@ const rule = z
      *  of `message`; the whole body where there is nothing. */
     says: z.array(z.string().min(3)).min(1).optional(),
   })
-  .refine(({ means: _, ...conditions }) => Object.keys(conditions).length > 0, {
+  .refine(({ means: _means, ...conditions }) => Object.keys(conditions).length > 0, {
     message: 'needs a condition: status, header, body or says',
   });
 export type ErrorRule = z.infer<typeof rule>;
@@ -55,4 +55,3 @@ export const errors = z.strictObject({
   /** An HTTP status → what it means where that differs from the usual: `{403: upstream_rate_limited}`. */
   statuses: z.record(z.string().regex(/^[1-5]\d\d$/), meaning).default({}),
 });
-export type UpstreamErrors = z.infer<typeof errors>;

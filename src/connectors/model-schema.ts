@@ -212,7 +212,7 @@ function itemsOf({ items, prefixItems }: JsonSchema, walk: Walk): JsonSchema {
 }
 
 /** A list of types as alternatives, each with the keywords that concern it. */
-function byType({ type: _, anyOf, enum: values, ...schema }: JsonSchema, types: unknown[]): JsonSchema {
+function byType({ type: _type, anyOf, enum: values, ...schema }: JsonSchema, types: unknown[]): JsonSchema {
   const common = Object.entries(schema).filter(([keyword]) => OF_TYPE[keyword] === undefined);
   const alternatives = types.map((type) => {
     const own = Object.entries(schema).filter(([keyword]) => OF_TYPE[keyword]?.includes(String(type)));

@@ -50,7 +50,7 @@ function asPlainObject({
   zodSchema: z.core.$ZodTypes;
   jsonSchema: JsonSchema;
 }): void {
-  if (zodSchema._zod.def.type !== 'record') return;
+  if (!(zodSchema instanceof z.core.$ZodRecord)) return;
   delete jsonSchema['propertyNames'];
   delete jsonSchema['additionalProperties'];
 }

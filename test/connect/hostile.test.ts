@@ -249,7 +249,8 @@ describe('where people are sent', () => {
       ['other', state],
       [state, state],
     ]) {
-      const query = new URLSearchParams([['code', 'c1'], ...states.map((one) => ['state', one])]);
+      const query = new URLSearchParams({ code: 'c1' });
+      for (const one of states) query.append('state', one);
       const end = await browser.open(`${all.service.url}/oauth/callback/oauthy?${query}`, { stay: true });
       expect(end.headers.get('location')).toContain('error=oauth_state_invalid');
     }

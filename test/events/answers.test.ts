@@ -59,4 +59,5 @@ test('unfinished large answers of one host leave its connections to others', asy
   await created(service, ['p1'], { scope: 'commerce/products' });
   await until(() => receiver.received.some(({ path }) => path === '/hook'));
   await until(() => receiver.open === 0);
+  expect(receiver.received.filter(({ path }) => path === '/hook')).toHaveLength(1);
 });

@@ -158,14 +158,14 @@ describe.each(STORE_KINDS)('an effect that depends on a value, over %s', (kind) 
     expect(await toolNames(url)).toContain('books_update_invoice');
     for (const input of HARMLESS) {
       const ran = await runTool(url, 'books_update_invoice', { invoiceId: '7', ...input });
-      expect(ran.at('result.isError'), JSON.stringify(input)).not.toBe(true);
+      expect({ input, isError: ran.at('result.isError') }).not.toMatchObject({ isError: true });
     }
     expect(upstream.count).toBe(HARMLESS.length);
     for (const input of DESTROYING) {
       const refused = await runTool(url, 'books_update_invoice', { invoiceId: '7', ...input });
-      expect(refused.at('result.structuredContent.error'), JSON.stringify(input)).toMatchObject({
-        code: 'restricted',
-        details: { rule: 'effects.allowed' },
+      expect({ input, error: refused.at('result.structuredContent.error') }).toMatchObject({
+        input,
+        error: { code: 'restricted', details: { rule: 'effects.allowed' } },
       });
     }
     expect(upstream.count).toBe(HARMLESS.length);

@@ -119,7 +119,7 @@ function nodesOf(schema: Json, at = ''): Node[] {
       const members = isJsonObject(value) ? Object.entries(value) : [];
       return members.flatMap(([name, member]) => nodesOf(member, `${at}.${name}`));
     }
-    if (Array.isArray(value) && /Of$/.test(keyword))
+    if (Array.isArray(value) && keyword.endsWith('Of'))
       return value.flatMap((branch) => nodesOf(branch, `${at}.${keyword}`));
     return ['items', 'additionalProperties', 'not', 'propertyNames'].includes(keyword)
       ? nodesOf(value, `${at}.${keyword}`)

@@ -28,9 +28,8 @@ test.runIf(process.platform === 'linux')(
       expect(await expressions.evaluate(['$map(a, function($v) { $v * 2 })'], { a: [1, 2] })).toEqual([
         [[2, 4]],
       ]);
-      const [flags = []] = childArguments().filter((all) =>
-        all.some((one) => one.includes('expression-process')),
-      );
+      const flags =
+        childArguments().find((all) => all.some((one) => one.includes('expression-process'))) ?? [];
       expect(flags).toContain('--permission');
       expect(flags).toContain('--disallow-code-generation-from-strings');
       expect(flags.filter((flag) => /^--allow-(fs-write|child|addons|wasi|net)/.test(flag))).toEqual([]);
