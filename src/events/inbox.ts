@@ -1,15 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
-import type { Connector } from '../connectors/catalog.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
 import { parseJson, type Json } from '../lib/json.ts';
 import type { Db, Tables } from '../store/schema.ts';
-import { customFieldsOf } from '../unified/field-mappings.ts';
-import { unifiedId } from '../unified/ids.ts';
-import { toUnified } from '../unified/map.ts';
 import { holdSame } from './audience.ts';
-import { sayingOf, topicsToRead } from './hook-events.ts';
+import { topicsToRead } from './hook-events.ts';
 import {
   BATCH_BYTES,
   nextDue,
@@ -20,10 +16,10 @@ import {
   type Due,
   type Row,
 } from './inbox-rows.ts';
-import { notice, noticeDeleted, type Sighting } from './notice.ts';
 import type { PollContext } from './poll.ts';
 import { fetchRecord, isConnected, type Wanted } from './remote-record.ts';
-import { pollNow, toSource, type Source } from './source.ts';
+import { toSource, type Source } from './source.ts';
+import { meaningOf, publishMeanings, seen, type Meaning, type Sender } from './webhook-meaning.ts';
 
 const OUTAGES = new Set<ErrorCode>([
   'credential_invalid',
@@ -32,25 +28,10 @@ const OUTAGES = new Set<ErrorCode>([
   'upstream_timeout',
 ]);
 
-/** Some apps show a moment later what their webhooks tell. For so long a record that is not there is asked for again, */
+/** Some apps show a record only a moment after its webhook, so a record that is not there is read again for this long. */
 const SHOWN_WITHIN_MS = 2 * MINUTE;
-/** waiting so long at first, then three times as long as it waited already, */
+/** The first wait before such a read; later waits are three times the age of the webhook. */
 const ASKED_AGAIN_MS = 10 * SECOND;
-/** and what only says that something changed makes another poll after this. */
-const POLLED_AGAIN_MS = 1.5 * MINUTE;
-
-/** What a stored webhook says. `again`: when it is looked at once more, since it may not be shown yet. */
-type Meaning =
-  | { kind: 'seen'; sighting: Sighting; again?: undefined }
-  | { kind: 'deleted'; id: string; remoteId: string; again?: undefined }
-  | { kind: 'changed'; again: number | undefined }
-  | { kind: 'nothing'; again?: number | undefined };
-
-/** Whose webhooks they are, and how they are understood. */
-interface Sender {
-  source: Source;
-  connector: Connector;
-}
 
 /** Records are read one after the other until the app fails: one that hangs would keep a place for hours. */
 interface Reading {
@@ -147,7 +128,7 @@ async function understand(
   for (const row of rows) {
     if (reading.signal.aborted) break;
     try {
-      const meaning = await meaningOf(context, { source, connector }, row, reading);
+      const meaning = await understoodRow(context, { source, connector }, row, reading);
       if (meaning) meanings.set(row, meaning);
     } catch (error) {
       if (!reading.signal.aborted)
@@ -203,25 +184,9 @@ async function commit(
     // It may be made due, and is to be locked before what subscribes to it.
     await holdSame(tx, source);
     const won = await mark(tx, context.clock.now(), meanings);
-    if ([...meanings].some(([row, { kind }]) => kind === 'changed' && won.has(row.inbox_id)))
-      await pollNow(tx, context, source.sourceId);
-    let deliveries = 0;
-    let sightings: Sighting[] = [];
-    const flush = async () => {
-      deliveries += await notice(tx, context, source, sightings);
-      sightings = [];
-    };
     // In the order of arrival, which is that of the rows.
-    for (const [row, meaning] of meanings) {
-      if (!won.has(row.inbox_id)) continue;
-      if (meaning.kind === 'seen') sightings.push(meaning.sighting);
-      if (meaning.kind === 'deleted') {
-        await flush();
-        deliveries += await noticeDeleted(tx, context, source, meaning);
-      }
-    }
-    await flush();
-    return deliveries;
+    const ours = [...meanings].flatMap(([row, meaning]) => (won.has(row.inbox_id) ? [meaning] : []));
+    return publishMeanings(tx, context, source, ours);
   });
 }
 
@@ -251,38 +216,23 @@ async function mark(
 }
 
 /** Undefined for one that names a record which cannot be read now. */
-async function meaningOf(
+async function understoodRow(
   context: PollContext,
-  { source, connector }: Sender,
+  sender: Sender,
   row: Row,
   reading: Reading,
 ): Promise<Meaning | undefined> {
-  const { environment, connectorId, credentialId, scope } = source;
-  const { webhooks } = connector.definition;
-  if (!webhooks) return { kind: 'nothing' };
-  const said = await sayingOf(connector, webhooks, scope, { topic: row.topic, body: parseJson(row.body) });
-  if (said.kind === 'nothing') return said;
+  const event = { topic: row.topic, body: parseJson(row.body), receivedAt: row.received_at };
+  const meaning = await meaningOf(context, sender, event);
+  if (meaning.kind !== 'fetch') return meaning;
+  const { connector, source } = sender;
+  const record = await readRecord(context, source, { connector, remoteId: meaning.remoteId }, reading);
+  if (record === undefined) return undefined;
+  if (record !== null) return seen(context, sender, { event: meaning.event, record });
   const now = context.clock.now();
-  if (said.kind === 'changed') {
-    const again = row.received_at + POLLED_AGAIN_MS;
-    return { kind: 'changed', again: again > now ? again : undefined };
-  }
-  if (said.kind === 'deleted') {
-    return { kind: 'deleted', id: unifiedId(scope, credentialId, said.remoteId), remoteId: said.remoteId };
-  }
-  const raw =
-    said.kind === 'record'
-      ? said.record
-      : await readRecord(context, source, { connector, remoteId: said.remoteId }, reading);
-  if (raw === undefined) return undefined;
-  if (raw === null) {
-    const age = now - row.received_at;
-    const again = now + Math.max(ASKED_AGAIN_MS, 3 * age);
-    return { kind: 'nothing', again: age < SHOWN_WITHIN_MS ? again : undefined };
-  }
-  const fields = await customFieldsOf(context, { environment, connectorId, credentialId, scope });
-  const unified = await toUnified({ connector, scope, connectionId: credentialId }, raw, fields);
-  return { kind: 'seen', sighting: { unified, topic: said.event } };
+  const age = now - row.received_at;
+  const again = now + Math.max(ASKED_AGAIN_MS, 3 * age);
+  return { kind: 'nothing', again: age < SHOWN_WITHIN_MS ? again : undefined };
 }
 
 /** As fetchRecord; undefined, and no call, while the app is out or the account has to be connected anew. */

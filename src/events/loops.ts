@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts';
 import { planJob } from '../jobs/jobs.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
+import type { Intake } from './intake.ts';
 import type { Round } from './round.ts';
 
 const LOOK_EVERY_MS = SECOND;
@@ -17,6 +18,8 @@ export interface Sources {
   start(context: Context): void;
   /** Something is due now: a webhook arrived, a subscription was made. */
   wake(): void;
+  /** What takes the webhooks of apps, in a serving process. */
+  intake(): Promise<Intake>;
   close(): Promise<void>;
 }
 
@@ -31,6 +34,12 @@ export function createSources(): Sources {
   ];
   let timer: NodeJS.Timeout | undefined;
   let begun: Promise<void> | undefined;
+  const serving = Promise.withResolvers<Context>();
+  let intake: Promise<Intake> | undefined;
+  const openIntake = async (): Promise<Intake> => {
+    const { createIntake } = await import('./intake.ts');
+    return createIntake(await serving.promise);
+  };
   const wake = (): void => {
     for (const loop of loops) loop.wake();
   };
@@ -45,8 +54,16 @@ export function createSources(): Sources {
         delayMs: MINUTE,
       }).catch((error: unknown) => context.log.error({ err: error }, 'a job could not be planned'));
       wake();
+      serving.resolve(context);
     },
     wake,
+    intake() {
+      intake ??= openIntake().catch((error: unknown) => {
+        intake = undefined;
+        throw error;
+      });
+      return intake;
+    },
     async close() {
       clearInterval(timer);
       stop.abort();

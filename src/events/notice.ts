@@ -1,6 +1,7 @@
-import type { Transaction } from 'kysely';
+import type { Selectable, Transaction } from 'kysely';
 import { DAY, MINUTE, SECOND } from '../lib/clock.ts';
-import type { DbOrTx, Tables } from '../store/schema.ts';
+import { inTexts, manyRows, perDatabase, runKept, textsFor } from '../store/kept.ts';
+import type { Db, DbOrTx, Tables } from '../store/schema.ts';
 import { contentOf, type Unified } from '../unified/map.ts';
 import { sha256 } from '../crypto/key-ring.ts';
 import { canonicalJson, type Json } from '../lib/json.ts';
@@ -17,6 +18,29 @@ export const LARGEST_SKEW_MS = 15 * MINUTE;
 const MAX_KEYS_A_STATEMENT = 200;
 /** Lists of some apps show what was deleted, or how it was, for some seconds more. */
 const LISTS_SETTLE_MS = MINUTE;
+
+/** The keys of a source that are remembered, and the transaction that reads and writes them. */
+interface Memory {
+  db: Db;
+  tx: Transaction<Tables>;
+  sourceId: string;
+}
+
+const insertSeen = manyRows((db, rows: Selectable<Tables['seen']>[]) =>
+  db
+    .insertInto('seen')
+    .values(rows)
+    .onConflict((c) => c.columns(['source_id', 'key']).doNothing())
+    .returning('key'),
+);
+const seenAmong = perDatabase((db) =>
+  db
+    .selectFrom('seen')
+    .select(['key', 'state', 'seen_at'])
+    .where('source_id', '=', '')
+    .where('key', 'in', inTexts(db))
+    .compile(),
+);
 
 /** A record that a poll or a webhook brought. `topic`: what a webhook said of it; polls do not know. */
 export interface Sighting {
@@ -45,10 +69,10 @@ export async function notice(
   }: { baseline?: boolean; listedFrom?: number; knownFrom?: number } = {},
 ): Promise<number> {
   const now = context.clock.now();
+  const memory = { db: context.db, tx, sourceId: source.sourceId };
   const keys = sightings.map(({ unified }) => keysOf(unified));
   const fresh = await remember(
-    tx,
-    source.sourceId,
+    memory,
     keys.flatMap(({ created, version }) => [created, version]),
     now,
     // Of a record twice in one batch the first one's.
@@ -56,14 +80,12 @@ export async function notice(
   );
   const isNewAt = (index: number) => fresh.has(keys[index]?.created ?? '');
   const deleted = await deletedBefore(
-    tx,
-    source.sourceId,
+    memory,
     sightings.flatMap(({ unified }, index) => (isNewAt(index) ? [unified] : [])),
     { listedFrom, now },
   );
   const newest = await newestStates(
-    tx,
-    source.sourceId,
+    memory,
     sightings.flatMap(({ unified }, index) => {
       const mayDiffer = tellsNoTime(unified) || fresh.has(keys[index]?.version ?? '');
       return mayDiffer && !isNewAt(index) ? [unified] : [];
@@ -118,23 +140,14 @@ type Newest = Remembered & { state: string };
 
 /** What is remembered of some records, as seen (`c`) or as deleted (`d`), by their ids at the app. */
 async function rememberedOf(
-  db: DbOrTx,
-  sourceId: string,
+  { db, tx, sourceId }: { db: Db; tx: DbOrTx; sourceId: string },
   kind: 'c' | 'd',
   records: readonly Unified[],
 ): Promise<Map<string, Remembered>> {
   const found = new Map<string, Remembered>();
   for (const some of chunksOf(records)) {
-    const rows = await db
-      .selectFrom('seen')
-      .select(['key', 'state', 'seen_at'])
-      .where('source_id', '=', sourceId)
-      .where(
-        'key',
-        'in',
-        some.map(({ remoteId }) => `${kind}:${remoteId}`),
-      )
-      .execute();
+    const keys = some.map(({ remoteId }) => `${kind}:${remoteId}`);
+    const { rows } = await runKept(tx, seenAmong(db), [sourceId, textsFor(db, keys)]);
     for (const { key, state, seen_at: seenAt } of rows) found.set(key.slice(2), { state, seenAt });
   }
   return found;
@@ -146,13 +159,12 @@ function momentOf({ seenAt }: Remembered, now: number): number {
 }
 
 async function newestStates(
-  tx: Transaction<Tables>,
-  sourceId: string,
+  memory: Memory,
   records: readonly Unified[],
   now: number,
 ): Promise<Map<string, Newest>> {
   const found = new Map<string, Newest>();
-  for (const [remoteId, one] of await rememberedOf(tx, sourceId, 'c', records))
+  for (const [remoteId, one] of await rememberedOf(memory, 'c', records))
     if (one.state !== null) found.set(remoteId, { state: one.state, seenAt: momentOf(one, now) });
   return found;
 }
@@ -209,13 +221,12 @@ async function rememberStates(
  * one that was changed after its deletion, or is listed after it, is there again, and can be deleted once more.
  */
 async function deletedBefore(
-  tx: Transaction<Tables>,
-  sourceId: string,
+  memory: Memory,
   records: readonly Unified[],
   { listedFrom, now }: { listedFrom: number; now: number },
 ): Promise<Map<string, 'late' | 'back'>> {
   const found = new Map<string, 'late' | 'back'>();
-  const deletions = await rememberedOf(tx, sourceId, 'd', records);
+  const deletions = await rememberedOf(memory, 'd', records);
   for (const { remoteId, updatedAt } of records) {
     const deletion = deletions.get(remoteId);
     if (!deletion) continue;
@@ -229,7 +240,7 @@ async function deletedBefore(
     const since = found.get(record.remoteId);
     return since === 'late' ? [created, version] : since ? [`d:${record.remoteId}`] : [];
   });
-  await forgetKeys(tx, sourceId, forgotten);
+  await forgetKeys(memory.tx, memory.sourceId, forgotten);
   return found;
 }
 
@@ -255,11 +266,11 @@ export async function hasNews(db: DbOrTx, sourceId: string, records: readonly Un
 
 /** The ids at the app of those records that were seen in any state. */
 export async function knownAmong(
-  db: DbOrTx,
+  db: Db,
   sourceId: string,
   records: readonly Unified[],
 ): Promise<Set<string>> {
-  return new Set((await rememberedOf(db, sourceId, 'c', records)).keys());
+  return new Set((await rememberedOf({ db, tx: db, sourceId }, 'c', records)).keys());
 }
 
 function keysOf(unified: Unified): { created: string; version: string; state: string } {
@@ -280,7 +291,7 @@ export async function noticeUnreadable(
   records: readonly Json[],
 ): Promise<number> {
   const keys = records.map((record) => `x:${sha256(canonicalJson(record)).slice(0, 24)}`);
-  const fresh = await db.transaction().execute((tx) => remember(tx, sourceId, keys, clock.now()));
+  const fresh = await db.transaction().execute((tx) => remember({ db, tx, sourceId }, keys, clock.now()));
   return fresh.size;
 }
 
@@ -292,7 +303,8 @@ export async function noticeDeleted(
   { id, remoteId }: { id: string; remoteId: string },
 ): Promise<number> {
   const now = context.clock.now();
-  const fresh = await remember(tx, source.sourceId, [`d:${remoteId}`], now);
+  const memory = { db: context.db, tx, sourceId: source.sourceId };
+  const fresh = await remember(memory, [`d:${remoteId}`], now);
   if (fresh.size === 0) return 0;
   // A record that comes back under its id is a new one.
   await forgetKeys(tx, source.sourceId, [`c:${remoteId}`, `p:${remoteId}`]);
@@ -336,24 +348,18 @@ function versionOf({ updatedAt, body }: Unified): string {
 
 /** Inserts keys, and the states of some; answers with those that were not there. */
 async function remember(
-  tx: Transaction<Tables>,
-  sourceId: string,
+  { db, tx, sourceId }: Memory,
   keys: readonly string[],
   now: number,
   states: ReadonlyMap<string, string> = new Map(),
 ): Promise<Set<string>> {
-  const fresh = new Set<string>();
   // In one order everywhere: two transactions would wait for each other.
-  for (const chunk of chunksOf([...new Set(keys)].toSorted())) {
-    const rows = await tx
-      .insertInto('seen')
-      .values(
-        chunk.map((key) => ({ source_id: sourceId, key, seen_at: now, state: states.get(key) ?? null })),
-      )
-      .onConflict((c) => c.columns(['source_id', 'key']).doNothing())
-      .returning('key')
-      .execute();
-    for (const { key } of rows) fresh.add(key);
-  }
-  return fresh;
+  const rows = [...new Set(keys)].toSorted().map((key) => ({
+    source_id: sourceId,
+    key,
+    seen_at: now,
+    state: states.get(key) ?? null,
+  }));
+  const inserted = await insertSeen(db, tx, rows);
+  return new Set(inserted.map(({ key }) => key));
 }

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { acceptHook, expectHook } from '../events/intake.ts';
 import { bodyOf, type HookRequest } from '../events/verify.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { BodyRoom, MIB } from '../lib/http-body.ts';
@@ -66,15 +65,12 @@ function hookRoute(method: 'GET' | 'POST', operationId: string, summary: string)
       const path = `/hooks/${params.connectorId}/${params.token}`;
       const url = `${context.publicUrl}${path}${text === '' ? '' : `?${text}`}`;
       const receive = async () => {
-        const expected = await expectHook(context, params.connectorId, params.token);
+        const intake = await context.sources.intake();
+        const expected = await intake.expect(params.connectorId, params.token);
         using room = roomOf(context.db).hold(expected.source.sourceId);
         const raw = await readRaw(room);
         // Awaited here: until it is recorded the body is held.
-        return await acceptHook(
-          context,
-          expected,
-          new ReceivedHook({ method, url, query: search, header, raw }),
-        );
+        return await intake.accept(expected, new ReceivedHook({ method, url, query: search, header, raw }));
       };
       const accepted = await receive().catch((error: unknown) => {
         if (error instanceof GatehouseError) throw error;

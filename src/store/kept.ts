@@ -65,13 +65,17 @@ export function chunksOf<T>(items: readonly T[]): T[][] {
   return cut;
 }
 
-/** An insert of many rows, which all have the same members in the same order. `db` knows the dialect, `tx` runs it. */
-export function manyRows<Row extends object>(
-  build: (db: Db, rows: Row[]) => Compilable,
-): (db: Db, tx: Transaction<Tables>, rows: readonly Row[]) => Promise<void> {
-  const statements = perDatabase(() => new Map<number, CompiledQuery>());
+/**
+ * An insert of many rows, which all have the same members in the same order. `db` knows the dialect, `tx` runs it. Returns
+ * the rows of its `returning` clause, none without one.
+ */
+export function manyRows<Row extends object, Returned = never>(
+  build: (db: Db, rows: Row[]) => Compilable<Returned>,
+): (db: Db, tx: Transaction<Tables>, rows: readonly Row[]) => Promise<Returned[]> {
+  const statements = perDatabase(() => new Map<number, CompiledQuery<Returned>>());
   return async (db, tx, rows) => {
     const bySize = statements(db);
+    const returned: Returned[] = [];
     for (const chunk of chunksOf(rows)) {
       let statement = bySize.get(chunk.length);
       // Its text alone: the tree that it is built from has a node for each value.
@@ -79,7 +83,9 @@ export function manyRows<Row extends object>(
         bySize.set(chunk.length, (statement = CompiledQuery.raw(build(db, chunk).compile().sql)));
       const values: unknown[] = [];
       for (const row of chunk) values.push(...Object.values(row));
-      await runKept(tx, statement, values);
+      const { rows: some } = await runKept(tx, statement, values);
+      for (const one of some) returned.push(one);
     }
+    return returned;
   };
 }

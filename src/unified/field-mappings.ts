@@ -7,7 +7,8 @@ import { SECOND } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
-import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import { perDatabase, runKept } from '../store/kept.ts';
+import type { Db, DbOrTx, Environment, Tables } from '../store/schema.ts';
 
 /** An operator's own fields of a unified model: name → JSONata over the app's record. */
 export interface FieldMapping {
@@ -145,16 +146,21 @@ function isFailedExpression(error: unknown): boolean {
   return error instanceof GatehouseError && error.code === 'expression_failed';
 }
 
-async function expressionsOf(
-  db: DbOrTx,
-  of: { environment: Environment; connectorId: string; credentialId: string; scope: EventScope },
-): Promise<Map<string, string>> {
-  const rows = await db
+const mappingsOfScope = perDatabase((db) =>
+  db
     .selectFrom('field_mappings')
     .selectAll()
-    .where('environment', '=', of.environment)
-    .where('scope', '=', of.scope)
-    .execute();
+    .where('environment', '=', 'development')
+    .where('scope', '=', '')
+    .compile(),
+);
+
+async function expressionsOf(
+  db: Db,
+  of: { environment: Environment; connectorId: string; credentialId: string; scope: EventScope },
+): Promise<Map<string, string>> {
+  const { rows } = await runKept(db, mappingsOfScope(db), [of.environment, of.scope]);
+  if (rows.length === 0) return new Map();
   const level = ({ connectorId, credentialId }: FieldMapping) =>
     credentialId !== null ? 2 : connectorId !== null ? 1 : 0;
   const counting = rows

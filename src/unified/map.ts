@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { z } from 'zod';
 import type { Connector } from '../connectors/catalog.ts';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import type { UnifiedModel } from '../connectors/events-format.ts';
@@ -65,7 +64,7 @@ export async function toUnified(
     body: {
       id,
       remoteId,
-      ...json.parse(mapped.data),
+      ...mapped.data,
       ...('variants' in mapped.data
         ? { variants: withIds(mapped.data.variants, { id, remoteId, connectionId }) }
         : {}),
@@ -136,8 +135,6 @@ function withoutIds(variant: Json): Json {
   const { id: _id, productId: _productId, ...given } = variant;
   return given;
 }
-
-const json = z.record(z.string(), z.json());
 
 const ENDS_WITH_TIME = /[T ]\d{1,2}:\d\d(:\d\d(\.\d+)?)?$/i;
 
