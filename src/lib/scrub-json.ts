@@ -1,14 +1,16 @@
 import { isJsonObject, type Json } from './json.ts';
-import { scrub } from './scrub.ts';
+import { createScrubber } from './scrub.ts';
 
 /** A JSON value of the same shape without any of the secrets, wherever they stand: in texts, numbers and names. */
 export function scrubJson(value: Json, secrets: readonly string[]): Json {
   if (secrets.length === 0) return value;
-  if (typeof value === 'string') return scrub(value, secrets);
-  if (typeof value === 'number') return secrets.includes(String(value)) ? '[secret]' : value;
-  if (Array.isArray(value)) return value.map((one) => scrubJson(one, secrets));
-  if (!isJsonObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [scrub(name, secrets), scrubJson(member, secrets)]),
-  );
+  const scrubbed = createScrubber(secrets);
+  const clean = (one: Json): Json => {
+    if (typeof one === 'string') return scrubbed(one);
+    if (typeof one === 'number') return scrubbed(String(one)) === String(one) ? one : '[secret]';
+    if (Array.isArray(one)) return one.map(clean);
+    if (!isJsonObject(one)) return one;
+    return Object.fromEntries(Object.entries(one).map(([name, member]) => [scrubbed(name), clean(member)]));
+  };
+  return clean(value);
 }

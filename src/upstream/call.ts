@@ -5,6 +5,7 @@ import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import type { LogLevel } from '../lib/log-level.ts';
+import { blankSecrets, secretsIn } from '../lib/scrub.ts';
 import type { OpenCredential } from './credential.ts';
 import { readEvents } from './events.ts';
 import { pause } from './pause.ts';
@@ -63,9 +64,12 @@ export interface UpstreamAnswer {
   status: number;
   /** Lower-case names. */
   headers: Record<string, string>;
+  /** As it came, for paging and registrations; interpretAnswer() gives what callers may see. */
   body: Json;
   /** Live secrets of the request, which may come back in an answer. */
   secrets: readonly string[];
+  /** Those of the secrets that may be in the body, in some form: none as a rule. */
+  reflected: readonly string[];
 }
 
 export type UpstreamContext = Pick<Context, 'outbound' | 'throttle' | 'clock' | 'log'>;
@@ -139,7 +143,8 @@ async function sendOnce(
   if (call.action.definition.response.stream === 'events') {
     const { status, headers, body } = await context.outbound.stream(request);
     if (headers['content-type']?.startsWith('text/event-stream')) {
-      return { status, headers, body: await readEvents(body, call), secrets: built.secrets };
+      const { secrets } = built;
+      return { status, headers, ...(await readEvents(body, call, secrets)), secrets };
     }
     const chunks: Buffer[] = [];
     for await (const chunk of body) chunks.push(chunk);
@@ -156,18 +161,20 @@ function toAnswer(
   headers: Record<string, string>,
   bytes: Buffer,
 ): UpstreamAnswer {
-  const text = bytes.toString('utf8');
   const type = headers['content-type'] ?? '';
+  const reflected = secretsIn(bytes, secrets);
+  const facts = { status, headers, secrets, reflected };
   if (status < 300 && call.action.definition.response.body === 'file')
-    return { status, headers, body: fileOf(type, bytes), secrets };
-  if (text.trim() === '') return { status, headers, body: null, secrets };
+    return { ...facts, body: fileOf(type, bytes, reflected) };
+  const text = bytes.toString('utf8');
+  if (text.trim() === '') return { ...facts, body: null };
   if (status < 400 && !/json/i.test(type) && /^text\/(plain|csv)/i.test(type))
-    return { status, headers, body: text, secrets };
+    return { ...facts, body: text };
   try {
-    return { status, headers, body: parseJson(text), secrets };
+    return { ...facts, body: parseJson(text) };
   } catch (error) {
     // Errors are often pages or plain text; their status says enough.
-    if (status >= 300) return { status, headers, body: text, secrets };
+    if (status >= 300) return { ...facts, body: text };
     throw new GatehouseError(
       'upstream_failed',
       `${call.connector.name} answered with something that is no JSON.`,
@@ -180,10 +187,11 @@ function toAnswer(
 }
 
 /** A file as JSON can carry it: UTF-8 text as that, all else in base64. */
-function fileOf(contentType: string, bytes: Buffer): Json {
+function fileOf(contentType: string, bytes: Buffer, reflected: readonly string[]): Json {
   const file = { contentType, size: bytes.length };
   if (isUtf8(bytes) && !bytes.includes(0)) return { ...file, text: bytes.toString('utf8') };
-  return { ...file, base64: bytes.toString('base64') };
+  const clean = reflected.length > 0 ? blankSecrets(bytes, reflected) : bytes;
+  return { ...file, base64: clean.toString('base64') };
 }
 
 /** How long to wait before another try, or undefined when the answer is final. */

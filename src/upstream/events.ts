@@ -2,6 +2,8 @@ import { createParser } from 'eventsource-parser';
 import { z } from 'zod';
 import { GatehouseError } from '../lib/errors.ts';
 import { parseJson, type Json } from '../lib/json.ts';
+import { scrubJson } from '../lib/scrub-json.ts';
+import { secretsIn } from '../lib/scrub.ts';
 import { LOG_LEVELS } from '../lib/log-level.ts';
 import type { Notices } from './call.ts';
 
@@ -20,14 +22,17 @@ const logShape = z.object({
 const changedShape = z.object({ lists: z.array(z.enum(['tools', 'resources', 'prompts'])) });
 
 /**
- * The body of an answer that comes as events: `progress`, `log`, `changed` and `wait` go on to the caller, `result` is the body.
+ * The body of an answer that comes as events, and the secrets that may be in it: `progress`, `log`, `changed` and `wait` go on
+ * to the caller without the secrets, `result` is the body.
  * @throws GatehouseError `upstream_failed` when the stream ends without a result.
  */
 export async function readEvents(
   stream: AsyncIterable<Buffer>,
   { onProgress, onLog, onChanged, onWait }: Notices,
-): Promise<Json> {
+  secrets: readonly string[],
+): Promise<{ body: Json; reflected: readonly string[] }> {
   let result: Json | undefined;
+  let reflected: readonly string[] = [];
   const read = (data: string): Json => {
     try {
       return parseJson(data);
@@ -40,12 +45,15 @@ export async function readEvents(
   };
   /** What is not as it should be is no reason to give up a call. */
   const pass = <T>(shape: z.ZodType<T>, data: string, to: (value: T) => void): void => {
-    const parsed = shape.safeParse(read(data));
+    const parsed = shape.safeParse(scrubJson(read(data), secretsIn(data, secrets)));
     if (parsed.success) to(parsed.data);
   };
   const parser = createParser({
     onEvent({ event, data }) {
-      if (event === 'result') result = read(data);
+      if (event === 'result') {
+        result = read(data);
+        reflected = secretsIn(data, secrets);
+      }
       if (event === 'progress' && onProgress) pass(progressShape, data, onProgress);
       if (event === 'log' && onLog) pass(logShape, data, onLog);
       if (event === 'wait') onWait?.();
@@ -63,5 +71,5 @@ export async function readEvents(
       details: { reason: 'reset' },
     });
   }
-  return result;
+  return { body: result, reflected };
 }

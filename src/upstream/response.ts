@@ -3,6 +3,7 @@ import { parseHttpDate, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, valueAt, type Json } from '../lib/json.ts';
 import { scrub } from '../lib/scrub.ts';
+import { scrubJson } from '../lib/scrub-json.ts';
 import type { UpstreamAnswer, UpstreamCall } from './call.ts';
 import { mapValue } from './expression.ts';
 import { failureOf, messagePaths } from './failure.ts';
@@ -10,7 +11,8 @@ import { failureOf, messagePaths } from './failure.ts';
 const EXCERPT_CHARS = 500;
 
 /**
- * What an answer means: the value that the action promises, or the contract's error for what the third party said.
+ * What an answer means: the value that the action promises, without the secrets of its request, or the contract's error for
+ * what the third party said.
  * @throws GatehouseError `credential_invalid`, `upstream_rejected`, `upstream_rate_limited`, `upstream_failed`
  */
 export async function interpretAnswer(call: UpstreamCall, answer: UpstreamAnswer): Promise<{ value: Json }> {
@@ -19,13 +21,15 @@ export async function interpretAnswer(call: UpstreamCall, answer: UpstreamAnswer
   const { response } = call.action.definition;
   const found = placeOf(call, answer);
   const value = found === undefined ? (call.action.list ? emptyList(call, answer) : null) : found;
-  if (response.map === undefined) return { value };
-  return {
-    value:
-      Array.isArray(value) && call.action.list
-        ? await mapEach(response.map, value, answer.secrets)
-        : await mapValue(response.map, value, answer.secrets),
-  };
+  const mapped = response.map === undefined ? value : await mapAnswer(call, answer, response.map, value);
+  // After the mapping, which may decode what the app encoded.
+  return { value: scrubJson(mapped, answer.reflected) };
+}
+
+function mapAnswer(call: UpstreamCall, { secrets }: UpstreamAnswer, map: string, value: Json): Promise<Json> {
+  return Array.isArray(value) && call.action.list
+    ? mapEach(map, value, secrets)
+    : mapValue(map, value, secrets);
 }
 
 /** What an answer holds where the file says; undefined when nothing is there. No body at all has no place either. */

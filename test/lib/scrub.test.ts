@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { scrub } from '../../src/lib/scrub.ts';
+import { scrub, secretsIn } from '../../src/lib/scrub.ts';
 
 const SECRET = 'sk_live_51Hn+/=ü"key&more?';
 
@@ -23,6 +23,31 @@ const FORMS: [string, string][] = [
 test.each(FORMS)('a secret %s is taken out of a text', (_how, form) => {
   const text = `the key ${form} is not known, ${form}.`;
   expect(scrub(text, [SECRET])).toBe('the key [secret] is not known, [secret].');
+});
+
+test.each(FORMS.filter(([how]) => !how.includes('hex')))(
+  'a secret %s is noticed in a text and in its bytes',
+  (_how, form) => {
+    const text = JSON.stringify({ key: `it is ${form}.` }).replaceAll('/', '\\/');
+    expect(secretsIn(text, [SECRET, 'another_secret'])).toEqual([SECRET]);
+    expect(secretsIn(Buffer.from(text), ['another_secret', SECRET])).toEqual([SECRET]);
+    expect(secretsIn(Buffer.from('{"key":"none"}'), [SECRET])).toEqual([]);
+  },
+);
+
+test.each([0, 1, 2, 3])('a secret within base64 behind %i other bytes is taken out', (before) => {
+  const text = Buffer.from(`${'x'.repeat(before)}${SECRET} and more`).toString('base64');
+  for (const form of [text, text.replaceAll('+', '-').replaceAll('/', '_')]) {
+    expect(secretsIn(form, [SECRET])).toEqual([SECRET]);
+    expect(Buffer.from(scrub(form, [SECRET]).replace('[secret]', ''), 'base64').toString()).not.toContain(
+      'sk_live',
+    );
+    expect(scrub(form, [SECRET])).toContain('[secret]');
+  }
+});
+
+test('a secret of four to seven characters is taken out as a word alone', () => {
+  expect(scrub('test, latest, test1, (test)', ['test'])).toBe('[secret], latest, test1, ([secret])');
 });
 
 test('a secret within another leaves nothing of the longer one', () => {

@@ -22,6 +22,7 @@ const answered = (
     body: null,
     headers: {},
     secrets: [SECRET],
+    reflected: [],
     ...answer,
   });
 
