@@ -93,8 +93,9 @@ const bodyType = z.enum(['json', 'form', 'multipart', 'text', 'related']);
 /**
  * A parameter: a JSON Schema, and beside its keywords `required: true` (it must be given), `as` (its name on the
  * wire; a dotted name nests in a body, and in a header that is JSON), `style` (an array or object in a query or form: `comma` a,b · `repeat`
- * x=a&x=b · `brackets` x[]=a, x[k]=v · `json` x={"k":1}), `quote` (text put between quotes and escaped for a query language) and
- * `spread: true` (an object of the body, whose members become members of the body).
+ * x=a&x=b · `brackets` x[]=a, x[k]=v · `json` x={"k":1}), `quote` (text put between quotes and escaped for a query language),
+ * `spread: true` (an object of the body, whose members become members of the body) and `encode: base64` (a text of the body
+ * that the app wants as the base64 of its UTF-8 bytes).
  */
 const parameter = z
   .looseObject({
@@ -103,6 +104,7 @@ const parameter = z
     style: z.enum(['comma', 'repeat', 'brackets', 'indices', 'json']).optional(),
     quote: z.enum(['single', 'double']).optional(),
     spread: z.literal(true).optional(),
+    encode: z.enum(['base64']).optional(),
     description: text(1000).optional(),
   })
   .refine(

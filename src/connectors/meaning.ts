@@ -317,6 +317,8 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
     faults.push(...checkRefs(file, parameter, `${path}.${place}.${name}`));
     if (parameter.spread && (place !== 'body' || parameter['type'] !== 'object'))
       faults.push({ path: `${path}.${place}.${name}.spread`, rule: 'is for an object of the body' });
+    if (parameter.encode && (place !== 'body' || parameter['type'] !== 'string'))
+      faults.push({ path: `${path}.${place}.${name}.encode`, rule: 'is for a text of the body' });
   }
   const { schema } = action.response;
   if (schema) faults.push(...checkRefs(file, schema, `${path}.response.schema`));

@@ -70,7 +70,7 @@ function addOwnMembers(
     const given = input[name];
     if (given === undefined) continue;
     if (parameter.spread && isJsonObject(given)) Object.assign(members, given);
-    else setMember(members, parameter.as ?? name, given);
+    else setMember(members, parameter.as ?? name, encoded(given, parameter.encode));
   }
   if (email) {
     const message = emailOf(input);
@@ -81,6 +81,10 @@ function addOwnMembers(
       encoding === 'text' ? message : Buffer.from(message, 'utf8').toString(encoding),
     );
   }
+}
+
+function encoded(value: Json, encode: Parameter['encode']): Json {
+  return encode && typeof value === 'string' ? Buffer.from(value, 'utf8').toString(encode) : value;
 }
 
 /** A dotted name nests: `shipping.city` sets {"shipping": {"city": …}}. */

@@ -225,6 +225,14 @@ body:
     expect(JSON.parse(String(sent))).toEqual({ name: 'Ada', 'a.b': 1, Custom__c: null });
   });
 
+  test('sends a text that the app wants in base64 as the base64 of its UTF-8', async () => {
+    const action = `request: PUT /a
+body:
+  content: {type: string, as: file.content, encode: base64}`;
+    const { body: sent } = await build({ action }, { input: { content: 'Tee grün' } });
+    expect(JSON.parse(String(sent))).toEqual({ file: { content: 'VGVlIGdyw7xu' } });
+  });
+
   test('of an app whose writes take several records is a list of one', async () => {
     const { body: sent } = await build({ action: body("wrap: '[]'") }, { input });
     expect(JSON.parse(String(sent))).toEqual([nested]);
