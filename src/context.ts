@@ -105,6 +105,7 @@ export async function openContext(
     sandbox: config.sandbox,
     keepIn: join(config.home, 'cache'),
   });
+  for (const fault of catalog.faults) log.error(fault, 'connector file is faulty, left out');
   const store = await openStore(config.database);
   try {
     await migrate(store, clock.now());

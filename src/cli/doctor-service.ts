@@ -1,5 +1,6 @@
 import { createServer } from 'node:net';
 import type { Config } from '../config.ts';
+import { faultLine } from '../connectors/catalog.ts';
 import { loadCatalog } from '../connectors/load.ts';
 import { CATALOG_FOLDER } from '../context.ts';
 import { isLoopback } from '../lib/addresses.ts';
@@ -47,14 +48,24 @@ export function checkPublicUrl({ publicUrl, host, port, production }: Config): F
   return { name, state: 'ok', found: publicUrl };
 }
 
-export async function checkCatalogue({ sandbox }: Config): Promise<Finding> {
+const CHECK_FILE = 'Run: gatehouse connectors check <file>';
+
+/** Looks at every connector file of `folder`. A faulty one is left out of a start and fails here. */
+export async function checkCatalogue(
+  { sandbox }: Pick<Config, 'sandbox'>,
+  folder = CATALOG_FOLDER,
+): Promise<Finding> {
   const name = 'connectors';
   try {
-    const catalogue = await loadCatalog({ folder: CATALOG_FOLDER, sandbox });
+    const catalogue = await loadCatalog({ folder, sandbox });
+    if (catalogue.faults.length > 0) {
+      const found = catalogue.faults.map(faultLine).join('\n');
+      return { name, state: 'fail', found, fix: CHECK_FILE };
+    }
     const ids = catalogue.connectors('development').map(({ connectorId }) => connectorId);
     return { name, state: 'ok', found: `${ids.length}: ${ids.join(', ')}` };
   } catch (error) {
-    return { name, state: 'fail', found: reasonOf(error), fix: 'Run: gatehouse connectors check <file>' };
+    return { name, state: 'fail', found: reasonOf(error), fix: CHECK_FILE };
   }
 }
 

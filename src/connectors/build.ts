@@ -11,6 +11,13 @@ import { parseConnector, type FileFault } from './parse.ts';
 
 /** A catalogue of connector files. @throws ConnectorFileError with all faults of all files. */
 export function buildCatalog(files: ConnectorText[]): Catalog {
+  const { connectors, faults } = compileFiles(files);
+  if (faults.length > 0) throw new ConnectorFileError(faults);
+  return catalogOf(connectors);
+}
+
+/** The connectors of the files that are good, and the faults of all others. */
+export function compileFiles(files: ConnectorText[]): { connectors: Connector[]; faults: FileFault[] } {
   const faults: FileFault[] = [];
   const connectors: Connector[] = [];
   for (const { path, id, text, test = false } of files) {
@@ -18,6 +25,5 @@ export function buildCatalog(files: ConnectorText[]): Catalog {
     if (!parsed.definition) faults.push(...parsed.faults);
     else connectors.push(compileConnector(parsed.definition, homeOf(parsed.definition, test)));
   }
-  if (faults.length > 0) throw new ConnectorFileError(faults);
-  return catalogOf(connectors);
+  return { connectors, faults };
 }

@@ -54,6 +54,8 @@ export interface Connector {
 /** What is installed. Reads are synchronous: the catalogue is in memory. `version` rises when anything changes. */
 export interface Catalog {
   readonly version: number;
+  /** Of files that were left out because they are not right. */
+  readonly faults: readonly FileFault[];
   /** In the order of their ids. */
   connectors(environment: Environment): readonly Connector[];
   connector(environment: Environment, connectorId: string): Connector | undefined;
@@ -66,9 +68,14 @@ export class ConnectorFileError extends Error {
   readonly faults: FileFault[];
 
   constructor(faults: FileFault[]) {
-    super(faults.map(({ file, path, rule }) => `${file}: ${path ? `${path}: ` : ''}${rule}`).join('\n'));
+    super(faults.map(faultLine).join('\n'));
     this.faults = faults;
   }
+}
+
+/** A fault as a line: file, path, rule. */
+export function faultLine({ file, path, rule }: FileFault): string {
+  return `${file}: ${path ? `${path}: ` : ''}${rule}`;
 }
 
 /** The text of a connector file; `id` is the name of its folder. */
@@ -94,8 +101,8 @@ export function homeOf({ id }: Pick<ConnectorFile, 'id'>, test: boolean): Home {
   return { environments: served ? DEVELOPMENT : EVERYWHERE, served };
 }
 
-/** A catalogue of compiled connectors. */
-export function catalogOf(all: Connector[]): Catalog {
+/** A catalogue of compiled connectors. `faults` are those of files that were left out. */
+export function catalogOf(all: Connector[], faults: readonly FileFault[] = []): Catalog {
   const sorted = [...all].sort((a, b) => (a.connectorId < b.connectorId ? -1 : 1));
   const seenIn = (environment: Environment) => sorted.filter((one) => one.environments.includes(environment));
   const lists = { development: seenIn('development'), production: seenIn('production') };
@@ -105,6 +112,7 @@ export function catalogOf(all: Connector[]): Catalog {
   };
   return {
     version: 1,
+    faults,
     connectors: (environment) => lists[environment],
     connector: (environment, connectorId) => byId[environment].get(connectorId),
     action: (environment, connectorId, actionId) => byId[environment].get(connectorId)?.actions.get(actionId),

@@ -34,7 +34,7 @@ const rule = z
      *  of `message`; the whole body where there is nothing. */
     says: z.array(z.string().min(3)).min(1).optional(),
   })
-  .refine(({ means: _means, ...conditions }) => Object.keys(conditions).length > 0, {
+  .refine((one) => Object.keys(one).length > 1, {
     message: 'needs a condition: status, header, body or says',
   });
 export type ErrorRule = z.infer<typeof rule>;

@@ -84,6 +84,10 @@ const rateLimit = z.strictObject({
   concurrency: z.int().min(1).optional(),
 });
 
+/** How a query language writes a quote inside of quotes. `backslash`: \' and \\ for a backslash. `double`: ''. */
+const escape = z.enum(['backslash', 'double']);
+export type Escape = z.infer<typeof escape>;
+
 /** `related` (RFC 2387): the members as JSON, and after them a file, which is the part `content` (text) or `base64` of
  *  the media type in the part `contentType`. */
 const bodyType = z.enum(['json', 'form', 'multipart', 'text', 'related']);
@@ -124,7 +128,7 @@ const parameters = z.record(fieldName, parameter).default({});
 
 /**
  * Part of a text in a query language: `Email = '{email}'`. Left out when a parameter that it names is not given. What
- * stands between quotes is escaped for them by backslashes; elsewhere stand numbers, booleans, enums and texts with a
+ * stands between quotes is escaped for them as `escape` says; elsewhere stand numbers, booleans, enums and texts with a
  * `pattern` alone. A group joins those of its clauses that are left, and puts a text before them.
  */
 const clause = z.union([
@@ -227,6 +231,8 @@ const action = z.strictObject({
   /** Query parameters in a query language, by their name on the wire; see `clause`. The clauses stand one after the
    *  other with blanks between them. */
   compose: z.record(z.string().min(1), z.array(clause).min(1)).default({}),
+  /** How the query language writes a quote inside of quotes, if not as the file's `escape` says. */
+  escape: escape.optional(),
   /** The body's members are put under this name: `customer` sends {"customer": {...}}, `customers[]` a list of one,
    *  {"customers": [{...}]}; `[]` is such a list by itself: [{...}]. */
   wrap: z.string().min(1).optional(),
@@ -328,6 +334,8 @@ export const connectorFile = z.strictObject({
   /** Sent with every request. */
   headers: templates.default({}),
   bodyType: bodyType.default('json'),
+  /** How the app's query language writes a quote inside of quotes. Needed where `quote` or a quoted `compose` is. */
+  escape: escape.optional(),
   authentication: z.array(authentication).min(1),
   /** The read action, callable without input, that shows whether a credential works. */
   probe: z.string().optional(),

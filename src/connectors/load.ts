@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { catalogOf, homeOf, SANDBOX_ID, type Catalog } from './catalog.ts';
+import { catalogOf, ConnectorFileError, homeOf, SANDBOX_ID, type Catalog } from './catalog.ts';
 import { unopenedConnector } from './compile.ts';
 import type { ConnectorFile } from './format.ts';
 import { keptName, readKept, writeKept } from './kept.ts';
@@ -10,7 +10,8 @@ import { keptName, readKept, writeKept } from './kept.ts';
  * `sandbox` that connector is left out. With `keepIn`, a folder,
  * the checked definitions are kept there, and the next start reads those while the files are the same: parsing
  * and checking YAML takes 40 ms a connector of 30 actions, and every start would wait for it.
- * @throws ConnectorFileError with all faults of all files.
+ * A file that is not right is left out; its faults are in the catalogue.
+ * @throws ConnectorFileError with all faults of all files, when no file is right.
  */
 export async function loadCatalog({
   folder,
@@ -23,23 +24,31 @@ export async function loadCatalog({
   sandbox: boolean;
   keepIn?: string | undefined;
 }): Promise<Catalog> {
-  const files = [
+  const all = [
     ...filesIn(folder)
       .filter(({ id }) => sandbox || id !== SANDBOX_ID)
       .map((file) => ({ ...file, test: false })),
     ...(testFolder === undefined ? [] : filesIn(testFolder).map((file) => ({ ...file, test: true }))),
   ];
+  const files = all.filter(({ path }) => existsSync(path));
+  const missing = all
+    .filter((file) => !files.includes(file))
+    .map(({ path }) => ({ file: path, path: '', rule: 'is missing from its folder' }));
   const tests = new Set(files.filter(({ test }) => test).map(({ id }) => id));
   const keptAs = keepIn && join(keepIn, keptName(files.map(({ path }) => path)));
   const kept = keptAs && readKept(keptAs);
   if (kept)
     return catalogOf(
       kept.map(({ head, text }) => unopenedConnector(head, homeOf(head, tests.has(head.id)), text)),
+      missing,
     );
-  const { buildCatalog } = await import('./build.ts');
+  const { compileFiles } = await import('./build.ts');
   const texts = files.map((file) => ({ ...file, text: readFileSync(file.path, 'utf8') }));
-  const catalog = buildCatalog(texts);
-  if (keptAs) await writeKept(keptAs, definitionsOf(catalog));
+  const { connectors, faults } = compileFiles(texts);
+  if (connectors.length === 0 && faults.length > 0) throw new ConnectorFileError(faults);
+  const catalog = catalogOf(connectors, [...missing, ...faults]);
+  // A start with faults checks again, so that it reports them again.
+  if (keptAs && faults.length === 0) await writeKept(keptAs, definitionsOf(catalog));
   return catalog;
 }
 

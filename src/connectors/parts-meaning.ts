@@ -1,7 +1,7 @@
 import { namesOf } from './clauses.ts';
 import type { ActionDefinition, ConnectorFile, Parameter } from './format.ts';
 import type { MeaningFault } from './meaning.ts';
-import { pagingOf } from './schemas.ts';
+import { pagingOf, parametersOf } from './schemas.ts';
 
 /** What a message (`email`) is made of. */
 const EMAIL_PARTS = new Set([
@@ -39,6 +39,11 @@ export function partFaults(file: ConnectorFile, action: ActionDefinition, path: 
     if (!used.has(name))
       faults.push({ path: `${path}.compose`, rule: `must name {${name}}, which its paging sends` });
   }
+  if (needsEscape(action) && (action.escape ?? file.escape) === undefined) {
+    const rule =
+      'is required beside quoted texts: backslash or double, as the query language escapes a quote';
+    faults.push({ path: `${path}.escape`, rule });
+  }
   const related = (action.bodyType ?? file.bodyType) === 'related';
   for (const name of Object.keys(action.parts)) {
     const known = (action.email && EMAIL_PARTS.has(name)) || (related && FILE_PARTS.has(name));
@@ -49,6 +54,12 @@ export function partFaults(file: ConnectorFile, action: ActionDefinition, path: 
       });
   }
   return faults;
+}
+
+function needsEscape(action: ActionDefinition): boolean {
+  const quotes = parametersOf(action).some(({ parameter }) => parameter.quote !== undefined);
+  const clauses = Object.values(action.compose).flat();
+  return quotes || clauses.flatMap(namesOf).some(({ quoted }) => quoted);
 }
 
 /** Parameters that paging hands to the clauses. */

@@ -39,7 +39,7 @@ const sign = z.discriminatedUnion('type', [
     /** A JWT signed for each request. Claim values are templates; `iat` and `exp` are set here. */
     type: z.literal('jwt'),
     algorithm: z.enum(['HS256', 'HS384', 'HS512', 'RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'EdDSA']),
-    /** A shared secret for HS*, else a private key as PEM (PKCS #8). */
+    /** A shared secret for HS*, else a private key as PEM (PKCS #8, PKCS #1 or SEC 1). */
     key: template,
     keyEncoding: z.enum(['utf8', 'base64', 'hex']).default('utf8'),
     keyId: template.optional(),
@@ -104,11 +104,13 @@ const oauthCommon = {
     .strictObject({
       accessToken: bodyPath.default('access_token'),
       refreshToken: bodyPath.default('refresh_token'),
-      /** Seconds from now. */
+      /** A lifetime from now, in `unit`. */
       expiresIn: bodyPath.default('expires_in'),
       /** A moment: epoch seconds or milliseconds, or ISO 8601. Read where `expiresIn` holds nothing. */
       expiresAt: bodyPath.default('expires_at'),
-      /** Seconds until the refresh token dies, where the answer tells; goes before `refreshTokenDays`. */
+      /** What `expiresIn` and `refreshExpiresIn` count. */
+      unit: z.enum(['seconds', 'milliseconds']).default('seconds'),
+      /** The lifetime of the refresh token, in `unit`, where the answer tells; goes before `refreshTokenDays`. */
       refreshExpiresIn: bodyPath.default('refresh_token_expires_in'),
       /** Scopes between spaces or commas, or a list. */
       scope: bodyPath.default('scope'),

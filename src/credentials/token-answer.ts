@@ -140,7 +140,7 @@ function secondsOf(
   headers: Record<string, string>,
   now: number,
 ): number | undefined {
-  const lifetime = numberOf(valueAt(raw, tokenAnswer.expiresIn));
+  const lifetime = lifetimeAt(raw, tokenAnswer.expiresIn, tokenAnswer.unit);
   if (lifetime !== undefined && lifetime > 0) return lifetime > MAX_SECONDS ? undefined : lifetime;
   const moment = momentOf(valueAt(raw, tokenAnswer.expiresAt));
   if (moment === undefined) return accessTokenSeconds;
@@ -153,8 +153,14 @@ function secondsOf(
 
 /** How long the refresh token of an answer lives; undefined where it does not tell. */
 export function refreshSecondsOf({ tokenAnswer }: OAuth, raw: Json): number | undefined {
-  const lifetime = numberOf(valueAt(raw, tokenAnswer.refreshExpiresIn));
+  const lifetime = lifetimeAt(raw, tokenAnswer.refreshExpiresIn, tokenAnswer.unit);
   return lifetime !== undefined && lifetime > 0 && lifetime <= MAX_SECONDS ? lifetime : undefined;
+}
+
+/** A lifetime in seconds. */
+function lifetimeAt(raw: Json, path: string, unit: 'seconds' | 'milliseconds'): number | undefined {
+  const number = numberOf(valueAt(raw, path));
+  return number === undefined || unit === 'seconds' ? number : number / SECOND;
 }
 
 /** Epoch milliseconds of epoch seconds, epoch milliseconds, or ISO 8601. */

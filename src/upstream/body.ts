@@ -50,8 +50,17 @@ export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Bod
     wrapped[definition.idempotencyParam] = idempotencyKey;
   if (type === 'json') return jsonBody({ ...wrapped, ...answers });
   if (type === 'related') return relatedBody(wrapped, input);
-  const style = (name: string) => definition.body[name]?.style;
-  return type === 'form' ? formBody(wrapped, style) : multipartBody(wrapped, style);
+  const styles = stylesOf(definition);
+  return type === 'form' ? formBody(wrapped, styles) : multipartBody(wrapped, styles);
+}
+
+/** Styles by the dotted path of a member in the body that is sent. */
+type Styles = ReadonlyMap<string, Parameter['style']>;
+
+function stylesOf({ body, wrap }: UpstreamCall['action']['definition']): Styles {
+  const prefix = wrap === undefined ? '' : `${wrap.replace(/\[\]$/, '')}.`;
+  const styled = Object.entries(body).filter(([, { style }]) => style !== undefined);
+  return new Map(styled.map(([name, { as, style }]) => [`${prefix}${as ?? name}`, style]));
 }
 
 function wrappedIn(wrap: string | undefined, members: JsonObject): JsonObject {
@@ -119,10 +128,8 @@ function listBody(members: JsonObject): Body {
   };
 }
 
-type StyleOf = (name: string) => Parameter['style'];
-
-function formBody(members: JsonObject, styleOf: StyleOf): Body {
-  const pairs = () => pairsOf(members, styleOf);
+function formBody(members: JsonObject, styles: Styles): Body {
+  const pairs = () => pairsOf(members, styles);
   return {
     contentType: 'application/x-www-form-urlencoded',
     members,
@@ -132,13 +139,13 @@ function formBody(members: JsonObject, styleOf: StyleOf): Body {
 }
 
 /** RFC 7578. Text parts only: the boundary is random, so no value can hold it. */
-function multipartBody(members: JsonObject, styleOf: StyleOf): Body {
+function multipartBody(members: JsonObject, styles: Styles): Body {
   const boundary = `gatehouse-${randomBytes(16).toString('hex')}`;
   return {
     contentType: `multipart/form-data; boundary=${boundary}`,
     members,
     content() {
-      const parts = pairsOf(members, styleOf).map(([name, text]) => {
+      const parts = pairsOf(members, styles).map(([name, text]) => {
         const safe = name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
         return `--${boundary}\r\nContent-Disposition: form-data; name="${safe}"\r\n\r\n${text}\r\n`;
       });
@@ -202,9 +209,18 @@ function textBody(members: JsonObject): Body {
   };
 }
 
-function pairsOf(members: JsonObject, styleOf: StyleOf): [string, string][] {
-  return Object.entries(members).flatMap(([name, value]) =>
-    value === null ? [] : queryPairs(name, value, { style: styleOf(name) ?? 'brackets' }),
+function pairsOf(members: JsonObject, styles: Styles): [string, string][] {
+  return Object.entries(members).flatMap(([name, value]) => memberPairs(name, name, value, styles));
+}
+
+/** `wire` is the name that is sent, `path` the place of the member. */
+function memberPairs(wire: string, path: string, value: Json, styles: Styles): [string, string][] {
+  if (value === null) return [];
+  const style = styles.get(path);
+  const isSplit = style === undefined && [...styles.keys()].some((one) => one.startsWith(`${path}.`));
+  if (!isSplit || !isJsonObject(value)) return queryPairs(wire, value, { style: style ?? 'brackets' });
+  return Object.entries(value).flatMap(([name, member]) =>
+    memberPairs(`${wire}[${name}]`, `${path}.${name}`, member, styles),
   );
 }
 

@@ -1,7 +1,8 @@
 import { piecesOf } from '../connectors/clauses.ts';
-import type { Clause } from '../connectors/format.ts';
+import type { Clause, Escape } from '../connectors/format.ts';
 import type { Json } from '../lib/json.ts';
 import type { UpstreamCall } from './call.ts';
+import { escaped } from './values.ts';
 
 type Given = (name: string) => Json | undefined;
 
@@ -11,27 +12,29 @@ type Given = (name: string) => Json | undefined;
  * anything but what its file allows.
  */
 export function composedTexts({
+  connector,
   action: { definition, paging },
   input,
   page,
-}: Pick<UpstreamCall, 'action' | 'input' | 'page'>): [string, string][] {
+}: Pick<UpstreamCall, 'connector' | 'action' | 'input' | 'page'>): [string, string][] {
   const paged =
     page && 'params' in page && paging && 'in' in paging && paging.in === 'compose' ? page.params : {};
   const given: Given = (name) => paged[name] ?? input[name];
+  const escape = definition.escape ?? connector.definition.escape;
   return Object.entries(definition.compose).map(([wire, clauses]) => {
-    const texts = clauses.map((clause) => textOf(clause, given));
+    const texts = clauses.map((clause) => textOf(clause, given, escape));
     return [wire, texts.filter((text) => text !== '').join(' ')];
   });
 }
 
-function textOf(clause: Clause, given: Given): string {
-  if (typeof clause === 'string') return filled(clause, given) ?? '';
-  const left = clause.all.map((one) => filled(one, given)).filter((text) => text !== undefined);
+function textOf(clause: Clause, given: Given, escape: Escape | undefined): string {
+  if (typeof clause === 'string') return filled(clause, given, escape) ?? '';
+  const left = clause.all.map((one) => filled(one, given, escape)).filter((text) => text !== undefined);
   return left.length === 0 ? '' : clause.before + left.join(clause.join);
 }
 
 /** The clause with its parameters, or undefined when one is not given. */
-function filled(clause: string, given: Given): string | undefined {
+function filled(clause: string, given: Given, escape: Escape | undefined): string | undefined {
   let text = '';
   for (const piece of piecesOf(clause)) {
     if ('text' in piece) {
@@ -41,11 +44,7 @@ function filled(clause: string, given: Given): string | undefined {
     const value = given(piece.name);
     if (value === undefined || value === null) return undefined;
     const written = typeof value === 'string' ? value : JSON.stringify(value);
-    text += piece.quote === '' ? written : escaped(written, piece.quote);
+    text += piece.quote === '' ? written : escaped(written, piece.quote, escape);
   }
   return text;
-}
-
-function escaped(text: string, quote: string): string {
-  return text.replaceAll('\\', '\\\\').replaceAll(quote, `\\${quote}`);
 }

@@ -161,10 +161,12 @@ function actionAddress(call: UpstreamCall, base: Target): Address {
   const query = new URLSearchParams();
   const own = elsewhere === undefined ? definition : undefined;
   for (const [name, fixed] of Object.entries(own?.fixed?.query ?? {})) query.append(name, String(fixed));
+  const escape = definition.escape ?? call.connector.definition.escape;
   for (const [name, parameter] of Object.entries(own?.query ?? {})) {
     const given = input[name];
     if (given === undefined || given === null) continue;
-    for (const [key, text] of queryPairs(parameter.as ?? name, given, parameter)) query.append(key, text);
+    for (const [key, text] of queryPairs(parameter.as ?? name, given, { ...parameter, escape }))
+      query.append(key, text);
   }
   for (const [name, text] of composedTexts(call)) query.append(name, text);
   if (page && 'params' in page && pagingPlace(call) === 'query') {

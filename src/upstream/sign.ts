@@ -1,5 +1,5 @@
-import { createHash, createHmac, randomBytes } from 'node:crypto';
-import { importPKCS8, SignJWT } from 'jose';
+import { createHash, createHmac, createPrivateKey, randomBytes, type KeyObject } from 'node:crypto';
+import { SignJWT } from 'jose';
 import type { Sign } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { SECOND } from '../lib/clock.ts';
@@ -66,11 +66,7 @@ async function jwtOf(
       })
       .setIssuedAt(issuedAt)
       .setExpirationTime(issuedAt + sign.lifetimeSeconds)
-      .sign(
-        sign.algorithm.startsWith('HS')
-          ? Buffer.from(key, sign.keyEncoding)
-          : await importPKCS8(key, sign.algorithm),
-      );
+      .sign(sign.algorithm.startsWith('HS') ? Buffer.from(key, sign.keyEncoding) : privateKeyOf(key));
   } catch (error) {
     throw new GatehouseError(
       'credential_invalid',
@@ -81,6 +77,11 @@ async function jwtOf(
       },
     );
   }
+}
+
+/** A private key as PEM: PKCS #8, or PKCS #1 and SEC 1 as some apps hand them out; line breaks may be written `\\n`. */
+function privateKeyOf(text: string): KeyObject {
+  return createPrivateKey(text.replaceAll('\\n', '\n'));
 }
 
 /** OAuth 1.0a (RFC 5849): the signature base string of section 3.4.1 over method, address, query and form body. */

@@ -1,4 +1,4 @@
-import type { Parameter } from '../connectors/format.ts';
+import type { Escape, Parameter } from '../connectors/format.ts';
 import type { Json } from '../lib/json.ts';
 import { isJsonObject } from '../lib/json.ts';
 
@@ -6,32 +6,39 @@ import { isJsonObject } from '../lib/json.ts';
 export function queryPairs(
   wire: string,
   value: Json,
-  { style, quote }: Pick<Parameter, 'style' | 'quote'>,
+  { style, quote, escape }: Pick<Parameter, 'style' | 'quote'> & { escape?: Escape | undefined },
 ): [string, string][] {
+  const text = (item: Json) => quoted(scalar(item), quote, escape);
   // A text is JSON already, or the app takes it for one.
   if (style === 'json') return [[wire, scalar(value)]];
   if (Array.isArray(value)) {
-    if (style === 'comma') return [[wire, value.map((item) => quoted(scalar(item), quote)).join(',')]];
+    if (style === 'comma') return [[wire, value.map(text).join(',')]];
     if (style === 'brackets' || style === 'indices') {
       return value.flatMap((item, index) =>
         queryPairs(`${wire}[${style === 'indices' ? index : ''}]`, item, { style }),
       );
     }
-    return value.map((item) => [wire, quoted(scalar(item), quote)]);
+    return value.map((item) => [wire, text(item)]);
   }
   if (isJsonObject(value)) {
     return Object.entries(value).flatMap(([key, member]) =>
       member === null ? [] : queryPairs(`${wire}[${key}]`, member, { style: style ?? 'brackets' }),
     );
   }
-  return [[wire, quoted(scalar(value), quote)]];
+  return [[wire, text(value)]];
 }
 
-/** Text of a query language: between quotes, with quotes and backslashes escaped, so that it stays one value. */
-function quoted(text: string, quote: Parameter['quote']): string {
-  if (quote === 'single') return `'${text.replaceAll(/[\\']/g, '\\$&')}'`;
-  if (quote === 'double') return `"${text.replaceAll(/[\\"]/g, '\\$&')}"`;
-  return text;
+/** Text of a query language between quotes. */
+function quoted(text: string, quote: Parameter['quote'], escape: Escape | undefined): string {
+  if (quote === undefined) return text;
+  const mark = quote === 'single' ? "'" : '"';
+  return `${mark}${escaped(text, mark, escape)}${mark}`;
+}
+
+/** Escapes what stands between quotes, so that it stays one value. */
+export function escaped(text: string, quote: string, escape: Escape = 'backslash'): string {
+  if (escape === 'double') return text.replaceAll(quote, quote + quote);
+  return text.replaceAll('\\', '\\\\').replaceAll(quote, `\\${quote}`);
 }
 
 function scalar(value: Json): string {

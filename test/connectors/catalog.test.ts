@@ -1,5 +1,6 @@
 import {
   cpSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -9,13 +10,15 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { checkCatalogue } from '../../src/cli/doctor-service.ts';
 import { buildCatalog } from '../../src/connectors/build.ts';
 import { ConnectorFileError } from '../../src/connectors/catalog.ts';
 import { checkCompiles } from '../../src/connectors/compiles.ts';
 import { loadCatalog } from '../../src/connectors/load.ts';
 import { checkInput } from '../../src/connectors/validate.ts';
+import { startService } from '../support/service.ts';
 
 const FOLDER = join(import.meta.dirname, '../../data/connectors');
 const SHIPPED = readdirSync(FOLDER);
@@ -84,7 +87,11 @@ describe('texts of a query language', () => {
   const list = (more: string) =>
     GOOD.replace('    request: GET /orders\n', `    request: GET /orders\n${more}\n`);
   test.each([
-    [`    parts: {name: {type: string}}\n    compose: {q: ["Name = '{name}'"]}`, /^$/],
+    [`    escape: double\n    parts: {name: {type: string}}\n    compose: {q: ["Name = '{name}'"]}`, /^$/],
+    [
+      `    parts: {name: {type: string}}\n    compose: {q: ["Name = '{name}'"]}`,
+      /list_orders\.escape: is required/,
+    ],
     ['    parts: {name: {type: string}}\n    compose: {q: ["Name = {name}"]}', /stands outside of quotes/],
     ['    parts: {name: {type: string, pattern: "^[a-z]+$"}}\n    compose: {q: ["Name = {name}"]}', /^$/],
     [
@@ -95,6 +102,12 @@ describe('texts of a query language', () => {
     ['    parts: {name: {type: string}}', /stands neither in compose nor in an email or file/],
   ])('%s', (more, fault) => {
     expect(faultOf(list(more))).toMatch(fault);
+  });
+
+  test('in quoted parameters need an escape too, of the action or the file', () => {
+    const quoted = GOOD.replace('enum: [open, closed]', 'quote: single');
+    expect(faultOf(quoted)).toContain('list_orders.escape: is required beside quoted texts');
+    expect(faultOf(`${quoted}escape: backslash\n`)).toBe('');
   });
 
   test('name what their paging sends', () => {
@@ -334,6 +347,46 @@ describe('the connectors that are shipped', () => {
       expect(JSON.parse(heads)).toHaveLength(SHIPPED.length - 1);
     } finally {
       rmSync(keepIn, { recursive: true, force: true });
+    }
+  });
+
+  test('a faulty file is left out with its faults, unless no file is right', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-faulty-'));
+    const keepIn = join(folder, '..', `${basename(folder)}-kept`);
+    const file = (id: string) => join(folder, id, 'connector.yaml');
+    try {
+      for (const id of ['shop', 'broken', 'renamed', 'empty']) mkdirSync(join(folder, id));
+      writeFileSync(
+        file('broken'),
+        GOOD.replace('id: shop', 'id: broken').replace('name: Shop', 'nam: Shop'),
+      );
+      writeFileSync(file('renamed'), GOOD);
+      await expect(loadCatalog({ folder, sandbox: true })).rejects.toThrow('id: must equal');
+      writeFileSync(file('shop'), GOOD);
+      for (const _ of ['first start', 'second start']) {
+        const catalog = await loadCatalog({ folder, sandbox: true, keepIn });
+        expect(catalog.connectors('production').map(({ connectorId }) => connectorId)).toEqual(['shop']);
+        expect(catalog.faults.map(({ file: where, path }) => `${where}: ${path}`).sort()).toEqual([
+          `${file('broken')}: nam`,
+          `${file('broken')}: name`,
+          `${file('empty')}: `,
+          `${file('renamed')}: id`,
+        ]);
+      }
+      const { state, found } = await checkCatalogue({ sandbox: true }, folder);
+      expect(state).toBe('fail');
+      expect(found.split('\n')).toHaveLength(4);
+      const service = await startService({ catalogFolder: folder });
+      try {
+        expect((await service.call('GET', '/connectors')).at('data.0.connectorId')).toBe('shop');
+        const lines = service.logged.filter((line) => line.includes('connector file is faulty'));
+        expect(lines).toHaveLength(4);
+        expect(lines.join()).toContain('must equal the name of its folder');
+      } finally {
+        await service.stop();
+      }
+    } finally {
+      for (const path of [folder, keepIn]) rmSync(path, { recursive: true, force: true });
     }
   });
 

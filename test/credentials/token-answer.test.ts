@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readTokenAnswer, type TokenAnswer } from '../../src/credentials/token-answer.ts';
+import { readTokenAnswer, refreshSecondsOf, type TokenAnswer } from '../../src/credentials/token-answer.ts';
 import { oauthCatalog } from '../support/token-server.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
@@ -111,4 +111,16 @@ test('errors inside a success are refusals, by the names of the file', () => {
     token_type: 'bearer',
     expires_in: 60,
   });
+});
+
+test.each([
+  ['milliseconds', 900_000, 900],
+  ['milliseconds', '900000', 900],
+  ['seconds', 900, 900],
+])('a lifetime in %s of %j is %i seconds', (unit, expires, seconds) => {
+  const found = scheme({ tokenAnswer: { expiresIn: 'expires', refreshExpiresIn: 'refreshes', unit } });
+  const raw = { access_token: 'a', expires, refreshes: expires };
+  const answer = readTokenAnswer(found, { status: 200, headers: {}, text: JSON.stringify(raw) }, NOW);
+  expect(answer?.body).toMatchObject({ expires_in: seconds });
+  expect(refreshSecondsOf(found, raw)).toBe(seconds);
 });

@@ -4,6 +4,7 @@ import { buildRequest } from '../../src/upstream/request.ts';
 import { callOf } from '../support/upstream.ts';
 
 const ACTION = `request: GET /query
+escape: backslash
 parts:
   email: {type: string}
   min: {type: number}
@@ -14,8 +15,10 @@ compose:
     - {before: 'WHERE ', join: ' AND ', all: ["Email = '{email}'", 'Score > {min}']}
     - ORDER BY Id {order}`;
 
-const textOf = async (input: { [name: string]: string | number }) => {
-  const { url } = await buildRequest(callOf({ action: ACTION }, { input }), 0);
+const DOUBLED = ACTION.replace('backslash', 'double');
+
+const textOf = async (input: { [name: string]: string | number }, action = ACTION) => {
+  const { url } = await buildRequest(callOf({ action }, { input }), 0);
   return new URL(url).searchParams.get('q');
 };
 
@@ -48,6 +51,38 @@ describe('a text in a query language', () => {
         },
       ),
     );
+  });
+
+  test('doubles the quotes of a value where the language does so', async () => {
+    expect(await textOf({ email: "O'Neil" }, DOUBLED)).toBe("SELECT Id FROM Contact WHERE Email = 'O''Neil'");
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom("'", "' or 1=1 --", '\\', '"', 'a', '{min}'), { maxLength: 8 }),
+        async (signs) => {
+          const value = signs.join('');
+          const text = (await textOf({ email: value, min: 1 }, DOUBLED)) ?? '';
+          // A reader of such a language finds one value, and the text goes on behind it as the file says.
+          const [, written = '', rest] =
+            /^SELECT Id FROM Contact WHERE Email = '((?:[^']|'')*)'(?!')(.*)$/s.exec(text) ?? [];
+          expect(written.replaceAll("''", "'")).toBe(value);
+          expect(rest).toBe(' AND Score > 1');
+        },
+      ),
+    );
+  });
+
+  test('of a parameter is quoted as the language of the file does it', async () => {
+    const url = async (escape: string, quote: string, value: string) => {
+      const action = `request: GET /a\nquery:\n  x: {type: string, quote: ${quote}}`;
+      const built = await buildRequest(
+        callOf({ head: `escape: ${escape}`, action }, { input: { x: value } }),
+        0,
+      );
+      return new URL(built.url).searchParams.get('x');
+    };
+    expect(await url('double', 'single', "a' or '1'='1\\")).toBe("'a'' or ''1''=''1\\'");
+    expect(await url('double', 'double', 'a"b')).toBe('"a""b"');
+    expect(await url('backslash', 'single', "a'b\\")).toBe("'a\\'b\\\\'");
   });
 
   test('takes the parameters of its paging', async () => {

@@ -128,10 +128,40 @@ describe('a parameter', () => {
     ['{type: array, items: {}, style: comma, quote: double}', ['a"', 'b'], 'x=%22a%5C%22%22%2C%22b%22'],
   ])('%s is written as its style says', async (schema, value, query) => {
     const { url } = await build(
-      { action: `request: GET /a\nquery:\n  x: ${schema}` },
+      { action: `request: GET /a\nescape: backslash\nquery:\n  x: ${schema}` },
       { input: { x: value } },
     );
     expect(new URL(url).search).toBe(`?${query}`);
+  });
+});
+
+describe.each(['form', 'multipart'])('a list in a %s body', (type) => {
+  const namesOf = async (parameters: string, input: JsonObject, more = '') => {
+    const { body } = await build(
+      { action: `request: POST /a\nbodyType: ${type}\n${more}body:\n${parameters}` },
+      { input },
+    );
+    const text = String(body);
+    const pairs =
+      type === 'form'
+        ? [...new URLSearchParams(text)]
+        : [...text.matchAll(/name="([^"]*)"\r\n\r\n([^\r]*)/g)].map(([, name, value]) => [name, value]);
+    return pairs.map((pair) => pair.join('='));
+  };
+
+  test.each([
+    ['  media: {type: array, items: {}, as: MediaUrl, style: repeat}', '', ['MediaUrl=1', 'MediaUrl=2']],
+    ['  media: {type: array, items: {}, style: repeat}', '', ['media=1', 'media=2']],
+    ['  media: {type: array, items: {}, as: MediaUrl, style: comma}', '', ['MediaUrl=1,2']],
+    ['  media: {type: array, items: {}, as: a.urls, style: comma}', '', ['a[urls]=1,2']],
+    [
+      '  media: {type: array, items: {}, as: urls, style: indices}',
+      'wrap: order\n',
+      ['order[urls][0]=1', 'order[urls][1]=2'],
+    ],
+    ['  media: {type: array, items: {}, as: urls}', '', ['urls[]=1', 'urls[]=2']],
+  ])('of %s is written in its style under its name on the wire', async (parameters, more, pairs) => {
+    expect(await namesOf(parameters, { media: ['1', '2'] }, more)).toEqual(pairs);
   });
 });
 
@@ -429,6 +459,12 @@ describe('a credential', () => {
       },
     );
     expect([payload.iss, payload.exp, protectedHeader.kid]).toEqual(['k1', NOW / 1000 + 60, 'k1']);
+    const pkcs1 = privateKey.export({ type: 'pkcs1', format: 'pem' }).toString();
+    for (const other of [pkcs1, pem.replaceAll('\n', '\\n')]) {
+      const signed = await build({ authentication, action: GET }, { values: { pem: other, id: 'k1' } });
+      const token = String(signed.headers['authorization']).slice(7);
+      await jwtVerify(token, publicKey, { currentDate: new Date(NOW) });
+    }
     const bad = build({ authentication, action: GET }, { values: { pem: 'no key at all', id: 'k1' } });
     await expect(bad).rejects.toMatchObject({ code: 'credential_invalid' });
     await expect(bad).rejects.not.toThrow(/no key at all/);
