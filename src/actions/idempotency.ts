@@ -131,10 +131,7 @@ async function claim(
   const expired = row.expires_at <= now;
   if (!expired) {
     if (row.request_hash !== wish.requestHash) {
-      throw new GatehouseError(
-        'idempotency_conflict',
-        'This Idempotency-Key was used with another body. Send the same body, or use a new key.',
-      );
+      throw idempotencyConflict();
     }
     if (row.state === 'done') return { state: 'done', row };
     if (row.lease_until > now) throw inProgress(now, row.lease_until);
@@ -150,6 +147,14 @@ async function claim(
     .executeTakeFirst();
   if (numUpdatedRows === 0n) throw inProgress(now, now + SECOND);
   return { state: 'mine', leaseUntil: mine.lease_until };
+}
+
+/** The refusal of a key that named another request within 24 hours. */
+export function idempotencyConflict(): GatehouseError {
+  return new GatehouseError(
+    'idempotency_conflict',
+    'This Idempotency-Key was used with another body. Send the same body, or use a new key.',
+  );
 }
 
 /** Renews the lease until stopped; stop() gives the lease that was held last, the proof of ownership. */

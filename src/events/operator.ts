@@ -14,6 +14,8 @@ export const OPERATOR_EVENTS = [
   'credential.deleted',
   'subscription.disabled',
   'poll.gap_risk',
+  'run.failed',
+  'run.recovered',
 ] as const;
 export type OperatorEvent = (typeof OPERATOR_EVENTS)[number];
 
@@ -49,7 +51,7 @@ export async function tellIn(
   const subscribers = [...(operator ? [operator] : []), ...(await listeners(tx, context, environment))];
   if (subscribers.length === 0) return;
   const body = JSON.stringify({ type, timestamp: isoTime(context.clock.now()), data });
-  const recordId = typeof data['credentialId'] === 'string' ? data['credentialId'] : '';
+  const recordId = [data['credentialId'], data['runId']].find((id) => typeof id === 'string') ?? '';
   await announce(
     tx,
     context,

@@ -20,6 +20,7 @@ import * as hooks from './hooks.ts';
 import * as deliveries from './webhook-deliveries.ts';
 import * as webhooks from './webhooks.ts';
 import * as installations from './workflow-installations.ts';
+import * as runLists from './workflow-run-lists.ts';
 import * as runs from './workflow-runs.ts';
 import * as starters from './workflow-starters.ts';
 import * as workflows from './workflows.ts';
@@ -109,8 +110,9 @@ export const ROUTES: Route[] = [
   installations.upgradeRoute,
   installations.upgradeAllRoute,
   installations.rollbackRoute,
+  runLists.listAllRunsRoute,
   runs.runWorkflowRoute,
-  runs.listRunsRoute,
+  runLists.listRunsRoute,
   runs.getRunRoute,
   runs.cancelRunRoute,
   runs.retryRunRoute,

@@ -1,24 +1,15 @@
 import { z } from 'zod';
 import { assertIdempotencyKey } from '../actions/idempotency.ts';
 import type { Caller } from '../identity/caller.ts';
+import { requireEnabled } from '../identity/users.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { jsonFromBody, MIB } from '../lib/http-body.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import { assertRoom, beginRun } from '../workflows/begin.ts';
 import { installationOfHook } from '../workflows/installations.ts';
-import { requireWorkflow } from '../workflows/records.ts';
-import {
-  describeRun,
-  describeWholeRun,
-  listRuns,
-  MAX_OFFSET,
-  requireRun,
-  RUN_STATUSES,
-  type RunKey,
-} from '../workflows/run-log.ts';
+import { describeRun, describeWholeRun, requireRun, type RunKey } from '../workflows/run-log.ts';
 import { cancelRun, disabled, retryRun, startRun, tryVersion } from '../workflows/runs.ts';
 import { defineRoute } from './route.ts';
-import { pageQuery } from './shapes.ts';
 import {
   CREDENTIAL_ERRORS,
   filterOf,
@@ -53,18 +44,31 @@ export const runWorkflowRoute = defineRoute({
   scope: 'workflows:run',
   apiVersion: true,
   cors: true,
-  headers: { 'Idempotency-Key': 'The same key again gives the run that it started.' },
+  headers: {
+    'Idempotency-Key':
+      'For 24 hours the same key gives the run that it started; with another input it is refused.',
+  },
   params: workflowParams,
   query,
   body: z.strictObject({ input }).optional(),
   success: started,
-  errors: ['workflow_not_found', 'user_not_found', 'installation_not_found', 'installation_disabled'],
+  errors: [
+    'workflow_not_found',
+    'user_not_found',
+    'forbidden',
+    'installation_not_found',
+    'installation_disabled',
+    'idempotency_conflict',
+    'rate_limited',
+  ],
   async handler({ context, caller, requestId, params, query: asked, body, header }) {
     const key = keyOf(caller, params, asked);
+    const named = header('idempotency-key');
     const runId = await startRun(context, key, {
       caller: caller.label,
       requestId,
-      dedupe: nameOf('run', header('idempotency-key')),
+      dedupe: nameOf('run', named),
+      ...(named === undefined ? {} : { request: body?.input ?? null }),
       input: body?.input,
     });
     return { body: { runId } };
@@ -89,59 +93,17 @@ export const tryVersionRoute = defineRoute({
     input,
   }),
   success: started,
-  errors: ['workflow_not_found', 'workflow_version_not_found', 'user_not_found', ...CREDENTIAL_ERRORS],
+  errors: [
+    'workflow_not_found',
+    'workflow_version_not_found',
+    'user_not_found',
+    'forbidden',
+    ...CREDENTIAL_ERRORS,
+  ],
   async handler({ context, caller, requestId, params, query: asked, body }) {
     const key = keyOf(caller, params, asked);
     const runId = await tryVersion(context, key, { ...body, caller: caller.label, requestId });
     return { body: { runId } };
-  },
-});
-
-export const listRunsRoute = defineRoute({
-  method: 'GET',
-  path: '/workflows/{workflowId}/runs',
-  operationId: 'listWorkflowRuns',
-  tag: TAG,
-  summary: 'List runs of a workflow',
-  description:
-    'Newest first; kept for 30 days. Offsets end at 10,000: follow `pagination.nextCursor` with `cursor`. A JWT sees the ' +
-    'runs of its user.',
-  auth: 'api_key_or_jwt',
-  scope: 'workflows:run',
-  apiVersion: true,
-  cors: true,
-  params: workflowParams,
-  query: z.strictObject({
-    ...pageQuery,
-    ...userQuery,
-    status: z.enum(RUN_STATUSES).optional(),
-    cursor: z.string().max(64).optional().meta({ description: '`nextCursor` of the page before.' }),
-  }),
-  success: {
-    status: 200,
-    description: 'A page of runs.',
-    schema: z.object({
-      data: z.array(run),
-      pagination: z.object({
-        hasMore: z.boolean(),
-        nextOffset: z.int().optional(),
-        nextCursor: z.string().optional(),
-      }),
-    }),
-  },
-  errors: ['workflow_not_found'],
-  async handler({ context, caller, params: { workflowId }, query: asked }) {
-    const { environment } = caller;
-    const userId = filterOf(caller, asked);
-    await requireWorkflow(context.db, environment, workflowId);
-    const page = await listRuns(context.db, { ...asked, environment, workflowId, userId });
-    const { runs, hasMore, nextCursor } = page;
-    const next = asked.offset + runs.length;
-    const byOffset = asked.cursor === undefined && next <= MAX_OFFSET;
-    const pagination = hasMore
-      ? { hasMore, ...(byOffset ? { nextOffset: next } : {}), nextCursor }
-      : { hasMore };
-    return { body: { data: runs.map(describeRun), pagination } };
   },
 });
 
@@ -198,7 +160,7 @@ export const retryRunRoute = defineRoute({
   apiVersion: true,
   params: runParams,
   success: { ...started, schema: run },
-  errors: ['run_not_found', 'run_not_failed', 'installation_not_found', 'installation_disabled'],
+  errors: ['run_not_found', 'run_not_failed', 'forbidden', 'installation_not_found', 'installation_disabled'],
   audited: true,
   async handler({ context, caller, params }) {
     const key = runKeyOf(caller, params);
@@ -220,25 +182,33 @@ export const callWorkflowRoute = defineRoute({
   auth: 'none',
   params: z.strictObject({ token: z.string() }),
   query: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
-  headers: { 'Idempotency-Key': 'Of calls with the same key, one starts a run.' },
+  headers: {
+    'Idempotency-Key':
+      'Of calls with the same key within 24 hours, one starts a run; with another body it is refused.',
+  },
   rawBody: { maxBytes: MIB, description: 'JSON, or a form.' },
   success: {
     status: 202,
     description: 'The run is queued.',
     schema: z.object({ runId: z.string() }),
   },
-  errors: ['not_found', 'installation_disabled', 'rate_limited'],
+  errors: ['not_found', 'forbidden', 'installation_disabled', 'idempotency_conflict', 'rate_limited'],
   async handler({ context, requestId, params, query: asked, readRaw, header }) {
     const row = await installationOfHook(context, params.token);
     if (!row) throw new GatehouseError('not_found', 'There is nothing at this address.');
+    await requireEnabled(context.db, row.environment, row.user_id);
     if (row.enabled !== 1) throw disabled();
     await assertRoom(context.db, row);
     const raw = await readRaw();
+    const said = { body: bodyOf(raw, header('content-type') ?? ''), query: toJson(asked) };
+    const named = header('idempotency-key');
     const { runId } = await beginRun(context.db, context, row, {
-      trigger: { type: 'call', body: bodyOf(raw, header('content-type') ?? ''), query: toJson(asked) },
+      trigger: { type: 'call', ...said },
       caller: 'call',
       requestId,
-      dedupe: nameOf('call', header('idempotency-key') ?? header('webhook-id')),
+      dedupe: nameOf('call', named ?? header('webhook-id')),
+      // A sender of webhooks repeats a message under its id, and a refusal would have it repeated for days.
+      ...(named === undefined ? {} : { request: said }),
     });
     context.runs.wake();
     return { body: { runId } };

@@ -13,6 +13,7 @@ import {
 } from './migration-event-indexes.ts';
 import { events } from './migration-events.ts';
 import { workflows } from './migration-workflows.ts';
+import { runsOfAllWorkflows } from './migration-runs.ts';
 import { policy } from './migration-policy.ts';
 import { sealsOfCredentials } from './migration-seals.ts';
 import { largeResults, searchDocuments } from './migration-results.ts';
@@ -41,6 +42,7 @@ export const MIGRATIONS: Migration[] = [
   { name: 'one field mapping', up: oneFieldMapping },
   { name: 'newest states', up: newestStates },
   { name: 'seals of credentials', up: sealsOfCredentials },
+  { name: 'runs of all workflows', up: runsOfAllWorkflows },
 ];
 
 async function foundation(tx: Transaction<Tables>): Promise<void> {

@@ -74,8 +74,12 @@ export interface WorkflowTables {
     next_at: number;
     /** Rises with each holder of the lease: who has an older one changes nothing any more. */
     fence: Generated<number>;
-    /** One run for each firing of a schedule. */
+    /** Name of the occasion within the installation: one run each. Null: every occasion makes a run. */
     dedupe: string | null;
+    /** Hash of the request that an Idempotency-Key named; null without a key. */
+    request_hash: string | null;
+    /** 1 when the operator was notified of a failure of this run. */
+    failure_reported: Generated<number>;
     error: string | null;
     started_at: number | null;
     ended_at: number | null;

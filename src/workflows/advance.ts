@@ -20,7 +20,7 @@ import {
   WHOLE,
   type StepRow,
 } from './steps.ts';
-import { loggedError, loggedInput, openWork, type Work, type WorkContext } from './work.ts';
+import { loggedError, loggedInput, openWork, refusalOf, type Work, type WorkContext } from './work.ts';
 
 /** More are refused: the run fails before the first is sent. */
 const MAX_ITEMS = 10_000;
@@ -56,6 +56,12 @@ export async function advance(
       // Others may go on at once.
       await commit(context, run, {}, { next_at: context.clock.now() });
       return 'left';
+    }
+    // openWork() has asked before the first.
+    const refusal = position > run.position ? await refusalOf(context, run) : undefined;
+    if (refusal) {
+      await endRun(context, run, 'failed', loggedError(work, refusal, step.stepId));
+      return 'failed';
     }
     const next = await runStep(context, work, step, position, stop);
     if (next !== 'done') return next;

@@ -1,9 +1,11 @@
 import { sql, type Insertable, type Selectable } from 'kysely';
 import type { Context } from '../context.ts';
+import { idempotencyConflict } from '../actions/idempotency.ts';
+import { sha256 } from '../crypto/key-ring.ts';
+import { DAY } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newOrderedId } from '../lib/ids.ts';
-import { parseJson, type JsonObject } from '../lib/json.ts';
-import { isJsonObject } from '../lib/json.ts';
+import { canonicalJson, isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 
 export type InstallationRow = Selectable<Tables['workflow_installations']>;
@@ -21,12 +23,18 @@ export interface Occasion {
   serverId?: string | undefined;
   /** Of occasions with the same name, one makes a run. */
   dedupe?: string | undefined;
+  /** What an Idempotency-Key named: the same key with another request is refused for 24 hours. */
+  request?: Json | undefined;
 }
+
+/** Milliseconds that an Idempotency-Key counts (contract.md section 6). */
+const KEY_KEPT_MS = DAY;
 
 /**
  * Queues a run of an installation, in the caller's transaction, with the version and the configuration of this moment.
  * @returns its id, and whether it is new: an occasion that has made one already gives that one again. After the commit,
  * `context.runs.wake()`.
+ * @throws GatehouseError `idempotency_conflict` for a key that named another request within 24 hours.
  */
 export async function beginRun(
   tx: DbOrTx,
@@ -51,11 +59,35 @@ export async function beginRun(
   if (row) return { runId, isNew: true };
   const earlier = await tx
     .selectFrom('workflow_runs')
-    .select('run_id')
+    .select(['run_id', 'request_hash', 'created_at'])
     .where('installation_id', '=', installation.installation_id)
     .where('dedupe', '=', occasion.dedupe ?? '')
-    .executeTakeFirstOrThrow();
-  return { runId: earlier.run_id, isNew: false };
+    .executeTakeFirst();
+  if (earlier && !isOver(context, earlier, occasion)) {
+    const hash = requestHash(occasion);
+    if (hash !== null && earlier.request_hash !== null && hash !== earlier.request_hash)
+      throw idempotencyConflict();
+    return { runId: earlier.run_id, isNew: false };
+  }
+  if (earlier) await freeName(tx, earlier.run_id);
+  return beginRun(tx, context, installation, occasion);
+}
+
+/** Whether the key of an earlier run counts no longer. Names without a request count as long as their run is kept. */
+function isOver(
+  { clock }: Pick<Context, 'clock'>,
+  earlier: Pick<RunRow, 'created_at'>,
+  { request }: Occasion,
+): boolean {
+  return request !== undefined && earlier.created_at <= clock.now() - KEY_KEPT_MS;
+}
+
+async function freeName(tx: DbOrTx, runId: string): Promise<void> {
+  await tx.updateTable('workflow_runs').set({ dedupe: null }).where('run_id', '=', runId).execute();
+}
+
+function requestHash({ request }: Occasion): string | null {
+  return request === undefined ? null : sha256(canonicalJson(request));
 }
 
 /** Whoever calls without end fills a queue, and not the disk. Events are what they are, and have no such end. */
@@ -86,9 +118,10 @@ export async function assertRoom(
 export function queuedRow(
   context: Pick<Context, 'clock' | 'keys'>,
   runId: string,
-  { trigger, caller, requestId, serverId, dedupe }: Occasion,
+  occasion: Occasion,
   config: JsonObject,
 ) {
+  const { trigger, caller, requestId, serverId, dedupe } = occasion;
   const now = context.clock.now();
   return {
     run_id: runId,
@@ -103,6 +136,7 @@ export function queuedRow(
     request_id: requestId,
     next_at: now,
     dedupe: dedupe ?? null,
+    request_hash: requestHash(occasion),
     error: null,
     started_at: null,
     ended_at: null,

@@ -19,7 +19,7 @@ import {
   type Writes,
 } from './steps.ts';
 import { objectOf, templateOf } from './template.ts';
-import { loggedError, loggedInput, type Work, type WorkContext } from './work.ts';
+import { loggedError, loggedInput, refusalOf, type Work, type WorkContext } from './work.ts';
 
 /** Items whose inputs are worked out at once. */
 const AT_ONCE = 50;
@@ -66,6 +66,13 @@ export async function runItems(
     if (stop.aborted) {
       await write(undefined, { next_at: context.clock.now() });
       return 'left';
+    }
+    const refusal = item > 0 ? await refusalOf(context, run) : undefined;
+    if (refusal) {
+      const now = context.clock.now();
+      const error = loggedError(work, refusal, row.step_id);
+      await write(undefined, { status: 'failed', error, ended_at: now, next_at: now });
+      return 'failed';
     }
     const known = begun.get(item);
     let result: { output: JsonObject } | Failure;

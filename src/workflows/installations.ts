@@ -5,7 +5,7 @@ import { chooseCredential } from '../credentials/choose.ts';
 import type { Credential } from '../credentials/credential.ts';
 import { findCredential } from '../credentials/records.ts';
 import { holdSource, releaseIfUnheard } from '../events/audience.ts';
-import { requireUser } from '../identity/users.ts';
+import { requireEnabled, requireUser } from '../identity/users.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
@@ -39,8 +39,8 @@ const MASK = '[secret]';
  * Installs the newest published version for a user: configuration and credentials are checked, and its trigger is set,
  * in one transaction.
  * @returns the row, and the address of a `call` trigger, which is shown here only.
- * @throws GatehouseError `workflow_not_found`, `user_not_found`, `workflow_version_not_found` when nothing is published,
- * `invalid_request` by field, `installation_exists`, and those of chooseCredential().
+ * @throws GatehouseError `workflow_not_found`, `user_not_found`, `forbidden` for a disabled user,
+ * `workflow_version_not_found` when nothing is published, `invalid_request` by field, `installation_exists`, and those of chooseCredential().
  */
 export async function install(
   context: InstallContext,
@@ -49,7 +49,7 @@ export async function install(
 ): Promise<{ row: InstallationRow; definition: Definition; hookUrl?: string | undefined }> {
   const { environment, workflowId, userId } = key;
   const { latest } = await requireWorkflow(context.db, environment, workflowId);
-  await requireUser(context.db, environment, userId);
+  await requireEnabled(context.db, environment, userId);
   if (latest.draft) {
     throw new GatehouseError(
       'workflow_version_not_found',

@@ -12,13 +12,18 @@ import { firingAfter } from './firing.ts';
 const listening = perDatabase((db) =>
   db
     .selectFrom('workflow_installations')
-    .selectAll()
-    .where('source_id', '=', '')
-    .where('enabled', '=', sql.lit(1))
+    .innerJoin('users', 'users.user_id', 'workflow_installations.user_id')
+    .selectAll('workflow_installations')
+    .where('workflow_installations.source_id', '=', '')
+    .where('workflow_installations.enabled', '=', sql.lit(1))
+    .where('users.enabled', '=', sql.lit(1))
     .compile(),
 );
 
-/** Runs of the installations that listen to a source, in the transaction that publishes. @returns how many. */
+/**
+ * Queues runs of the installations that listen to a source, in the transaction that publishes. Disabled users get none.
+ * @returns how many.
+ */
 export async function runsOfEvents(
   tx: Transaction<Tables>,
   context: Pick<Context, 'clock' | 'keys' | 'db'>,
@@ -46,22 +51,24 @@ export async function runsOfEvents(
 const MOST_AT_ONCE = 100;
 
 /**
- * Queues runs of schedules whose time has come. What was missed while nobody served is one run, and then it goes on from
- * now. @returns how many were queued.
+ * Queues runs of schedules whose time has come. Times missed while no process served are one run; the schedule continues
+ * from now. A disabled user's schedule goes on without runs. @returns how many were queued.
  */
 export async function fireSchedules(context: Pick<Context, 'db' | 'clock' | 'keys'>): Promise<number> {
   const { db, clock } = context;
   const now = clock.now();
   const due = await db
     .selectFrom('workflow_installations')
-    .selectAll()
+    .innerJoin('users', 'users.user_id', 'workflow_installations.user_id')
+    .selectAll('workflow_installations')
+    .select('users.enabled as user_enabled')
     .where('fire_at', '<=', now)
-    .where('enabled', '=', 1)
+    .where('workflow_installations.enabled', '=', 1)
     .orderBy('fire_at')
     .limit(MOST_AT_ONCE)
     .execute();
   let made = 0;
-  for (const row of due) {
+  for (const { user_enabled: userEnabled, ...row } of due) {
     const at = row.fire_at ?? now;
     const run = await db.transaction().execute(async (tx) => {
       const { numUpdatedRows } = await tx
@@ -72,7 +79,7 @@ export async function fireSchedules(context: Pick<Context, 'db' | 'clock' | 'key
         .where('fire_at', '=', at)
         .where('version', '=', row.version)
         .executeTakeFirst();
-      if (numUpdatedRows === 0n) return undefined;
+      if (numUpdatedRows === 0n || userEnabled !== 1) return undefined;
       return beginRun(tx, context, row, {
         trigger: { type: 'schedule', scheduledAt: isoTime(at) },
         caller: 'schedule',

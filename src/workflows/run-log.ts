@@ -38,14 +38,14 @@ export async function requireRun(db: DbOrTx, key: RunKey): Promise<RunRow> {
 export const MAX_OFFSET = 10_000;
 
 /**
- * A page of runs, newest first.
+ * Returns a page of runs, newest first: those of all workflows of an environment, or what the filter names.
  * @throws GatehouseError `invalid_request` for an offset beyond 10,000, a cursor that is none, or both at once.
  */
 export async function listRuns(
   db: DbOrTx,
   filter: {
     environment: Environment;
-    workflowId: string;
+    workflowId?: string | undefined;
     userId?: string | undefined;
     status?: RunRow['status'] | undefined;
     limit: number;
@@ -64,11 +64,8 @@ export async function listRuns(
   // Ids of runs are in the order of time.
   if (cursor !== undefined && !RUN_ID.test(cursor))
     throw invalidRequest([{ field: 'cursor', rule: 'must be the pagination.nextCursor of a page before' }]);
-  let query = db
-    .selectFrom('workflow_runs')
-    .selectAll()
-    .where('workflow_id', '=', filter.workflowId)
-    .where('environment', '=', filter.environment);
+  let query = db.selectFrom('workflow_runs').selectAll().where('environment', '=', filter.environment);
+  if (filter.workflowId !== undefined) query = query.where('workflow_id', '=', filter.workflowId);
   if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
   if (filter.status !== undefined) query = query.where('status', '=', filter.status);
   if (cursor !== undefined) query = query.where('run_id', '<', cursor);

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { requireUser } from '../identity/users.ts';
+import { requireEnabled } from '../identity/users.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newOrderedId } from '../lib/ids.ts';
@@ -23,12 +23,13 @@ import { requireRun, type RunKey } from './run-log.ts';
 type RunsContext = Pick<Context, 'db' | 'clock' | 'keys' | 'runs' | 'catalog'>;
 
 /** Who starts a run, for its record. */
-export type Starter = Pick<Occasion, 'caller' | 'requestId' | 'serverId' | 'dedupe'>;
+export type Starter = Pick<Occasion, 'caller' | 'requestId' | 'serverId' | 'dedupe' | 'request'>;
 
 /**
  * Queues a run of an installation by hand. `input` is that of a manual trigger; for the others it stands for the record
  * of an event, or the body of a call.
- * @throws GatehouseError as requireInstallation(); `installation_disabled`, `invalid_request` by field.
+ * @throws GatehouseError as requireInstallation(); `forbidden` for a disabled user, `installation_disabled`,
+ * `invalid_request` by field, `idempotency_conflict`, `rate_limited`.
  */
 export async function startRun(
   context: RunsContext,
@@ -36,6 +37,7 @@ export async function startRun(
   { input, ...starter }: Starter & { input?: Json | undefined },
 ): Promise<string> {
   const row = await requireInstallation(context.db, key);
+  await requireEnabled(context.db, row.environment, row.user_id);
   if (row.enabled !== 1) throw disabled();
   const { trigger } = await definitionOf(context.db, row);
   const occasion = { ...starter, trigger: valueOf(trigger, input, context.clock.now()) };
@@ -47,8 +49,8 @@ export async function startRun(
 
 /**
  * Queues a run of any version, a draft most of all, that nobody need have installed.
- * @throws GatehouseError `workflow_version_not_found`, `user_not_found`, `invalid_request` by field, and those of
- * chooseCredential().
+ * @throws GatehouseError `workflow_version_not_found`, `user_not_found`, `forbidden` for a disabled user, `invalid_request` by
+ * field, and those of chooseCredential().
  */
 export async function tryVersion(
   context: RunsContext,
@@ -58,7 +60,7 @@ export async function tryVersion(
   const { db, clock } = context;
   const { environment, workflowId, userId, version } = key;
   const { definition } = await requireVersion(db, environment, workflowId, version);
-  await requireUser(db, environment, userId);
+  await requireEnabled(db, environment, userId);
   const config = checkedConfig(definition, wish.config);
   const credentials = await chosenCredentials(db, context, key, definition, { named: wish.credentials });
   const runId = newOrderedId('run', clock.now());
@@ -112,7 +114,8 @@ export async function cancelRun(context: RunsContext, key: RunKey): Promise<void
 /**
  * Lets a failed run go on from the step that failed: with the same version, configuration and results so far. What the
  * step is sent is the same, under a new name.
- * @throws GatehouseError `run_not_found`, `run_not_failed`, `installation_not_found`, `installation_disabled`
+ * @throws GatehouseError `run_not_found`, `run_not_failed`, `forbidden` for a disabled user, `installation_not_found`,
+ * `installation_disabled`
  */
 export async function retryRun(context: RunsContext, key: RunKey): Promise<void> {
   const run = await requireRun(context.db, key);
@@ -132,6 +135,7 @@ export async function retryRun(context: RunsContext, key: RunKey): Promise<void>
         `Only a failed run can be tried again; this one is ${run.status}.`,
       );
     }
+    await requireEnabled(tx, taken.environment, taken.user_id);
     await assertMayGoOn(tx, taken);
     const failed = tx
       .updateTable('workflow_steps')

@@ -5,6 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { scrubJson } from '../lib/scrub-json.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { RunRow } from './begin.ts';
+import { reportEnd } from './report.ts';
 
 export type StepRow = Selectable<Tables['workflow_steps']>;
 export type StepChanges = Updateable<Tables['workflow_steps']>;
@@ -33,22 +34,27 @@ export interface Writes {
 }
 
 /**
- * Writes what became of a step, which one begins, and with it where the run stands, if the run is still ours.
+ * Writes what became of a step, which one begins, and with it where the run stands, if the run is still ours. The operator is
+ * notified of the end of a run in the same transaction.
  * @throws Overtaken when it is not, or was cancelled.
  */
 export async function commit(
-  { db, clock }: Pick<Context, 'db' | 'clock'>,
-  run: Pick<RunRow, 'run_id' | 'fence'>,
+  context: Pick<Context, 'db' | 'clock' | 'operator'>,
+  run: RunRow,
   { result, beginning }: Writes,
   changes: RunChanges = {},
 ): Promise<void> {
+  const { db, clock } = context;
   const held = await db.transaction().execute(async (tx) => {
     const now = clock.now();
     const ours = tx
       .updateTable('workflow_runs')
       .where('run_id', '=', run.run_id)
       .where('fence', '=', run.fence);
-    const row = await ours.set({ updated_at: now }).returning('status').executeTakeFirst();
+    const row = await ours
+      .set({ updated_at: now })
+      .returning(['status', 'failure_reported'])
+      .executeTakeFirst();
     if (!row) return false;
     await result?.(tx);
     if (row.status !== 'running') {
@@ -59,6 +65,13 @@ export async function commit(
     }
     await beginning?.(tx);
     await ours.set({ next_at: now + LEASE_MS, ...changes }).execute();
+    const { status, error = null } = changes;
+    const isReported = row.failure_reported === 1;
+    if (status === 'failed' && !isReported) {
+      await ours.set({ failure_reported: 1 }).execute();
+      await reportEnd(tx, context, run, { status, error });
+    }
+    if (status === 'succeeded' && isReported) await reportEnd(tx, context, run, { status, error });
     return true;
   });
   if (!held) throw new Overtaken('The run is not ours any more.');

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { requireUser } from '../identity/users.ts';
+import { requireEnabled } from '../identity/users.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import { scrubJson } from '../lib/scrub-json.ts';
@@ -27,8 +27,7 @@ export interface Work {
 /** @throws GatehouseError when the run has nothing to go by any more: its version or its user. */
 export async function openWork(context: WorkContext, run: RunRow): Promise<Work> {
   const definition = await definitionOfRun(context, run);
-  const user = await requireUser(context.db, run.environment, run.user_id);
-  if (!user.enabled) throw new GatehouseError('forbidden', 'The user of this run is disabled.');
+  const user = await requireEnabled(context.db, run.environment, run.user_id);
   const config = openRunConfig(context, run);
   const trigger = parseJson(run.trigger);
   const rows = await stepRows(context.db, run.run_id);
@@ -46,6 +45,20 @@ export async function openWork(context: WorkContext, run: RunRow): Promise<Work>
     secrets: secretFields(definition.configurableFields).flatMap((name) => textsIn(config[name] ?? null)),
     rows: new Map(rows.map((row) => [row.position, row])),
   };
+}
+
+/** Returns why a run must stop before its next step: its user is disabled or gone. */
+export async function refusalOf(
+  { db }: Pick<Context, 'db'>,
+  { environment, user_id: userId }: RunRow,
+): Promise<GatehouseError | undefined> {
+  try {
+    await requireEnabled(db, environment, userId);
+    return undefined;
+  } catch (error) {
+    if (error instanceof GatehouseError) return error;
+    throw error;
+  }
 }
 
 async function definitionOfRun({ db }: Pick<Context, 'db'>, run: RunRow): Promise<Definition> {

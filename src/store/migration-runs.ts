@@ -1,0 +1,33 @@
+import type { Transaction } from 'kysely';
+import type { Tables } from './schema.ts';
+import { index } from './tables.ts';
+
+/** The operator's subscription stores the events that it is for. */
+const OPERATOR_EVENTS = [
+  'credential.created',
+  'credential.needs_reconnect',
+  'credential.deleted',
+  'subscription.disabled',
+  'poll.gap_risk',
+  'run.failed',
+  'run.recovered',
+];
+
+/** Runs over all workflows are listed by index; a run remembers its request and whether its failure was reported. */
+export async function runsOfAllWorkflows(tx: Transaction<Tables>): Promise<void> {
+  await tx.schema.alterTable('workflow_runs').addColumn('request_hash', 'text').execute();
+  await tx.schema
+    .alterTable('workflow_runs')
+    .addColumn('failure_reported', 'integer', (c) => c.notNull().defaultTo(0))
+    .execute();
+  // The environment leads each, so that both databases prefer the index with the most columns that a filter names.
+  await index(tx, 'workflow_runs', ['environment', 'run_id']);
+  await index(tx, 'workflow_runs', ['environment', 'workflow_id', 'run_id']);
+  await index(tx, 'workflow_runs', ['environment', 'user_id', 'run_id']);
+  await index(tx, 'workflow_runs', ['environment', 'status', 'run_id']);
+  await tx
+    .updateTable('subscriptions')
+    .set({ events: JSON.stringify(OPERATOR_EVENTS) })
+    .where('kind', '=', 'operator')
+    .execute();
+}
