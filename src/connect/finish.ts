@@ -14,7 +14,7 @@ import {
   type Tokens,
 } from '../credentials/oauth.ts';
 import { probeTokens, valuesOf } from '../credentials/granted.ts';
-import { keepTokens } from '../credentials/tokens.ts';
+import { keepTokens, placeFor } from '../credentials/tokens.ts';
 import { requireEnabled } from '../identity/users.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
@@ -125,28 +125,25 @@ async function keep(
   tokens: Tokens,
 ): Promise<Outcome> {
   const { environment, userId, credentialId: old } = session;
-  const credentialId = old ?? newId('cred');
-  const key = { environment, userId, credentialId };
-  const granted = { ...key, connector, scheme, values, tokens };
-  const account = await probeTokens(context, granted);
+  const granted = { environment, userId, connector, scheme, values, tokens };
+  // The id stands in the log alone until the record is chosen.
+  const account = await probeTokens(context, { ...granted, credentialId: old ?? newId('cred') });
   if (old !== null) {
-    const before = await requireCredential(context.db, key);
+    const before = await requireCredential(context.db, { environment, userId, credentialId: old });
     assertSameAccount(connector, before, { type: scheme.type, account });
   }
-  const ended: Outcome = {
-    success: true,
-    connectionId: credentialId,
-    credentialId,
-    connectorId: connector.connectorId,
-    name: connector.name,
-  };
-  const kept = await context.db.transaction().execute(async (tx) => {
-    if (!(await settle(tx, context, session.sessionId, ended))) return false;
-    await keepTokens(tx, context, { ...granted, account, reconnect: old !== null });
-    return true;
+  const kept = await context.db.transaction().execute(async (tx): Promise<Outcome | undefined> => {
+    const looked = { ...granted, account };
+    const place = await placeFor(tx, context, looked, old ?? undefined);
+    const { credentialId } = place;
+    const { connectorId, name } = connector;
+    const ended = { success: true, connectionId: credentialId, credentialId, connectorId, name } as const;
+    if (!(await settle(tx, context, session.sessionId, ended))) return undefined;
+    await keepTokens(tx, context, looked, place);
+    return ended;
   });
   forgetChoices(context.db);
-  if (kept) return ended;
+  if (kept) return kept;
   await revokeTokens(context, { connector, scheme, client, values: valuesOf(granted) }).catch(() => {
     // The app may refuse; the tokens were stored nowhere and end by themselves.
   });

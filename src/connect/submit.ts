@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { createCredential, deleteCredential, updateCredential } from '../credentials/records.ts';
+import { connectAccount, deleteCredential, updateCredential } from '../credentials/records.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { chosenScheme } from './apps.ts';
@@ -48,9 +48,9 @@ export async function submitKeys(
   // What the operator gave is not asked for, and so not to be changed either.
   const whole = { ...data, ...prefillOf(context, session) };
   const more = signal ? { signal } : {};
-  const credential =
+  const { credential, renewed } =
     old === null
-      ? await createCredential(context, {
+      ? await connectAccount(context, {
           environment,
           userId,
           connectorId,
@@ -58,11 +58,14 @@ export async function submitKeys(
           data: whole,
           ...more,
         })
-      : await updateCredential(
-          context,
-          { environment, userId, credentialId: old },
-          { type: scheme.type, data: whole, sameAccount: true, ...more },
-        );
+      : {
+          credential: await updateCredential(
+            context,
+            { environment, userId, credentialId: old },
+            { type: scheme.type, data: whole, sameAccount: true, ...more },
+          ),
+          renewed: true,
+        };
   const { credentialId } = credential;
   const ended: Outcome = {
     success: true,
@@ -72,7 +75,7 @@ export async function submitKeys(
     name: connector.name,
   };
   if (await settle(context.db, context, session.sessionId, ended)) return ended;
-  // Another tab was first: what it made counts, and this one's goes.
-  if (old === null) await deleteCredential(context, { environment, userId, credentialId });
+  // Another tab was first: what it made counts, and a record that this one made goes.
+  if (!renewed) await deleteCredential(context, { environment, userId, credentialId });
   throw new GatehouseError('connect_session_expired', 'This was finished in another window meanwhile.');
 }

@@ -32,16 +32,18 @@ export function accountChange(
   return before.account && now.account ? 'moved' : 'other';
 }
 
-/** What says where an account is, beside keys: variables, and whatever else its address is made of. */
-function placeOf(
-  context: Pick<Context, 'keys'>,
+/** What says where an account is, besides its keys: variables, and the other values that its address is made of. */
+export function placeIn(
   { definition: { baseUrl, variables } }: Connector,
-  credential: Led,
-): string | undefined {
+  values: Record<string, string>,
+): string {
+  const names = [...new Set([...Object.keys(variables), ...templateNames(baseUrl)])];
+  return JSON.stringify(names.map((name) => values[name] ?? variables[name]?.default ?? null));
+}
+
+function placeOf(context: Pick<Context, 'keys'>, connector: Connector, credential: Led): string | undefined {
   try {
-    const values = openValues(context, credential);
-    const names = [...new Set([...Object.keys(variables), ...templateNames(baseUrl)])];
-    return JSON.stringify(names.map((name) => values[name] ?? variables[name]?.default ?? null));
+    return placeIn(connector, openValues(context, credential));
   } catch (error) {
     // New values mend a row whose old ones no longer open.
     if (error instanceof KeyError) return undefined;

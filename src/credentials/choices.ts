@@ -92,5 +92,20 @@ async function readChoices(
     .limit(sql.lit(MAX_CHOICES))
     .execute();
   const inOrder = rows.length > 1 ? rows.sort((a, b) => a.created_at - b.created_at) : rows;
-  return inOrder.map(toCredential);
+  const found = inOrder.map(toCredential);
+  if (found.length < MAX_CHOICES || found.some(({ isDefault }) => isDefault)) return found;
+  const marked = await readDefault(db, userId, connectorId);
+  return marked ? [marked, ...found] : found;
+}
+
+/** The default of a user who has more accounts of an app than were read. */
+async function readDefault(db: DbOrTx, userId: string, connectorId: string): Promise<Credential | undefined> {
+  const row = await db
+    .selectFrom('credentials')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('connector_id', '=', connectorId)
+    .where('is_default', '=', 1)
+    .executeTakeFirst();
+  return row && toCredential(row);
 }

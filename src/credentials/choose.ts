@@ -20,8 +20,9 @@ export interface Choice {
 }
 
 /**
- * The credential that a call runs with: the header's, else the argument's, else the user's single active one
- * (contract.md section 5). Undefined where the connector needs none.
+ * The credential that a call runs with: the header's, else the argument's, else the user's default, else the single
+ * active one (contract.md section 5). A default that needs to be reconnected is refused, although another account works:
+ * that would be acting in the wrong one. Undefined where the connector needs none.
  * @throws GatehouseError `credential_not_found` (absent or somebody else's), `credential_conflict`,
  * `credential_required`, `credential_ambiguous` (`details.credentials`), `credential_invalid`, `user_id_missing`.
  */
@@ -41,6 +42,8 @@ export async function chooseCredential(db: DbOrTx, choice: Choice): Promise<Cred
   const credentials = await choices(db, choice.environment, userId, connector.connectorId);
   const all = credentials.filter(({ state }) => state === 'active');
   const fitting = all.filter((one) => !action || lackOf(action, one) === undefined);
+  const marked = credentials.find(({ isDefault }) => isDefault);
+  if (marked) return able(choice, usable(connector, sameAccount(marked, fitting) ?? marked));
   const active = fitting.length > 0 ? fitting : all;
   const [first, ...others] = active;
   if (first && (others.length === 0 || fitting.length === 0)) return able(choice, first);
@@ -91,6 +94,14 @@ async function namedCredential(
   throw new GatehouseError(
     'credential_not_found',
     `The credential "${found.credentialId}" belongs to ${found.connectorId}, not to ${connector.connectorId}.`,
+  );
+}
+
+/** The default, or where it cannot run the action, another credential of its account that can. */
+function sameAccount(marked: Credential, fitting: Credential[]): Credential | undefined {
+  return (
+    fitting.find((one) => one === marked) ??
+    fitting.find(({ account }) => account !== null && account.id === marked.account?.id)
   );
 }
 

@@ -26,6 +26,10 @@ export interface Credential {
   /** Why it is not active, in words for its owner. */
   reason: string | null;
   account: Account | null;
+  /** What credentials of one account share; null for rows of earlier releases until they are written. See account-key.ts. */
+  accountKey: string | null;
+  /** Whether calls that name no credential use this one. */
+  isDefault: boolean;
   sealed: string;
   /** Rises with each change of `sealed`. */
   version: number;
@@ -69,6 +73,8 @@ export function toCredential(row: Selectable<Tables['credentials']>): Credential
     state: row.state,
     reason: row.reason,
     account: row.account === null ? null : account.parse(JSON.parse(row.account)),
+    accountKey: row.account_key,
+    isDefault: row.is_default === 1,
     sealed: row.sealed,
     version: row.version,
     scopes: scopesIn(row.scopes),
@@ -100,6 +106,7 @@ export function describeCredential(credential: Credential) {
     ...(credential.reason === null ? {} : { reason: credential.reason }),
     ...(credential.scopes === null ? {} : { scopes: credential.scopes }),
     ...(credential.account === null ? {} : { account: credential.account }),
+    default: credential.isDefault,
     createdAt: isoTime(credential.createdAt),
     updatedAt: isoTime(credential.updatedAt),
     lastUsedAt: isoTime(credential.lastUsedAt),

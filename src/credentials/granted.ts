@@ -10,7 +10,6 @@ import { probe, type ProbeContext } from './probe.ts';
 export interface Granted {
   connector: Connector;
   scheme: OAuth;
-  credentialId: string;
   /** The fields that were asked for before. */
   values: Record<string, string>;
   tokens: Tokens;
@@ -27,7 +26,10 @@ export function valuesOf({ values, tokens }: Pick<Granted, 'values' | 'tokens'>)
  * definite answer now does not make good tokens bad, which could not be asked for again.
  * @throws GatehouseError `credential_invalid` when the app refuses the tokens.
  */
-export async function probeTokens(context: ProbeContext, granted: Granted): Promise<Account | undefined> {
+export async function probeTokens(
+  context: ProbeContext,
+  granted: Granted & { credentialId: string },
+): Promise<Account | undefined> {
   const { connector, scheme, credentialId, tokens } = granted;
   try {
     const probed = await probe(

@@ -5,9 +5,7 @@ import { forLiving } from '../identity/users.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { sql, type RawBuilder, type Transaction, type Updateable } from 'kysely';
-import { noteChange } from '../store/changes.ts';
-import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import type { DbOrTx, Environment } from '../store/schema.ts';
 import {
   credentialFacts,
   credentialNotFound,
@@ -15,29 +13,32 @@ import {
   type Account,
   type Credential,
 } from './credential.ts';
-import { accountChange, assertSameAccount } from './account-change.ts';
+import { assertSameAccount } from './account-change.ts';
 import { forgetChoices } from './choices.ts';
 import { credentialFields, storedFields } from './fields.ts';
 import { markRefused } from './health.ts';
-import { openCredential, openValues, sealValues } from './open.ts';
+import { openCredential, openValues } from './open.ts';
 import { grantFacts, prepareCredential, type PrepareContext } from './prepare.ts';
 import { probe } from './probe.ts';
 import { withFreshTokens } from './refresh.ts';
-import { renewAtOf } from './renewal-times.ts';
 import { endTokens } from './revoke.ts';
+import {
+  findAccount,
+  insertCredential,
+  noteAccounts,
+  renewedColumns,
+  renewRow,
+  updateRow,
+  type CredentialChanges,
+  type CredentialKey,
+} from './rows.ts';
 import { dropSpares } from './spares.ts';
 
-type ChangeContext = PrepareContext & Pick<Context, 'listening'>;
+type ConnectContext = PrepareContext & Pick<Context, 'listening' | 'hashKey'>;
+type ChangeContext = ConnectContext;
 
 /** What is not of this form never reaches the store, which may refuse its characters. */
 const CREDENTIAL_ID = /^cred_[0-9A-Za-z]{22}$/;
-
-/** Whose credential, and which. */
-export interface CredentialKey {
-  environment: Environment;
-  userId: string;
-  credentialId: string;
-}
 
 export interface NewCredential {
   environment: Environment;
@@ -53,13 +54,20 @@ export interface NewCredential {
   signal?: AbortSignal;
 }
 
+/** An account that was connected. `renewed`: the user had it already, and its record holds what came now. */
+export interface Connected {
+  credential: Credential;
+  renewed: boolean;
+}
+
 /**
- * Checks the fields, asks the third party (where the connector has a probe), and stores the credential sealed. When
- * the third party refuses it or cannot be asked, nothing is stored.
+ * Checks the fields, asks the third party (where the connector has a probe), and stores the credential sealed: in the
+ * record that the user already has for this account, else in a new one. When the third party refuses it or cannot be
+ * asked, nothing is stored.
  * @throws GatehouseError `connector_not_found`, `invalid_request` with every fault by field, `credential_invalid`
  * when the third party refuses the key (contract.md section 3), upstream_* when it gave no definite answer.
  */
-export async function createCredential(context: PrepareContext, wish: NewCredential): Promise<Credential> {
+export async function connectAccount(context: ConnectContext, wish: NewCredential): Promise<Connected> {
   const connector = requireConnector(context, wish.environment, wish.connectorId);
   const scheme = schemeOf(connector, wish.type, wish.data);
   const { environment, userId, name, data = {}, signal } = wish;
@@ -72,59 +80,23 @@ export async function createCredential(context: PrepareContext, wish: NewCredent
     data,
     signal,
   });
-  const made = { ...prepared, environment, userId, credentialId, connector, scheme, name };
-  const stored = context.db.transaction().execute((tx) => insertCredential(tx, context, made));
-  const credential = await forLiving(userId, stored);
+  const owner = { environment, userId };
+  const stored = context.db.transaction().execute(async (tx): Promise<Connected> => {
+    const account = { ...prepared, ...owner, connector, scheme };
+    const { accountKey, existing } = await findAccount(tx, context, account);
+    const made = { ...account, name, accountKey, credentialId: existing?.credentialId ?? credentialId };
+    return existing
+      ? { credential: await renewRow(tx, context, made), renewed: true }
+      : { credential: await insertCredential(tx, context, made), renewed: false };
+  });
+  const connected = await forLiving(userId, stored);
   forgetChoices(context.db);
-  return credential;
+  return connected;
 }
 
-/** Stores a credential that was checked, sealed to its row, and tells the operator. After the commit: forgetChoices(). */
-export async function insertCredential(
-  tx: Transaction<Tables>,
-  context: Pick<Context, 'db' | 'clock' | 'keys' | 'operator'>,
-  made: CredentialKey & {
-    connector: Connector;
-    scheme: Authentication;
-    values: Record<string, string>;
-    name?: string | undefined;
-    account?: Account | undefined;
-    scopes?: string[] | undefined;
-    /** Epoch milliseconds. */
-    expiresAt?: number | undefined;
-    refreshBy?: number | undefined;
-  },
-): Promise<Credential> {
-  const { connector, account } = made;
-  const now = context.clock.now();
-  const row = await tx
-    .insertInto('credentials')
-    .values({
-      credential_id: made.credentialId,
-      environment: made.environment,
-      user_id: made.userId,
-      connector_id: connector.connectorId,
-      type: made.scheme.type,
-      name: made.name ?? account?.name ?? connector.name,
-      state: 'active',
-      account: account ? JSON.stringify(account) : null,
-      sealed: sealValues(
-        context,
-        { ...made, connectorId: connector.connectorId, type: made.scheme.type },
-        made.values,
-      ),
-      scopes: made.scopes ? JSON.stringify(made.scopes) : null,
-      expires_at: made.expiresAt ?? null,
-      renew_at: renewAtOf(made.expiresAt, now),
-      refresh_by: made.refreshBy ?? null,
-      created_at: now,
-      updated_at: now,
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  const credential = toCredential(row);
-  await context.operator.tell(tx, made.environment, 'credential.created', credentialFacts(credential));
-  await noteAccounts({ db: tx, clock: context.clock }, made);
+/** As connectAccount(), for callers to whom a new record and a renewed one are the same. */
+export async function createCredential(context: ConnectContext, wish: NewCredential): Promise<Credential> {
+  const { credential } = await connectAccount(context, wish);
   return credential;
 }
 
@@ -211,15 +183,18 @@ export async function requireCredential(db: DbOrTx, key: CredentialKey): Promise
 }
 
 /**
- * Changes the name, or replaces values of a rotated key under the same id: members of `data` that are given replace
+ * Changes the name or the mark as default, or replaces values of a rotated key under the same id: members of `data` that are given replace
  * the stored ones, the whole is checked and probed as at creation, and the credential is active again.
- * @throws GatehouseError as createCredential, and `credential_not_found`.
+ * @throws GatehouseError as createCredential, `credential_not_found`, and `credential_conflict` for data of an account
+ * that another record of the user holds.
  */
 export async function updateCredential(
   context: ChangeContext,
   key: CredentialKey,
   changes: {
     name?: string | undefined;
+    /** Whether it is used when none is chosen; at most one of a user and connector is. */
+    default?: boolean | undefined;
     /** Another way to authenticate than before; `data` is then the whole. */
     type?: string | undefined;
     data?: JsonObject | undefined;
@@ -231,6 +206,7 @@ export async function updateCredential(
   const credential = await requireCredential(context.db, key);
   const set: CredentialChanges = { updated_at: context.clock.now() };
   if (changes.name !== undefined) set.name = changes.name;
+  if (changes.default !== undefined) set.is_default = changes.default ? 1 : 0;
   if (changes.data !== undefined) {
     const connector = requireConnector(context, key.environment, credential.connectorId);
     const scheme = schemeOf(connector, changes.type ?? credential.type);
@@ -244,21 +220,11 @@ export async function updateCredential(
       data: { ...known, ...changes.data },
       signal: changes.signal,
     });
-    const { values, account, scopes, expiresAt, refreshBy } = prepared;
-    if (changes.sameAccount) assertSameAccount(connector, credential, { type: scheme.type, account });
+    if (changes.sameAccount)
+      assertSameAccount(connector, credential, { type: scheme.type, account: prepared.account });
     await dropSpares(context.db, credential.credentialId);
-    Object.assign(set, {
-      type: scheme.type,
-      sealed: sealValues(context, { ...credential, type: scheme.type }, values),
-      version: sql`version + 1`,
-      scopes: scopes ? JSON.stringify(scopes) : null,
-      expires_at: expiresAt ?? null,
-      renew_at: renewAtOf(expiresAt, context.clock.now()),
-      refresh_by: refreshBy ?? null,
-      refresh_failures: 0,
-      refresh_after: null,
-      ...activeAgain(scheme, account),
-    });
+    const bound = { ...credential, type: scheme.type };
+    Object.assign(set, renewedColumns(context, bound, prepared), activeAgain(scheme, prepared.account));
   }
   return change(context, key, set);
 }
@@ -361,10 +327,7 @@ export function schemeOf(
   throw invalidRequest([{ field: 'type', rule }], 'The credential');
 }
 
-function activeAgain(
-  scheme: Authentication,
-  account: Account | undefined,
-): Updateable<Tables['credentials']> {
+function activeAgain(scheme: Authentication, account: Account | undefined): CredentialChanges {
   // Whose tokens are is what their grant said; a probe may know the same account by another id.
   const told = 'account' in scheme && scheme.account !== undefined;
   return {
@@ -374,11 +337,6 @@ function activeAgain(
   };
 }
 
-/** Columns to change. `version` rises in the statement itself, so that nobody else's change is missed. */
-export type CredentialChanges = Omit<Updateable<Tables['credentials']>, 'version'> & {
-  version?: number | RawBuilder<number>;
-};
-
 async function change(
   context: ChangeContext,
   key: CredentialKey,
@@ -387,47 +345,4 @@ async function change(
   const credential = await context.db.transaction().execute((tx) => updateRow(tx, context, key, set));
   forgetChoices(context.db);
   return credential;
-}
-
-/**
- * Changes the row of a credential; who listens to it begins anew where it leads to another account then (accountChange).
- * After the commit: forgetChoices().
- * @throws GatehouseError `credential_not_found`
- */
-export async function updateRow(
-  tx: Transaction<Tables>,
-  context: Pick<Context, 'clock' | 'keys' | 'catalog' | 'listening'>,
-  key: CredentialKey,
-  { account, sealed, ...set }: CredentialChanges,
-): Promise<Credential> {
-  const row = await tx
-    .updateTable('credentials')
-    .set(set)
-    .where('credential_id', '=', key.credentialId)
-    .where('user_id', '=', key.userId)
-    .where('environment', '=', key.environment)
-    .returningAll()
-    .executeTakeFirst();
-  if (!row) throw credentialNotFound(key.credentialId);
-  await noteAccounts({ db: tx, clock: context.clock }, key);
-  const before = toCredential(row);
-  if (account === undefined && sealed === undefined) return before;
-  const changed = await tx
-    .updateTable('credentials')
-    .set({ ...(account === undefined ? {} : { account }), ...(sealed === undefined ? {} : { sealed }) })
-    .where('credential_id', '=', key.credentialId)
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  const now = toCredential(changed);
-  const leads = accountChange(context, before, now);
-  if (leads !== 'none') await context.listening[leads](tx, key.credentialId);
-  return now;
-}
-
-/** The accounts of a user are others: those who listen are told. */
-function noteAccounts(
-  { db, clock }: Pick<Context, 'clock'> & { db: DbOrTx },
-  { environment, userId }: Pick<CredentialKey, 'environment' | 'userId'>,
-): Promise<void> {
-  return noteChange(db, clock.now(), { environment, kind: 'accounts', subject: userId });
 }

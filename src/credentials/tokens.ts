@@ -1,47 +1,62 @@
-import { sql, type Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
 import type { Context } from '../context.ts';
+import { newId } from '../lib/ids.ts';
 import type { Tables } from '../store/schema.ts';
 import type { Account, Credential } from './credential.ts';
 import { valuesOf, type Granted } from './granted.ts';
-import { sealValues } from './open.ts';
-import { insertCredential, updateRow, type CredentialKey } from './records.ts';
-import { refreshByOf, renewAtOf } from './renewal-times.ts';
-import { dropSpares } from './spares.ts';
+import { refreshByOf } from './renewal-times.ts';
+import { findAccount, insertCredential, renewRow, type CheckedAccount, type CredentialKey } from './rows.ts';
 
-/** Stores the tokens of a grant: in the credential that has this id, which is then active again, or in a new one. */
-export async function keepTokens(
-  tx: Transaction<Tables>,
-  context: Pick<Context, 'db' | 'clock' | 'keys' | 'catalog' | 'operator' | 'listening'>,
-  granted: Granted & CredentialKey & { account: Account | undefined; reconnect: boolean },
-): Promise<Credential> {
-  const { scheme, tokens, account, reconnect } = granted;
-  const values = valuesOf(granted);
-  const refreshBy = refreshByOf(scheme, tokens, context.clock.now());
-  if (!reconnect) {
-    const { scopes, expiresAt } = tokens;
-    return insertCredential(tx, context, { ...granted, values, scopes, expiresAt, refreshBy });
-  }
-  await dropSpares(tx, granted.credentialId);
-  return updateRow(tx, context, granted, {
-    type: scheme.type,
-    state: 'active',
-    reason: null,
-    ...(account ? { account: JSON.stringify(account) } : {}),
-    sealed: sealValues(context, sealedTo(granted), values),
-    scopes: tokens.scopes ? JSON.stringify(tokens.scopes) : null,
-    expires_at: tokens.expiresAt ?? null,
-    renew_at: renewAtOf(tokens.expiresAt, context.clock.now()),
-    version: sql<number>`version + 1`,
-    lease_token: null,
-    lease_until: null,
-    refresh_failures: 0,
-    refresh_after: null,
-    refresh_by: refreshBy ?? null,
-    updated_at: context.clock.now(),
-  });
+type KeepContext = Pick<Context, 'db' | 'clock' | 'keys' | 'hashKey' | 'catalog' | 'operator' | 'listening'>;
+
+/** A grant whose account was looked up, and whose it is. */
+export type LookedUp = Granted & Omit<CredentialKey, 'credentialId'> & { account: Account | undefined };
+
+/** Where the tokens of a grant are going to be kept. */
+export interface Place {
+  credentialId: string;
+  /** Of a new record; a record that is there renews its own. */
+  accountKey: string | undefined;
 }
 
-/** A reconnected credential may change its type; the seal follows the type that is written with it. */
-function sealedTo({ environment, userId, credentialId, connector, scheme }: Granted & CredentialKey) {
-  return { environment, userId, credentialId, connectorId: connector.connectorId, type: scheme.type };
+/** The record that is there for the account of a grant: the one to `reconnect`, else the user's for this account. */
+export async function placeFor(
+  tx: Transaction<Tables>,
+  context: KeepContext,
+  granted: LookedUp,
+  reconnect: string | undefined,
+): Promise<Place> {
+  if (reconnect !== undefined) return { credentialId: reconnect, accountKey: undefined };
+  const { accountKey, existing } = await findAccount(tx, context, checked(context, granted));
+  return existing
+    ? { credentialId: existing.credentialId, accountKey: undefined }
+    : { credentialId: newId('cred'), accountKey };
+}
+
+/** Stores the tokens of a grant where placeFor() said. After the commit: forgetChoices(). */
+export async function keepTokens(
+  tx: Transaction<Tables>,
+  context: KeepContext,
+  granted: LookedUp,
+  { credentialId, accountKey }: Place,
+): Promise<Credential> {
+  const account = { ...checked(context, granted), credentialId };
+  return accountKey === undefined
+    ? renewRow(tx, context, account)
+    : insertCredential(tx, context, { ...account, accountKey });
+}
+
+function checked(context: KeepContext, granted: LookedUp): CheckedAccount {
+  const { environment, userId, connector, scheme, account, tokens } = granted;
+  return {
+    environment,
+    userId,
+    connector,
+    scheme,
+    account,
+    values: valuesOf(granted),
+    scopes: tokens.scopes,
+    expiresAt: tokens.expiresAt,
+    refreshBy: refreshByOf(scheme, tokens, context.clock.now()),
+  };
 }

@@ -5,7 +5,7 @@ import { makeLink } from '../connect/offer.ts';
 import { describeCredential } from '../credentials/credential.ts';
 import {
   checkCredential,
-  createCredential,
+  connectAccount,
   deleteCredential,
   listCredentials,
   requireCredential,
@@ -35,6 +35,7 @@ const credential = z.object({
   reason: z.string().optional(),
   scopes: z.array(z.string()).optional().meta({ description: 'What the user has granted.' }),
   account: z.object({ id: z.string(), name: z.string().optional() }).optional(),
+  default: z.boolean().meta({ description: 'Whether calls that name no credential use this one.' }),
   createdAt: time,
   updatedAt: time,
   lastUsedAt: time.nullable().meta({ description: 'At most a minute behind.' }),
@@ -54,7 +55,8 @@ export const createCredentialRoute = defineRoute({
   summary: 'Store a credential of a user',
   description:
     'Checked against the connector, tried at the third party where the connector has a call for that, and stored ' +
-    'encrypted. A key that the third party refuses is `credential_invalid`; nothing is stored then. OAuth: the answer ' +
+    'encrypted. An account that the user has connected already keeps its credential: that one is renewed, with its id. ' +
+    'Accounts are compared by the id that the app tells, else by what was entered. A key that the third party refuses is `credential_invalid`; nothing is stored then. OAuth: the answer ' +
     'is a link to sign in; with `data: {accessToken, refreshToken?, expiresAt?, scopes?}` a live account is taken over.',
   auth: 'api_key',
   scope: 'credentials:write',
@@ -81,8 +83,10 @@ export const createCredentialRoute = defineRoute({
   success: { status: 201, description: 'The credential.', schema: credential },
   otherwise: {
     status: 200,
-    description: 'OAuth: the link that the user opens to sign in. Single use, fifteen minutes.',
-    schema: z.object({ authorizationUrl: z.string(), expiresAt: time }),
+    description:
+      'OAuth: the link that the user opens to sign in. Single use, fifteen minutes. Otherwise: the credential that the ' +
+      'user already had for this account, renewed under the same id.',
+    schema: z.union([z.object({ authorizationUrl: z.string(), expiresAt: time }), credential]),
   },
   errors: [
     'connector_not_found',
@@ -115,8 +119,8 @@ export const createCredentialRoute = defineRoute({
         headers: { 'Cache-Control': 'no-store' },
       };
     }
-    const made = await createCredential(context, { ...wish, ...owner, signal });
-    return { body: describeCredential(made) };
+    const { credential: made, renewed } = await connectAccount(context, { ...wish, ...owner, signal });
+    return { status: renewed ? 200 : 201, body: describeCredential(made) };
   },
 });
 
@@ -170,18 +174,31 @@ export const updateCredentialRoute = defineRoute({
   path: '/users/{userId}/credentials/{credentialId}',
   operationId: 'updateCredential',
   tag: 'Credentials',
-  summary: 'Rename a credential, or replace a rotated key',
+  summary: 'Rename a credential, mark it as the default, or replace a rotated key',
   description:
-    'Members of `data` that are given replace the stored ones; the whole is checked as at creation. The id stays.',
+    'Members of `data` that are given replace the stored ones; the whole is checked as at creation. The id stays. ' +
+    'Data of an account that another credential of the user holds is `credential_conflict`.',
   auth: 'api_key',
   scope: 'credentials:write',
   apiVersion: true,
   user: 'required',
   params,
-  body: z.strictObject({ name: name.optional(), data: data.optional() }),
+  body: z.strictObject({
+    name: name.optional(),
+    default: z
+      .boolean()
+      .optional()
+      .meta({
+        description:
+          'true: calls that name no credential use this one, and no other of the user and connector is the default any more. ' +
+          'false: there is no default. Without one, a user with several active accounts of an app has to choose.',
+      }),
+    data: data.optional(),
+  }),
   success: { status: 200, description: 'The credential as it is now.', schema: credential },
   errors: [
     'credential_not_found',
+    'credential_conflict',
     'credential_invalid',
     'upstream_rejected',
     'upstream_rate_limited',

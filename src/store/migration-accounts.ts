@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
 import { index, stamped } from './tables.ts';
 
@@ -96,4 +96,21 @@ export async function oauthAppFields({ schema }: Transaction<Tables>): Promise<v
     .alterTable('oauth_apps')
     .addColumn('fields', 'text', (c) => c.notNull().defaultTo('{}'))
     .execute();
+}
+
+/**
+ * One account is one credential. Rows that are there keep a null, which no index takes for equal, so duplicates of earlier
+ * releases stay; each gets its key when it is written next.
+ */
+export async function oneAccountOneCredential(tx: Transaction<Tables>): Promise<void> {
+  const { schema } = tx;
+  await schema.alterTable('credentials').addColumn('account_key', 'text').execute();
+  await schema
+    .alterTable('credentials')
+    .addColumn('is_default', 'integer', (c) => c.notNull().defaultTo(0))
+    .execute();
+  await sql`create unique index credentials_account_once
+    on credentials (user_id, connector_id, account_key)`.execute(tx);
+  await sql`create unique index credentials_default_once
+    on credentials (user_id, connector_id) where is_default = 1`.execute(tx);
 }

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
 
-import { accounts, oauthAppFields } from './migration-accounts.ts';
+import { accounts, oauthAppFields, oneAccountOneCredential } from './migration-accounts.ts';
 import {
   eventIndexes,
   eventsOfSources,
@@ -43,6 +43,7 @@ export const MIGRATIONS: Migration[] = [
   { name: 'newest states', up: newestStates },
   { name: 'seals of credentials', up: sealsOfCredentials },
   { name: 'runs of all workflows', up: runsOfAllWorkflows },
+  { name: 'one account one credential', up: oneAccountOneCredential },
 ];
 
 async function foundation(tx: Transaction<Tables>): Promise<void> {

@@ -87,6 +87,10 @@ export interface Tables extends WorkflowTables {
     refresh_after: number | null;
     /** When idle tokens are renewed, so that they do not die of disuse. */
     refresh_by: number | null;
+    /** Unique for a user and connector; null in rows of before it was. See credentials/account-key.ts. */
+    account_key: string | null;
+    /** 1 in at most one row of a user and connector. */
+    is_default: Generated<number>;
     created_at: number;
     updated_at: number;
   };

@@ -113,7 +113,7 @@ describe.each(STORE_KINDS)('running an action on %s', (kind) => {
 
   test('positions of one credential are not used for another, nor for its replaced key', async () => {
     const id = { environment: 'development' as const, userId: bench.userId };
-    const data = { apiKey: GOOD_KEY, origin: party.origin };
+    const data = { apiKey: party.otherKey(), origin: party.origin };
     const second = await createCredential(bench, { ...id, connectorId: 'shop', data });
     const { credentialId } = second;
     const [first] = await bench.db

@@ -7,9 +7,9 @@ import { oauthDefinition } from '../support/token-server.ts';
 
 /** What happens in the middle: users that go, windows that close, faults of our own. Each ends in a sentence, once. */
 let all: Consents;
-/** An app whose keys are account names. */
+/** An app whose keys are account names in lower case: an answer with the key itself would be scrubbed. */
 const mirror = createServer((req, res) => {
-  const id = req.headers.authorization?.replace('Bearer ', '') ?? '';
+  const id = (req.headers.authorization?.replace('Bearer ', '') ?? '').toUpperCase();
   res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id, name: `Shop ${id}` }));
 });
 beforeAll(async () => {
@@ -208,10 +208,10 @@ test('a key of another account does not take the place of one that is reconnecte
   const other = await submit('york');
   expect([other.status, valueAt(other.body, 'code')]).toEqual([409, 'credential_conflict']);
   expect(valueAt(other.body, 'error')).toBe(
-    'That is another Mirror account than the one that is connected here (Shop leeds). ' +
+    'That is another Mirror account than the one that is connected here (Shop LEEDS). ' +
       'Take that one, or connect the other as a new account.',
   );
   expect((await submit('leeds')).status).toBe(200);
   // An operator who replaces a key knows what it is.
-  expect((await all.call('PUT', path, { data: { token: 'york' } })).at('account.id')).toBe('york');
+  expect((await all.call('PUT', path, { data: { token: 'york' } })).at('account.id')).toBe('YORK');
 });

@@ -36,6 +36,8 @@ const create = (changes: Partial<NewCredential> = {}) =>
     data: { apiKey: GOOD_KEY, origin: party.origin },
     ...changes,
   });
+/** The key of another account. */
+const another = () => ({ apiKey: party.otherKey(), origin: party.origin });
 const key = (credentialId: string) => ({
   environment: 'development' as const,
   userId: bench.userId,
@@ -99,6 +101,7 @@ describe('creating a credential', () => {
       name: 'Ada’s shop',
       state: 'active',
       account: { id: '77', name: 'Ada’s shop' },
+      default: false,
       createdAt: '2026-03-01T12:00:00.000Z',
       updatedAt: '2026-03-01T12:00:00.000Z',
       lastUsedAt: null,
@@ -198,7 +201,7 @@ describe('a credential', () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) {
       bench.clock.advance(1000);
-      ids.push((await create({ name: `key ${i}` })).credentialId);
+      ids.push((await create({ name: `key ${i}`, data: another() })).credentialId);
     }
     const filter = { environment: 'development' as const, userId: bench.userId, limit: 2 };
     const page = await listCredentials(bench.db, { ...filter, offset: 2 });
@@ -294,7 +297,7 @@ describe('a credential', () => {
 
   test('does not open in another row, of another user, or altered', async () => {
     const first = await create();
-    const second = await create({ data: { apiKey: GOOD_KEY, origin: party.origin } });
+    const second = await create({ data: another() });
     const shop = bench.catalog.connector('development', 'shop');
     if (!shop) throw new Error('no shop');
     const open = (changes: object) => () => openCredential(bench, shop, { ...first, ...changes });
@@ -319,7 +322,7 @@ describe('which credential a call runs with', () => {
     const first = await create({ name: 'first' });
     await run();
     bench.clock.advance(1000);
-    const second = await create({ name: 'second' });
+    const second = await create({ name: 'second', data: another() });
     await expect(run()).rejects.toMatchObject({
       code: 'credential_ambiguous',
       details: {
@@ -334,7 +337,7 @@ describe('which credential a call runs with', () => {
 
   test('follows the header for its own connector, and ignores it for others', async () => {
     const shop = await create();
-    await create();
+    await create({ data: another() });
     const open = await create({ connectorId: 'open', data: { origin: party.origin } });
     const execute = (credentialHeader: string, credentialId?: string) =>
       executeAction(bench, {

@@ -2,15 +2,21 @@ import { expect, test } from 'vitest';
 import { renewIdle } from '../../src/credentials/keep-alive.ts';
 import { deleteOldRows } from '../../src/actions/retention.ts';
 import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
-import { openOAuth } from '../support/oauth.ts';
+import { openOAuth, type OAuthBench } from '../support/oauth.ts';
 import { STORE_KINDS } from '../support/stores.ts';
+
+/** Connects an account of its own: the same one again would renew its credential. */
+function connectAccount(bench: OAuthBench, account: number) {
+  bench.party.apiAnswer = { id: `acc_${account}`, name: 'Ada' };
+  return bench.connect();
+}
 
 test.each(STORE_KINDS)(
   'idle credentials are renewed at half the life of their refresh token, once (%s)',
   async (kind) => {
     await using bench = await openOAuth(kind, { refreshTokenDays: 14 });
     const other = await bench.another();
-    for (let made = 0; made < 25; made++) await bench.connect();
+    for (let made = 0; made < 25; made++) await connectAccount(bench, made);
     await renewIdle(bench);
     bench.clock.advance(7 * DAY - HOUR);
     await renewIdle(bench);
@@ -41,8 +47,8 @@ test('a refresh token of unknown lifetime is used every thirty days', async () =
 
 test('one that cannot be renewed holds up no other, and is tried again in an hour', async () => {
   await using bench = await openOAuth();
-  const first = await bench.connect();
-  await bench.connect();
+  const first = await connectAccount(bench, 1);
+  await connectAccount(bench, 2);
   bench.clock.advance(31 * DAY);
   let answers = 0;
   bench.party.answer = () =>

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { exchangeCode, refreshTokens } from '../../src/credentials/oauth.ts';
-import { checkCredential, insertCredential } from '../../src/credentials/records.ts';
+import { checkCredential } from '../../src/credentials/records.ts';
+import { insertCredential } from '../../src/credentials/rows.ts';
 import { probeTokens } from '../../src/credentials/granted.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { Secret } from '../../src/lib/secret.ts';
@@ -118,6 +119,7 @@ test('a later check leaves the account as its grant named it', async () => {
     scheme,
     values: { ...values, accessToken: 'at_canary_1' },
     account,
+    accountKey: 'the hash of realm-7',
   };
   await bench.db.transaction().execute((tx) => insertCredential(tx, bench, made));
   const { credential, checked } = await checkCredential({ ...bench, catalog }, key);

@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto';
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -11,6 +12,7 @@ import { createOutbound } from '../../src/lib/outbound.ts';
 import { createLog } from '../../src/log.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openStore } from '../../src/store/open.ts';
+import { createListening } from '../../src/events/anew.ts';
 import { createThrottle } from '../../src/upstream/throttle.ts';
 import { silentOperator } from '../support/operator.ts';
 import { freshDatabase, STORE_KINDS, type StoreKind } from '../support/stores.ts';
@@ -37,6 +39,8 @@ async function openProcesses(kind: StoreKind) {
     catalog: oauthCatalog(party.origin),
     outbound,
     throttle: createThrottle(systemClock),
+    hashKey: createSecretKey(Buffer.alloc(32, 7)),
+    listening: createListening({ clock: systemClock }),
   };
   const context = { ...base, operator: silentOperator(base) };
   await saveOAuthApp(context, 'development', 'oauthy', CLIENT);

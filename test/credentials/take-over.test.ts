@@ -47,6 +47,15 @@ describe('a live account', () => {
     expect(bench.party.asked).toEqual([]);
   });
 
+  test('taken over twice keeps its record, with the tokens that came last', async () => {
+    const first = await create({ ...bench.party.issue(), shop: 'my-shop' });
+    const tokens = bench.party.issue();
+    const again = await create({ ...tokens, shop: 'my-shop' });
+    expect(again.credentialId).toBe(first.credentialId);
+    expect(openValues(bench, again)).toMatchObject(tokens);
+    expect(await rows()).toHaveLength(1);
+  });
+
   test('whose access token has ended is renewed first', async () => {
     const made = await create({
       ...bench.party.issue(),

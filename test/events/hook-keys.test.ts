@@ -27,6 +27,8 @@ function credential(
     state: 'active',
     reason: null,
     account,
+    accountKey: null,
+    isDefault: false,
     sealed: sealValues(service.context, bound, values),
     version: 1,
     scopes: null,

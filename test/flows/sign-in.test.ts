@@ -36,6 +36,21 @@ describe('at the sandbox', () => {
     expect(listed.at('data.1.id')).toBe('cus_1002');
   });
 
+  test('the same account keeps its credential, and another one makes a second', async () => {
+    const first = await bench.connect('sandbox');
+    const before = await bench.valuesOf(first.back);
+    const again = await bench.connect('sandbox');
+    expect(again.back.get('credentialId')).toBe(first.back.get('credentialId'));
+    expect((await bench.valuesOf(again.back))['accessToken']).not.toBe(before['accessToken']);
+    expect((await bench.execute('sandbox', 'list_customers', { limit: 1 })).status).toBe(200);
+    const other = await bench.connect('sandbox', { account: 'Second shop' });
+    expect(other.back.get('credentialId')).not.toBe(first.back.get('credentialId'));
+    expect(await bench.credentials()).toMatchObject([
+      { name: 'Demo shop', account: { name: 'Demo shop' } },
+      { name: 'Second shop', account: { name: 'Second shop' } },
+    ]);
+  });
+
   test('a no leads back with access_denied, and nothing is stored', async () => {
     const { authorizationUrl, sessionId } = await bench.begin('sandbox');
     const page = await bench.browser.open(authorizationUrl);

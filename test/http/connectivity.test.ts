@@ -153,7 +153,8 @@ describe('connectors', () => {
 
 describe('credentials', () => {
   test('are created, listed, read, renamed, checked and deleted', async () => {
-    const made = await create({ name: 'Second' });
+    const data = { apiKey: party.otherKey(), origin: party.origin };
+    const made = await create({ name: 'Second', data });
     expect(made.status).toBe(201);
     const id = made.text('credentialId');
     expect(made.body).toEqual({
@@ -164,7 +165,8 @@ describe('credentials', () => {
       type: 'api_key',
       name: 'Second',
       state: 'active',
-      account: { id: '77', name: 'Ada’s shop' },
+      account: { id: '78', name: 'Shop 78' },
+      default: false,
       createdAt: expect.any(String),
       updatedAt: expect.any(String),
       lastUsedAt: null,

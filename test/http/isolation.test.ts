@@ -397,7 +397,8 @@ async function deletedId(parameter: string): Promise<string> {
   if (parameter === 'deliveryId') return `msg_${'0'.repeat(22)}`;
   const made = await service.call('POST', `/users/${userId}/credentials`, {
     headers: { 'x-svc-userid': userId },
-    body: BODIES['createCredential'],
+    // An account of its own: the one of the matrix would be renewed, and deleted here.
+    body: { connectorId: 'sandbox', data: { apiKey: `sandbox_${Math.random()}` } },
   });
   const id = made.text('credentialId');
   await service.call('DELETE', `/users/${userId}/credentials/${id}`, { headers: { 'x-svc-userid': userId } });

@@ -1,3 +1,4 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { ExecuteContext } from '../../src/actions/execute.ts';
 import { createExecutionLog } from '../../src/actions/executions.ts';
 import { createKeyRing } from '../../src/crypto/key-ring.ts';
@@ -16,6 +17,7 @@ import { catalogFor } from './third-party.ts';
 /** What runs actions, without the surfaces: a real store, the real way out, and the connectors of the tests. */
 export interface ActionBench extends ExecuteContext, AsyncDisposable {
   readonly listening: Listening;
+  readonly hashKey: KeyObject;
   readonly clock: ManualClock;
   /** Lines of the log so far. */
   readonly logged: string[];
@@ -63,6 +65,7 @@ async function open(
     clock,
     log,
     keys,
+    hashKey: createSecretKey(Buffer.alloc(32, 7)),
     catalog: catalogFor(),
     outbound,
     throttle: createThrottle(clock),

@@ -25,6 +25,8 @@ export interface ThirdParty extends AsyncDisposable {
   readonly seen: Seen[];
   /** Keys that it accepts. */
   readonly keys: Set<string>;
+  /** A new key that it accepts, of an account of its own. */
+  otherKey(): string;
   /** How many records its lists have. */
   total: number;
   /** Answers instead of the usual ones while it is set. */
@@ -35,6 +37,8 @@ export const GOOD_KEY = 'key_4fz0QmVtLr81canary';
 
 export async function startThirdParty(): Promise<ThirdParty> {
   const seen: Seen[] = [];
+  /** Key → id of its account, of those that otherKey() made. */
+  const accounts = new Map<string, number>();
   const server = createServer((req, res) => void handle(req, res));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
@@ -43,6 +47,13 @@ export async function startThirdParty(): Promise<ThirdParty> {
     origin: `http://127.0.0.1:${address.port}`,
     seen,
     keys: new Set([GOOD_KEY]),
+    otherKey() {
+      const id = 78 + accounts.size;
+      const key = `key_of_account_${id}`;
+      accounts.set(key, id);
+      party.keys.add(key);
+      return key;
+    },
     total: 120,
     answer: undefined,
     async [Symbol.asyncDispose]() {
@@ -74,11 +85,16 @@ export async function startThirdParty(): Promise<ThirdParty> {
     if (url.pathname !== '/open' && !party.keys.has(String(key))) {
       return send(res, 401, { message: `the key ${String(key)} is not known` });
     }
+    if (url.pathname === '/me') return send(res, 200, accountOf(String(key)));
     return route(one, url, res);
   }
 
+  function accountOf(key: string) {
+    const id = accounts.get(key);
+    return id === undefined ? { id: 77, name: 'Ada’s shop' } : { id, name: `Shop ${id}` };
+  }
+
   function route({ method, path, query, body }: Seen, url: URL, res: ServerResponse): void {
-    if (path === '/me') return send(res, 200, { id: 77, name: 'Ada’s shop' });
     if (path === '/open') return send(res, 200, { open: true });
     if (path === '/things' && method === 'POST') {
       const count = seen.filter((one) => one.method === 'POST').length;

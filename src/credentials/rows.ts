@@ -1,0 +1,281 @@
+import { sql, type RawBuilder, type Transaction, type Updateable } from 'kysely';
+import type { Connector } from '../connectors/catalog.ts';
+import type { Authentication } from '../connectors/format.ts';
+import type { Context } from '../context.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { noteChange } from '../store/changes.ts';
+import { isPostgres } from '../store/kept.ts';
+import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import { accountChange } from './account-change.ts';
+import { accountKeyOf, accountKeyOfStored } from './account-key.ts';
+import { credentialFacts, credentialNotFound, toCredential, type Credential } from './credential.ts';
+import { sealValues } from './open.ts';
+import type { Prepared } from './prepare.ts';
+import { renewAtOf } from './renewal-times.ts';
+import { dropSpares } from './spares.ts';
+
+/** Whose credential, and which. */
+export interface CredentialKey {
+  environment: Environment;
+  userId: string;
+  credentialId: string;
+}
+
+/** An account that was checked, and is to be stored. */
+export interface CheckedAccount extends Prepared, Omit<CredentialKey, 'credentialId'> {
+  connector: Connector;
+  scheme: Authentication;
+}
+
+/** What is stored of it, and where. */
+interface StoredAccount extends CheckedAccount {
+  credentialId: string;
+  accountKey: string;
+  /** The name that the caller gave. */
+  name?: string | undefined;
+}
+
+/** Columns to change. `version` rises in the statement itself, so that no change by another process is missed. */
+export type CredentialChanges = Omit<Updateable<Tables['credentials']>, 'version'> & {
+  version?: number | RawBuilder<number>;
+};
+
+type WriteContext = Pick<Context, 'clock' | 'keys' | 'hashKey' | 'catalog' | 'listening'>;
+
+/**
+ * The record that the user already has for an account. Until the transaction ends, no other one connects an account of
+ * this user: two that connect the same at once end with one record.
+ */
+export async function findAccount(
+  tx: Transaction<Tables>,
+  context: Pick<Context, 'keys' | 'hashKey'>,
+  account: CheckedAccount,
+): Promise<{ accountKey: string; existing: Credential | undefined }> {
+  const { environment, userId, connector } = account;
+  const accountKey = accountKeyOf(context, connector, account);
+  await holdAccounts(tx, userId);
+  const rows = await tx
+    .selectFrom('credentials')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('connector_id', '=', connector.connectorId)
+    .where('environment', '=', environment)
+    .where((eb) => eb.or([eb('account_key', '=', accountKey), eb('account_key', 'is', null)]))
+    .orderBy('created_at')
+    .execute();
+  const found = rows.map(toCredential);
+  const existing =
+    found.find((one) => one.accountKey !== null) ??
+    found
+      .toSorted((one, other) => rank(one) - rank(other))
+      .find((one) => accountKeyOfStored(context, connector, one) === accountKey);
+  return { accountKey, existing };
+}
+
+/** Of several records that an earlier release made for one account, the one that works is renewed. */
+function rank({ state, isDefault }: Credential): number {
+  return (state === 'active' ? 0 : 2) + (isDefault ? 0 : 1);
+}
+
+/** PostgreSQL runs transactions of several processes at once; SQLite has one writer. */
+async function holdAccounts(tx: Transaction<Tables>, userId: string): Promise<void> {
+  if (!isPostgres(tx)) return;
+  await tx.selectFrom('users').select('user_id').where('user_id', '=', userId).forNoKeyUpdate().execute();
+}
+
+/** Stores a credential that was checked, sealed to its row, and tells the operator. After the commit: forgetChoices(). */
+export async function insertCredential(
+  tx: Transaction<Tables>,
+  context: Pick<Context, 'clock' | 'keys' | 'operator'>,
+  made: StoredAccount,
+): Promise<Credential> {
+  const { connector, account } = made;
+  const now = context.clock.now();
+  const bound = { ...made, connectorId: connector.connectorId, type: made.scheme.type };
+  const row = await tx
+    .insertInto('credentials')
+    .values({
+      credential_id: made.credentialId,
+      environment: made.environment,
+      user_id: made.userId,
+      connector_id: connector.connectorId,
+      type: made.scheme.type,
+      name: made.name ?? (await freeName(tx, made)),
+      state: 'active',
+      account: account ? JSON.stringify(account) : null,
+      sealed: sealValues(context, bound, made.values),
+      scopes: made.scopes ? JSON.stringify(made.scopes) : null,
+      expires_at: made.expiresAt ?? null,
+      renew_at: renewAtOf(made.expiresAt, now),
+      refresh_by: made.refreshBy ?? null,
+      account_key: made.accountKey,
+      created_at: now,
+      updated_at: now,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  const credential = toCredential(row);
+  await context.operator.tell(tx, made.environment, 'credential.created', credentialFacts(credential));
+  await noteAccounts({ db: tx, clock: context.clock }, made);
+  return credential;
+}
+
+/** The name of the account, else of the app; numbered where the user has another account of that name. */
+async function freeName(
+  tx: Transaction<Tables>,
+  { connector, account, userId }: StoredAccount,
+): Promise<string> {
+  const name = account?.name ?? connector.name;
+  const rows = await tx
+    .selectFrom('credentials')
+    .select('name')
+    .where('user_id', '=', userId)
+    .where('connector_id', '=', connector.connectorId)
+    .execute();
+  const taken = new Set(rows.map((row) => row.name));
+  if (!taken.has(name)) return name;
+  let number = 2;
+  while (taken.has(`${name} ${number}`)) number += 1;
+  return `${name} ${number}`;
+}
+
+/** Puts what was checked into the record of the same account, which is active again. After the commit: forgetChoices(). */
+export async function renewRow(
+  tx: Transaction<Tables>,
+  context: WriteContext,
+  made: Omit<StoredAccount, 'accountKey'>,
+): Promise<Credential> {
+  const { connector, scheme, account, name, credentialId } = made;
+  await dropSpares(tx, credentialId);
+  const bound = { ...made, connectorId: connector.connectorId, type: scheme.type };
+  return updateRow(tx, context, made, {
+    ...renewedColumns(context, bound, made),
+    ...(account ? { account: JSON.stringify(account) } : {}),
+    ...(name === undefined ? {} : { name }),
+    state: 'active',
+    reason: null,
+    lease_token: null,
+    lease_until: null,
+    updated_at: context.clock.now(),
+  });
+}
+
+/** The columns of new values: nothing of a renewal of the old ones counts any more. */
+export function renewedColumns(
+  context: Pick<Context, 'clock' | 'keys'>,
+  bound: Parameters<typeof sealValues>[1],
+  { values, scopes, expiresAt, refreshBy }: Prepared,
+): CredentialChanges {
+  return {
+    type: bound.type,
+    sealed: sealValues(context, bound, values),
+    version: sql<number>`version + 1`,
+    scopes: scopes ? JSON.stringify(scopes) : null,
+    expires_at: expiresAt ?? null,
+    renew_at: renewAtOf(expiresAt, context.clock.now()),
+    refresh_by: refreshBy ?? null,
+    refresh_failures: 0,
+    refresh_after: null,
+  };
+}
+
+/**
+ * Changes the row of a credential; who listens to it begins anew where it leads to another account then (accountChange).
+ * After the commit: forgetChoices().
+ * @throws GatehouseError `credential_not_found`; `credential_conflict` when the new values are of an account that
+ * another record of the user holds.
+ */
+export async function updateRow(
+  tx: Transaction<Tables>,
+  context: WriteContext,
+  key: CredentialKey,
+  changes: CredentialChanges,
+): Promise<Credential> {
+  await holdAccounts(tx, key.userId);
+  const found = await tx
+    .selectFrom('credentials')
+    .selectAll()
+    .where('credential_id', '=', key.credentialId)
+    .where('user_id', '=', key.userId)
+    .where('environment', '=', key.environment)
+    .$if(isPostgres(tx), (query) => query.forUpdate())
+    .executeTakeFirst();
+  if (!found) throw credentialNotFound(key.credentialId);
+  const before = toCredential(found);
+  if (changes.is_default === 1) await unmarkDefault(tx, before);
+  const row = await tx
+    .updateTable('credentials')
+    .set(changes)
+    .where('credential_id', '=', key.credentialId)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await noteAccounts({ db: tx, clock: context.clock }, key);
+  const now = toCredential(row);
+  if (changes.account === undefined && changes.sealed === undefined) return now;
+  const leads = accountChange(context, before, now);
+  if (leads !== 'none') await context.listening[leads](tx, key.credentialId);
+  return { ...now, accountKey: await rekey(tx, context, before, now) };
+}
+
+async function unmarkDefault(tx: Transaction<Tables>, { userId, connectorId }: Credential): Promise<void> {
+  await tx
+    .updateTable('credentials')
+    .set({ is_default: 0 })
+    .where('user_id', '=', userId)
+    .where('connector_id', '=', connectorId)
+    .where('is_default', '=', 1)
+    .execute();
+}
+
+/**
+ * Notes which account a record opens now. Records of one account that an earlier release made may stay two: then one of
+ * them has no key.
+ * @throws GatehouseError `credential_conflict` when new values open an account that another record holds.
+ */
+async function rekey(
+  tx: Transaction<Tables>,
+  context: Pick<Context, 'keys' | 'hashKey' | 'catalog'>,
+  before: Credential,
+  now: Credential,
+): Promise<string | null> {
+  const connector = context.catalog.connector(now.environment, now.connectorId);
+  if (!connector) return now.accountKey;
+  const key = accountKeyOfStored(context, connector, now);
+  if (key === undefined || key === before.accountKey) return now.accountKey;
+  const holder = await tx
+    .selectFrom('credentials')
+    .select(['credential_id', 'name'])
+    .where('user_id', '=', now.userId)
+    .where('connector_id', '=', now.connectorId)
+    .where('account_key', '=', key)
+    .executeTakeFirst();
+  const learned = before.sealed === now.sealed;
+  const twin = accountKeyOfStored(context, connector, before) === key;
+  if (holder && !learned && !twin) throw connectedAlready(connector, holder);
+  const accountKey = holder ? null : key;
+  await tx
+    .updateTable('credentials')
+    .set({ account_key: accountKey })
+    .where('credential_id', '=', now.credentialId)
+    .execute();
+  return accountKey;
+}
+
+function connectedAlready(
+  { name: app }: Connector,
+  { credential_id: credentialId, name }: { credential_id: string; name: string },
+): GatehouseError {
+  return new GatehouseError(
+    'credential_conflict',
+    `This ${app} account is connected already, as "${name}" (${credentialId}). Change that credential, or delete it first.`,
+    { details: { credentialId } },
+  );
+}
+
+/** The accounts of a user are others: clients that listen are notified. */
+export function noteAccounts(
+  { db, clock }: Pick<Context, 'clock'> & { db: DbOrTx },
+  { environment, userId }: Pick<CredentialKey, 'environment' | 'userId'>,
+): Promise<void> {
+  return noteChange(db, clock.now(), { environment, kind: 'accounts', subject: userId });
+}
