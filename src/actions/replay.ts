@@ -172,11 +172,10 @@ function outcomeFaults(got: Outcome, example: ActionExample): Fault[] {
 /** Whether the output is what the action promises. */
 function schemaFaults(got: Outcome, action: Action): Fault[] {
   if ('error' in got) return [];
-  const validate = compileSchema(action.outputSchema);
-  if (validate(action.list ? got.value : { data: got.value })) return [];
-  return (validate.errors ?? []).slice(0, 5).map(({ instancePath, message }) => ({
-    field: `output${instancePath.replaceAll('/', '.')}`,
-    rule: `does not fit response.schema: ${message ?? 'invalid'}`,
+  const faults = compileSchema(action.outputSchema)(action.list ? got.value : { data: got.value });
+  return faults.slice(0, 5).map(({ field, rule }) => ({
+    field: field === '(whole)' ? 'output' : `output.${field}`,
+    rule: `does not fit response.schema: ${rule}`,
   }));
 }
 

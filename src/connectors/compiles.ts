@@ -1,4 +1,5 @@
 import jsonata from 'jsonata';
+import { assertLinear } from '../lib/linear-pattern.ts';
 import type { ConnectorFile } from './format.ts';
 import type { MeaningFault } from './meaning.ts';
 import { inputSchemaOf, outputSchemaOf, pagingOf } from './schemas.ts';
@@ -10,7 +11,7 @@ import { compileSchema } from './validate.ts';
  */
 export function checkCompiles(file: ConnectorFile): MeaningFault[] {
   const unified = Object.entries(file.unified).map(([scope, model]) =>
-    faultOf(`unified.${scope}.map`, 'is no JSONata expression', () => model && jsonata(model.map)),
+    faultOf(`unified.${scope}.map`, 'is no JSONata expression', () => model && parse(model.map)),
   );
   const actions = Object.entries(file.actions).flatMap(([actionId, action]) => {
     const paging = pagingOf(file, action);
@@ -25,11 +26,23 @@ export function checkCompiles(file: ConnectorFile): MeaningFault[] {
       faultOf(
         `${path}.response.map`,
         'is no JSONata expression',
-        () => action.response.map && jsonata(action.response.map),
+        () => action.response.map && parse(action.response.map),
       ),
     ];
   });
   return [...actions, ...unified].filter((fault) => fault !== undefined);
+}
+
+/** @throws unless it is an expression whose regular expressions can be matched in linear time. */
+function parse(expression: string): void {
+  const seen = new Set<unknown>();
+  const visit = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null || seen.has(node)) return;
+    seen.add(node);
+    if (node instanceof RegExp) assertLinear(node);
+    Object.values(node).forEach(visit);
+  };
+  visit(jsonata(expression).ast());
 }
 
 function faultOf(path: string, what: string, attempt: () => unknown): MeaningFault | undefined {

@@ -1,15 +1,9 @@
-import type {
-  ActionDefinition,
-  Apply,
-  Authentication,
-  ConnectorFile,
-  CredentialField,
-  OAuth,
-} from './format.ts';
+import type { ActionDefinition, Apply, Authentication, ConnectorFile, OAuth } from './format.ts';
 import { effectsIn } from './effects.ts';
 import { mcpFaults } from './mcp-meaning.ts';
 import { openNames } from './open-names.ts';
 import { partFaults } from './parts-meaning.ts';
+import { checkPatterns } from './patterns.ts';
 import { checkEvents } from './events-meaning.ts';
 import { policyFaults } from './policy-meaning.ts';
 import { pagingOf, parametersOf, refsOf } from './schemas.ts';
@@ -42,7 +36,7 @@ export function checkMeaning(file: ConnectorFile): MeaningFault[] {
     ...checkBase(file),
     ...file.authentication.flatMap((scheme, index) => checkScheme(file, scheme, `authentication.${index}`)),
     ...checkTypes(file),
-    ...checkFields(file.variables, 'variables'),
+    ...checkPatterns(file),
     ...Object.entries(file.schemas).flatMap(([name, schema]) => checkRefs(file, schema, `schemas.${name}`)),
     ...Object.entries(file.actions).flatMap(([id, action]) => checkAction(file, action, `actions.${id}`)),
     ...checkProbe(file),
@@ -83,7 +77,7 @@ function checkTypes(file: ConnectorFile): MeaningFault[] {
 
 function checkScheme(file: ConnectorFile, scheme: Authentication, path: string): MeaningFault[] {
   if (scheme.type === 'none') return [];
-  const faults = checkFields(scheme.fields, `${path}.fields`);
+  const faults: MeaningFault[] = [];
   const names = new Set([
     ...BROUGHT[scheme.type],
     ...Object.keys(scheme.fields),
@@ -231,22 +225,6 @@ function lookupPlaces({ capture, account }: OAuth): [string, string][] {
     ...captured,
     ...named.flatMap(([at, place]): [string, string][] => (place === undefined ? [] : [[at, place]])),
   ];
-}
-
-function checkFields(fields: Record<string, CredentialField>, path: string): MeaningFault[] {
-  return Object.entries(fields).flatMap(([name, { pattern }]) => {
-    const fault = pattern === undefined ? undefined : patternFault(pattern);
-    return fault ? [{ path: `${path}.${name}.pattern`, rule: fault }] : [];
-  });
-}
-
-function patternFault(pattern: string): string | undefined {
-  try {
-    RegExp(pattern, 'u');
-    return undefined;
-  } catch (error) {
-    return `is no regular expression: ${error instanceof Error ? error.message : String(error)}`;
-  }
 }
 
 function checkAction(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {

@@ -1,22 +1,52 @@
 import { createRequire } from 'node:module';
 import type * as AjvModule from 'ajv/dist/2020.js';
-import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import type { Ajv2020, ErrorObject } from 'ajv/dist/2020.js';
 import type * as FormatsModule from 'ajv-formats';
+import { LRUCache } from 'lru-cache';
 import type { Fault } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
+import {
+  compilePattern,
+  createStepBudget,
+  TooManyStepsError,
+  type LinearPattern,
+  type StepBudget,
+} from '../lib/linear-pattern.ts';
 import type { Action } from './catalog.ts';
 import type { JsonSchema } from './format.ts';
+import { schemaPatternFaults } from './patterns.ts';
 
 const MAX_FAULTS = 20;
+const MAX_CACHED_PATTERNS = 1000;
 const require = createRequire(import.meta.url);
 
-/** One Ajv for the process, loaded at its first use: it costs 60 ms, and a start should not wait for it. */
-let shared: Ajv2020 | undefined;
-const validators = new WeakMap<Action, ValidateFunction>();
+/** One for the process, loaded at its first use: it costs 60 ms, and a start should not wait for it. */
+let shared: Engine | undefined;
+const validators = new WeakMap<Action, (value: unknown) => Fault[]>();
 
-/** A validator of a JSON Schema 2020-12. @throws Error saying what is wrong with the schema. */
-export function compileSchema(schema: JsonSchema): ValidateFunction {
-  return ajv().compile(schema);
+interface Engine {
+  ajv: Ajv2020;
+  /** Of the check that is running; checks do not interleave. */
+  budget: StepBudget;
+}
+
+/**
+ * A validator of a JSON Schema 2020-12, which returns the faults of a value by field, at most 20. Patterns are matched
+ * in linear time. @throws Error saying what is wrong with the schema.
+ */
+export function compileSchema(schema: JsonSchema): (value: unknown) => Fault[] {
+  const used = engine();
+  const validate = used.ajv.compile(schema);
+  return (value) => {
+    used.budget = createStepBudget();
+    try {
+      if (validate(value)) return [];
+    } catch (error) {
+      if (!(error instanceof TooManyStepsError)) throw error;
+      return [{ field: '(whole)', rule: 'holds too much text for the patterns of its schema' }];
+    }
+    return (validate.errors ?? []).slice(0, MAX_FAULTS).map(toFault);
+  };
 }
 
 /**
@@ -29,8 +59,7 @@ export function checkInput(action: Action, input: JsonObject): Fault[] {
     validate = compileSchema(action.inputSchema);
     validators.set(action, validate);
   }
-  if (validate(input)) return [];
-  return (validate.errors ?? []).slice(0, MAX_FAULTS).map(toFault);
+  return validate(input);
 }
 
 /**
@@ -38,47 +67,69 @@ export function checkInput(action: Action, input: JsonObject): Fault[] {
  * not kept, since there is no end of them.
  */
 export function checkValue(schema: JsonSchema, value: JsonObject, where: string): Fault[] {
-  const validate = compileSchema(schema);
   try {
-    if (validate(value)) return [];
-    return (validate.errors ?? []).slice(0, MAX_FAULTS).map((error) => {
-      const { field, rule } = toFault(error);
-      return { field: field === '(whole)' ? where : `${where}.${field}`, rule };
-    });
+    return compileSchema(schema)(value).map(({ field, rule }) => ({
+      field: field === '(whole)' ? where : `${where}.${field}`,
+      rule,
+    }));
   } finally {
-    shared?.removeSchema(schema);
+    shared?.ajv.removeSchema(schema);
   }
 }
 
-/** What is wrong with a schema that came over the API; undefined when nothing is. */
-export function schemaFault(schema: JsonSchema): string | undefined {
+/** What is wrong with a schema that came over the API, by its path below `where`. */
+export function schemaFaults(schema: JsonSchema, where: string): Fault[] {
+  const patterns = schemaPatternFaults(schema, where);
+  if (patterns.length > 0) return patterns;
   try {
     compileSchema(schema);
-    return undefined;
+    return [];
   } catch (error) {
-    return error instanceof Error ? error.message : 'is no JSON Schema';
+    return [{ field: where, rule: error instanceof Error ? error.message : 'is no JSON Schema' }];
   } finally {
-    shared?.removeSchema(schema);
+    shared?.ajv.removeSchema(schema);
   }
 }
 
-function ajv(): Ajv2020 {
-  if (!shared) {
-    const { Ajv2020: Ajv }: typeof AjvModule = require('ajv/dist/2020.js');
-    const { default: addFormats }: typeof FormatsModule = require('ajv-formats');
-    // `code.esm` and source maps are off by default; `strict` finds misspelt keywords in connector files.
-    shared = new Ajv({
-      allErrors: true,
-      strict: true,
-      strictRequired: false,
-      strictTypes: false,
-      allowUnionTypes: true,
-    });
-    addFormats.default(shared);
-    // A file in `input`: its content arrives as an object, checked where it is read.
-    shared.addFormat('binary', true);
-  }
+function engine(): Engine {
+  if (shared) return shared;
+  const { Ajv2020: Ajv }: typeof AjvModule = require('ajv/dist/2020.js');
+  const { default: addFormats }: typeof FormatsModule = require('ajv-formats');
+  const compiled = new LRUCache<string, LinearPattern>({ max: MAX_CACHED_PATTERNS });
+  /** What Ajv makes of a pattern. It takes two with one text, by toString, for the same. */
+  const regExp = (source: string) => {
+    const pattern = compiled.get(source) ?? compilePattern(source);
+    compiled.set(source, pattern);
+    return {
+      test(text: string) {
+        shared?.budget.take(pattern, text);
+        return pattern.test(text);
+      },
+      toString: () => source,
+    };
+  };
+  // `code.esm` and source maps are off by default; `strict` finds misspelt keywords in connector files.
+  const ajv = new Ajv({
+    allErrors: true,
+    strict: true,
+    strictRequired: false,
+    strictTypes: false,
+    allowUnionTypes: true,
+    // The check for names that match a pattern too would run that pattern in the engine of JavaScript.
+    allowMatchingProperties: true,
+    code: { regExp: Object.assign(regExp, { code: 'linear' }) },
+  });
+  addFormats.default(ajv);
+  // The expression of ajv-formats takes time that is quadratic in the text.
+  ajv.addFormat('url', isUrl);
+  // A file in `input`: its content arrives as an object, checked where it is read.
+  ajv.addFormat('binary', true);
+  shared = { ajv, budget: createStepBudget() };
   return shared;
+}
+
+function isUrl(text: string): boolean {
+  return /^(?:https?|ftp):\/\/\S/i.test(text) && URL.canParse(text);
 }
 
 function toFault(error: ErrorObject): Fault {

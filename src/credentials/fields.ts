@@ -2,6 +2,7 @@ import type { Connector } from '../connectors/catalog.ts';
 import type { Authentication, CredentialField } from '../connectors/format.ts';
 import type { Fault } from '../lib/errors.ts';
 import { isJsonObject, type Json } from '../lib/json.ts';
+import { compilePattern } from '../lib/linear-pattern.ts';
 
 /** Longer values are no keys of any app; a PEM private key has about 3,300 characters. */
 export const MAX_VALUE_CHARS = 10_000;
@@ -145,7 +146,7 @@ function brokenRule(definition: CredentialField, value: Json | undefined): strin
   if (definition.format === 'origin' && !URL.canParse(value)) return FORMATS.origin.rule;
   if (definition.enum && !definition.enum.includes(value))
     return `must be one of: ${definition.enum.join(', ')}`;
-  if (definition.pattern !== undefined && !new RegExp(definition.pattern, 'u').test(value)) {
+  if (definition.pattern !== undefined && !compilePattern(definition.pattern).test(value)) {
     const example = definition.example === undefined ? '' : `, such as ${definition.example}`;
     return `must match ${definition.pattern}${example}`;
   }

@@ -3,6 +3,7 @@ import { SECOND } from '../lib/clock.ts';
 import { fromMinorUnits } from '../lib/currency.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, type Json } from '../lib/json.ts';
+import { linearRegExpClass } from '../lib/linear-pattern.ts';
 import { scrub } from '../lib/scrub.ts';
 
 const TIMEOUT_MS = SECOND;
@@ -20,7 +21,7 @@ export async function mapValue(
 ): Promise<Json> {
   let program = compiled.get(expression);
   if (!program) {
-    program = await compileExpression(expression, { timeout: TIMEOUT_MS, stack: 200 });
+    program = await compileExpression(expression, linear({ timeout: TIMEOUT_MS, stack: 200 }));
     if (compiled.size >= MAX_KEPT) compiled.clear();
     compiled.set(expression, program);
   }
@@ -39,6 +40,13 @@ export async function mapValue(
       },
     );
   }
+}
+
+/** Runs in this process: its regular expressions must not block it. */
+function linear(options: JsonataOptions): JsonataOptions {
+  // The types of JSONata ask for the constructor of RegExp, of which it uses `new` alone.
+  Reflect.set(options, 'RegexEngine', linearRegExpClass());
+  return options;
 }
 
 /** An expression, with the functions that Gatehouse adds. @throws what JSONata throws; see reasonOf(). */

@@ -1,5 +1,5 @@
 import type { Connector } from '../connectors/catalog.ts';
-import { schemaFault } from '../connectors/validate.ts';
+import { schemaFaults } from '../connectors/validate.ts';
 import type { Context } from '../context.ts';
 import type { Fault } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
@@ -41,8 +41,7 @@ function triggerFaults(
       return scheduleFaults(trigger, clock.now());
     case 'manual': {
       if (!trigger.inputSchema) return [];
-      const fault = objectFault(trigger.inputSchema);
-      return fault === undefined ? [] : [{ field: 'trigger.inputSchema', rule: fault }];
+      return objectFaults(trigger.inputSchema, 'trigger.inputSchema');
     }
     case 'event': {
       const connector = catalog.connector(environment, trigger.connectorId);
@@ -58,13 +57,13 @@ function triggerFaults(
 }
 
 function fieldFaults({ configurableFields }: Definition): Fault[] {
-  const fault = objectFault(configurableFields);
-  return fault === undefined ? [] : [{ field: 'configurableFields', rule: fault }];
+  return objectFaults(configurableFields, 'configurableFields');
 }
 
-function objectFault(schema: JsonObject): string | undefined {
-  if (schema['type'] !== undefined && schema['type'] !== 'object') return 'must have the type "object"';
-  return schemaFault(objectSchema(schema));
+function objectFaults(schema: JsonObject, field: string): Fault[] {
+  if (schema['type'] !== undefined && schema['type'] !== 'object')
+    return [{ field, rule: 'must have the type "object"' }];
+  return schemaFaults(objectSchema(schema), field);
 }
 
 async function stepsFaults(

@@ -161,6 +161,15 @@ test('connectors check names file, path and rule of every fault', async () => {
   const expression = await check(good.replace(`'{"waitedMs": waited_ms}'`, `'{"waitedMs": '`));
   expect(expression.err).toMatch(/actions\.slow\.response\.map: is no JSONata expression/);
 
+  const backwards = await check(
+    good.replace(`'{"waitedMs": waited_ms}'`, `'{"waitedMs": $contains(waited_ms, /(?<=1)0/)}'`),
+  );
+  expect(backwards.err).toMatch(/actions\.slow\.response\.map: .*must be a pattern of RE2/);
+
+  const pattern = await check(good.replace(`pattern: '^[A-Z]{2}$'`, () => `pattern: '^(?!XX)[A-Z]{2}$'`));
+  expect(pattern.code).toBe(1);
+  expect(pattern.err).toMatch(/actions\.create_customer\.body\.country\.pattern: must be a pattern of RE2/);
+
   const moved = await check(good.replace('request: GET /slow', 'request: GET /slower'));
   expect(moved.err).toContain('examples.17 (slow).request.url: should be');
 

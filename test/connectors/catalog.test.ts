@@ -205,7 +205,17 @@ describe('a fault is told with file, path and rule', () => {
       "GET /orders/{orderId}\n    baseUrl: 'https://{apiKey}.example.com'\n",
       'actions.get_order.baseUrl: {apiKey} is neither',
     ],
-    ['format: host', 'pattern: "["', 'variables.host.pattern: is no regular expression'],
+    ['format: host', 'pattern: "["', 'variables.host.pattern: must be a regular expression'],
+    [
+      '{orderId: {type: string}}',
+      "{orderId: {type: string, pattern: '^(?!0)'}}",
+      'actions.get_order.path.orderId.pattern: must be a pattern of RE2',
+    ],
+    [
+      '{type: string, format: email, required: true}',
+      '{type: object, required: true, patternProperties: {"(a)\\\\1": {type: string}}}',
+      'actions.create_order.body.email.patternProperties.(a)\\1: must be a pattern of RE2',
+    ],
     ['probe: list_orders', 'probe: nothing', 'probe: "nothing" is no action of this file'],
     ['probe: list_orders', 'probe: get_order', 'probe: must be callable without input'],
     ['probe: list_orders', 'account: {id: id}', 'account: is read from the probe'],
