@@ -99,7 +99,8 @@ const bodyType = z.enum(['json', 'form', 'multipart', 'text', 'related']);
  * wire; a dotted name nests in a body, and in a header that is JSON), `style` (an array or object in a query or form: `comma` a,b · `repeat`
  * x=a&x=b · `brackets` x[]=a, x[k]=v · `json` x={"k":1}), `quote` (text put between quotes and escaped for a query language),
  * `spread: true` (an object of the body, whose members become members of the body) and `encode: base64` (a text of the body
- * that the app wants as the base64 of its UTF-8 bytes).
+ * that the app wants as the base64 of its UTF-8 bytes) and `prefix` (a text of the body that is put before the value, such
+ * as `gid://shopify/Order/`).
  */
 const parameter = z
   .looseObject({
@@ -109,6 +110,7 @@ const parameter = z
     quote: z.enum(['single', 'double']).optional(),
     spread: z.literal(true).optional(),
     encode: z.enum(['base64']).optional(),
+    prefix: z.string().min(1).max(200).optional(),
     description: text(1000).optional(),
   })
   .refine(
@@ -228,7 +230,7 @@ const action = z.strictObject({
       encoding: z.enum(['base64url', 'base64', 'text']).default('base64url'),
     })
     .optional(),
-  /** Query parameters in a query language, by their name on the wire; see `clause`. The clauses stand one after the
+  /** Query parameters, or variables of `graphql`, in a query language, by their name on the wire; see `clause`. The clauses stand one after the
    *  other with blanks between them. */
   compose: z.record(z.string().min(1), z.array(clause).min(1)).default({}),
   /** How the query language writes a quote inside of quotes, if not as the file's `escape` says. */

@@ -286,10 +286,8 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
   const type = action.bodyType ?? file.bodyType;
   if (action.wrap === '[]' && (type !== 'json' || action.idempotencyParam !== undefined))
     faults.push({ path: `${path}.wrap`, rule: '[] is for JSON bodies without idempotencyParam' });
-  for (const field of ['wrap', 'idempotencyParam'] as const) {
-    if (action.graphql && action[field] !== undefined)
-      faults.push({ path: `${path}.${field}`, rule: 'has no meaning beside graphql' });
-  }
+  if (action.graphql && action.wrap !== undefined)
+    faults.push({ path: `${path}.wrap`, rule: 'has no meaning beside graphql' });
 
   for (const { place, name, parameter } of parametersOf(action)) {
     faults.push(...checkRefs(file, parameter, `${path}.${place}.${name}`));
@@ -297,6 +295,11 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
       faults.push({ path: `${path}.${place}.${name}.spread`, rule: 'is for an object of the body' });
     if (parameter.encode && (place !== 'body' || parameter['type'] !== 'string'))
       faults.push({ path: `${path}.${place}.${name}.encode`, rule: 'is for a text of the body' });
+    if (
+      parameter.prefix !== undefined &&
+      (place !== 'body' || !['string', 'integer', 'number'].includes(`${parameter['type']}`))
+    )
+      faults.push({ path: `${path}.${place}.${name}.prefix`, rule: 'is for a text or number of the body' });
   }
   const { schema } = action.response;
   if (schema) faults.push(...checkRefs(file, schema, `${path}.response.schema`));

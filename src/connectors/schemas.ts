@@ -3,7 +3,7 @@ import type { ActionDefinition, ConnectorFile, JsonSchema, Paging, Parameter } f
 export const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 const MAX_PAGE = 50;
 /** Keywords of ours in a parameter, which are no JSON Schema. */
-const OWN_KEYWORDS = new Set(['as', 'style', 'quote', 'spread', 'encode']);
+const OWN_KEYWORDS = new Set(['as', 'style', 'quote', 'spread', 'encode', 'prefix']);
 
 export type Place = 'path' | 'query' | 'headers' | 'body' | 'parts';
 export const PLACES: readonly Place[] = ['path', 'query', 'parts', 'headers', 'body'];

@@ -4,6 +4,7 @@ import type { JsonObject, Json } from '../lib/json.ts';
 import { isJsonObject } from '../lib/json.ts';
 import type { Parameter } from '../connectors/format.ts';
 import type { UpstreamCall } from './call.ts';
+import { composedTexts } from './compose.ts';
 import { emailOf } from './email.ts';
 import { queryPairs } from './values.ts';
 
@@ -40,7 +41,7 @@ export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Bod
   const members: JsonObject = {};
   if (!(page && 'path' in page && page.path !== undefined)) addOwnMembers(members, definition, input);
   if (paged) for (const [name, part] of Object.entries(page.params)) setMember(members, name, part);
-  if (definition.graphql !== undefined) return jsonBody({ query: definition.graphql, variables: members });
+  if (definition.graphql !== undefined) return graphqlBody(call, definition.graphql, members);
 
   const type = definition.bodyType ?? connector.definition.bodyType;
   if (type === 'text') return textBody(members);
@@ -63,6 +64,15 @@ function stylesOf({ body, wrap }: UpstreamCall['action']['definition']): Styles 
   return new Map(styled.map(([name, { as, style }]) => [`${prefix}${as ?? name}`, style]));
 }
 
+/** Members become variables; texts in a query language and the key of a repeated call are variables too. */
+function graphqlBody(call: UpstreamCall, query: string, variables: JsonObject): Body {
+  const { idempotencyParam } = call.action.definition;
+  for (const [name, text] of composedTexts(call)) if (text !== '') setMember(variables, name, text);
+  if (idempotencyParam !== undefined && call.idempotencyKey !== undefined)
+    setMember(variables, idempotencyParam, call.idempotencyKey);
+  return jsonBody({ query, variables });
+}
+
 function wrappedIn(wrap: string | undefined, members: JsonObject): JsonObject {
   if (wrap === undefined) return members;
   return wrap.endsWith('[]') ? { [wrap.slice(0, -2)]: [members] } : { [wrap]: members };
@@ -79,7 +89,7 @@ function addOwnMembers(
     const given = input[name];
     if (given === undefined) continue;
     if (parameter.spread && isJsonObject(given)) Object.assign(members, given);
-    else setMember(members, parameter.as ?? name, encoded(given, parameter.encode));
+    else setMember(members, parameter.as ?? name, written(given, parameter));
   }
   if (email) {
     const message = emailOf(input);
@@ -92,8 +102,11 @@ function addOwnMembers(
   }
 }
 
-function encoded(value: Json, encode: Parameter['encode']): Json {
-  return encode && typeof value === 'string' ? Buffer.from(value, 'utf8').toString(encode) : value;
+function written(value: Json, { encode, prefix }: Parameter): Json {
+  if (encode && typeof value === 'string') return Buffer.from(value, 'utf8').toString(encode);
+  if (prefix !== undefined && (typeof value === 'string' || typeof value === 'number'))
+    return `${prefix}${value}`;
+  return value;
 }
 
 /** A dotted name nests: `shipping.city` sets {"shipping": {"city": …}}. */

@@ -168,7 +168,8 @@ function actionAddress(call: UpstreamCall, base: Target): Address {
     for (const [key, text] of queryPairs(parameter.as ?? name, given, { ...parameter, escape }))
       query.append(key, text);
   }
-  for (const [name, text] of composedTexts(call)) query.append(name, text);
+  if (definition.graphql === undefined)
+    for (const [name, text] of composedTexts(call)) query.append(name, text);
   if (page && 'params' in page && pagingPlace(call) === 'query') {
     for (const [name, part] of Object.entries(page.params)) query.set(name, String(part));
   }

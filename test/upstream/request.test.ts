@@ -328,6 +328,25 @@ body:
       variables: { id: '") { secrets } #' },
     });
   });
+
+  test('of GraphQL has prefixed ids, texts in a query language and the key of a write', async () => {
+    const action = `request: POST /graphql
+graphql: "mutation($id: ID!, $query: String, $key: String!) { a(id: $id, query: $query, key: $key) { b } }"
+escape: backslash
+idempotencyParam: key
+parts:
+  name: {type: string}
+compose:
+  query: ["name:'{name}'"]
+body:
+  orderId: {type: integer, as: id, prefix: 'gid://shop/Order/'}`;
+    const input = { orderId: 7, name: "O'Brien" };
+    const { body: sent, url } = await buildRequest(callOf({ action }, { input, idempotencyKey: 'k1' }), NOW);
+    expect(JSON.parse(String(sent))).toMatchObject({
+      variables: { id: 'gid://shop/Order/7', query: "name:'O\\'Brien'", key: 'k1' },
+    });
+    expect(new URL(url).search).toBe('');
+  });
 });
 
 describe('an address with variables', () => {
