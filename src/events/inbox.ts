@@ -19,7 +19,7 @@ import {
 import type { PollContext } from './poll.ts';
 import { fetchRecord, isConnected, type Wanted } from './remote-record.ts';
 import { toSource, type Source } from './source.ts';
-import { meaningOf, publishMeanings, seen, type Meaning, type Sender } from './webhook-meaning.ts';
+import { fieldsOf, meaningOf, publishMeanings, seen, type Meaning, type Sender } from './webhook-meaning.ts';
 
 const OUTAGES = new Set<ErrorCode>([
   'credential_invalid',
@@ -124,18 +124,19 @@ async function understand(
     return true;
   }
   const rows = await readDue(context, due);
+  const sender = { source, connector, fields: await fieldsOf(context, source) };
   const meanings = new Map<Row, Meaning>();
   for (const row of rows) {
     if (reading.signal.aborted) break;
     try {
-      const meaning = await understoodRow(context, { source, connector }, row, reading);
+      const meaning = await understoodRow(context, sender, row, reading);
       if (meaning) meanings.set(row, meaning);
     } catch (error) {
       if (!reading.signal.aborted)
         await postpone(context, source, row, { error, isOut: error === reading.outage });
     }
   }
-  await rest(context, { source, connector }, reading);
+  await rest(context, sender, reading);
   const deliveries = await commitAll(context, source, meanings);
   if (deliveries > 0) context.deliverer.wake();
   // SQLite answers within the turn, and there may be thousands.
@@ -228,7 +229,7 @@ async function understoodRow(
   const { connector, source } = sender;
   const record = await readRecord(context, source, { connector, remoteId: meaning.remoteId }, reading);
   if (record === undefined) return undefined;
-  if (record !== null) return seen(context, sender, { event: meaning.event, record });
+  if (record !== null) return seen(sender, { event: meaning.event, record });
   const now = context.clock.now();
   const age = now - row.received_at;
   const again = now + Math.max(ASKED_AGAIN_MS, 3 * age);

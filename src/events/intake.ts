@@ -18,7 +18,7 @@ import {
 import type { PollContext } from './poll.ts';
 import { UNTIL_FORGOTTEN } from './source.ts';
 import { isGenuine, textAt, type HookRequest } from './verify.ts';
-import { meaningOf, publishMeanings, type Meaning } from './webhook-meaning.ts';
+import { fieldsOf, meaningOf, publishMeanings, type Meaning } from './webhook-meaning.ts';
 
 export type IntakeContext = PollContext & Pick<Context, 'hashKey' | 'sources'>;
 
@@ -150,16 +150,23 @@ async function arrivalOf(context: IntakeContext, sender: HookSender, request: Ho
   return { sender, rows, meanings };
 }
 
-/** Undefined when one of the events must be read at the app, causes a poll, or cannot be understood: the inbox does that. */
+/**
+ * Undefined when the inbox must find the meanings out: an event is to be read at the app, causes a poll or cannot be
+ * understood, or the operator has fields of their own, whose expressions may take seconds while the app waits.
+ */
 async function meaningsOf(
   context: IntakeContext,
   sender: HookSender,
   events: readonly HookEvent[],
   receivedAt: number,
 ): Promise<Meaning[] | undefined> {
+  const { source, connector } = sender;
+  const fields = await fieldsOf(context, source);
+  if (fields) return undefined;
   const meanings: Meaning[] = [];
   for (const { topic, body } of events) {
-    const meaning = await meaningOf(context, sender, { topic, body, receivedAt }).catch(() => undefined);
+    const event = { topic, body, receivedAt };
+    const meaning = await meaningOf(context, { source, connector, fields }, event).catch(() => undefined);
     if (!meaning || meaning.kind === 'fetch' || meaning.kind === 'changed') return undefined;
     meanings.push(meaning);
   }

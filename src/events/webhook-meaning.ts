@@ -3,7 +3,7 @@ import type { Connector } from '../connectors/catalog.ts';
 import { MINUTE } from '../lib/clock.ts';
 import type { Json } from '../lib/json.ts';
 import type { Tables } from '../store/schema.ts';
-import { customFieldsOf } from '../unified/field-mappings.ts';
+import { customFieldsOf, type CustomFields } from '../unified/field-mappings.ts';
 import { unifiedId } from '../unified/ids.ts';
 import { toUnified } from '../unified/map.ts';
 import { sayingOf, type HookEvent } from './hook-events.ts';
@@ -14,10 +14,17 @@ import { pollNow, type Source } from './source.ts';
 /** A webhook that only says that something changed causes another poll this much later. */
 const POLLED_AGAIN_MS = 1.5 * MINUTE;
 
-/** The source of a webhook, and the connector that says how to read it. */
+/** The source of a webhook, the connector that says how to read it, and the operator's own fields of its records. */
 export interface Sender {
   source: Source;
   connector: Connector;
+  fields: CustomFields;
+}
+
+/** Returns the operator's own fields of the records of a source; undefined without any. */
+export async function fieldsOf(context: PollContext, source: Source): Promise<CustomFields> {
+  const { environment, connectorId, credentialId, scope } = source;
+  return customFieldsOf(context, { environment, connectorId, credentialId, scope });
 }
 
 /** What a webhook says. `again`: when to look at it once more (epoch ms), because the app may not show the record yet. */
@@ -40,9 +47,10 @@ export interface NamedRecord {
  */
 export async function meaningOf(
   context: PollContext,
-  { source, connector }: Sender,
+  sender: Sender,
   { topic, body, receivedAt }: Pick<HookEvent, 'topic' | 'body'> & { receivedAt: number },
 ): Promise<Meaning | NamedRecord> {
+  const { source, connector } = sender;
   const { webhooks } = connector.definition;
   if (!webhooks) return { kind: 'nothing' };
   const said = await sayingOf(connector, webhooks, source.scope, { topic, body });
@@ -59,19 +67,17 @@ export async function meaningOf(
       return { kind: 'deleted', id: unifiedId(source.scope, source.credentialId, remoteId), remoteId };
     }
     case 'record':
-      return seen(context, { source, connector }, { event: said.event, record: said.record });
+      return seen(sender, { event: said.event, record: said.record });
   }
 }
 
 /** Returns the meaning of a record that a webhook brought, or that was read at the app. */
 export async function seen(
-  context: PollContext,
-  { source, connector }: Sender,
+  { source, connector, fields }: Sender,
   { event, record }: { event: 'created' | 'updated'; record: Json },
 ): Promise<Meaning> {
-  const { environment, connectorId, credentialId, scope } = source;
-  const fields = await customFieldsOf(context, { environment, connectorId, credentialId, scope });
-  const unified = await toUnified({ connector, scope, connectionId: credentialId }, record, fields);
+  const what = { connector, scope: source.scope, connectionId: source.credentialId };
+  const unified = await toUnified(what, record, fields);
   return { kind: 'seen', sighting: { unified, topic: event } };
 }
 

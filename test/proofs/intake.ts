@@ -5,7 +5,10 @@ import { claim, type Proof } from './proof.ts';
 const DRAIN_MS = 120_000;
 const SENDERS = 4;
 
-/** A shop sends webhooks and repeats each until it is taken; the service is killed as it takes them. */
+/**
+ * A shop sends webhooks and repeats each until it is taken, and the service is killed as it takes them. Half of them hold
+ * their order and are published in the commit that stores them; the others name it, and are published after it is read.
+ */
 export const intake: Proof = {
   name: 'intake',
   sizes: { PROOF_INTAKE_KILLS: { full: 500, short: 5 } },

@@ -16,7 +16,7 @@ export interface Provider extends AsyncDisposable {
   /** Called when a list was answered. */
   listed: (() => void) | undefined;
   create(): string;
-  /** Sends the webhook of an order until it is taken. */
+  /** Sends the webhook of an order until it is taken. Every second one only names its order, which must be read. */
   announce(orderId: string, to: () => string): Promise<void>;
 }
 
@@ -46,6 +46,11 @@ export async function startProvider(): Promise<Provider> {
       res.writeHead(201).end('{"id":"hook_1"}');
       return;
     }
+    const [, , id] = url.pathname.split('/');
+    if (id !== undefined) {
+      res.end(JSON.stringify(shown(id, orders.get(id) ?? 0)));
+      return;
+    }
     const since = Date.parse(url.searchParams.get('since') ?? '1970-01-01T00:00:00Z');
     const offset = Number(url.searchParams.get('offset') ?? 0);
     const limit = Number(url.searchParams.get('limit') ?? 100);
@@ -68,10 +73,11 @@ export async function startProvider(): Promise<Provider> {
       return id;
     },
     async announce(orderId: string, to: () => string) {
+      const named = Number(orderId.slice(1)) % 2 === 0;
       const body = JSON.stringify({
         id: `evt_${orderId}`,
-        topic: 'order.created',
-        order: shown(orderId, orders.get(orderId) ?? 0),
+        topic: named ? 'order.named' : 'order.created',
+        order: named ? { id: orderId } : shown(orderId, orders.get(orderId) ?? 0),
       });
       for (;;) {
         const signature = createHmac('sha256', hook?.secret ?? '')
@@ -167,6 +173,7 @@ const HOOKS = `webhooks:
   topics:
     commerce/orders:
       - { topic: order.created, event: created }
+      - { topic: order.named, event: created, fetchId: order.id }
   register:
     list: { action: list_hooks, id: id, address: url }
     create: { action: add_hook, each: all, input: { url: '{address}', secret: '{secret}' }, id: id }
