@@ -66,7 +66,7 @@ export function createHookSenders(context: SenderContext): HookSenders {
 }
 
 /** Whether `now`, the same rows read later, would make the same sender. */
-export function isCurrent({ row }: HookSender, now: SenderRow | undefined): now is SenderRow {
+export function isCurrent({ row }: HookSender, now: SenderRow | undefined): boolean {
   return (
     now !== undefined &&
     now.created_at === row.created_at &&
@@ -83,12 +83,16 @@ async function readSender(context: SenderContext, connectorId: string, hash: str
   const connector = source && context.catalog.connector(source.environment, connectorId);
   const webhooks = connector?.definition.webhooks;
   if (!source || source.connectorId !== connectorId || !connector || !webhooks || source.status === 'ending')
-    throw new GatehouseError('not_found', 'No webhook is expected at this address.');
+    throw unknownAddress();
   const credential = await findConnection(context.db, source.environment, source.credentialId);
   const known = credential ? await keysOf(context, connector, credential) : () => undefined;
   const secret = openHook(context, source)?.secret;
   const value = (name: string) => (name === 'secret' ? secret : known(name));
   return { source, connector, webhooks, account: credential?.account?.id, value, row };
+}
+
+export function unknownAddress(): GatehouseError {
+  return new GatehouseError('not_found', 'No webhook is expected at this address.');
 }
 
 function senderRows(db: Db) {

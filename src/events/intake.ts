@@ -9,6 +9,7 @@ import { listenedAnew } from './audience.ts';
 import { eventsIn, type HookEvent } from './hook-events.ts';
 import {
   createHookSenders,
+  unknownAddress,
   isCurrent,
   lockSenders,
   readSenders,
@@ -59,8 +60,8 @@ interface Arrival {
 
 type InboxRow = Required<Insertable<Tables['inbox']>>;
 
-/** `outdated`: nothing was stored, because the sender has changed since it was read. */
-type Stored = 'published' | 'waiting' | 'outdated';
+/** `outdated`, `ended`: nothing was stored, because the source has changed or ended since it was read. */
+type Stored = 'published' | 'waiting' | 'outdated' | 'ended';
 type Taken = Stored | 'not_genuine';
 
 const insertInbox = manyRows((db, rows: InboxRow[]) =>
@@ -106,14 +107,23 @@ export function createIntake(context: IntakeContext): Intake {
       if (challenged) return challenged;
       let taken = await take(sender, request);
       if (taken === 'not_genuine' || taken === 'outdated') {
-        // What is in memory may be older than a change of the key or of the account.
-        const current = await senders.reload(sender);
+        // What is in memory may be older than a change of the key. After one of the account the address leads nowhere.
+        const current = await senders.reload(sender).catch((error: unknown) => {
+          if (taken === 'outdated') throw listenedAnew();
+          throw error;
+        });
         if (!isCurrent(sender, current.row)) taken = await take(current, request);
       }
-      if (taken === 'not_genuine')
-        throw new GatehouseError('unauthorized', 'The signature of this webhook is not right.');
-      if (taken === 'outdated') throw listenedAnew();
-      return RECEIVED;
+      switch (taken) {
+        case 'not_genuine':
+          throw new GatehouseError('unauthorized', 'The signature of this webhook is not right.');
+        case 'outdated':
+          throw listenedAnew();
+        case 'ended':
+          throw unknownAddress();
+        default:
+          return RECEIVED;
+      }
     },
   };
 }
@@ -189,7 +199,7 @@ async function storeAll(
     const { sourceId } = arrival.sender.source;
     const state = states.get(sourceId);
     if (!isCurrent(arrival.sender, state?.row)) {
-      results.push('outdated');
+      results.push(!state || state.row.status === 'ending' ? 'ended' : 'outdated');
       continue;
     }
     // Webhooks of a source are understood in their order, so none overtakes one that waits.
