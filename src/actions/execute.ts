@@ -53,7 +53,7 @@ export interface Question {
   credential: Credential | undefined;
 }
 
-/** Returns once the user has agreed. @throws GatehouseError `confirmation_required`, `confirmation_declined` */
+/** Returns once the user has agreed. @throws GatehouseError `confirmation_required`, `confirmation_declined`, `confirmation_too_large` */
 export type Confirm = (question: Question) => Promise<void>;
 
 /** `data` is the value, or the page of a list action, which has `pagination` too (service.md section 2). */
@@ -323,4 +323,9 @@ function isDenial(error: GatehouseError | undefined): error is GatehouseError {
   return error !== undefined && DENIALS.has(error.code);
 }
 
-const DENIALS = new Set<ErrorCode>(['restricted', 'confirmation_required', 'confirmation_declined']);
+const DENIALS = new Set<ErrorCode>([
+  'restricted',
+  'confirmation_required',
+  'confirmation_declined',
+  'confirmation_too_large',
+]);

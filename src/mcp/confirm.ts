@@ -9,19 +9,20 @@ import type { Question } from '../actions/execute.ts';
 import type { Action } from '../connectors/catalog.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { withoutHidden } from '../lib/hidden.ts';
 import { canonicalJson, type JsonObject } from '../lib/json.ts';
 import { InputRequired, type Inputs } from './input.ts';
+import { MAX_PARAMETER_CHARS, questionFor } from './question.ts';
 import type { ToolScope } from './tool.ts';
 
 const TOKEN = 'confirmationToken';
-const MAX_SHOWN_CHARS = 4000;
 
 /**
  * Lets a call run that its user agrees to: asked by the client where that can ask, else shown by the token that the same
  * call was given before. An agreement is to this call alone, and good once.
- * @throws GatehouseError `confirmation_declined`; `request_state_invalid` for an agreement that was used; `confirmation_required` with a token (`details.confirmationToken`) for the
- * call to come again with, or with an InputRequired as its cause where the client is asked between two requests.
+ * @throws GatehouseError `confirmation_declined`; `confirmation_too_large` when the call cannot be shown;
+ * `request_state_invalid` for an agreement that was used; `confirmation_required` with a token
+ * (`details.confirmationToken`) and the question for the user (`details.question`), or with an InputRequired as its cause
+ * where the client is asked between two requests.
  */
 export async function confirmCall(
   scope: Pick<ToolScope, 'context' | 'grant' | 'inputs'>,
@@ -40,8 +41,13 @@ export async function confirmCall(
   } else if (inputs?.abilities.form) {
     return ask(scope, inputs, question, step);
   }
+  const shown = requireQuestion(question);
   const { token: fresh, expiresAt } = await issueConfirmation(context, call);
-  throw required(scope, question, fault, { [TOKEN]: fresh, expiresAt: isoTime(expiresAt) });
+  throw required(scope, question, fault, {
+    question: shown,
+    [TOKEN]: fresh,
+    expiresAt: isoTime(expiresAt),
+  });
 }
 
 /** The arguments of a tool that stands for one action: its input, and a token beside it unless that is a parameter. */
@@ -80,7 +86,7 @@ async function ask(
   step: string,
 ): Promise<void> {
   // No fields: to accept is to agree.
-  const params = { message: messageFor(question), requestedSchema: { type: 'object', properties: {} } };
+  const params = { message: requireQuestion(question), requestedSchema: { type: 'object', properties: {} } };
   try {
     const { answers } = await inputs.ask({
       step,
@@ -100,16 +106,17 @@ async function ask(
   }
 }
 
-/** What a person reads before they agree: all of it, with nothing in it that they do not see. */
-function messageFor({ connector, action, effect, input, credential }: Question): string {
-  const account = credential?.account?.name ?? credential?.name;
-  const shown = withoutHidden(JSON.stringify(input, null, 2));
-  const cut = shown.length - MAX_SHOWN_CHARS;
-  return [
-    `Run "${action.name}" in ${connector.name}? Its effect: ${effect}.`,
-    ...(account === undefined ? [] : [`Account: ${withoutHidden(JSON.stringify(account))}`]),
-    `Parameters: ${shown.slice(0, MAX_SHOWN_CHARS)}${cut > 0 ? `… and ${cut} more characters` : ''}`,
-  ].join('\n');
+/** @throws GatehouseError `confirmation_too_large` */
+function requireQuestion(question: Question): string {
+  const text = questionFor(question);
+  if (text !== undefined) return text;
+  const { connector, action } = question;
+  throw new GatehouseError(
+    'confirmation_too_large',
+    `${connector.name}: "${action.name}" needs the user's agreement, and its parameters are too many to be shown in full ` +
+      `(${MAX_PARAMETER_CHARS} characters with long values shortened).`,
+    { details: { limit: MAX_PARAMETER_CHARS } },
+  );
 }
 
 function required(

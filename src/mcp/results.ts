@@ -164,6 +164,10 @@ export function toErrorResult(error: GatehouseError, requestId: string): ToolRes
     typeof said === 'string'
       ? [{ type: 'text' as const, text: withoutHidden(JSON.stringify({ said })), _meta: THIRD_PARTY }]
       : [];
+  const question = details?.['question'];
+  // It names the account in the app's words.
+  const asked =
+    typeof question === 'string' ? [{ type: 'text' as const, text: question, _meta: THIRD_PARTY }] : [];
   const next = NEXT_STEPS[code];
   const link = details?.['connectUrl'] ?? details?.['reconnectUrl'];
   const open = typeof link === 'string' ? ` The link, good for fifteen minutes: ${link}` : '';
@@ -175,6 +179,7 @@ export function toErrorResult(error: GatehouseError, requestId: string): ToolRes
     content: [
       { type: 'text', text: `${view.message}${next ? ` ${next}` : ''}${open}${agreed}${faults}` },
       ...quoted,
+      ...asked,
     ],
     structuredContent: { error: view },
     isError: true,
@@ -206,8 +211,9 @@ const NEXT_STEPS: { [code: string]: string } = {
   credential_invalid: 'Ask the user to connect this account anew, then call again.',
   user_id_missing: 'Tell the operator that this server was called without a user.',
   confirmation_required:
-    'Tell the user what it will do and ask whether they agree. If they do, call execute_action_svc with the same ' +
+    'Show the user the question that follows, whole, and ask whether they agree. If they do, call execute_action_svc with the same ' +
     'connectorId, actionId and parameters and this token.',
+  confirmation_too_large: 'Call again with less: fewer or shorter parameters, in several calls.',
   confirmation_declined: 'Do not try again unless the user asks for it.',
   restricted: 'Do not try again; tell the user that the operator does not allow it.',
   upstream_rejected: 'Change the parameters by what the app says before calling again.',
