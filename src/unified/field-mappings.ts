@@ -111,11 +111,12 @@ export async function customFieldsOf(
   const fields = [...(await expressionsOf(db, of))];
   if (fields.length === 0) return undefined;
   const tooSlow = new Set<string>();
+  const owner = of.credentialId;
   const one = async (expression: string, raw: JsonObject): Promise<Json> => {
     if (tooSlow.has(expression)) return null;
     const began = performance.now();
     try {
-      return (await expressions.evaluate([expression], raw))[0]?.[0] ?? null;
+      return (await expressions.evaluate({ owner, expressions: [expression], scope: raw }))[0]?.[0] ?? null;
     } catch (error) {
       if (!isFailedExpression(error)) throw error;
       // The next record would wait as long.
@@ -127,10 +128,7 @@ export async function customFieldsOf(
     const record = isJsonObject(raw) ? raw : {};
     const able = fields.filter(([, expression]) => !tooSlow.has(expression));
     const values = await expressions
-      .evaluate(
-        able.map(([, expression]) => expression),
-        record,
-      )
+      .evaluate({ owner, expressions: able.map(([, expression]) => expression), scope: record })
       .catch((error: unknown) => {
         if (isFailedExpression(error)) return undefined;
         throw error;

@@ -4,15 +4,29 @@ import { z } from 'zod';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { parseJson, type Json, type JsonObject } from '../lib/json.ts';
+import { createTurns } from '../lib/turns.ts';
 
 /** What the process is asked for: each expression for each variant of the scope. */
 export interface Task {
   /** JSON text of an object: the members that expressions see. */
   scope: string;
   expressions: string[];
-  /** Members on top of the scope, such as the item of a for-each. */
-  variants: JsonObject[];
+  /** JSON text of a list of objects: members on top of the scope, such as the item of a for-each. */
+  variants: string;
   mostBytes: number;
+}
+
+/** Sent by the process when it has read a task and begins to evaluate. */
+const BEGUN = 'begun';
+
+/** An evaluation as it is wished for. */
+interface Wish {
+  /** Whose it is: owners take turns. */
+  owner: string;
+  expressions: string[];
+  scope: JsonObject;
+  /** Default: one that adds nothing. */
+  variants?: JsonObject[];
 }
 
 const answer = z.union([
@@ -21,19 +35,21 @@ const answer = z.union([
 ]);
 export type Answer = z.infer<typeof answer>;
 
-/** Evaluates expressions of others within limits: in a process of its own, 2 s, 128 MB, 8 MiB of values. */
+/** Evaluates expressions of others within limits: in a process of its own, 2 s, 128 MB, 8 MiB of values in and out. */
 export interface BoundedExpressions {
   /**
-   * The values: a row for each variant, a value for each expression. What is undefined is null.
+   * Returns the values: a row for each variant, a value for each expression. What is undefined is null.
    * @throws GatehouseError `expression_failed` naming the expression and the reason; `unavailable` when too many wait.
    */
-  evaluate(expressions: string[], scope: JsonObject, variants?: JsonObject[]): Promise<Json[][]>;
+  evaluate(wish: Wish): Promise<Json[][]>;
   close(): Promise<void>;
 }
 
 const TIME_LIMIT_MS = 2 * SECOND;
 /** Until a process has begun: a busy machine takes its time. */
 const START_LIMIT_MS = 30 * SECOND;
+/** Until a process has read the values that it is given. */
+const CARRY_LIMIT_MS = 10 * SECOND;
 const MAX_PROCESSES = 2;
 const MAX_WAITING = 1000;
 const MOST_BYTES = 8 * 1024 * 1024;
@@ -66,16 +82,16 @@ interface Evaluator {
 export function createBoundedExpressions(limits: { timeMs?: number } = {}): BoundedExpressions {
   const { timeMs = TIME_LIMIT_MS } = limits;
   const evaluators = new Set<Evaluator>();
-  const queue: Waiting[] = [];
+  const queue = createTurns<Waiting>();
   let closed = false;
 
   const next = (): void => {
     if (closed) return;
-    while (queue.length > 0) {
+    while (queue.size > 0) {
       const free = [...evaluators].find(({ running }) => running === undefined);
       const evaluator = free ?? (evaluators.size < MAX_PROCESSES ? begin() : undefined);
       if (!evaluator) return;
-      evaluator.running = queue.shift();
+      evaluator.running = queue.take();
       clearTimeout(evaluator.timer);
       if (evaluator.ready) send(evaluator);
       else evaluator.timer = setTimeout(() => stop(evaluator, 'it could not be begun'), START_LIMIT_MS);
@@ -83,9 +99,14 @@ export function createBoundedExpressions(limits: { timeMs?: number } = {}): Boun
   };
 
   const send = (evaluator: Evaluator): void => {
+    const limit = `its values are not carried over within ${CARRY_LIMIT_MS / SECOND} s`;
+    evaluator.timer = setTimeout(() => stop(evaluator, limit), CARRY_LIMIT_MS);
+    if (evaluator.running) evaluator.child.send(evaluator.running.task);
+  };
+
+  const limitTime = (evaluator: Evaluator): void => {
     const limit = `it runs for more than ${timeMs / SECOND} s`;
     evaluator.timer = setTimeout(() => stop(evaluator, limit), timeMs);
-    if (evaluator.running) evaluator.child.send(evaluator.running.task);
   };
 
   const stop = (evaluator: Evaluator, reason: string): void => {
@@ -111,6 +132,7 @@ export function createBoundedExpressions(limits: { timeMs?: number } = {}): Boun
         evaluator.ready = true;
         return send(evaluator);
       }
+      if (message === BEGUN) return limitTime(evaluator);
       const done = evaluator.running;
       evaluator.running = undefined;
       evaluator.timer = setTimeout(() => stop(evaluator, 'it was idle'), IDLE_MS);
@@ -131,16 +153,17 @@ export function createBoundedExpressions(limits: { timeMs?: number } = {}): Boun
   };
 
   return {
-    evaluate(expressions, scope, variants = [{}]) {
-      if (expressions.length === 0) return Promise.resolve(variants.map(() => []));
-      if (queue.length >= MAX_WAITING || closed) {
-        return Promise.reject(
-          new GatehouseError('unavailable', 'Too many expressions wait to be evaluated. Try again shortly.'),
+    async evaluate({ owner, expressions, scope, variants = [{}] }) {
+      if (expressions.length === 0) return variants.map(() => []);
+      // One owner never takes more places than are left to the others.
+      if (closed || queue.sizeOf(owner) >= MAX_WAITING - queue.size)
+        throw new GatehouseError(
+          'unavailable',
+          'Too many expressions wait to be evaluated. Try again shortly.',
         );
-      }
+      const task = taskOf(expressions, scope, variants);
       return new Promise((resolve, reject) => {
-        const task = { scope: JSON.stringify(scope), expressions, variants, mostBytes: MOST_BYTES };
-        queue.push({ task, resolve, reject });
+        queue.add(owner, { task, resolve, reject });
         next();
       });
     },
@@ -150,7 +173,7 @@ export function createBoundedExpressions(limits: { timeMs?: number } = {}): Boun
         'unavailable',
         'This process stops. The expression was not evaluated.',
       );
-      for (const { reject } of queue.splice(0)) reject(stopped);
+      for (let one = queue.take(); one; one = queue.take()) one.reject(stopped);
       const ends = [...evaluators].map((evaluator) => {
         const end = new Promise((resolve) => evaluator.child.once('exit', resolve));
         stop(evaluator, 'this process stops');
@@ -159,6 +182,22 @@ export function createBoundedExpressions(limits: { timeMs?: number } = {}): Boun
       await Promise.all(ends);
     },
   };
+}
+
+/** @throws GatehouseError `expression_failed` when the values in it are too many. */
+function taskOf(expressions: string[], scope: JsonObject, variants: JsonObject[]): Task {
+  const task = {
+    scope: JSON.stringify(scope),
+    expressions,
+    variants: JSON.stringify(variants),
+    mostBytes: MOST_BYTES,
+  };
+  const bytes = Buffer.byteLength(task.scope) + Buffer.byteLength(task.variants);
+  if (bytes <= MOST_BYTES) return task;
+  throw failed(
+    onlyExpression(task),
+    `the values that it names are ${bytes} bytes together, and at most ${MOST_BYTES} are carried over; name less of them`,
+  );
 }
 
 function newProcess(): ChildProcess {

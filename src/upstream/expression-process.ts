@@ -1,8 +1,8 @@
 import { syncBuiltinESMExports } from 'node:module';
 import threads from 'node:worker_threads';
 import type { Expression } from 'jsonata';
-import { compileExpression, reasonOf, toJson } from './expression.ts';
 import type { Answer, Task } from './bounded.ts';
+import { compileExpression, exactJson, reasonOf } from './expression.ts';
 
 /*
  * A process that evaluates expressions and nothing else: bounded.ts ends it when one takes too long, and Node.js when one
@@ -24,19 +24,28 @@ Reflect.deleteProperty(threads, 'Worker');
 syncBuiltinESMExports();
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 process.on('message', (task: Task) => {
-  void evaluate(task).then((answer) => process.send?.(answer));
+  void answerTo(task).then((answer) => process.send?.(answer));
 });
 process.send?.('ready');
 
-async function evaluate({ scope, expressions, variants, mostBytes }: Task): Promise<Answer> {
+async function answerTo({ scope, variants, ...task }: Task): Promise<Answer> {
   const base = JSON.parse(scope);
+  const inputs: object[] = JSON.parse(variants).map((variant: object) => ({ ...base, ...variant }));
+  // Sent before it begins: an expression that never ends lets nothing out any more.
+  await new Promise((sent) => process.send?.('begun', sent));
+  return evaluate(inputs, task);
+}
+
+async function evaluate(
+  inputs: object[],
+  { expressions, mostBytes }: Pick<Task, 'expressions' | 'mostBytes'>,
+): Promise<Answer> {
   const values: unknown[][] = [];
-  for (const variant of variants) {
-    const input = { ...base, ...variant };
+  for (const input of inputs) {
     const row: unknown[] = [];
     for (const expression of expressions) {
       try {
-        row.push(toJson(await (await program(expression)).evaluate(input)));
+        row.push(exactJson(await (await program(expression)).evaluate(input)));
       } catch (error) {
         return { expression, reason: reasonOf(error) };
       }

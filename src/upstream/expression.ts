@@ -82,6 +82,23 @@ export function toJson(value: unknown): Json {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null;
 }
 
+/** As toJson(), but values that JSON cannot express are errors in words. @throws Error */
+export function exactJson(value: unknown): Json {
+  if (isFunction(value)) throw new Error('its value is a function; call it, or leave it out');
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw new Error('its value is not a finite number: it divides by zero, or leaves the range of numbers');
+  if (Array.isArray(value)) return value.map(exactJson);
+  if (isJsonObject(value))
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, exactJson(member)]));
+  return toJson(value);
+}
+
+/** Functions of JSONata are objects too, which refer to the whole of what they were made in. */
+function isFunction(value: unknown): boolean {
+  if (typeof value === 'function') return true;
+  return isObject(value) && ('_jsonata_lambda' in value || '_jsonata_function' in value);
+}
+
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }

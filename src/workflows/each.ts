@@ -23,6 +23,8 @@ import { loggedError, loggedInput, refusalOf, type Work, type WorkContext } from
 
 /** Items whose inputs are worked out at once. */
 const AT_ONCE = 50;
+/** Bytes of items, as JSON, whose inputs are worked out at once: they count against the limit of one evaluation. */
+const MOST_BYTES_AT_ONCE = 1024 * 1024;
 const MAX_OUTPUT_BYTES = 8 * 1024 * 1024;
 const MOST_ERRORS = 100;
 
@@ -150,13 +152,21 @@ function createInputs(context: WorkContext, work: Work, step: CallStep, items: J
   let inputs: JsonObject[] = [];
   return async (item: number): Promise<JsonObject> => {
     if (item < from || item >= from + inputs.length) {
-      const variants = items.slice(item, item + AT_ONCE).map((one, n) => ({ item: one, index: item + n }));
+      const variants = someOf(items, item).map((one, n) => ({ item: one, index: item + n }));
       const rows = await evaluate(context, slots, work.scope, variants);
       from = item;
       inputs = rows.map((values) => objectOf(filled(template, values)));
     }
     return inputs[item - from] ?? {};
   };
+}
+
+/** Returns items from a position on: at least one, as many as fit. */
+function someOf(items: readonly Json[], from: number): Json[] {
+  let bytes = 0;
+  const some = items.slice(from, from + AT_ONCE);
+  const tooMuch = some.findIndex((one) => (bytes += JSON.stringify(one).length) > MOST_BYTES_AT_ONCE);
+  return tooMuch === -1 ? some : some.slice(0, Math.max(1, tooMuch));
 }
 
 function freshRow(

@@ -11,15 +11,21 @@ import { LEASE_MS, Overtaken, renewLease } from './steps.ts';
 const MAX_RUNS = 16;
 const RENEW_MS = LEASE_MS / 3;
 
-/** Does what is due: schedules fire, runs begin or go on. @returns the runs that were taken up, which never reject. */
+/** A run that this process carries. Its work never rejects. */
+export interface Carried {
+  userId: string;
+  work: Promise<void>;
+}
+
+/** Does what is due: schedules fire, runs begin or go on. `users`: those of the runs under way. Returns what it took up. */
 export async function lookOnce(
   context: Context,
-  { stop, running }: { stop: AbortSignal; running: number },
-): Promise<Promise<void>[]> {
+  { stop, users }: { stop: AbortSignal; users: readonly string[] },
+): Promise<Carried[]> {
   await fireSchedules(context);
   await deleteOldRuns(context);
-  const runs = await claimRuns(context, MAX_RUNS - running);
-  return runs.map((run) => carry(context, run, stop));
+  const runs = await claimRuns(context, { most: MAX_RUNS, users });
+  return runs.map((run) => ({ userId: run.user_id, work: carry(context, run, stop) }));
 }
 
 /** Moves a run on under its lease. */

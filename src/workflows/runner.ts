@@ -30,7 +30,8 @@ export interface Runs {
 /** What it does stands in files that are loaded when first needed: listing tools needs none of it. */
 export function createRuns(): Runs {
   const stop = new AbortController();
-  const running = new Set<Promise<unknown>>();
+  /** Runs under way, and whose they are. */
+  const running = new Map<Promise<unknown>, string>();
   let served: Context | undefined;
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<void> | undefined;
@@ -39,13 +40,13 @@ export function createRuns(): Runs {
 
   async function look(context: Context): Promise<void> {
     const { lookOnce } = await import('./round.ts');
-    const begun = await lookOnce(context, { stop: stop.signal, running: running.size });
-    for (const run of begun) {
-      const one = run.finally(() => {
+    const begun = await lookOnce(context, { stop: stop.signal, users: [...running.values()] });
+    for (const { userId, work } of begun) {
+      const one = work.finally(() => {
         running.delete(one);
         wake();
       });
-      running.add(one);
+      running.set(one, userId);
     }
   }
 
@@ -88,7 +89,7 @@ export function createRuns(): Runs {
       await looking;
       const patience = new AbortController();
       await Promise.race([
-        Promise.all(running),
+        Promise.all(running.keys()),
         sleep(DRAIN_MS, undefined, { signal: patience.signal }).catch(() => {}),
       ]);
       patience.abort();

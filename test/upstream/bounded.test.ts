@@ -25,9 +25,13 @@ test.runIf(process.platform === 'linux')(
   async () => {
     const expressions = createBoundedExpressions();
     try {
-      expect(await expressions.evaluate(['$map(a, function($v) { $v * 2 })'], { a: [1, 2] })).toEqual([
-        [[2, 4]],
-      ]);
+      expect(
+        await expressions.evaluate({
+          owner: 'ada',
+          expressions: ['$map(a, function($v) { $v * 2 })'],
+          scope: { a: [1, 2] },
+        }),
+      ).toEqual([[[2, 4]]]);
       const flags =
         childArguments().find((all) => all.some((one) => one.includes('expression-process'))) ?? [];
       expect(flags).toContain('--permission');
