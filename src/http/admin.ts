@@ -9,6 +9,7 @@ import { isoTime } from '../lib/clock.ts';
 import { assertCoherent } from '../servers/restrictions.ts';
 import type { Environment } from '../store/schema.ts';
 import { changeSettings, readSettings, settingsSchema } from '../servers/settings.ts';
+import { etagOf, hasVersion } from './document.ts';
 import { defineRoute } from './route.ts';
 import { pageOf, pageQuery, time, toPage } from './shapes.ts';
 
@@ -167,8 +168,14 @@ export const jwksRoute = defineRoute({
     description: 'A JWK Set (RFC 7517).',
     schema: z.object({ keys: z.array(z.record(z.string(), z.unknown())) }),
   },
-  handler: async ({ context }) => ({
-    body: await publicKeys(context),
-    headers: { 'Cache-Control': 'public, max-age=300' },
-  }),
+  async handler({ context, header }) {
+    const body = JSON.stringify(await publicKeys(context));
+    const etag = etagOf(body);
+    const headers = {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Cache-Control': 'public, max-age=300',
+      ETag: etag,
+    };
+    return hasVersion(header('if-none-match'), etag) ? { status: 304, body: '', headers } : { body, headers };
+  },
 });

@@ -162,15 +162,16 @@ async function counted({ limits, config }: Context, req: Request, thrown: unknow
 }
 
 function send(res: ServerResponse, { status = 200, body, headers = {} }: Reply): void {
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const raw = typeof body === 'string' || Buffer.isBuffer(body);
+  const content = raw ? body : JSON.stringify(body);
   res.writeHead(status, {
-    ...(typeof body === 'string' ? {} : { 'Content-Type': 'application/json; charset=utf-8' }),
+    ...(raw ? {} : { 'Content-Type': 'application/json; charset=utf-8' }),
     // What nobody says may be kept is kept nowhere, refusals too: a 404 or 410 would be (RFC 9110 section 15.1).
     'Cache-Control': 'no-store',
-    ...(status === 304 ? {} : { 'Content-Length': Buffer.byteLength(text) }),
+    ...(status === 304 ? {} : { 'Content-Length': Buffer.byteLength(content) }),
     ...headers,
   });
-  res.end(text);
+  res.end(content);
 }
 
 function sendError(

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
+import { etagOf } from './document.ts';
 
 /** A file that browsers load. */
 export interface WebFile {
@@ -30,8 +31,11 @@ export function readWebFiles(folder: string): WebFiles {
   const files = new Map<string, WebFile>();
   for (const [name, body] of [...texts].sort(([one], [other]) => (one < other ? -1 : 1))) {
     whole.update(`${name}\0${body}\0`);
-    const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
-    files.set(name, { body, etag, type: TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream' });
+    files.set(name, {
+      body,
+      etag: etagOf(body),
+      type: TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream',
+    });
   }
   return { version: whole.digest('base64url').slice(0, 10), files };
 }

@@ -4,6 +4,7 @@ import { isLoopback } from '../lib/addresses.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { readSettings, type Settings } from '../servers/settings.ts';
 import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
+import { hasVersion } from './document.ts';
 import { connectPage, connectPolicy, type PageKind } from './connect-page.ts';
 import { defineRoute, type Reply, type Route } from './route.ts';
 import { readWebFiles, type WebFiles } from './web-files.ts';
@@ -29,7 +30,7 @@ export function webRoutes(folder: string): Route[] {
       'Access-Control-Allow-Origin': '*',
       'Cross-Origin-Resource-Policy': 'cross-origin',
     };
-    return header('if-none-match') === found.etag
+    return hasVersion(header('if-none-match'), found.etag)
       ? { status: 304, body: '', headers }
       : { body: found.body, headers };
   };

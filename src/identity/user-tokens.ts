@@ -97,17 +97,26 @@ export function jwtRefusal(error: unknown): GatehouseError {
  * first token is issued would not know its key.
  */
 export async function publicKeys(context: TokenContext): Promise<{ keys: JWK[] }> {
-  const { db, clock } = context;
-  await signingKey(context);
-  const rows = await db
+  const live = await verifyingKeys(context);
+  // A key is made when it is first asked for, and again when the newest is due to be replaced.
+  const isCurrent = live.some(
+    ({ retired_at, created_at }) =>
+      retired_at === null && context.clock.now() - created_at < SIGNING_PERIOD_MS,
+  );
+  if (!isCurrent) await signingKey(context);
+  const rows = isCurrent ? live : await verifyingKeys(context);
+  return { keys: rows.map((row) => z.looseObject({ kty: z.string() }).parse(JSON.parse(row.public_jwk))) };
+}
+
+function verifyingKeys({ db, clock }: Pick<TokenContext, 'db' | 'clock'>) {
+  return db
     .selectFrom('signing_keys')
-    .select('public_jwk')
+    .select(['public_jwk', 'created_at', 'retired_at'])
     .where((e) =>
       e.or([e('retired_at', 'is', null), e('retired_at', '>', clock.now() - VERIFYING_AFTERWARDS_MS)]),
     )
     .orderBy('created_at', 'desc')
     .execute();
-  return { keys: rows.map((row) => z.looseObject({ kty: z.string() }).parse(JSON.parse(row.public_jwk))) };
 }
 
 async function signingKey({ db, clock, keys }: TokenContext): Promise<{ kid: string; privateJwk: JWK }> {

@@ -1,22 +1,112 @@
-import { expect, test } from 'vitest';
-import { startService } from '../support/service.ts';
+import { request } from 'node:http';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startService, type Service } from '../support/service.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+/** A GET whose answer is not decoded. */
+function get(path: string, headers: Record<string, string> = {}) {
+  return new Promise<{ status: number | undefined; headers: Record<string, unknown>; body: Buffer }>(
+    (resolve, reject) => {
+      const req = request(`${service.url}${path}`, { headers }, (res) => {
+        const chunks: Buffer[] = [];
+        res.on('data', (chunk: Buffer) => chunks.push(chunk));
+        res.on('end', () =>
+          resolve({ status: res.statusCode, headers: res.headers, body: Buffer.concat(chunks) }),
+        );
+      });
+      req.on('error', reject);
+      req.end();
+    },
+  );
+}
 
 test('the bare address leads a browser to the reference, which names every operation', async () => {
-  const service = await startService();
-  try {
-    const page = await fetch(service.url);
-    expect([page.url, page.status]).toEqual([`${service.url}/docs`, 200]);
-    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    const text = await page.text();
-    const { paths } = (await (await fetch(`${service.url}/openapi.json`)).json()) as {
-      paths: Record<string, Record<string, { summary: string }>>;
+  const page = await fetch(service.url);
+  expect([page.url, page.status]).toEqual([`${service.url}/docs`, 200]);
+  expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  const text = await page.text();
+  const { paths } = (await (await fetch(`${service.url}/openapi.json`)).json()) as {
+    paths: Record<string, Record<string, { summary: string }>>;
+  };
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => ({ path, method })),
+  );
+  expect(operations.length).toBeGreaterThan(80);
+  for (const { path } of operations) expect(text).toContain(path);
+});
+
+describe.each(['/openapi.json', '/docs'])('%s', (path) => {
+  test.each([
+    ['gzip, deflate, br', 'br', brotliDecompressSync],
+    ['gzip', 'gzip', gunzipSync],
+    ['br;q=0.5, gzip', 'gzip', gunzipSync],
+  ])('with Accept-Encoding %s is sent as %s', async (accepted, encoding, decode) => {
+    const plain = await get(path);
+    const answer = await get(path, { 'accept-encoding': accepted });
+    expect(answer.headers).toMatchObject({
+      'content-encoding': encoding,
+      vary: 'Accept-Encoding',
+      'content-type': plain.headers['content-type'],
+      'content-length': String(answer.body.length),
+    });
+    expect(answer.body.length).toBeLessThan(plain.body.length / 4);
+    expect(decode(answer.body).equals(plain.body)).toBe(true);
+  });
+
+  test.each(['', 'identity', 'br;q=0, zstd'])(
+    'with Accept-Encoding "%s" is sent as it is',
+    async (accepted) => {
+      const { status, headers } = await get(path, { 'accept-encoding': accepted });
+      expect([status, headers['content-encoding']]).toEqual([200, undefined]);
+    },
+  );
+
+  test('is 304 without a body for a client that has this version', async () => {
+    const first = await get(path, { 'accept-encoding': 'gzip' });
+    const etag = String(first.headers['etag']);
+    const plain = String((await get(path)).headers['etag']);
+    expect(plain).not.toBe(etag);
+    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const again = await get(path, { 'accept-encoding': 'gzip', 'if-none-match': known });
+      expect([again.status, again.body.length, again.headers['etag']]).toEqual([304, 0, etag]);
+    }
+    for (const other of ['"other"', plain]) {
+      const changed = await get(path, { 'accept-encoding': 'gzip', 'if-none-match': other });
+      expect(changed.status).toBe(200);
+    }
+  });
+
+  test('is rendered once', async () => {
+    const own = await startService();
+    const cost = async () => {
+      const before = process.cpuUsage();
+      expect((await fetch(`${own.url}${path}`)).status).toBe(200);
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
     };
-    const operations = Object.entries(paths).flatMap(([path, methods]) =>
-      Object.keys(methods).map((method) => ({ path, method })),
-    );
-    expect(operations.length).toBeGreaterThan(80);
-    for (const { path } of operations) expect(text).toContain(path);
-  } finally {
-    await service.stop();
-  }
+    try {
+      await fetch(`${own.url}/health`);
+      const first = await cost();
+      const later: number[] = [];
+      for (let round = 0; round < 5; round++) later.push(await cost());
+      expect(Math.min(...later)).toBeLessThan(first / 3);
+    } finally {
+      await own.stop();
+    }
+  });
+});
+
+test('the public keys are 304 for a client that has them', async () => {
+  const path = '/.well-known/jwks.json';
+  const first = await get(path);
+  expect(first.headers['cache-control']).toBe('public, max-age=300');
+  expect(JSON.parse(first.body.toString())).toMatchObject({ keys: [{ kty: 'OKP', use: 'sig' }] });
+  const again = await get(path, { 'if-none-match': String(first.headers['etag']) });
+  expect([again.status, again.body.length]).toEqual([304, 0]);
 });
