@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Context, OpenContext } from './context.ts';
 import { startKeepAlive } from './credentials/keep-alive.ts';
-import { publicError } from './lib/errors.ts';
+import { answerError } from './lib/errors.ts';
 import { createMcpHandler } from './mcp/http.ts';
 import { reportChanges } from './servers/approvals.ts';
 
@@ -96,6 +96,8 @@ function restOf(context: Context): RequestListener {
   const load = async () => {
     const { createRest } = await import('./rest.ts');
     listener = createRest(context);
+    // Not before: loading takes the event loop too, and /ready is a part of what is loaded.
+    context.readiness.watch();
   };
   return (req, res) => {
     if (listener) return listener(req, res);
@@ -105,7 +107,7 @@ function restOf(context: Context): RequestListener {
       (cause: unknown) => {
         loading = undefined;
         context.log.error({ err: cause }, 'REST could not be loaded');
-        const { status, code, message } = publicError(cause);
+        const { status, code, message } = answerError(cause);
         res.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8' });
         res.end(JSON.stringify({ error: message, code }));
       },

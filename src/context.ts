@@ -12,9 +12,10 @@ import { createSources, type Sources } from './events/loops.ts';
 import { createDeliverer, type Deliverer } from './events/deliver.ts';
 import { createOperator, type Operator } from './events/operator.ts';
 import { createLimits, type Limits } from './guard/limits.ts';
+import { createReadiness, type Readiness } from './guard/readiness.ts';
 import { createCallers, type Callers } from './identity/caller.ts';
 import { createIssuers } from './identity/issuers.ts';
-import { loadHashKey } from './identity/secrets.ts';
+import { isSealed, loadHashKey } from './identity/secrets.ts';
 import type { AllowedAddress } from './lib/addresses.ts';
 import { systemClock, type Clock } from './lib/clock.ts';
 import { createOutbound, type Outbound } from './lib/outbound.ts';
@@ -49,6 +50,8 @@ export interface Context {
   readonly executions: ExecutionLog;
   readonly audit: Audit;
   readonly limits: Limits;
+  /** What /ready says. */
+  readonly readiness: Readiness;
   /** Sends what the outbox holds, in serving processes. */
   readonly deliverer: Deliverer;
   /** Polls, webhooks that arrived, registrations; started where somebody listens. */
@@ -98,7 +101,6 @@ export async function openContext(
     catalogFolder = CATALOG_FOLDER,
   }: { log: Logger; clock?: Clock; catalogFolder?: string },
 ): Promise<OpenContext> {
-  const keys = loadKeyRing(config);
   const catalog = await loadCatalog({
     folder: catalogFolder,
     testFolder: config.testConnectors ? TEST_FOLDER : undefined,
@@ -110,6 +112,7 @@ export async function openContext(
   try {
     await migrate(store, clock.now());
     const { db } = store;
+    const keys = loadKeyRing(config, { isSealed: await isSealed(db) });
     const hashKey = await loadHashKey({ db, keys, clock });
     const outboundOptions = {
       allowedNetworks: config.allowedNetworks,
@@ -150,6 +153,7 @@ export async function openContext(
       executions,
       limits,
       audit: createAudit({ db, clock }),
+      readiness: createReadiness({ db, clock, log }),
       servers: createLiveServers({ db, clock, hashKey, catalog }),
       issuers: createIssuers(config.jwtIssuers, { outbound: toIssuers, clock }),
       publicUrl: config.publicUrl ?? `http://${config.host}:${config.port}`,
@@ -167,6 +171,7 @@ export async function openContext(
         return listings.of(await offeredTo(base, live, live.server.ownerUserId ?? undefined));
       },
       async close() {
+        base.readiness.close();
         await base.sources.close();
         await base.runs.close();
         await base.expressions.close();

@@ -1,4 +1,4 @@
-import { publicError, type GatehouseError } from '../lib/errors.ts';
+import { answerError, hidesCause, type GatehouseError } from '../lib/errors.ts';
 
 /** Calls of one batch, at most. */
 export const MAX_CALLS = 10;
@@ -20,8 +20,8 @@ export async function runBatch<C, T>(
     try {
       return { value: await run(call) };
     } catch (thrown) {
-      const error = publicError(thrown);
-      if (error.code === 'internal') onFault(thrown);
+      const error = answerError(thrown);
+      if (hidesCause(error)) onFault(thrown);
       return { error };
     } finally {
       done += 1;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
+import { StoreUnavailable } from '../lib/errors.ts';
 import { HOUR } from '../lib/clock.ts';
 
 /** How long a position in a third party's list is remembered. */
@@ -55,34 +56,43 @@ export function storedPositions(
     },
 
     async remember(positions) {
-      // Empty pages leave several positions at one offset; the last is the furthest.
-      const byOffset = new Map(positions.map((position) => [position.offset, position]));
-      const expiresAt = clock.now() + KEPT_MS;
-      const rows = [...byOffset.values()].map(({ offset, ...position }) => ({
-        list_hash: list.listHash(),
-        credential_id: list.credentialId,
-        item_offset: offset,
-        position: keys.seal(JSON.stringify(position), binding(offset)),
-        expires_at: expiresAt,
-      }));
-      if (rows.length === 0) return;
-      await db
-        .insertInto('page_positions')
-        .values(rows)
-        .onConflict((c) =>
-          c.columns(['list_hash', 'item_offset']).doUpdateSet((e) => ({
-            position: e.ref('excluded.position'),
-            expires_at: e.ref('excluded.expires_at'),
-          })),
-        )
-        .execute();
-      if (positions.some(({ pages }) => pages % PRUNE_EVERY === 0)) await prune();
+      try {
+        await write(positions);
+      } catch (error) {
+        // Without it a later page costs more calls; a full disk does not end reading.
+        if (!(error instanceof StoreUnavailable)) throw error;
+      }
     },
 
     async forget() {
       await db.deleteFrom('page_positions').where('list_hash', '=', list.listHash()).execute();
     },
   };
+
+  async function write(positions: Position[]): Promise<void> {
+    // Empty pages leave several positions at one offset; the last is the furthest.
+    const byOffset = new Map(positions.map((position) => [position.offset, position]));
+    const expiresAt = clock.now() + KEPT_MS;
+    const rows = [...byOffset.values()].map(({ offset, ...position }) => ({
+      list_hash: list.listHash(),
+      credential_id: list.credentialId,
+      item_offset: offset,
+      position: keys.seal(JSON.stringify(position), binding(offset)),
+      expires_at: expiresAt,
+    }));
+    if (rows.length === 0) return;
+    await db
+      .insertInto('page_positions')
+      .values(rows)
+      .onConflict((c) =>
+        c.columns(['list_hash', 'item_offset']).doUpdateSet((e) => ({
+          position: e.ref('excluded.position'),
+          expires_at: e.ref('excluded.expires_at'),
+        })),
+      )
+      .execute();
+    if (positions.some(({ pages }) => pages % PRUNE_EVERY === 0)) await prune();
+  }
 
   /** A row that was altered, or sealed by a key that is gone, is as good as none: the list is walked anew. */
   function openPosition(row: { item_offset: number; position: string }): Position | undefined {

@@ -1,15 +1,19 @@
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { sql } from 'kysely';
 import type { Config } from '../config.ts';
 import { loadKeyRing, type KeyRing } from '../crypto/key-ring.ts';
-import { loadHashKey } from '../identity/secrets.ts';
+import { isSealed, loadHashKey } from '../identity/secrets.ts';
 import { isoTime, MINUTE, SECOND, systemClock } from '../lib/clock.ts';
+import { MIB } from '../lib/http-body.ts';
 import { MIGRATIONS } from '../store/migrations.ts';
 import { openStore, type Store } from '../store/open.ts';
+import { probeWrite } from '../store/probe.ts';
 import type { Finding } from './doctor.ts';
 
 const MOST_SKEW_MS = 30 * SECOND;
+/** Less than the write-ahead log and a day of executions may take. */
+const LOW_SPACE_BYTES = 200 * MIB;
 
 export function checkNode(): Finding {
   const { node } = process.versions;
@@ -73,7 +77,12 @@ export async function checkStore(config: Config): Promise<Finding[]> {
     await using store = await openStore(database);
     const schema = await checkSchema(store);
     if (schema.state !== 'ok') return [schema];
-    return [schema, await checkCanary(config, store), await checkClock(store)];
+    return [
+      schema,
+      await checkWrites(config, store),
+      await checkCanary(config, store),
+      await checkClock(store),
+    ];
   } catch (error) {
     return [
       { name, state: 'fail', found: reasonOf(error), fix: 'Mend DATABASE_URL, or start the database.' },
@@ -110,11 +119,27 @@ async function checkSchema({ db, kind }: Store): Promise<Finding> {
   return { name, state: 'ok', found };
 }
 
+/** A row is written and removed; and, for SQLite, how much room is left on its disk. */
+async function checkWrites({ database }: Config, { db }: Store): Promise<Finding> {
+  const name = 'disk';
+  const fix = 'Free space on the disk of the database. Until then writes are answered with 503.';
+  try {
+    await probeWrite(db, systemClock.now());
+  } catch (error) {
+    return { name, state: 'fail', found: `the database takes no writes: ${reasonOf(error)}`, fix };
+  }
+  if (database.kind !== 'sqlite') return { name, state: 'ok', found: 'the database takes writes' };
+  const { bavail, bsize } = statfsSync(dirname(database.path));
+  const found = `${Math.floor((bavail * bsize) / MIB)} MiB are free beside ${database.path}`;
+  return bavail * bsize < LOW_SPACE_BYTES
+    ? { name, state: 'warn', found, fix }
+    : { name, state: 'ok', found };
+}
+
 /** The hash key is sealed at the first start; it opens with the master key that wrote this store, and no other. */
 async function checkCanary(config: Config, { db }: Store): Promise<Finding> {
   const name = 'sealed data';
-  const sealed = await db.selectFrom('secrets').select('name').limit(1).executeTakeFirst();
-  if (!sealed) return { name, state: 'ok', found: 'nothing is sealed yet' };
+  if (!(await isSealed(db))) return { name, state: 'ok', found: 'nothing is sealed yet' };
   const missing = !config.masterKeys && !config.masterKeyFile && !existsSync(keyFile(config));
   if (missing) {
     return {

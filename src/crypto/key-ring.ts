@@ -82,13 +82,24 @@ export function createKeyRing(base64Keys: string[]): KeyRing {
 /**
  * The keys of the configuration: GATEHOUSE_MASTER_KEY, the file of GATEHOUSE_MASTER_KEY_FILE, or
  * `<home>/master.key`, made with mode 0600 when missing. It is created exclusively, so of two first starts one
- * writes and the other reads.
+ * writes and the other reads. A store that `isSealed` holds sealed rows, which no new key would open: none is made for it.
  * @throws KeyError when a key or its file cannot be used.
  */
-export function loadKeyRing(config: Pick<Config, 'masterKeys' | 'masterKeyFile' | 'home'>): KeyRing {
+export function loadKeyRing(
+  config: Pick<Config, 'masterKeys' | 'masterKeyFile' | 'home'>,
+  { isSealed = false } = {},
+): KeyRing {
   if (config.masterKeys) return createKeyRing(config.masterKeys);
   const path = config.masterKeyFile ?? join(config.home, 'master.key');
-  if (!config.masterKeyFile) createKeyFile(path);
+  if (!config.masterKeyFile) {
+    if (isSealed && !existsSync(path)) {
+      throw new KeyError(
+        `The store holds sealed data, and its master key ${path} is missing. Put the key back from a backup, or set ` +
+          'GATEHOUSE_MASTER_KEY. No new key was made, because it would open nothing.',
+      );
+    }
+    createKeyFile(path);
+  }
   let text: string;
   try {
     text = readFileSync(path, 'utf8');

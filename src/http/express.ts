@@ -5,7 +5,7 @@ import express, { type Express, type NextFunction, type Request, type Response, 
 import helmet from 'helmet';
 import type { Context } from '../context.ts';
 import { clientAddress } from '../lib/client-address.ts';
-import { GatehouseError, invalidRequest, publicError } from '../lib/errors.ts';
+import { answerError, GatehouseError, hidesCause, invalidRequest } from '../lib/errors.ts';
 import { foreignOrigin, isAllowedOrigin } from './origins.ts';
 import type { Reply, Route } from './route.ts';
 
@@ -181,8 +181,8 @@ function sendError(
   requestId: string,
   route: string,
 ): void {
-  const error = publicError(thrown);
-  if (error.code === 'internal') context.log.error({ requestId, route, err: error.cause }, 'request failed');
+  const error = answerError(thrown);
+  if (hidesCause(error)) context.log.error({ requestId, route, err: error.cause }, 'request failed');
   if (res.headersSent) {
     res.destroy();
     return;

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { z } from 'zod';
 import { isoTime } from '../lib/clock.ts';
 import { time } from './shapes.ts';
@@ -25,7 +24,9 @@ export const readyRoute = defineRoute({
   operationId: 'getReady',
   tag: 'Service',
   summary: 'Whether the service can do its work',
-  description: '503 with what is missing while the database does not answer or the process is stopping.',
+  description:
+    '503 with what is missing: the database does not answer or takes no writes (its disk is full), the first API keys are not ' +
+    'stored yet, the event loop was blocked for over a second within the last five, or the process is stopping.',
   auth: 'none',
   success: {
     status: 200,
@@ -33,12 +34,8 @@ export const readyRoute = defineRoute({
     schema: z.object({ status: z.enum(['ready', 'not_ready']), missing: z.array(z.string()) }),
   },
   async handler({ context }) {
-    const missing = context.stopping ? ['the process is stopping'] : [];
-    try {
-      await sql`select 1`.execute(context.db);
-    } catch {
-      missing.push('the database does not answer');
-    }
+    const stopping = context.stopping ? ['the process is stopping'] : [];
+    const missing = [...stopping, ...(await context.readiness.missing())];
     const ready = missing.length === 0;
     return { status: ready ? 200 : 503, body: { status: ready ? 'ready' : 'not_ready', missing } };
   },

@@ -2,6 +2,7 @@ import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 import type { Context } from '../context.ts';
 import { KeyError } from '../crypto/key-ring.ts';
 import { perDatabase } from '../store/kept.ts';
+import type { DbOrTx } from '../store/schema.ts';
 
 type SecretContext = Pick<Context, 'db' | 'keys' | 'clock'>;
 
@@ -20,6 +21,11 @@ export async function loadHashKey(context: SecretContext): Promise<KeyObject> {
       { cause: error.cause },
     );
   }
+}
+
+/** Whether the store holds data that a master key sealed: it does from the end of its first start on. */
+export async function isSealed(db: DbOrTx): Promise<boolean> {
+  return (await db.selectFrom('secrets').select('name').limit(1).executeTakeFirst()) !== undefined;
 }
 
 /** A secret whose seal no master key opens. */

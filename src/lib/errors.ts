@@ -132,6 +132,31 @@ export function invalidRequest(faults: Fault[], where = 'The request'): Gatehous
   });
 }
 
+/**
+ * The store cannot work now: the database is down, or its disk is full. It is no refusal, so it is no GatehouseError: what
+ * tries unknown failures again goes on to do so, and answerError() is where callers learn of it.
+ */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+}
+
+const STORE_RETRY_SECONDS = 5;
+
+/** As publicError(), for the answer to a request: 503 `unavailable` with Retry-After while the store cannot work. */
+export function answerError(thrown: unknown): GatehouseError {
+  if (!(thrown instanceof StoreUnavailable)) return publicError(thrown);
+  return new GatehouseError(
+    'unavailable',
+    'The database of this service cannot be reached or its disk is full. Try again in a few seconds.',
+    { headers: { 'Retry-After': String(STORE_RETRY_SECONDS) }, cause: thrown },
+  );
+}
+
+/** Whether what a caller is shown hides a cause that the operator needs to see in the log. */
+export function hidesCause({ code, cause }: GatehouseError): boolean {
+  return code === 'internal' || cause instanceof StoreUnavailable;
+}
+
 /** The GatehouseError that a caller is shown for anything thrown: itself, or `internal` with the cause kept. */
 export function publicError(thrown: unknown): GatehouseError {
   if (thrown instanceof GatehouseError) return thrown;

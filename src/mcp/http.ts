@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from '../context.ts';
 import { clientAddress } from '../lib/client-address.ts';
-import { GatehouseError, publicError } from '../lib/errors.ts';
+import { answerError, GatehouseError, hidesCause } from '../lib/errors.ts';
 import { jsonFromBody, MIB, readBody } from '../lib/http-body.ts';
 import type { Json } from '../lib/json.ts';
 import { assertHost, assertOrigin, grantOf, knock, mcpPathOf, type Knock, type McpPath } from './endpoint.ts';
@@ -257,11 +257,10 @@ function grant(context: Context, visit: Visit, knocked: Knock): Promise<Grant> {
 }
 
 function refuse(context: Context, { req, res, requestId, id, headers, route }: Visit, thrown: unknown): void {
-  const error = publicError(thrown);
+  const error = answerError(thrown);
   // A client that hung up while it was sending is no fault of ours.
   const hungUp = req.destroyed && !req.complete;
-  if (error.code === 'internal' && !hungUp)
-    context.log.error({ requestId, route, err: thrown }, 'request failed');
+  if (hidesCause(error) && !hungUp) context.log.error({ requestId, route, err: thrown }, 'request failed');
   // A client may still be sending what was not read.
   if (!req.complete) headers['Connection'] = 'close';
   // No invitation to authenticate where the address itself is the credential.

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import type { GatehouseError } from '../lib/errors.ts';
+import { StoreUnavailable, type GatehouseError } from '../lib/errors.ts';
 import { withoutHidden } from '../lib/hidden.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { isContent } from './content.ts';
@@ -108,16 +108,18 @@ async function fit(
   grant: Grant,
   { value, text, sizing }: { value: JsonObject; text: string; sizing: Sizing | undefined },
 ): Promise<JsonObject> {
-  const kept = await keepResult(context, grant, text, sizing?.source);
+  const kept = await keepWhereRoom(context, grant, text, sizing?.source);
   const maxBytes = sizing?.maxBytes ?? INLINE_BYTES;
-  const where = `all ${kept.bytes} bytes are at ${kept.uri}?page=1 to ${kept.pages}, within an hour`;
+  const where = kept
+    ? `, or all ${kept.bytes} bytes are at ${kept.uri}?page=1 to ${kept.pages}, within an hour`
+    : '';
   const { data, pagination } = value;
   if (sizing && Array.isArray(data) && isJsonObject(pagination)) {
     const rest = Buffer.byteLength(JSON.stringify({ ...value, data: [] }));
     const shown = shownRecords(data, maxBytes - FRAME_BYTES - rest);
     if (shown > 0) {
       const nextOffset = sizing.offset + shown;
-      const note = `${shown} of the ${data.length} records of this page are shown: go on with offset ${nextOffset}, or ${where}.`;
+      const note = `${shown} of the ${data.length} records of this page are shown: go on with offset ${nextOffset}${where}.`;
       return {
         ...value,
         data: data.slice(0, shown),
@@ -126,9 +128,19 @@ async function fit(
       };
     }
   }
-  const note = `Too large to inline: ask for less, by fields where the tool has them, or ${where}.`;
+  const note = `Too large to inline: ask for less, by fields where the tool has them${where}.`;
   const begins = text.slice(0, Math.min(MAX_PREVIEW_CHARS, Math.floor((maxBytes - FRAME_BYTES) / 3)));
   return { result: { ...kept, note, begins } };
+}
+
+/** Undefined while the store takes no writes: the beginning of a result is worth more than none. */
+async function keepWhereRoom(...args: Parameters<typeof keepResult>) {
+  try {
+    return await keepResult(...args);
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return undefined;
+    throw error;
+  }
 }
 
 /** How many of the records, from the first on, take no more than this: never all, or the whole would have fitted. */

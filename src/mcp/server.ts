@@ -1,6 +1,6 @@
 import type { JSONRPCRequest } from '@modelcontextprotocol/sdk/types.js';
 import type { Context } from '../context.ts';
-import { GatehouseError, publicError } from '../lib/errors.ts';
+import { answerError, GatehouseError, hidesCause } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import type { Changed, LogMessage, Progress, TraceHeaders } from '../upstream/call.ts';
 import { directArguments } from './confirm.ts';
@@ -244,9 +244,9 @@ async function callTool(
     throw new GatehouseError('invalid_request', 'The arguments of a tool are an object.');
   } catch (thrown) {
     if (thrown instanceof InputRequired) throw thrown;
-    const error = publicError(thrown);
+    const error = answerError(thrown);
     if (belongsToProtocol(error, scope)) throw error;
-    if (error.code === 'internal') logInternal(scope.context, thrown, scope.requestId);
+    if (hidesCause(error)) logInternal(scope.context, thrown, scope.requestId);
     return { result: JSON.stringify(toErrorResult(error, scope.requestId)), failed: true };
   }
 }
@@ -294,8 +294,8 @@ function directAction({ visible, visibility, grant }: ToolScope, name: string) {
 /** Refusals with the codes of contract.md section 3: inside a session or a bare answer a bad name is invalid params. */
 function toRpcError(context: Context, thrown: unknown, requestId: string): RpcError {
   if (thrown instanceof RpcError) return thrown;
-  const error = publicError(thrown);
-  if (error.code === 'internal') logInternal(context, thrown, requestId);
+  const error = answerError(thrown);
+  if (hidesCause(error)) logInternal(context, thrown, requestId);
   const code =
     error.code === 'not_found' ? -32002 : error.code === 'invalid_request' ? -32602 : error.rpcCode;
   return new RpcError(code, error.message, { code: error.code, requestId, ...error.details }, thrown);

@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { Context } from '../context.ts';
 import type { Caller } from '../identity/caller.ts';
 import { findUser, findUserByName } from '../identity/users.ts';
-import { GatehouseError, publicError } from '../lib/errors.ts';
+import { answerError, GatehouseError, hidesCause } from '../lib/errors.ts';
 import { LOG_LEVELS, type LogLevel } from '../lib/log-level.ts';
 import { jsonFromBody } from '../lib/http-body.ts';
 import { findServerByIdOrName } from '../servers/records.ts';
@@ -130,8 +130,8 @@ async function answerLine(line: Line, text: string): Promise<void> {
       if (!listens) line.running.delete(id);
     }
   } catch (thrown) {
-    const error = publicError(thrown);
-    if (error.code === 'internal') line.context.log.error({ requestId, err: thrown }, 'request failed');
+    const error = answerError(thrown);
+    if (hidesCause(error)) line.context.log.error({ requestId, err: thrown }, 'request failed');
     const code = error.details?.['parse'] === true ? -32700 : error.rpcCode;
     const { parse: _, ...details } = error.details ?? {};
     line.send({

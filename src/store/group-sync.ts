@@ -1,5 +1,6 @@
 import { closeSync, fdatasync, fdatasyncSync, fsyncSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { StoreUnavailable } from '../lib/errors.ts';
 
 /**
  * A fast disk is waited for on the spot: the way through a thread and back costs about as much as the sync (measured: a
@@ -89,7 +90,9 @@ export function createGroupSync(disk: Disk, onFailure: (failure: Error) => void)
 
   const finish = (upTo: number, error: Error | null): void => {
     if (error) {
-      failure = new Error(`The disk did not keep what was written: ${error.message}`, { cause: error });
+      failure = new StoreUnavailable(`The disk did not keep what was written: ${error.message}`, {
+        cause: error,
+      });
       onFailure(failure);
     } else onDisk = upTo;
     const all = waiting;

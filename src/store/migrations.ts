@@ -15,6 +15,7 @@ import { events } from './migration-events.ts';
 import { workflows } from './migration-workflows.ts';
 import { runsOfAllWorkflows } from './migration-runs.ts';
 import { policy } from './migration-policy.ts';
+import { writeProbes } from './migration-probes.ts';
 import { sealsOfCredentials } from './migration-seals.ts';
 import { largeResults, searchDocuments } from './migration-results.ts';
 import { index, stamped } from './tables.ts';
@@ -44,6 +45,7 @@ export const MIGRATIONS: Migration[] = [
   { name: 'seals of credentials', up: sealsOfCredentials },
   { name: 'runs of all workflows', up: runsOfAllWorkflows },
   { name: 'one account one credential', up: oneAccountOneCredential },
+  { name: 'write probes', up: writeProbes },
 ];
 
 async function foundation(tx: Transaction<Tables>): Promise<void> {

@@ -1,5 +1,6 @@
 import { PostgresDialect, type CompiledQuery, type DatabaseConnection, type Dialect } from 'kysely';
 import type { Pool } from 'pg';
+import { postgresFailure } from './unavailable.ts';
 
 /** Kysely's PostgreSQL dialect for texts of any kind. */
 export function postgresDialect(pool: Pool): Dialect {
@@ -13,10 +14,18 @@ export function postgresDialect(pool: Pool): Dialect {
       const driver = dialect.createDriver();
       const acquire = driver.acquireConnection.bind(driver);
       driver.acquireConnection = async (options) => {
-        const connection = await acquire(options);
+        const connection = await acquire(options).catch((error: unknown) => {
+          throw postgresFailure(error);
+        });
         if (!tolerant.has(connection)) {
           const execute = connection.executeQuery.bind(connection);
-          connection.executeQuery = (query) => execute(storable(query));
+          connection.executeQuery = async (query) => {
+            try {
+              return await execute(storable(query));
+            } catch (error) {
+              throw postgresFailure(error);
+            }
+          };
           tolerant.add(connection);
         }
         return connection;

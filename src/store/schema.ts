@@ -319,6 +319,8 @@ export interface Tables extends WorkflowTables {
     created_at: number;
     updated_at: number;
   };
+  /** See probe.ts: removed right after they were written. */
+  write_probes: { probe_id: string; at: number; filler: string };
   /** Custom fields of unified models: an operator's expressions for an environment, a connector or a credential. */
   field_mappings: {
     mapping_id: string;

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type Sqlite from 'better-sqlite3';
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely';
 import { createGroupSync, type Disk } from './group-sync.ts';
+import { sqliteFailure } from './unavailable.ts';
 
 /** More statements than the code has; the cap only bounds what dynamic lists (`in (…)`) can add. */
 const MAX_KEPT_STATEMENTS = 500;
@@ -65,7 +66,7 @@ export function createSqliteDriver(
       return run<R>(query);
     } catch (error) {
       if (isBusy(error)) return retry<R>(query);
-      throw error;
+      throw sqliteFailure(error);
     }
   };
   const retry = async <R>(query: Query): Promise<Ran<R>> => {
@@ -75,7 +76,7 @@ export function createSqliteDriver(
       try {
         return run<R>(query);
       } catch (error) {
-        if (!isBusy(error) || performance.now() > until) throw error;
+        if (!isBusy(error) || performance.now() > until) throw sqliteFailure(error);
       }
     }
   };

@@ -1,0 +1,91 @@
+import type { Context } from '../context.ts';
+import { SECOND } from '../lib/clock.ts';
+import { probeWrite } from '../store/probe.ts';
+
+const LOOK_EVERY_MS = 250;
+const BLOCKED_MS = SECOND;
+/** How long the process counts as not ready after its event loop was blocked. */
+const BLOCKED_COUNTS_MS = 5 * SECOND;
+/** Shorter than the timeouts of most load balancers. */
+const PATIENCE_MS = 2 * SECOND;
+/** Anybody may ask whether the service is ready; a write to the disk serves all who ask within this time. */
+const KEPT_MS = SECOND;
+
+/** What keeps this process from doing its work. */
+export interface Readiness {
+  /** Watches the event loop from now on. */
+  watch(): void;
+  /** A sentence for each thing that is missing; empty when the service can do its work. */
+  missing(): Promise<string[]>;
+  close(): void;
+}
+
+export function createReadiness(context: Pick<Context, 'db' | 'clock' | 'log'>): Readiness {
+  const loop = watchLoop();
+  let asked: { at: number; faults: Promise<string[]> } | undefined;
+  const storeFaults = (): Promise<string[]> => {
+    const now = performance.now();
+    if (!asked || now - asked.at > KEPT_MS) asked = { at: now, faults: faultsOfStore(context) };
+    return asked.faults;
+  };
+  return {
+    watch: loop.start,
+    async missing() {
+      const blocked = loop.blockedMs();
+      const told = blocked === 0 ? [] : [`the event loop was blocked for ${(blocked / SECOND).toFixed(1)} s`];
+      return [...(await storeFaults()), ...told];
+    },
+    close: loop.stop,
+  };
+}
+
+async function faultsOfStore({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>): Promise<string[]> {
+  try {
+    const key = await inTime(db.selectFrom('api_keys').select('key_id').limit(1).executeTakeFirst());
+    if (!key) return ['the first API keys are not stored yet'];
+  } catch (error) {
+    log.warn({ err: error }, 'not ready: the database does not answer');
+    return ['the database does not answer'];
+  }
+  try {
+    await inTime(probeWrite(db, clock.now()));
+    return [];
+  } catch (error) {
+    log.warn({ err: error }, 'not ready: the database takes no writes');
+    return ['the database takes no writes; its disk may be full'];
+  }
+}
+
+/** @throws Error when it takes too long. What was begun goes on. */
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${PATIENCE_MS / SECOND} s`)), PATIENCE_MS);
+  });
+  work.catch(() => {});
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A timer that comes late shows for how long nothing else could run. */
+function watchLoop(): { start(): void; stop(): void; blockedMs(): number } {
+  let timer: NodeJS.Timeout | undefined;
+  let dueAt = 0;
+  let blocked = { ms: 0, endedAt: -Infinity };
+  const look = (): void => {
+    const now = performance.now();
+    if (now - dueAt > BLOCKED_MS) blocked = { ms: now - dueAt, endedAt: now };
+    dueAt = now + LOOK_EVERY_MS;
+  };
+  return {
+    start() {
+      dueAt = performance.now() + LOOK_EVERY_MS;
+      timer ??= setInterval(look, LOOK_EVERY_MS).unref();
+    },
+    stop: () => clearInterval(timer),
+    blockedMs: () => (performance.now() - blocked.endedAt < BLOCKED_COUNTS_MS ? blocked.ms : 0),
+  };
+}

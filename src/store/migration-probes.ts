@@ -1,0 +1,12 @@
+import type { Transaction } from 'kysely';
+import type { Tables } from './schema.ts';
+
+/** Rows that are written and removed to see whether the database takes writes (probe.ts). */
+export async function writeProbes(tx: Transaction<Tables>): Promise<void> {
+  await tx.schema
+    .createTable('write_probes')
+    .addColumn('probe_id', 'text', (c) => c.primaryKey())
+    .addColumn('at', 'bigint', (c) => c.notNull())
+    .addColumn('filler', 'text', (c) => c.notNull())
+    .execute();
+}

@@ -1,0 +1,9 @@
+import Sqlite from 'better-sqlite3';
+
+/* Loaded ahead of a process (`--import`): each database that it opens takes no new page, as on a full disk. */
+const { exec, prepare } = Sqlite.prototype;
+
+Reflect.set(Sqlite.prototype, 'prepare', function full(this: Sqlite.Database, text: string) {
+  if (text.startsWith('insert')) exec.call(this, 'pragma max_page_count = 1');
+  return prepare.call(this, text);
+});
