@@ -1,47 +1,52 @@
-import { randomBytes } from 'node:crypto';
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { styleText } from 'node:util';
 import type { Config } from '../config.ts';
 import type { Context } from '../context.ts';
-import { ensureKeys } from '../identity/api-keys.ts';
+import { ensureKeys, type MadeKeys } from '../identity/api-keys.ts';
 import { publicError } from '../lib/errors.ts';
 import { PACKAGE_FOLDER } from '../package.ts';
 import { ENVIRONMENTS } from '../store/schema.ts';
 import { createDemonstration, type Demonstration } from './demonstration.ts';
-import { StartError } from './faults.ts';
+import { firstKeysFile, hasFirstKeys, removeFirstKeys, writeFirstKeys } from './first-keys.ts';
 import { version } from './version.ts';
-
-type Keys = Awaited<ReturnType<typeof ensureKeys>>;
 
 /**
  * Says where we are. On the first start of an empty store it also makes the API keys and the demonstration and shows
- * them once: on a terminal, else in `<home>/first-keys`, whose path alone is logged (contract.md section 2).
+ * them once: on a terminal, else in `<home>/first-keys`, whose path alone is logged (contract.md section 2). That file is
+ * written before the store holds the keys, so a kill at any point leaves keys that can be found.
  * @throws GatehouseError for a preset key that is malformed; StartError when the file cannot be written.
  */
 export async function welcome(context: Context, port: number): Promise<void> {
   const { config, log, publicUrl } = context;
-  const keys = await ensureKeys(context, config.presetKeys);
-  const demonstration = await demonstrationFor(context, keys);
-  const terminal = process.stderr.isTTY;
+  const keys = await ensureKeys(context, config.presetKeys, (made) =>
+    writeFirstKeys(config, fileText(context, made)),
+  );
   const isFirst = Object.keys(keys).length > 0;
-  if (terminal) {
+  const demonstration = await demonstrationFor(context, keys);
+  if (process.stderr.isTTY) {
     const first = isFirst ? firstKeys(config, keys, demonstration, bold) : '';
     process.stderr.write(`${greeting(publicUrl, bold)}${first}  Stop: Ctrl+C\n\n`);
-    return;
+    if (isFirst) removeFirstKeys(config);
+  } else {
+    log.info({ url: publicUrl, port, docs: `${publicUrl}/docs` }, 'listening');
+    if (isFirst) writeFirstKeys(config, fileText(context, keys, demonstration));
   }
-  log.info({ url: publicUrl, port, docs: `${publicUrl}/docs` }, 'listening');
-  if (!isFirst) return;
-  const file = join(config.home, 'first-keys');
-  const text = greeting(publicUrl, plain) + firstKeys(config, keys, demonstration, plain);
-  writeOnce(file, `${text}  Keep the keys elsewhere, then delete this file.\n`);
-  log.info({ file }, 'API keys and what to try first were written to this file, once');
+  if (!hasFirstKeys(config)) return;
+  const file = firstKeysFile(config);
+  log.info({ file }, isFirst ? 'API keys and what to try first were written to this file, once' : REMINDER);
+}
+
+const REMINDER = 'the first API keys are still in this file; keep them elsewhere, then delete it';
+
+function fileText({ config, publicUrl }: Context, keys: MadeKeys, demonstration?: Demonstration): string {
+  const keysAndTrial = firstKeys(config, keys, demonstration, plain);
+  return `${greeting(publicUrl, plain)}${keysAndTrial}  Keep the keys elsewhere, then delete this file.\n`;
 }
 
 /** Only beside keys that were made here: whoever presets keys wants an empty store. */
-async function demonstrationFor(context: Context, keys: Keys): Promise<Demonstration | undefined> {
+async function demonstrationFor(context: Context, keys: MadeKeys): Promise<Demonstration | undefined> {
   if (!context.config.sandbox || !ENVIRONMENTS.every((environment) => keys[environment])) return undefined;
   try {
     return await createDemonstration(context);
@@ -73,7 +78,7 @@ function greeting(publicUrl: string, strong: Style): string {
 /** What is shown once: the keys, and where to paste what. */
 function firstKeys(
   config: Config,
-  keys: Keys,
+  keys: MadeKeys,
   demonstration: Demonstration | undefined,
   strong: Style,
 ): string {
@@ -141,20 +146,4 @@ function desktopConfig(
       },
     },
   };
-}
-
-/** Whole or not at all, readable by this user alone. A file of an earlier store is replaced: its keys are dead. */
-function writeOnce(file: string, text: string): void {
-  const draft = `${file}.${randomBytes(6).toString('hex')}`;
-  try {
-    writeFileSync(draft, text, { mode: 0o600, flag: 'wx' });
-    renameSync(draft, file);
-  } catch (error) {
-    rmSync(draft, { force: true });
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new StartError(
-      `The first API keys could not be written: ${reason}. Make GATEHOUSE_HOME writable, then make new keys: ` +
-        'gatehouse keys rotate development, gatehouse keys rotate production',
-    );
-  }
 }

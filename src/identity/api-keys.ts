@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import { apiKeyEnvironment, hashToken, newApiKey } from '../crypto/tokens.ts';
 import { GatehouseError } from '../lib/errors.ts';
@@ -5,6 +6,9 @@ import { newId } from '../lib/ids.ts';
 import { noteChange } from '../store/changes.ts';
 import { ENVIRONMENTS, type DbOrTx, type Environment } from '../store/schema.ts';
 import { isScope, type Scope } from './scopes.ts';
+
+/** Any number that no other program would use for a PostgreSQL advisory lock. */
+const FIRST_KEYS_LOCK = 0x6b657973;
 
 type KeyContext = Pick<Context, 'db' | 'clock' | 'hashKey'>;
 
@@ -14,15 +18,20 @@ export interface ApiKey {
   scopes: 'all' | ReadonlySet<Scope>;
 }
 
+/** Keys that were made new, to be shown once. */
+export type MadeKeys = Partial<Record<Environment, string>>;
+
 /**
  * Makes the two environment keys when the store holds none at all: from `preset` where given, else new ones.
- * Answers with those that were made new, to be shown once; of two first starts only one makes them.
- * @throws GatehouseError `invalid_request` when a preset key lacks the format or its checksum.
+ * Returns those that were made new; of two first starts only one makes them. `keep` is called with them before the
+ * transaction ends: a process that is killed afterwards leaves no key in the store that cannot be found.
+ * @throws GatehouseError `invalid_request` when a preset key lacks the format or its checksum; what `keep` throws.
  */
 export async function ensureKeys(
-  context: KeyContext,
+  context: KeyContext & Pick<Context, 'store'>,
   preset: Partial<Record<Environment, string | undefined>>,
-): Promise<Partial<Record<Environment, string>>> {
+  keep: (made: MadeKeys) => void = () => {},
+): Promise<MadeKeys> {
   for (const environment of ENVIRONMENTS) {
     const key = preset[environment];
     if (key !== undefined && apiKeyEnvironment(key) !== environment) {
@@ -35,22 +44,20 @@ export async function ensureKeys(
       );
     }
   }
-  const made: Partial<Record<Environment, string>> = {};
-  await context.db.transaction().execute(async (tx) => {
+  return context.db.transaction().execute(async (tx) => {
+    if (context.store.kind === 'postgres')
+      await sql`select pg_advisory_xact_lock(${FIRST_KEYS_LOCK})`.execute(tx);
     const existing = await tx.selectFrom('api_keys').select('key_id').limit(1).executeTakeFirst();
-    if (existing) return;
+    if (existing) return {};
+    const made: MadeKeys = {};
     for (const environment of ENVIRONMENTS) {
       const key = preset[environment] ?? newApiKey(environment);
-      // The first to insert wins on PostgreSQL too: both environments have a fixed first id.
-      const { numInsertedOrUpdatedRows } = await insertKey(tx, context, {
-        keyId: `key_${environment}`,
-        environment,
-        key,
-      });
-      if (numInsertedOrUpdatedRows && !preset[environment]) made[environment] = key;
+      if (preset[environment] === undefined) made[environment] = key;
+      await insertKey(tx, context, { keyId: `key_${environment}`, environment, key });
     }
+    if (Object.keys(made).length > 0) keep(made);
+    return made;
   });
-  return made;
 }
 
 /** Adds a key; with `scopes` it opens only those. Answers with the key itself, which is not stored. */

@@ -1,0 +1,47 @@
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import { makeFolder } from '../lib/folders.ts';
+import { StartError } from './faults.ts';
+
+/** Where the first API keys can be found when no terminal showed them. */
+export function firstKeysFile({ home }: Pick<Config, 'home'>): string {
+  return join(home, 'first-keys');
+}
+
+/**
+ * Writes the file whole or not at all, on the disk, readable by this user alone. A file of an earlier store is replaced: its
+ * keys are dead. @throws StartError when it cannot be written.
+ */
+export function writeFirstKeys(config: Pick<Config, 'home'>, text: string): string {
+  const file = firstKeysFile(config);
+  const draft = `${file}.${randomBytes(6).toString('hex')}`;
+  try {
+    makeFolder(config.home);
+    const fd = openSync(draft, 'wx', 0o600);
+    try {
+      writeSync(fd, text);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(draft, file);
+    return file;
+  } catch (error) {
+    rmSync(draft, { force: true });
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(
+      `The first API keys could not be written: ${reason}. Make GATEHOUSE_HOME writable, then start again.`,
+    );
+  }
+}
+
+/** Removes the file, once a terminal has shown what it holds. */
+export function removeFirstKeys(config: Pick<Config, 'home'>): void {
+  rmSync(firstKeysFile(config), { force: true });
+}
+
+export function hasFirstKeys(config: Pick<Config, 'home'>): boolean {
+  return existsSync(firstKeysFile(config));
+}
