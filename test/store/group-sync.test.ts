@@ -126,7 +126,7 @@ test('a disk that fails once is believed no more', async () => {
   const { ended, of } = note();
   of('a', write(db, 'a'));
   await disk.finish(new Error('EIO: i/o error, fdatasync'));
-  const refused = 'Error: The disk did not keep what was written: EIO: i/o error, fdatasync';
+  const refused = 'StoreUnavailable: The disk did not keep what was written: EIO: i/o error, fdatasync';
   await expect.poll(() => ended).toEqual([`a: ${refused}`]);
   await expect(write(db, 'b')).rejects.toThrow('The disk did not keep what was written');
   await expect(read(db)).rejects.toThrow('The disk did not keep what was written');
