@@ -94,6 +94,7 @@ const ALLOWED: Record<string, string[]> = {
     'credentials',
     'servers',
     'actions',
+    'package.ts',
   ],
   mcp: [
     'connect',

@@ -13,17 +13,31 @@ import { etagOf, hasVersion } from './document.ts';
 import { defineRoute } from './route.ts';
 import { pageOf, pageQuery, time, toPage } from './shapes.ts';
 
-const settingsAnswer = settingsSchema.extend({
-  eventsAddress: z
-    .string()
-    .nullable()
-    .meta({
-      description: `Where this environment tells of itself: ${OPERATOR_EVENTS.join(', ')}.`,
+const settingsAnswer = settingsSchema
+  .extend({
+    eventsAddress: z
+      .string()
+      .nullable()
+      .meta({
+        description: `Where this environment tells of itself: ${OPERATOR_EVENTS.join(', ')}.`,
+      }),
+    eventsSubscriptionId: z.string().optional().meta({
+      description: 'Subscription of these events, for /webhooks/{subscriptionId}/….',
     }),
-  eventsSubscriptionId: z.string().optional().meta({
-    description: 'For the deliveries, the test and the secret of these events: /webhooks/{subscriptionId}/….',
-  }),
-});
+  })
+  .meta({ id: 'Settings', description: 'Settings of an environment.' });
+
+const auditEntry = z
+  .object({
+    auditId: z.string(),
+    at: time,
+    requestId: z.string(),
+    caller: z.string(),
+    operation: z.string(),
+    target: z.string().nullable(),
+    status: z.int(),
+  })
+  .meta({ id: 'AuditEntry', description: 'One act of administration.' });
 
 /** Operator events are a subscription, which is where their address is kept. */
 async function eventsSettings({ db }: Pick<Context, 'db'>, environment: Environment) {
@@ -129,17 +143,7 @@ export const listAuditRoute = defineRoute({
   success: {
     status: 200,
     description: 'A page of entries.',
-    schema: pageOf(
-      z.object({
-        auditId: z.string(),
-        at: time,
-        requestId: z.string(),
-        caller: z.string(),
-        operation: z.string(),
-        target: z.string().nullable(),
-        status: z.int(),
-      }),
-    ),
+    schema: pageOf(auditEntry),
   },
   async handler({ context, caller, query }) {
     const { entries, hasMore } = await listAudit(context.db, caller.environment, query);

@@ -36,8 +36,8 @@ export const executeBatchRoute = defineRoute({
   tag: 'Actions',
   summary: 'Run up to ten actions at the same time on behalf of a user',
   description:
-    'Each call is checked, recorded and answered as a single one would be, and has its own result or error, in the order ' +
-    'of `calls`. No call should need the result of another.',
+    'Each call is checked, recorded and answered like a single call. It has its own result or error, in the ' +
+    'order of `calls`. No call should need the result of another.',
   auth: 'api_key',
   scope: 'actions:execute',
   apiVersion: true,

@@ -62,7 +62,7 @@ export const reconnectCredentialRoute = defineRoute({
   path: '/users/{userId}/credentials/{credentialId}/reconnect',
   operationId: 'reconnectCredential',
   tag: 'Credentials',
-  summary: 'Make a link that connects the account of a credential anew',
+  summary: 'Make a link that reconnects a credential',
   description:
     'A new consent, or new keys; the credential keeps its id. Another account than before is refused.',
   auth: 'api_key',

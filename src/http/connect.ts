@@ -32,20 +32,22 @@ import { time } from './shapes.ts';
  * cookie, once it has opened a link.
  */
 
-const result = z.discriminatedUnion('success', [
-  z.object({
-    success: z.literal(true),
-    connectionId: z.string(),
-    credentialId: z.string().meta({ description: 'Equal to connectionId.' }),
-    connectorId: z.string(),
-    name: z.string(),
-  }),
-  z.object({
-    success: z.literal(false),
-    error: z.string().meta({ description: 'closed, access_denied, provider_refused, provider_failed …' }),
-    message: z.string().meta({ description: 'A sentence for the person.' }),
-  }),
-]);
+const result = z
+  .discriminatedUnion('success', [
+    z.object({
+      success: z.literal(true),
+      connectionId: z.string(),
+      credentialId: z.string().meta({ description: 'Equal to connectionId.' }),
+      connectorId: z.string(),
+      name: z.string(),
+    }),
+    z.object({
+      success: z.literal(false),
+      error: z.string().meta({ description: 'closed, access_denied, provider_refused, provider_failed …' }),
+      message: z.string().meta({ description: 'A sentence for the person.' }),
+    }),
+  ])
+  .meta({ id: 'ConnectResult', description: 'How connecting ended.' });
 const app = z.object({
   connectorId: z.string(),
   name: z.string(),
@@ -65,18 +67,20 @@ const app = z.object({
     }),
   ),
 });
-const session = z.object({
-  sessionId: z.string(),
-  status: z.enum(['open', 'authorizing', 'succeeded', 'failed']),
-  via: z.enum(['modal', 'link']),
-  expiresAt: time,
-  branding: settingsSchema.shape.branding.unwrap().extend({ name: z.string() }),
-  user: z.object({ username: z.string() }),
-  connectors: z.array(app).meta({ description: 'Those to choose from.' }),
-  reconnect: z.object({ credentialId: z.string(), name: z.string() }).optional(),
-  returns: z.boolean().meta({ description: 'Whether it leads back to the application in the end.' }),
-  result: result.optional(),
-});
+const session = z
+  .object({
+    sessionId: z.string(),
+    status: z.enum(['open', 'authorizing', 'succeeded', 'failed']),
+    via: z.enum(['modal', 'link']),
+    expiresAt: time,
+    branding: settingsSchema.shape.branding.unwrap().extend({ name: z.string() }),
+    user: z.object({ username: z.string() }),
+    connectors: z.array(app).meta({ description: 'Apps to choose from.' }),
+    reconnect: z.object({ credentialId: z.string(), name: z.string() }).optional(),
+    returns: z.boolean().meta({ description: 'Whether it leads back to the application in the end.' }),
+    result: result.optional(),
+  })
+  .meta({ id: 'ConnectSession', description: 'A session that connects an account.' });
 const choice = z.strictObject({
   connectorId: z.string(),
   type: z.string(),
@@ -133,7 +137,9 @@ export const createModalSessionRoute = defineRoute({
   success: {
     status: 201,
     description: 'The session, with the link that a popup opens.',
-    schema: session.extend({ link: z.string() }),
+    schema: session
+      .extend({ link: z.string() })
+      .meta({ id: 'ModalSession', description: 'A session that connects an account, with its link.' }),
   },
   errors: ['connector_not_found', 'redirect_not_allowed'],
   async handler({ context, caller, body }) {
@@ -226,7 +232,7 @@ export const authorizeConnectRoute = defineRoute({
   operationId: 'authorizeConnect',
   tag: 'Connecting accounts',
   summary: 'Go on to the consent page of an app',
-  description: 'For the browser that opened the link alone: the one that will come back with the consent.',
+  description: 'Works only in the browser that opened the link. That browser returns with the consent.',
   auth: 'jwt_or_browser',
   scope: 'connect:use',
   params: sessionParams,

@@ -20,45 +20,51 @@ const actionParams = z.strictObject({ connectorId: z.string(), actionId: z.strin
 
 const effect = z.enum(['read', 'write', 'destructive']);
 const jsonSchema = z.record(z.string(), z.unknown()).meta({ description: 'JSON Schema 2020-12' });
-const connector = z.object({
-  connectorId: z.string(),
-  name: z.string(),
-  description: z.string(),
-  categories: z.array(z.string()),
-  iconUrl: z.url(),
-  website: z.url(),
-  authentication: z.array(z.string()).meta({ description: 'Types of credentials that it takes.' }),
-  actionCount: z.int(),
-  scopes: z.array(z.string()).meta({ description: 'OAuth scopes; empty where there is no OAuth.' }),
-});
-const actionLine = z.object({
-  actionId: z.string(),
-  name: z.string(),
-  description: z.string(),
-  effect,
-  list: z.boolean(),
-});
-const action = actionLine.extend({
-  connectorId: z.string(),
-  inputSchema: jsonSchema,
-  outputSchema: jsonSchema,
-  pagination: z.object({ style: z.string() }).nullable(),
-  effectWhen: z
-    .array(z.object({ parameter: z.string(), in: z.array(z.json()).optional(), effect }))
-    .optional()
-    .meta({
-      description: 'Values of a parameter that give a call another effect. `effect` is the gravest of all.',
-    }),
-  authentication: z
-    .array(z.string())
-    .optional()
-    .meta({ description: 'Types of the credentials that can run it, where not all can.' }),
-  scopes: z
-    .array(z.array(z.string()))
-    .optional()
-    .meta({ description: 'OAuth scopes that it needs: of each entry, one.' }),
-  hash: z.string().meta({ description: 'SHA-256 of the definition, as tools/list has it in `_meta`.' }),
-});
+const connector = z
+  .object({
+    connectorId: z.string(),
+    name: z.string(),
+    description: z.string(),
+    categories: z.array(z.string()),
+    iconUrl: z.url(),
+    website: z.url(),
+    authentication: z.array(z.string()).meta({ description: 'Types of credentials that it takes.' }),
+    actionCount: z.int(),
+    scopes: z.array(z.string()).meta({ description: 'OAuth scopes; empty where there is no OAuth.' }),
+  })
+  .meta({ id: 'Connector', description: 'A supported app.' });
+const actionLine = z
+  .object({
+    actionId: z.string(),
+    name: z.string(),
+    description: z.string(),
+    effect,
+    list: z.boolean(),
+  })
+  .meta({ id: 'ActionSummary', description: 'An action in short.' });
+const action = actionLine
+  .extend({
+    connectorId: z.string(),
+    inputSchema: jsonSchema,
+    outputSchema: jsonSchema,
+    pagination: z.object({ style: z.string() }).nullable(),
+    effectWhen: z
+      .array(z.object({ parameter: z.string(), in: z.array(z.json()).optional(), effect }))
+      .optional()
+      .meta({
+        description: 'Values of a parameter that change the effect. `effect` is the gravest of all.',
+      }),
+    authentication: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'Types of the credentials that can run it, where not all can.' }),
+    scopes: z
+      .array(z.array(z.string()))
+      .optional()
+      .meta({ description: 'OAuth scopes that it needs: one of each entry.' }),
+    hash: z.string().meta({ description: 'SHA-256 of the definition, as tools/list has it in `_meta`.' }),
+  })
+  .meta({ id: 'Action', description: 'An action of a connector.' });
 
 export const listConnectorsRoute = defineRoute({
   method: 'GET',
@@ -108,7 +114,9 @@ export const getConnectorRoute = defineRoute({
   success: {
     status: 200,
     description: 'The connector.',
-    schema: connector.extend({ actions: z.array(actionLine) }),
+    schema: connector
+      .extend({ actions: z.array(actionLine) })
+      .meta({ id: 'ConnectorDetails', description: 'A supported app with its first actions.' }),
   },
   errors: ['connector_not_found'],
   async handler({ context, caller, params: { connectorId } }) {
@@ -144,7 +152,7 @@ export const getCredentialMetadataRoute = defineRoute({
   path: '/connectors/{connectorId}/credentials/metadata',
   operationId: 'getCredentialMetadata',
   tag: 'Connectors',
-  summary: 'What a credential of this connector needs',
+  summary: 'Read the credential forms of a connector',
   auth: 'api_key',
   scope: 'connectors:read',
   apiVersion: true,
@@ -223,8 +231,8 @@ export const executeActionRoute = defineRoute({
   tag: 'Actions',
   summary: 'Run an action on behalf of a user',
   description:
-    'A list action takes `limit` (1 to 50) and `offset` in `input` and answers with `data` and `pagination`, ' +
-    'whatever paging the app has; repeat with `nextOffset` until `hasMore` is false.',
+    'A list action takes `limit` (1 to 50) and `offset` in `input`. It answers with `data` and `pagination` ' +
+    'over any paging of the app. Repeat with `nextOffset` until `hasMore` is false.',
   auth: 'api_key',
   scope: 'actions:execute',
   apiVersion: true,

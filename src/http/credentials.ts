@@ -24,28 +24,30 @@ const data = z.custom<JsonObject>(isJsonObject, 'must be an object').meta({
   type: 'object',
   description: 'As the inputSchema of the credential metadata asks for. Never read back.',
 });
-const credential = z.object({
-  credentialId: z.string(),
-  connectionId: z.string().meta({ description: 'Equal to credentialId.' }),
-  userId: z.string(),
-  connectorId: z.string(),
-  type: z.string(),
-  name: z.string(),
-  state: z.enum(['active', 'needs_reconnect', 'revoked']),
-  reason: z.string().optional(),
-  scopes: z.array(z.string()).optional().meta({ description: 'What the user has granted.' }),
-  account: z.object({ id: z.string(), name: z.string().optional() }).optional(),
-  default: z.boolean().meta({ description: 'Whether calls that name no credential use this one.' }),
-  createdAt: time,
-  updatedAt: time,
-  lastUsedAt: time.nullable().meta({ description: 'At most a minute behind.' }),
-  expiresAt: time.optional().meta({
-    description: 'When the access token ends. It is renewed before, without anybody doing anything.',
-  }),
-  refreshFailures: z.int().optional().meta({
-    description: 'Renewals of the access token that failed in a row; absent when the last one worked.',
-  }),
-});
+const credential = z
+  .object({
+    credentialId: z.string(),
+    connectionId: z.string().meta({ description: 'Equal to credentialId.' }),
+    userId: z.string(),
+    connectorId: z.string(),
+    type: z.string(),
+    name: z.string(),
+    state: z.enum(['active', 'needs_reconnect', 'revoked']),
+    reason: z.string().optional(),
+    scopes: z.array(z.string()).optional().meta({ description: 'OAuth scopes that the user has granted.' }),
+    account: z.object({ id: z.string(), name: z.string().optional() }).optional(),
+    default: z.boolean().meta({ description: 'Whether calls that name no credential use this one.' }),
+    createdAt: time,
+    updatedAt: time,
+    lastUsedAt: time.nullable().meta({ description: 'At most a minute behind.' }),
+    expiresAt: time.optional().meta({
+      description: 'Expiry of the access token. Gatehouse renews it before.',
+    }),
+    refreshFailures: z.int().optional().meta({
+      description: 'Renewals of the access token that failed in a row; absent when the last one worked.',
+    }),
+  })
+  .meta({ id: 'Credential', description: 'An account of a user at an app. It never holds a secret.' });
 
 export const createCredentialRoute = defineRoute({
   method: 'POST',
@@ -248,8 +250,8 @@ export const checkCredentialRoute = defineRoute({
   tag: 'Credentials',
   summary: 'Try a credential at the third party now',
   description:
-    'One that works is `active` again, one that is refused `needs_reconnect` with the reason. `checked` is false, ' +
-    'and nothing changes, where the connector has no call to try it with.',
+    'A credential that works is `active` again. A refused credential is `needs_reconnect`, with the ' +
+    'reason. `checked` is false, and nothing changes, when the connector has no call to try it with.',
   auth: 'api_key',
   scope: 'credentials:write',
   apiVersion: true,
@@ -258,7 +260,9 @@ export const checkCredentialRoute = defineRoute({
   success: {
     status: 200,
     description: 'The credential with the state that was found.',
-    schema: credential.extend({ checked: z.boolean() }),
+    schema: credential
+      .extend({ checked: z.boolean() })
+      .meta({ id: 'CheckedCredential', description: 'A credential and whether the app was asked.' }),
   },
   errors: [
     'credential_not_found',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { resolved, type SchemaObject } from './openapi-schemas.ts';
 
 /*
  * The reference page, drawn from the OpenAPI document. One file, no script: it opens behind any firewall, prints,
@@ -22,13 +23,20 @@ const operation = z.looseObject({
     }),
   ),
   requestBody: z
-    .looseObject({ content: z.record(z.string(), z.looseObject({ schema: z.unknown() })) })
+    .looseObject({
+      content: z.record(
+        z.string(),
+        z.looseObject({ schema: z.looseObject({}), example: z.unknown().optional() }),
+      ),
+    })
     .optional(),
   responses: z.record(
     z.string(),
     z.looseObject({
       description: z.string(),
-      content: z.record(z.string(), z.looseObject({ schema: z.unknown() })).optional(),
+      content: z
+        .record(z.string(), z.looseObject({ schema: z.looseObject({}), example: z.unknown().optional() }))
+        .optional(),
     }),
   ),
 });
@@ -38,6 +46,7 @@ const document = z.looseObject({
   info: z.looseObject({ title: z.string(), version: z.string(), description: z.string() }),
   servers: z.array(z.object({ url: z.string() })),
   paths: z.record(z.string(), z.record(z.string(), operation)),
+  components: z.looseObject({ schemas: z.record(z.string(), z.looseObject({})) }),
   'x-scopes': z.record(z.string(), z.string()),
 });
 
@@ -49,7 +58,7 @@ interface Endpoint {
 
 /** HTML of an OpenAPI document of ours. */
 export function referencePage(openApi: unknown): string {
-  const { info, servers, paths, 'x-scopes': scopes } = document.parse(openApi);
+  const { info, servers, paths, components, 'x-scopes': scopes } = document.parse(openApi);
   const groups = new Map<string, Endpoint[]>();
   for (const [path, methods] of Object.entries(paths)) {
     for (const [method, value] of Object.entries(methods)) {
@@ -57,7 +66,7 @@ export function referencePage(openApi: unknown): string {
       groups.set(tag, [...(groups.get(tag) ?? []), { method: method.toUpperCase(), path, operation: value }]);
     }
   }
-  const sections = [...groups].map(([tag, endpoints]) => section(tag, endpoints));
+  const sections = [...groups].map(([tag, endpoints]) => section(tag, endpoints, components.schemas));
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -107,12 +116,12 @@ function navigation(tag: string, endpoints: Endpoint[]): string {
   return `<p class="tag">${escape(tag)}</p>\n${links.join('\n')}`;
 }
 
-function section(tag: string, endpoints: Endpoint[]): string {
-  return `<section><h2>${escape(tag)}</h2>\n${endpoints.map(endpoint).join('\n')}</section>`;
+function section(tag: string, endpoints: Endpoint[], schemas: Schemas): string {
+  return `<section><h2>${escape(tag)}</h2>\n${endpoints.map((one) => endpoint(one, schemas)).join('\n')}</section>`;
 }
 
-function endpoint({ method, path, operation: op }: Endpoint): string {
-  const body = op.requestBody?.content['application/json']?.schema;
+function endpoint({ method, path, operation: op }: Endpoint, schemas: Schemas): string {
+  const body = op.requestBody?.content['application/json'];
   const access =
     op.security?.length === 0
       ? 'open to all'
@@ -123,9 +132,11 @@ function endpoint({ method, path, operation: op }: Endpoint): string {
 ${op.description ? `<p>${inline(op.description)}</p>` : ''}
 <p class="access">${escape(access)}${op['x-scope'] ? ` · scope <code>${escape(op['x-scope'])}</code>` : ''}</p>
 ${op.parameters.length ? `<h4>Parameters</h4><table><tbody>${op.parameters.map(parameterRow).join('')}</tbody></table>` : ''}
-${body ? `<h4>Body</h4>${fields(body)}` : ''}
+${body ? `<h4>Body</h4>${fields(body.schema, schemas)}${example(body.example)}` : ''}
 <h4>Answers</h4>
-${Object.entries(op.responses).map(answer).join('\n')}
+${Object.entries(op.responses)
+  .map((one) => answer(one, schemas))
+  .join('\n')}
 </article>`;
 }
 
@@ -139,20 +150,28 @@ function parameterRow({
   return row(name, required, `${place} · ${typeOf(schema)}`, description ?? '');
 }
 
-function answer([status, { description, content }]: [string, Operation['responses'][string]]): string {
-  const schema = content?.['application/json']?.schema;
-  const shown = status.startsWith('2') && schema ? fields(schema) : '';
+function answer(
+  [status, { description, content }]: [string, Operation['responses'][string]],
+  schemas: Schemas,
+): string {
+  const json = content?.['application/json'];
+  const shown = status.startsWith('2') && json ? fields(json.schema, schemas) + example(json.example) : '';
   return `<div class="answer"><p><span class="status s${status[0]}">${status}</span> ${inline(description)}</p>${shown}</div>`;
 }
 
+function example(value: unknown): string {
+  return `<details><summary>Example</summary><pre><code>${escape(JSON.stringify(value, null, 2))}</code></pre></details>`;
+}
+
+type Schemas = Record<string, SchemaObject>;
 const MAX_DEPTH = 4;
 
 const schemaShape = z.looseObject({
   type: z.union([z.string(), z.array(z.string())]).optional(),
   description: z.string().optional(),
-  properties: z.record(z.string(), z.unknown()).optional(),
+  properties: z.record(z.string(), z.looseObject({})).optional(),
   required: z.array(z.string()).optional(),
-  items: z.unknown().optional(),
+  items: z.looseObject({}).optional(),
   anyOf: z.array(z.unknown()).optional(),
   enum: z.array(z.unknown()).optional(),
   const: z.unknown().optional(),
@@ -164,23 +183,28 @@ const schemaShape = z.looseObject({
 });
 
 /** The members of an object schema as a table, nested ones below their parent. */
-function fields(schema: unknown): string {
-  const rows = memberRows(schema, '', 0);
+function fields(schema: SchemaObject, schemas: Schemas): string {
+  const rows = memberRows({ schema, prefix: '', depth: 0 }, schemas);
   return rows.length
     ? `<table><tbody>${rows.join('')}</tbody></table>`
     : `<p class="type">${escape(typeOf(schema))}</p>`;
 }
 
-function memberRows(schema: unknown, prefix: string, depth: number): string[] {
+interface Member {
+  schema: SchemaObject;
+  prefix: string;
+  depth: number;
+}
+
+function memberRows({ schema, prefix, depth }: Member, schemas: Schemas): string[] {
   if (depth > MAX_DEPTH) return [];
-  const { properties = {}, required = [] } = schemaShape.parse(schema);
+  const { properties = {}, required = [] } = schemaShape.parse(resolved(schema, schemas));
   return Object.entries(properties).flatMap(([name, member]) => {
-    const { description = '', items } = schemaShape.parse(member);
-    const inner = items === undefined ? member : items;
+    const { description = '', items } = schemaShape.parse(resolved(member, schemas));
     const path = `${prefix}${name}${items === undefined ? '' : '[]'}`;
     return [
       row(path, required.includes(name), typeOf(member), description),
-      ...memberRows(inner ?? {}, `${path}.`, depth + 1),
+      ...memberRows({ schema: items ?? member, prefix: `${path}.`, depth: depth + 1 }, schemas),
     ];
   });
 }
@@ -254,6 +278,8 @@ td:first-child{width:38%}
 .status{font:700 12px ui-monospace,monospace;margin-right:.35rem}
 .s2{color:var(--accent)}.s4,.s5{color:#b4501e}
 .answer{margin:.25rem 0}
+details{margin:.35rem 0}summary{cursor:pointer;color:var(--soft);font-size:13px}
+pre{overflow:auto;padding:.75rem 1rem;background:var(--code);border-radius:6px}pre code{padding:0;background:none}
 .facts{display:grid;grid-template-columns:9rem 1fr;gap:.4rem 1rem;margin:1.5rem 0 0}
 .facts dt{color:var(--soft)}.facts dd{margin:0}
 @media(max-width:800px){body{display:block}nav{position:static;height:auto;max-height:40vh;border-right:0;border-bottom:1px solid var(--line)}.facts{grid-template-columns:1fr;gap:0}.facts dd{margin-bottom:.6rem}}

@@ -40,7 +40,7 @@ export function docsRoutes(routes: () => Route[]): Route[] {
     path: '/',
     operationId: 'getRoot',
     tag: 'Service',
-    summary: 'On to the reference',
+    summary: 'Redirect to the reference',
     auth: 'none',
     success: { status: 303, description: 'On to /docs.', schema: z.string() },
     handler: async () => ({ body: '', headers: { Location: '/docs' } }),

@@ -1,23 +1,26 @@
 import { z } from 'zod';
 import { fieldsSchema } from '../actions/projection.ts';
 import type { ErrorCode } from '../lib/errors.ts';
+import { pagination } from './shapes.ts';
 
 /** The members of each record that are wanted. */
 export const fields = fieldsSchema.meta({
   description:
     'Answer with these members of each record alone: dotted paths, through lists too, such as `customer.email` and ' +
-    '`lines.sku`; `\\.` is a dot of a name. What nothing has is told in `unmatchedFields`.',
+    '`lines.sku`; `\\.` is a dot of a name. `unmatchedFields` lists the members that no record has.',
 });
 
-/** What running an action answers with. */
-export const executed = z.object({
-  data: z.unknown(),
-  pagination: z.object({ hasMore: z.boolean(), nextOffset: z.int().optional() }).optional(),
-  unmatchedFields: z
-    .array(z.string())
-    .optional()
-    .meta({ description: 'Those of `fields` that the result has nowhere.' }),
-});
+/** Result of an action. */
+export const executed = z
+  .object({
+    data: z.unknown(),
+    pagination: pagination.optional(),
+    unmatchedFields: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'Members of `fields` that no record has.' }),
+  })
+  .meta({ id: 'ExecutionResult', description: 'Result of an action.' });
 
 /** What running an action can meet. */
 export const EXECUTION_ERRORS: ErrorCode[] = [

@@ -3,7 +3,7 @@ import { listExecutions, MAX_OFFSET } from '../actions/execution-list.ts';
 import { isoTime } from '../lib/clock.ts';
 import type { Tables } from '../store/schema.ts';
 import { defineRoute } from './route.ts';
-import { pageQuery, time } from './shapes.ts';
+import { pageOf, pageQuery, time } from './shapes.ts';
 
 const outcome = z.enum(['succeeded', 'failed', 'denied']);
 /** An id as a filter: nothing that a database would refuse. */
@@ -12,31 +12,33 @@ const instant = z.iso
   .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2026-03-01T12:00:00Z' })
   .transform((text) => Date.parse(text));
 
-const execution = z.object({
-  executionId: z.string(),
-  at: time,
-  requestId: z.string(),
-  caller: z
-    .string()
-    .meta({ description: 'key:<keyId>, jwt:<userId>, token:<serverId>, stdio or run:<runId>.' }),
-  serverId: z.string().nullable(),
-  userId: z.string().nullable(),
-  connectorId: z.string(),
-  actionId: z.string(),
-  credentialId: z.string().nullable(),
-  outcome,
-  rule: z.string().nullable().meta({ description: 'The restriction that denied it.' }),
-  errorCode: z.string().nullable(),
-  upstreamStatus: z.int().nullable(),
-  durationMs: z.int(),
-});
+const execution = z
+  .object({
+    executionId: z.string(),
+    at: time,
+    requestId: z.string(),
+    caller: z
+      .string()
+      .meta({ description: 'key:<keyId>, jwt:<userId>, token:<serverId>, stdio or run:<runId>.' }),
+    serverId: z.string().nullable(),
+    userId: z.string().nullable(),
+    connectorId: z.string(),
+    actionId: z.string(),
+    credentialId: z.string().nullable(),
+    outcome,
+    rule: z.string().nullable().meta({ description: 'The restriction that denied it.' }),
+    errorCode: z.string().nullable(),
+    upstreamStatus: z.int().nullable(),
+    durationMs: z.int(),
+  })
+  .meta({ id: 'Execution', description: 'One call of an action.' });
 
 export const listExecutionsRoute = defineRoute({
   method: 'GET',
   path: '/api/executions',
   operationId: 'listExecutions',
   tag: 'Executions',
-  summary: 'Who ran which action, and how it ended',
+  summary: 'List executions',
   description:
     'Newest first; never a payload. Offsets end at 10,000: from there on, or from the start, follow ' +
     '`pagination.nextCursor` with `cursor`.',
@@ -56,14 +58,7 @@ export const listExecutionsRoute = defineRoute({
   success: {
     status: 200,
     description: 'A page of executions.',
-    schema: z.object({
-      data: z.array(execution),
-      pagination: z.object({
-        hasMore: z.boolean(),
-        nextOffset: z.int().optional(),
-        nextCursor: z.string().optional(),
-      }),
-    }),
+    schema: pageOf(execution),
   },
   async handler({ context, caller, query }) {
     const { executions, hasMore, nextCursor } = await listExecutions(context.db, {

@@ -47,12 +47,16 @@ function hookRoute(method: 'GET' | 'POST', operationId: string, summary: string)
     tag: 'Webhooks of apps',
     summary,
     description:
-      'Verified by the scheme of the connector, recorded once by the event id of the app, and answered only after that ' +
-      'is safe on disk. 503 asks the app to send it again.',
+      "The webhook is verified by the connector's scheme and stored once by the app's event id. The answer follows after " +
+      'the webhook is safe on disk. 503 asks the app to send it again.',
     auth: 'none',
     params: z.strictObject({ connectorId: z.string(), token: z.string() }),
     query: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
-    rawBody: { maxBytes: MAX_BYTES, description: 'As the app sends it.' },
+    rawBody: {
+      maxBytes: MAX_BYTES,
+      description: 'As the app sends it.',
+      example: '{"event":"order.created"}',
+    },
     success: { status: 200, description: 'It is recorded.', schema: z.object({ received: z.literal(true) }) },
     errors: ['not_found', 'unauthorized', 'unavailable'],
     async handler({ context, params, query, readRaw, header }) {

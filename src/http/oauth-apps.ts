@@ -18,21 +18,23 @@ const printable = (most: number) =>
     .min(1)
     .max(most)
     .regex(/^[\u0020-\u007e]+$/, 'must be printable ASCII');
-const oauthApp = z.object({
-  connectorId: z.string(),
-  clientId: z.string(),
-  hasSecret: z.boolean(),
-  scopes: z
-    .array(z.string())
-    .nullable()
-    .meta({ description: 'What users are asked for; null: what the connector names.' }),
-  fields: z
-    .record(z.string(), z.string())
-    .meta({ description: 'Where it is registered; what is not here is the default of the connector.' }),
-  redirectUri: z.string().meta({ description: 'Register this address at the third party.' }),
-  createdAt: time,
-  updatedAt: time,
-});
+const oauthApp = z
+  .object({
+    connectorId: z.string(),
+    clientId: z.string(),
+    hasSecret: z.boolean(),
+    scopes: z
+      .array(z.string())
+      .nullable()
+      .meta({ description: 'OAuth scopes to ask users for; null for those that the connector names.' }),
+    fields: z
+      .record(z.string(), z.string())
+      .meta({ description: 'Where it is registered; what is not here is the default of the connector.' }),
+    redirectUri: z.string().meta({ description: 'Register this address at the third party.' }),
+    createdAt: time,
+    updatedAt: time,
+  })
+  .meta({ id: 'OAuthApp', description: 'An OAuth app, without its secret.' });
 
 export const putOAuthAppRoute = defineRoute({
   method: 'PUT',

@@ -53,6 +53,15 @@ export interface Reply {
 
 export type Auth = 'none' | 'api_key' | 'api_key_or_jwt' | 'jwt' | 'jwt_or_browser';
 
+/** An answer as OpenAPI shows it. Its example is built from the examples of its fields, unless it has its own. */
+export interface Answer {
+  status: number;
+  description: string;
+  schema: z.ZodType;
+  contentType?: string;
+  example?: unknown;
+}
+
 type Shape = z.ZodType<Record<string, unknown>>;
 const NOTHING = z.strictObject({});
 type Nothing = typeof NOTHING;
@@ -83,11 +92,11 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends z.ZodType
   query?: Q;
   body?: B;
   /** The body is taken as it comes, up to so many bytes, when the handler reads it. */
-  rawBody?: { maxBytes: number; description: string };
+  rawBody?: { maxBytes: number; description: string; example: string };
   /** The success answer: its status, what it is, its shape. */
-  success: { status: number; description: string; schema: z.ZodType; contentType?: string };
+  success: Answer;
   /** Another success, where one operation has two. */
-  otherwise?: { status: number; description: string; schema: z.ZodType };
+  otherwise?: Answer;
   /** Codes of refusals beyond those that every route of its kind can give. */
   errors?: ErrorCode[];
   /** Recorded as administration: changes, and answers that reveal a token. */

@@ -2,21 +2,22 @@ import { z } from 'zod';
 import { serverNotFound } from '../servers/records.ts';
 import { defineRoute } from './route.ts';
 import { requireServer } from './servers.ts';
-import { pageQuery, toPage } from './shapes.ts';
+import { pageQuery, pagination, toPage } from './shapes.ts';
 
-const cost = z.object({
-  tools: z.int(),
-  bytes: z.int().meta({ description: 'Of the definitions, as tools/list gives them.' }),
-  tokens: z.int(),
-});
-const pagination = z.object({ hasMore: z.boolean(), nextOffset: z.int().optional() });
+const cost = z
+  .object({
+    tools: z.int(),
+    bytes: z.int().meta({ description: 'Size of the definitions, as tools/list gives them.' }),
+    tokens: z.int(),
+  })
+  .meta({ id: 'ToolCost', description: 'Cost of a list of tools.' });
 
 export const listServerToolsRoute = defineRoute({
   method: 'GET',
   path: '/api/servers/{serverId}/tools',
   operationId: 'listServerTools',
   tag: 'MCP servers',
-  summary: 'What an MCP server lists to its clients, and what that costs',
+  summary: "List a server's tools and their token cost",
   description:
     'With `format=tokens` the tools come with their weight instead of their definition, the heaviest first. Tokens are those ' +
     'of name, description and input schema, which clients hand to their model; they are estimated, within a tenth of what ' +
@@ -35,15 +36,15 @@ export const listServerToolsRoute = defineRoute({
     schema: z.object({
       serverId: z.string(),
       mode: z.enum(['direct', 'discovery']).meta({
-        description: 'What `toolMode` comes to: a tool for each action, or the built-in ones alone.',
+        description: '`direct`: a tool for each action. `discovery`: the built-in tools alone.',
       }),
       actions: z.int().meta({ description: 'Actions that the restrictions let through.' }),
-      tokens: z.int().optional().meta({ description: 'Of all tools.' }),
+      tokens: z.int().optional().meta({ description: 'Estimated tokens of all tools.' }),
       instructionTokens: z.int().optional(),
       modes: z
         .object({ direct: cost, discovery: cost })
         .optional()
-        .meta({ description: 'What either mode would cost.' }),
+        .meta({ description: 'Cost of each mode.' }),
       data: z.array(
         z.object({
           name: z.string(),

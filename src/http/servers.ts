@@ -41,28 +41,32 @@ const pinTools = z.boolean().meta({
 });
 const params = z.strictObject({ serverId: z.string() });
 
-const server = z.object({
-  serverId: z.string(),
-  name: z.string(),
-  description: z.string(),
-  customInstructions: z.string(),
-  url: z.url().meta({ description: 'MCP address for an API key or JWT.' }),
-  accessUrl: z
-    .url()
-    .meta({ description: 'Self-sufficient MCP address; ends in *** for keys without servers:token.' }),
-  restrictions: restrictionsSchema,
-  hasRestrictions: z.boolean(),
-  ownerUserId: z.string().nullable(),
-  toolMode,
-  enabled: z.boolean(),
-  pinTools,
-  tokenExpiresAt: time.nullable(),
-  createdAt: time,
-  updatedAt: time,
-});
-const createdServer = server.extend({
-  accessToken: z.string().meta({ description: 'Shown here and on rotation only.' }),
-});
+const server = z
+  .object({
+    serverId: z.string(),
+    name: z.string(),
+    description: z.string(),
+    customInstructions: z.string(),
+    url: z.url().meta({ description: 'MCP address for an API key or JWT.' }),
+    accessUrl: z
+      .url()
+      .meta({ description: 'Self-sufficient MCP address; ends in *** for keys without servers:token.' }),
+    restrictions: restrictionsSchema,
+    hasRestrictions: z.boolean(),
+    ownerUserId: z.string().nullable(),
+    toolMode,
+    enabled: z.boolean(),
+    pinTools,
+    tokenExpiresAt: time.nullable(),
+    createdAt: time,
+    updatedAt: time,
+  })
+  .meta({ id: 'Server', description: 'An MCP server.' });
+const createdServer = server
+  .extend({
+    accessToken: z.string().meta({ description: 'Shown here and on rotation only.' }),
+  })
+  .meta({ id: 'ServerWithToken', description: 'An MCP server with its access token.' });
 
 export const createServerRoute = defineRoute({
   method: 'POST',

@@ -19,12 +19,17 @@ export const pageQuery = {
 
 export const time = z.iso.datetime().meta({ description: 'ISO 8601, UTC' });
 
+/** Where a page stands in its list. Lists with cursors give both ways on, until offsets end. */
+export const pagination = z
+  .object({
+    hasMore: z.boolean(),
+    nextOffset: z.int().optional(),
+    nextCursor: z.string().optional(),
+  })
+  .meta({ id: 'Pagination', description: 'Where a page stands in its list.' });
+
 /** `{data, pagination}` of service.md section 2. */
-export const pageOf = <T extends z.ZodType>(record: T) =>
-  z.object({
-    data: z.array(record),
-    pagination: z.object({ hasMore: z.boolean(), nextOffset: z.int().optional() }),
-  });
+export const pageOf = <T extends z.ZodType>(record: T) => z.object({ data: z.array(record), pagination });
 
 /** A page of records as it is answered. */
 export function toPage<T>(data: T[], hasMore: boolean, offset: number) {
@@ -32,9 +37,11 @@ export function toPage<T>(data: T[], hasMore: boolean, offset: number) {
 }
 
 /** The one error body (contract.md section 3). */
-export const errorBody = z.object({
-  error: z.string().meta({ description: 'A sentence a reader can act on.' }),
-  code: z.enum(Object.keys(ERROR_CODES)),
-  requestId: z.string(),
-  details: z.record(z.string(), z.unknown()).optional(),
-});
+export const errorBody = z
+  .object({
+    error: z.string().meta({ description: 'A sentence a reader can act on.' }),
+    code: z.enum(Object.keys(ERROR_CODES)),
+    requestId: z.string(),
+    details: z.record(z.string(), z.unknown()).optional(),
+  })
+  .meta({ id: 'Error', description: 'The body of every refusal.' });

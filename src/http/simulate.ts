@@ -9,8 +9,8 @@ export const simulateRoute = defineRoute({
   path: '/api/servers/{serverId}/simulate',
   operationId: 'simulateCall',
   tag: 'MCP servers',
-  summary: 'Ask what a call would come to, and why',
-  description: 'Goes through the checks that a call through this server meets, and calls nobody.',
+  summary: 'Simulate a call',
+  description: 'Runs the checks of a call through this server, and sends nothing to the app.',
   auth: 'api_key_or_jwt',
   scope: 'servers:read',
   user: 'owner',
@@ -28,7 +28,7 @@ export const simulateRoute = defineRoute({
   }),
   success: {
     status: 200,
-    description: 'What would happen.',
+    description: 'The outcome that a call would have.',
     schema: z.object({
       outcome: z.enum(['runs', 'asks', 'denied', 'fails']).meta({
         description:

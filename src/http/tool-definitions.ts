@@ -20,7 +20,7 @@ export const listDefinitionChangesRoute = defineRoute({
   path: '/api/tools/changes',
   operationId: 'listDefinitionChanges',
   tag: 'Tool definitions',
-  summary: 'List definitions that are not as they were approved',
+  summary: 'List changed tool definitions',
   description:
     'Actions, prompts and resources that connectors bring, and what connectors say of themselves: texts, schemas, and where ' +
     'calls go. The first look at an environment approves what is installed; from then on every difference is here until it is approved.',
@@ -57,8 +57,8 @@ export const approveDefinitionsRoute = defineRoute({
   tag: 'Tool definitions',
   summary: 'Approve definitions',
   description:
-    'Servers with `pinTools` show them from then on. Each names the hash that was looked at, so that nothing is approved ' +
-    'that changed meanwhile. All or none.',
+    'Servers with `pinTools` show them from then on. Each entry names the hash that was read, so a ' +
+    'definition that changed since then is refused. Either all entries are approved or none.',
   auth: 'api_key',
   scope: 'tools:approve',
   body: z.strictObject({

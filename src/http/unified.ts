@@ -86,15 +86,17 @@ export const getUnifiedRoute = defineRoute({
   },
 });
 
-const mapping = z.object({
-  mappingId: z.string(),
-  scope: eventScope,
-  connectorId: z.string().nullable(),
-  connectionId: z.string().nullable(),
-  fields: z.record(z.string(), z.string()),
-  createdAt: time,
-  updatedAt: time,
-});
+const mapping = z
+  .object({
+    mappingId: z.string(),
+    scope: eventScope,
+    connectorId: z.string().nullable(),
+    connectionId: z.string().nullable(),
+    fields: z.record(z.string(), z.string()),
+    createdAt: time,
+    updatedAt: time,
+  })
+  .meta({ id: 'FieldMapping', description: 'Your own fields of a unified model.' });
 
 export const putFieldMappingRoute = defineRoute({
   method: 'PUT',
@@ -103,8 +105,9 @@ export const putFieldMappingRoute = defineRoute({
   tag: 'Unified models',
   summary: 'Add fields of your own to a unified model',
   description:
-    'Each field is a JSONata expression over the record of the app (`raw`); it appears under `custom`. For the whole ' +
-    'environment, for a connector, or for one connection; the narrower level wins. Replaces the level whole.',
+    'Each field is a JSONata expression over the record of the app (`raw`). It appears under `custom`. A ' +
+    'mapping holds for the whole environment, for a connector, or for one connection; the narrower one ' +
+    'wins. The level is replaced whole.',
   auth: 'api_key',
   scope: 'unified:write',
   body: z.strictObject({

@@ -27,14 +27,16 @@ const metadata = z
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_METADATA_BYTES, 'must be 64 KiB at most')
   .meta({ description: 'Facts of your own about the user, 64 KiB of JSON at most.' });
 const params = z.strictObject({ userId: z.string() });
-const user = z.object({
-  userId: z.string(),
-  username: z.string(),
-  metadata: z.record(z.string(), z.unknown()),
-  enabled: z.boolean(),
-  createdAt: time,
-  updatedAt: time,
-});
+const user = z
+  .object({
+    userId: z.string(),
+    username: z.string(),
+    metadata: z.record(z.string(), z.unknown()),
+    enabled: z.boolean(),
+    createdAt: time,
+    updatedAt: time,
+  })
+  .meta({ id: 'User', description: 'An end user.' });
 
 const createUserAt = (path: string, operationId: string, apiVersion: boolean) =>
   defineRoute({
@@ -125,7 +127,7 @@ export const deleteUserRoute = defineRoute({
   tag: 'Users',
   summary: 'Delete an end user',
   description:
-    'Credentials, owned MCP servers and kept results go too; tokens are ended at the third parties that have a way. ' +
+    'Credentials, owned MCP servers and kept results go too; tokens are revoked where the app supports it. ' +
     'Executions keep the id only.',
   auth: 'api_key',
   scope: 'users:write',

@@ -68,7 +68,7 @@ export function webRoutes(folder: string): Route[] {
         ),
     }),
     defineRoute({
-      ...pageFacts('getConnectEnd', 'Where a consent ends that leads nowhere else'),
+      ...pageFacts('getConnectEnd', 'The page that ends a consent without a redirect address'),
       path: '/connect/ended',
       query: z.strictObject({ session: z.string().optional(), error: z.string().optional() }),
       handler: async ({ context }) => page(context, 'ended'),

@@ -4,44 +4,46 @@ import { recover, replayDelivery, sendTest } from '../events/recover.ts';
 import { requireSubscription } from '../events/subscriptions.ts';
 import { invalidRequest } from '../lib/errors.ts';
 import { defineRoute } from './route.ts';
-import { pageQuery, time } from './shapes.ts';
+import { pageOf, pageQuery, time } from './shapes.ts';
 import { ofSubscription } from './webhooks.ts';
 
 const TAG = 'Webhooks';
 
 const status = z.enum(['waiting', 'succeeded', 'dead', 'cancelled']);
-const delivery = z.object({
-  deliveryId: z.string().meta({ description: 'Sent as webhook-id, the same on every attempt.' }),
-  subscriptionId: z.string(),
-  scope: z.string(),
-  event: z.string(),
-  recordId: z.string(),
-  sequence: z.int(),
-  status,
-  attemptCount: z.int(),
-  lastStatus: z.int().nullable().meta({ description: 'HTTP status of the last answer.' }),
-  lastError: z
-    .string()
-    .nullable()
-    .meta({
-      description:
-        'Why the last attempt failed: status, redirect, timeout, blocked_address, dns, refused, reset, tls, protocol ' +
-        'or unreachable.',
-    }),
-  nextAttemptAt: time.nullable().meta({ description: 'Null while it is being attempted, and at its end.' }),
-  createdAt: time,
-  updatedAt: time,
-  attempts: z.array(
-    z.object({
-      number: z.int(),
-      at: time,
-      durationMs: z.int(),
-      status: z.int().nullable(),
-      error: z.string().nullable(),
-      excerpt: z.string().nullable().meta({ description: 'The beginning of the answer, without secrets.' }),
-    }),
-  ),
-});
+const delivery = z
+  .object({
+    deliveryId: z.string().meta({ description: 'Sent as webhook-id, the same on every attempt.' }),
+    subscriptionId: z.string(),
+    scope: z.string(),
+    event: z.string(),
+    recordId: z.string(),
+    sequence: z.int(),
+    status,
+    attemptCount: z.int(),
+    lastStatus: z.int().nullable().meta({ description: 'HTTP status of the last answer.' }),
+    lastError: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'Why the last attempt failed: status, redirect, timeout, blocked_address, dns, refused, reset, tls, protocol ' +
+          'or unreachable.',
+      }),
+    nextAttemptAt: time.nullable().meta({ description: 'Null while it is being attempted, and at its end.' }),
+    createdAt: time,
+    updatedAt: time,
+    attempts: z.array(
+      z.object({
+        number: z.int(),
+        at: time,
+        durationMs: z.int(),
+        status: z.int().nullable(),
+        error: z.string().nullable(),
+        excerpt: z.string().nullable().meta({ description: 'The beginning of the answer, without secrets.' }),
+      }),
+    ),
+  })
+  .meta({ id: 'Delivery', description: 'A delivery with its attempts.' });
 
 export const listDeliveriesRoute = defineRoute({
   method: 'GET',
@@ -62,14 +64,7 @@ export const listDeliveriesRoute = defineRoute({
   success: {
     status: 200,
     description: 'A page of deliveries.',
-    schema: z.object({
-      data: z.array(delivery),
-      pagination: z.object({
-        hasMore: z.boolean(),
-        nextOffset: z.int().optional(),
-        nextCursor: z.string().optional(),
-      }),
-    }),
+    schema: pageOf(delivery),
   },
   errors: ['subscription_not_found'],
   async handler({ context, caller, params: { subscriptionId }, query }) {
@@ -94,8 +89,8 @@ export const replayDeliveryRoute = defineRoute({
   tag: TAG,
   summary: 'Send a delivery again',
   description:
-    'Under its own id and sequence number, with the whole schedule before it. One that waits is due now; one that is ' +
-    'being attempted is left alone.',
+    'It keeps its id and sequence number and gets the whole schedule again. A waiting delivery is due now; ' +
+    'a delivery that is being attempted stays as it is.',
   ...ofSubscription,
   scope: 'webhooks:write',
   params: ofSubscription.params.extend({ deliveryId: z.string() }),
@@ -124,8 +119,9 @@ export const recoverRoute = defineRoute({
   tag: TAG,
   summary: 'Send what a subscription missed since a time',
   description:
-    'Deliveries that are dead or were cancelled begin anew; events that came while it was disabled are delivered now, ' +
-    'with new numbers. What was delivered or waits is left alone: asking twice changes nothing. Events are kept for 30 days.',
+    'Dead and cancelled deliveries start again. Events that came while the subscription was disabled are ' +
+    'delivered now, with new numbers. Other deliveries stay as they are, so asking twice changes nothing. ' +
+    'Events are kept for 30 days.',
   ...ofSubscription,
   scope: 'webhooks:write',
   body: z.strictObject({ since: instant, until: instant.optional() }),

@@ -23,8 +23,8 @@ const kinds = z
   .array(kind)
   .min(1, 'must name at least one of created, updated, deleted')
   .refine((list) => new Set(list).size === list.length, 'must name each only once')
-  .meta({ description: 'Of what to hear. Polled sources see deletions at the daily reconcile.' });
-const rate = z.int().min(1).max(1000).meta({ description: 'At most so many deliveries begin in a second.' });
+  .meta({ description: 'Event types to deliver. Polled sources see deletions at the daily reconcile.' });
+const rate = z.int().min(1).max(1000).meta({ description: 'Deliveries that may begin in one second.' });
 const address = z
   .string()
   .min(1)
@@ -42,33 +42,38 @@ const ordered = z.boolean().meta({
   description: 'One delivery at a time, in order of x-svc-sequence: one that fails holds up those behind it.',
 });
 
-const subscription = z.object({
-  subscriptionId: z.string(),
-  connectionId: z.string().optional(),
-  address: z.string(),
-  scope: z.string(),
-  events: z.array(z.string()),
-  status: z.enum(['active', 'disabled']),
-  reason: z.string().optional().meta({ description: 'Why it is disabled, or what its backfill lacks.' }),
-  source: z
-    .enum(['native', 'polling'])
-    .optional()
-    .meta({ description: 'How its app is heard of: by webhooks of its own, or by polls.' }),
-  sourceReason: z.string().optional().meta({
-    description:
-      'Why nothing may come from its app: what was last asked of it failed so. Absent once a poll works.',
-  }),
-  headers: z.array(z.string()).meta({ description: 'Names of the headers that are sent along.' }),
-  ratePerSecond: z.int().nullable(),
-  ordered: z.boolean(),
-  backfill: z.enum(['none', 'wanted', 'running', 'done']),
-  failingSince: time.nullable().meta({ description: 'Since when every attempt failed.' }),
-  createdAt: time,
-  updatedAt: time,
-});
+const subscription = z
+  .object({
+    subscriptionId: z.string(),
+    connectionId: z.string().optional(),
+    address: z.string(),
+    scope: z.string(),
+    events: z.array(z.string()),
+    status: z.enum(['active', 'disabled']),
+    reason: z.string().optional().meta({ description: 'Why it is disabled, or what its backfill lacks.' }),
+    source: z
+      .enum(['native', 'polling'])
+      .optional()
+      .meta({ description: '`native`: by webhooks of the app. `polling`: by polls of the app.' }),
+    sourceReason: z.string().optional().meta({
+      description:
+        'Why nothing may come from its app: what was last asked of it failed so. Absent once a poll works.',
+    }),
+    headers: z.array(z.string()).meta({ description: 'Names of the headers that are sent along.' }),
+    ratePerSecond: z.int().nullable(),
+    ordered: z.boolean(),
+    backfill: z.enum(['none', 'wanted', 'running', 'done']),
+    failingSince: time.nullable().meta({ description: 'Since when every attempt failed.' }),
+    createdAt: time,
+    updatedAt: time,
+  })
+  .meta({ id: 'Subscription', description: 'A webhook subscription.' });
 const secret = z.string().meta({
   description: 'Signs each delivery (Standard Webhooks): `whsec_…`. Shown here only.',
 });
+const subscriptionWithSecret = subscription
+  .extend({ secret })
+  .meta({ id: 'SubscriptionWithSecret', description: 'A webhook subscription with its secret.' });
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
 /** What the routes of one subscription have in common. The operator's, for one, is no user's. */
@@ -91,10 +96,11 @@ export const createSubscriptionRoute = defineRoute({
   tag: TAG,
   summary: 'Subscribe to events of a connection',
   description:
-    'Each delivery is a POST of the unified record, at least once, signed as Standard Webhooks 1.0.0 has it. ' +
-    '`x-svc-sequence` rises by one with each delivery of a subscription, so gaps and order can be seen. 2xx within 15 s ' +
-    'is success, a redirect is a failure, 410 ends the subscription; failures are repeated after 5 s, 5 min, 30 min, ' +
-    '2 h, 5 h, 10 h, 14 h, 20 h and 24 h. A receiver that did nothing but fail for 120 hours is given up.',
+    'Each delivery is a POST of the unified record, at least once, signed as in Standard Webhooks 1.0.0. ' +
+    '`x-svc-sequence` rises by one with each delivery, so the receiver sees gaps and order. 2xx within 15 s ' +
+    'is success, a redirect is a failure, 410 ends the subscription. Failures are repeated after 5 s, 5 ' +
+    'min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h. After 120 hours of failures alone the subscription ' +
+    'is disabled.',
   auth: 'api_key',
   scope: 'webhooks:write',
   user: 'existing',
@@ -116,7 +122,7 @@ export const createSubscriptionRoute = defineRoute({
   success: {
     status: 201,
     description: 'The subscription, and its secret.',
-    schema: subscription.extend({ source: z.enum(['native', 'polling']), secret }),
+    schema: subscriptionWithSecret,
   },
   errors: ['credential_not_found', 'connector_not_found', 'subscription_exists'],
   audited: true,
@@ -148,7 +154,7 @@ export const listSubscriptionsRoute = defineRoute({
   operationId: 'listSubscriptions',
   tag: TAG,
   summary: 'List webhook subscriptions',
-  description: 'Of a connection; without `connectionId` of the whole environment.',
+  description: 'Without `connectionId`: all subscriptions of the environment.',
   auth: 'api_key',
   scope: 'webhooks:read',
   user: 'existing',
@@ -195,7 +201,7 @@ export const updateSubscriptionRoute = defineRoute({
   tag: TAG,
   summary: 'Change a webhook subscription',
   description:
-    'Changes what is named; `headers` is replaced whole. What waits goes to the new address within a second.',
+    'Changes what is named; `headers` is replaced whole. Waiting deliveries go to the new address within a second.',
   ...ofSubscription,
   scope: 'webhooks:write',
   body: z.strictObject({
@@ -243,13 +249,13 @@ export const rotateSecretRoute = defineRoute({
   tag: TAG,
   summary: 'Make a new signing secret',
   description:
-    'For 24 hours deliveries carry both signatures, so that the receiver can change over in its own time.',
+    'Deliveries carry both signatures for 24 hours, so that the receiver can change over in its own time.',
   ...ofSubscription,
   scope: 'webhooks:write',
   success: {
     status: 200,
     description: 'The subscription, and its new secret.',
-    schema: subscription.extend({ secret }),
+    schema: subscriptionWithSecret,
   },
   errors: ['subscription_not_found'],
   audited: true,

@@ -100,13 +100,15 @@ export const installRoute = defineRoute({
   method: 'POST',
   operationId: 'installWorkflow',
   summary: 'Install a workflow for an end user',
-  description:
-    'The newest published version. What is missing among the accounts is a 409 with the link that connects it.',
+  description: 'The newest published version. A missing account is a 409 with the link that connects it.',
   body: z.strictObject({ config: config.default({}), credentials: credentials.default({}) }),
   success: {
     status: 201,
     description: 'The installation; with a `call` trigger its address.',
-    schema: installation.extend({ hookUrl: hookUrl.optional() }),
+    schema: installation.extend({ hookUrl: hookUrl.optional() }).meta({
+      id: 'InstallationWithHook',
+      description: 'An installation, with the address of a call trigger.',
+    }),
   },
   errors: [...NOT_FOUND, ...CREDENTIAL_ERRORS, 'workflow_version_not_found', 'installation_exists'],
   audited: true,
@@ -172,7 +174,7 @@ export const listInstallationsRoute = defineRoute({
   path: '/workflows/{workflowId}/installations',
   operationId: 'listInstallations',
   tag: TAG,
-  summary: 'List who has installed a workflow',
+  summary: 'List installations of a workflow',
   auth: 'api_key',
   scope: 'workflows:read',
   apiVersion: true,
@@ -277,7 +279,7 @@ export const upgradeAllRoute = defineRoute({
   operationId: 'upgradeAllInstallations',
   summary: 'Upgrade the installations of a workflow, all or a part',
   description:
-    'Each in a transaction of its own. A larger `percent` takes in whom a smaller one had, so a roll-out is 5, 25, 100. ' +
+    'Each in a transaction of its own. Raising `percent` keeps everyone who is already upgraded, so a roll-out is 5, 25, 100. ' +
     'Undo with rollback.',
   body: z.strictObject({
     percent: z.number().min(0).max(100).default(100),
@@ -285,7 +287,7 @@ export const upgradeAllRoute = defineRoute({
   }),
   success: {
     status: 200,
-    description: 'What became of them; lists name at most 100.',
+    description: 'The outcome. Lists name at most 100 installations.',
     schema: z.object({
       to: z.int(),
       dryRun: z.boolean(),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { requireWorkflow } from '../workflows/records.ts';
 import { describeRun, listRuns, MAX_OFFSET, RUN_STATUSES } from '../workflows/run-log.ts';
 import { defineRoute } from './route.ts';
-import { pageQuery } from './shapes.ts';
+import { pageOf, pageQuery } from './shapes.ts';
 import { filterOf, run, TAG, userQuery, workflowParams } from './workflow-shapes.ts';
 
 const runsQuery = {
@@ -14,14 +14,7 @@ const runsQuery = {
 const runsPage = {
   status: 200,
   description: 'A page of runs.',
-  schema: z.object({
-    data: z.array(run),
-    pagination: z.object({
-      hasMore: z.boolean(),
-      nextOffset: z.int().optional(),
-      nextCursor: z.string().optional(),
-    }),
-  }),
+  schema: pageOf(run),
 };
 const PAGES =
   'Newest first; kept for 30 days. Offsets end at 10,000: follow `pagination.nextCursor` with `cursor`. A JWT sees the runs ' +

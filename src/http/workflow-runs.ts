@@ -26,7 +26,8 @@ import {
 
 const query = z.strictObject(userQuery);
 const input = z.json().optional().meta({
-  description: 'Of a manual trigger; else it stands for the record of an event, or the body of a call.',
+  description:
+    'Input of a manual trigger. Other triggers take it as the record of an event or the body of a call.',
 });
 const started = {
   status: 202,
@@ -46,7 +47,7 @@ export const runWorkflowRoute = defineRoute({
   cors: true,
   headers: {
     'Idempotency-Key':
-      'For 24 hours the same key gives the run that it started; with another input it is refused.',
+      'The same key within 24 hours gives the run that it started; with another input it is refused.',
   },
   params: workflowParams,
   query,
@@ -177,16 +178,16 @@ export const callWorkflowRoute = defineRoute({
   tag: TAG,
   summary: 'Start a workflow with a call trigger',
   description:
-    'The token in the address is the credential. The body, JSON or a form, is `trigger.body`. With an Idempotency-Key (or a ' +
-    '`webhook-id`, as Standard Webhooks has it) the same call again gives the run that it started.',
+    'The token in the address is the credential. The body, JSON or a form, is `trigger.body`. The same call ' +
+    'with the same Idempotency-Key (or `webhook-id` of Standard Webhooks) gives the run that it started.',
   auth: 'none',
   params: z.strictObject({ token: z.string() }),
   query: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
   headers: {
     'Idempotency-Key':
-      'Of calls with the same key within 24 hours, one starts a run; with another body it is refused.',
+      'Calls with the same key within 24 hours start one run. The key with another body is refused.',
   },
-  rawBody: { maxBytes: MIB, description: 'JSON, or a form.' },
+  rawBody: { maxBytes: MIB, description: 'JSON, or a form.', example: '{"order":"1042"}' },
   success: {
     status: 202,
     description: 'The run is queued.',

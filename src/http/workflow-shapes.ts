@@ -23,63 +23,71 @@ export const versionNumber = z
 /** A definition is checked by the domain, which names faults by the kind of step that is meant. */
 export const definitionBody = z
   .custom<JsonObject>(isJsonObject, 'must be an object')
-  .meta(z.toJSONSchema(definitionSchema, { io: 'input', unrepresentable: 'any' }));
+  .meta({ shownAs: definitionSchema });
 
 export const jsonObject = z.custom<JsonObject>(isJsonObject, 'must be an object').meta({ type: 'object' });
 
-export const version = z.object({
-  version: z.int(),
-  draft: z.boolean(),
-  definition: z.record(z.string(), z.unknown()),
-  connectors: z.array(z.string()).meta({ description: 'Those that the definition needs.' }),
-  createdAt: time,
-});
+export const version = z
+  .object({
+    version: z.int(),
+    draft: z.boolean(),
+    definition: z.record(z.string(), z.unknown()),
+    connectors: z.array(z.string()).meta({ description: 'Connectors that the definition needs.' }),
+    createdAt: time,
+  })
+  .meta({ id: 'WorkflowVersion', description: 'A version of a workflow.' });
 
-export const workflow = z.object({
-  workflowId: z.string(),
-  name: z.string(),
-  version: z.int().meta({ description: 'The newest published one; before the first, the draft.' }),
-  draft: z.boolean(),
-  definition: z.record(z.string(), z.unknown()),
-  connectors: z.array(z.string()),
-  createdAt: time,
-  updatedAt: time,
-});
+export const workflow = z
+  .object({
+    workflowId: z.string(),
+    name: z.string(),
+    version: z.int().meta({ description: 'The newest published one; before the first, the draft.' }),
+    draft: z.boolean(),
+    definition: z.record(z.string(), z.unknown()),
+    connectors: z.array(z.string()),
+    createdAt: time,
+    updatedAt: time,
+  })
+  .meta({ id: 'Workflow', description: 'A workflow with its newest version.' });
 
-export const installation = z.object({
-  installationId: z.string(),
-  workflowId: z.string(),
-  userId: z.string(),
-  version: z.int(),
-  previousVersion: z.int().nullable().meta({ description: 'Where rollback goes.' }),
-  enabled: z.boolean(),
-  config: z
-    .record(z.string(), z.unknown())
-    .meta({ description: 'Fields that are writeOnly, or of the format password, are shown as [secret].' }),
-  credentials: z.record(z.string(), z.string()).meta({ description: 'connectorId → credentialId' }),
-  trigger: z.object({
-    type: z.enum(['event', 'schedule', 'manual', 'call']),
-    listening: z.boolean().optional().meta({ description: 'False: disabled, or its account is gone.' }),
-    nextAt: time.nullable().optional(),
-  }),
-  createdAt: time,
-  updatedAt: time,
-});
+export const installation = z
+  .object({
+    installationId: z.string(),
+    workflowId: z.string(),
+    userId: z.string(),
+    version: z.int(),
+    previousVersion: z.int().nullable().meta({ description: 'Where rollback goes.' }),
+    enabled: z.boolean(),
+    config: z
+      .record(z.string(), z.unknown())
+      .meta({ description: 'Fields that are writeOnly, or of the format password, are shown as [secret].' }),
+    credentials: z.record(z.string(), z.string()).meta({ description: 'connectorId → credentialId' }),
+    trigger: z.object({
+      type: z.enum(['event', 'schedule', 'manual', 'call']),
+      listening: z.boolean().optional().meta({ description: 'False: disabled, or its account is gone.' }),
+      nextAt: time.nullable().optional(),
+    }),
+    createdAt: time,
+    updatedAt: time,
+  })
+  .meta({ id: 'Installation', description: 'A workflow as a user has installed it.' });
 
-export const run = z.object({
-  runId: z.string(),
-  workflowId: z.string(),
-  installationId: z.string().nullable(),
-  userId: z.string(),
-  version: z.int(),
-  status: z.enum(RUN_STATUSES),
-  trigger: z.enum(['event', 'schedule', 'manual', 'call']),
-  createdAt: time,
-  startedAt: time.nullable(),
-  endedAt: time.nullable(),
-  nextAt: time.optional().meta({ description: 'Until when it waits.' }),
-  error: z.unknown().optional(),
-});
+export const run = z
+  .object({
+    runId: z.string(),
+    workflowId: z.string(),
+    installationId: z.string().nullable(),
+    userId: z.string(),
+    version: z.int(),
+    status: z.enum(RUN_STATUSES),
+    trigger: z.enum(['event', 'schedule', 'manual', 'call']),
+    createdAt: time,
+    startedAt: time.nullable(),
+    endedAt: time.nullable(),
+    nextAt: time.optional().meta({ description: 'Until when it waits.' }),
+    error: z.unknown().optional(),
+  })
+  .meta({ id: 'Run', description: 'A run of a workflow.' });
 
 const step = z.object({
   stepId: z.string(),
@@ -92,18 +100,20 @@ const step = z.object({
   error: z.unknown().optional(),
 });
 
-export const wholeRun = run.extend({
-  triggerValue: z.unknown(),
-  steps: z.array(
-    step.extend({
-      itemCounts: z.record(z.string(), z.int()).optional(),
-      items: z
-        .array(step.extend({ item: z.int() }))
-        .optional()
-        .meta({ description: 'The first 100 of a for-each.' }),
-    }),
-  ),
-});
+export const wholeRun = run
+  .extend({
+    triggerValue: z.unknown(),
+    steps: z.array(
+      step.extend({
+        itemCounts: z.record(z.string(), z.int()).optional(),
+        items: z
+          .array(step.extend({ item: z.int() }))
+          .optional()
+          .meta({ description: 'The first 100 of a for-each.' }),
+      }),
+    ),
+  })
+  .meta({ id: 'RunDetails', description: 'A run with its steps.' });
 
 /** The end user in the query. A user's JWT speaks of its own alone, and need not say so. */
 export const userQuery = {

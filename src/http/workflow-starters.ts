@@ -11,15 +11,17 @@ import { defineRoute } from './route.ts';
 import { TAG, workflow } from './workflow-shapes.ts';
 import { view } from './workflows.ts';
 
-const starter = z.object({
-  starterId: z.string(),
-  name: z.string(),
-  description: z.string(),
-  roles: z.record(z.string(), roleSchema.extend({ description: z.string() })),
-  definition: z
-    .record(z.string(), z.unknown())
-    .meta({ description: 'With the roles as they are by default.' }),
-});
+const starter = z
+  .object({
+    starterId: z.string(),
+    name: z.string(),
+    description: z.string(),
+    roles: z.record(z.string(), roleSchema.extend({ description: z.string() })),
+    definition: z
+      .record(z.string(), z.unknown())
+      .meta({ description: 'With the roles as they are by default.' }),
+  })
+  .meta({ id: 'WorkflowStarter', description: 'A workflow that comes with Gatehouse.' });
 const params = z.strictObject({ starterId: z.string() });
 
 export const listStartersRoute = defineRoute({
@@ -62,7 +64,7 @@ export const createFromStarterRoute = defineRoute({
   summary: 'Make a workflow of a starter',
   description:
     'Each role is played by the app that is named, in its own words: `{"messenger": {"connectorId": "…", "actionId": "…", ' +
-    '"input": {…}}}`. What is not named stays as the starter has it.',
+    '"input": {…}}}`. Other parts stay as the starter has them.',
   auth: 'api_key',
   scope: 'workflows:write',
   apiVersion: true,

@@ -24,10 +24,9 @@ const name = z
   .min(1, 'must be 1 to 100 characters')
   .max(100, 'must be 1 to 100 characters')
   .meta({ description: 'Unique in the environment, without regard to case.' });
-const draft = z
-  .boolean()
-  .default(false)
-  .meta({ description: 'A draft can be tried, and is replaced by the next version; nobody is moved to it.' });
+const draft = z.boolean().default(false).meta({
+  description: 'A draft can be tried, and is replaced by the next version; no installation moves to it.',
+});
 const versionParams = workflowParams.extend({ version: versionNumber });
 
 export const createWorkflowRoute = defineRoute({
@@ -202,7 +201,7 @@ export const diffVersionsRoute = defineRoute({
   params: workflowParams.extend({ a: versionNumber, b: versionNumber }),
   success: {
     status: 200,
-    description: 'What differs, and whether installations can be upgraded from the one to the other.',
+    description: 'The differences, and whether installations can be upgraded.',
     schema: z.object({
       from: z.int(),
       to: z.int(),

@@ -16,21 +16,23 @@ const EFFECTS = ['read', 'write', 'destructive'] as const satisfies readonly Eff
 const effects = z.array(z.enum(EFFECTS)).max(EFFECTS.length).optional();
 
 /** ServerRestrictions (service.md section 2), and what actions may do and ask for. */
-export const restrictionsSchema = z.strictObject({
-  connectors: z.strictObject({ mode, allowedIds: ids, blockedIds: ids }).optional(),
-  actions: z.strictObject({ mode, allowedActions: actionNames, blockedActions: actionNames }).optional(),
-  users: z.strictObject({ mode, allowedIds: ids, blockedIds: ids }).optional(),
-  effects: z
-    .strictObject({
-      allowed: effects.meta({
-        description: 'Actions of other effects are hidden and refused. Empty: all are.',
-      }),
-    })
-    .optional(),
-  confirm: effects.meta({
-    description: 'Calls of actions of these effects run once the user has agreed to them.',
-  }),
-});
+export const restrictionsSchema = z
+  .strictObject({
+    connectors: z.strictObject({ mode, allowedIds: ids, blockedIds: ids }).optional(),
+    actions: z.strictObject({ mode, allowedActions: actionNames, blockedActions: actionNames }).optional(),
+    users: z.strictObject({ mode, allowedIds: ids, blockedIds: ids }).optional(),
+    effects: z
+      .strictObject({
+        allowed: effects.meta({
+          description: 'Actions of other effects are hidden and refused. Empty: all are.',
+        }),
+      })
+      .optional(),
+    confirm: effects.meta({
+      description: 'Calls of actions of these effects run once the user has agreed to them.',
+    }),
+  })
+  .meta({ id: 'Restrictions', description: 'Rules of what may be used through a server.' });
 export type Restrictions = z.infer<typeof restrictionsSchema>;
 
 /**

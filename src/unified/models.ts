@@ -20,7 +20,7 @@ const currency = z
   .default(null);
 const quantity = z.number().nullable().default(null);
 
-const address = z
+const postalAddress = z
   .strictObject({
     firstName: text,
     lastName: text,
@@ -37,8 +37,8 @@ const address = z
       .meta({ description: 'Two letters, ISO 3166-1, where known.' }),
     phone: text,
   })
-  .nullable()
-  .default(null);
+  .meta({ id: 'Address', description: 'A postal address.' });
+const address = postalAddress.nullable().default(null);
 
 const customer = z.strictObject({
   firstName: text,
@@ -48,7 +48,7 @@ const customer = z.strictObject({
   company: text,
   currency,
   tags: z.array(z.string()).default([]),
-  addresses: z.array(address.unwrap().unwrap()).default([]),
+  addresses: z.array(postalAddress).default([]),
 });
 
 const order = z.strictObject({
@@ -156,7 +156,9 @@ const wholeVariant = variant.extend({
 
 /** A whole unified record of any scope, as it is answered and delivered. */
 export const unifiedRecord = z.union([
-  customer.extend(common),
-  order.extend(common),
-  product.extend({ ...common, variants: z.array(wholeVariant) }),
+  customer.extend(common).meta({ id: 'Customer', description: 'A customer in unified form.' }),
+  order.extend(common).meta({ id: 'Order', description: 'An order in unified form.' }),
+  product
+    .extend({ ...common, variants: z.array(wholeVariant) })
+    .meta({ id: 'Product', description: 'A product in unified form.' }),
 ]);

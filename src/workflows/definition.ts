@@ -115,13 +115,15 @@ const shared = {
 };
 
 /** A workflow's definition (contract.md section 8), as it is documented. */
-export const definitionSchema = z.strictObject({
-  ...shared,
-  steps: z
-    .array(z.union([actionStep, waitStep, mapStep, httpStep]))
-    .min(1)
-    .max(MAX_STEPS),
-});
+export const definitionSchema = z
+  .strictObject({
+    ...shared,
+    steps: z
+      .array(z.union([actionStep, waitStep, mapStep, httpStep]))
+      .min(1)
+      .max(MAX_STEPS),
+  })
+  .meta({ id: 'WorkflowDefinition', description: 'Trigger and steps of a workflow.' });
 
 /** The same for reading what is sent: steps one by one, so that their faults are named by the kind that is meant. */
 const outline = z.strictObject({
