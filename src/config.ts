@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { isLoopback, type AllowedAddress } from './lib/addresses.ts';
+import { masterKeyRule, readMasterKey } from './lib/master-key.ts';
 
 const jwtIssuer = z.strictObject({
   issuer: z.string().min(1),
@@ -50,6 +52,8 @@ export interface Config {
   pollIntervalSeconds: number;
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
   production: boolean;
+  /** Variables named GATEHOUSE_* that nothing reads: misspelt, or of another release. */
+  unknownVariables: string[];
 }
 
 /** Every fault of the environment at once, a line each: `PORT: must be …`. */
@@ -71,7 +75,9 @@ type Environment = Record<string, string | undefined>;
  */
 export function readConfig(env: Environment = process.env): Config {
   const faults: string[] = [];
+  const known = new Set(['GATEHOUSE_DEVELOPMENT_KEY', 'GATEHOUSE_PRODUCTION_KEY']);
   const read = <T>(name: string, parse: (text: string) => T, fallback: T): T => {
+    known.add(name);
     const text = env[name];
     if (text === undefined || text === '') return fallback;
     try {
@@ -91,8 +97,8 @@ export function readConfig(env: Environment = process.env): Config {
     publicUrl: read('GATEHOUSE_PUBLIC_URL', httpUrl, undefined),
     home,
     database: read('DATABASE_URL', databaseUrl, { kind: 'sqlite', path: join(home, 'gatehouse.db') }),
-    masterKeys: read('GATEHOUSE_MASTER_KEY', commaList, undefined),
-    masterKeyFile: read('GATEHOUSE_MASTER_KEY_FILE', expandHome, undefined),
+    masterKeys: read('GATEHOUSE_MASTER_KEY', masterKeys, undefined),
+    masterKeyFile: read('GATEHOUSE_MASTER_KEY_FILE', masterKeyFile, undefined),
     presetKeys: {
       development: env['GATEHOUSE_DEVELOPMENT_KEY'] || undefined,
       production: env['GATEHOUSE_PRODUCTION_KEY'] || undefined,
@@ -111,7 +117,11 @@ export function readConfig(env: Environment = process.env): Config {
     pollIntervalSeconds: read('GATEHOUSE_POLL_INTERVAL', (text) => integer(text, 1, 86_400), 60),
     logLevel: read('LOG_LEVEL', logLevel, 'info'),
     production,
+    unknownVariables: [],
   };
+  config.unknownVariables = Object.keys(env)
+    .filter((name) => name.startsWith('GATEHOUSE_') && !known.has(name))
+    .toSorted();
 
   if (config.allowPrivateNetwork && production) {
     faults.push('GATEHOUSE_ALLOW_PRIVATE_NETWORK: is for development; unset it, or NODE_ENV=production');
@@ -148,6 +158,29 @@ function commaList(text: string): string[] {
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
+}
+
+function masterKeys(text: string): string[] {
+  const keys = commaList(text);
+  for (const [index, key] of keys.entries())
+    if (!readMasterKey(key)) throw new Error(masterKeyRule(index + 1));
+  if (keys.length === 0) throw new Error('names no key');
+  return keys;
+}
+
+/** A file that can be read and holds keys. */
+function masterKeyFile(text: string): string {
+  const path = expandHome(text);
+  let keys: string;
+  try {
+    keys = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new Error(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+  masterKeys(keys.trim().replaceAll(/\s+/g, ','));
+  return path;
 }
 
 function expandHome(text: string): string {

@@ -34,6 +34,8 @@ test.each([
   ],
   [{ GATEHOUSE_SANDBOX: 'perhaps' }, 'GATEHOUSE_SANDBOX: must be 1 or 0'],
   [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL: must be fatal'],
+  [{ GATEHOUSE_MASTER_KEY: 'short' }, 'GATEHOUSE_MASTER_KEY: key 1 is not 32 bytes of base64'],
+  [{ GATEHOUSE_MASTER_KEY_FILE: '/nowhere/key' }, 'GATEHOUSE_MASTER_KEY_FILE: /nowhere/key cannot be read'],
   [
     { GATEHOUSE_RETRY_SCHEDULE: 'soon' },
     'GATEHOUSE_RETRY_SCHEDULE: must be 1 to 20 waits in seconds such as 5,300,1800, got "soon"',
@@ -92,4 +94,9 @@ test('waits are read in seconds, up to twenty of them, and so is the interval of
   };
   expect(read('0.25, 60,9999999', '86400')).toEqual([[250, MINUTE, 9_999_999 * SECOND], 86_400]);
   expect(read(Array(20).fill('5').join(), '1')).toEqual([Array(20).fill(5 * SECOND), 1]);
+});
+
+test('variables that nothing reads are listed', () => {
+  const env = { GATEHOUSE_PUBLIC_URI: 'https://x.example', GATEHOUSE_SANDBOX: '1', OTHER: '1' };
+  expect(readConfig(env).unknownVariables).toEqual(['GATEHOUSE_PUBLIC_URI']);
 });

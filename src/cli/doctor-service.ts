@@ -1,4 +1,4 @@
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import type { Config } from '../config.ts';
 import { faultLine } from '../connectors/catalog.ts';
 import { loadCatalog } from '../connectors/load.ts';
@@ -85,6 +85,31 @@ export function checkOutbound(config: Config): Finding[] {
   }
   const more = allowedNetworks.length === 0 ? '' : ` and ${allowedNetworks.length} allowed networks`;
   return [{ name, state: 'ok', found: `public addresses over https${more}${proxy}` }];
+}
+
+/** Whether the egress proxy takes connections, where one is set. */
+export async function checkProxy({ egressProxy }: Config): Promise<Finding[]> {
+  if (egressProxy === undefined) return [];
+  const name = 'egress proxy';
+  const { hostname, port, protocol } = new URL(egressProxy);
+  const fault = await connectFault(hostname, Number(port) || (protocol === 'https:' ? 443 : 80));
+  if (fault === undefined) return [{ name, state: 'ok', found: `${hostname} takes connections` }];
+  const found = `${hostname} takes no connections (${fault}), so no call can go out`;
+  return [{ name, state: 'fail', found, fix: 'Start it, or change GATEHOUSE_EGRESS_PROXY.' }];
+}
+
+/** The code of why nothing answers there, or undefined. */
+function connectFault(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: host.replace(/^\[|\]$/g, ''), port, timeout: 3 * SECOND });
+    const end = (fault: string | undefined) => {
+      socket.destroy();
+      resolve(fault);
+    };
+    socket.once('connect', () => end(undefined));
+    socket.once('timeout', () => end('timeout'));
+    socket.once('error', (error) => end('code' in error ? String(error.code) : error.message));
+  });
 }
 
 /** The code of why this port cannot be had, or undefined. */

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import { ConfigError, readConfig, type Config } from '../config.ts';
-import { checkCatalogue, checkOutbound, checkPort, checkPublicUrl } from './doctor-service.ts';
+import { checkCatalogue, checkOutbound, checkPort, checkProxy, checkPublicUrl } from './doctor-service.ts';
 import { checkHome, checkMasterKey, checkNode, checkStore } from './doctor-store.ts';
 
 /** One thing that was looked at. `fix` says what to do about a warning or a failure. */
@@ -25,7 +25,7 @@ async function examine(): Promise<Finding[]> {
   let config: Config;
   try {
     config = readConfig();
-    findings.push({ name: 'configuration', state: 'ok', found: 'every variable is right' });
+    findings.push(...checkVariables(config));
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     // What follows depends on it.
@@ -48,7 +48,20 @@ async function examine(): Promise<Finding[]> {
     checkPublicUrl(config),
     await checkCatalogue(config),
     ...checkOutbound(config),
+    ...(await checkProxy(config)),
   ];
+}
+
+function checkVariables({ unknownVariables }: Config): Finding[] {
+  const name = 'configuration';
+  if (unknownVariables.length === 0) return [{ name, state: 'ok', found: 'every variable is right' }];
+  const fix = 'Check its spelling against README.md, or unset it.';
+  return unknownVariables.map((variable) => ({
+    name,
+    state: 'warn',
+    found: `nothing reads ${variable}`,
+    fix,
+  }));
 }
 
 const COLORS = { ok: 'green', warn: 'yellow', fail: 'red' } as const;

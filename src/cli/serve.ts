@@ -13,6 +13,7 @@ import { welcome } from './welcome.ts';
 export async function serve(): Promise<number> {
   const config = readConfig();
   const log = createServiceLog(config.logLevel);
+  for (const variable of config.unknownVariables) log.warn({ variable }, 'unknown variable, not read');
   const stop = stopSignal();
   const context = await openContext(config, { log });
   await Promise.race([serveUntil(stop, context), storeFails(context)]);

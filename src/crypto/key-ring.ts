@@ -3,8 +3,8 @@ import { existsSync, linkSync, readFileSync, statSync, unlinkSync, writeFileSync
 import { dirname, join } from 'node:path';
 import type { Config } from '../config.ts';
 import { makeFolder } from '../lib/folders.ts';
+import { masterKeyRule, MASTER_KEY_BYTES as KEY_BYTES, readMasterKey } from '../lib/master-key.ts';
 
-const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 /** Without it Node.js also takes shorter tags, which are easier to forge. */
@@ -31,12 +31,8 @@ export interface KeyRing {
 /** Builds a ring from base64 keys. @throws KeyError naming which key breaks which rule. */
 export function createKeyRing(base64Keys: string[]): KeyRing {
   const keys = base64Keys.map((text, position) => {
-    const key = Buffer.from(text, 'base64');
-    if (key.length !== KEY_BYTES || key.toString('base64').replace(/=+$/, '') !== text.replace(/=+$/, '')) {
-      throw new KeyError(
-        `Master key ${position + 1} is not 32 bytes of base64. Make one with: openssl rand -base64 32`,
-      );
-    }
+    const key = readMasterKey(text);
+    if (!key) throw new KeyError(`Master ${masterKeyRule(position + 1)}`);
     return { keyId: keyIdOf(key), key };
   });
   const [writer] = keys;

@@ -300,8 +300,15 @@ function connectorView({ publicUrl }: Context, one: Connector): z.input<typeof c
     website: one.definition.website,
     authentication: one.definition.authentication.map(({ type }) => type),
     actionCount: one.actions.size,
-    scopes: [],
+    scopes: scopesOf(one),
   };
+}
+
+/** The scopes that its ways to sign in ask for, each once. */
+function scopesOf({ definition }: Connector): string[] {
+  return [
+    ...new Set(definition.authentication.flatMap((scheme) => ('scopes' in scheme ? scheme.scopes : []))),
+  ];
 }
 
 function lineView(one: Action): z.input<typeof actionLine> {

@@ -15,11 +15,11 @@ import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import { defineRoute } from './route.ts';
-import { pageOf, pageQuery, time, toPage } from './shapes.ts';
+import { label, pageOf, pageQuery, time, toPage } from './shapes.ts';
 
 const userParams = z.strictObject({ userId: z.string() });
 const params = z.strictObject({ userId: z.string(), credentialId: z.string() });
-const name = z.string().trim().min(1, 'must be 1 to 200 characters').max(200, 'must be 1 to 200 characters');
+const name = label(200);
 const data = z.custom<JsonObject>(isJsonObject, 'must be an object').meta({
   type: 'object',
   description: 'As the inputSchema of the credential metadata asks for. Never read back.',

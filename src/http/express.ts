@@ -54,7 +54,7 @@ function routerOf(context: Context, prefix: string, routes: Route[]): Router {
   const within = (path: string): string => expressPath(path).slice(prefix === '/' ? 0 : prefix.length) || '/';
   for (const route of routes) {
     router.all(within(route.path), (req, res, next) => {
-      if (req.method !== route.method) return next();
+      if (req.method !== route.method && !isHeadOf(route, req)) return next();
       return answer(context, route, req, res);
     });
   }
@@ -224,8 +224,14 @@ function expressPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
+/** HEAD is answered as GET is; Node.js leaves the body out (RFC 9110 section 9.3.2). */
+function isHeadOf({ method }: Route, req: Request): boolean {
+  return req.method === 'HEAD' && method === 'GET';
+}
+
 function methodsByPath(routes: Route[]): Map<string, string[]> {
   const methods = new Map<string, string[]>();
-  for (const { path, method } of routes) methods.set(path, [...(methods.get(path) ?? []), method]);
+  for (const { path, method } of routes)
+    methods.set(path, [...(methods.get(path) ?? []), method, ...(method === 'GET' ? ['HEAD'] : [])]);
   return methods;
 }

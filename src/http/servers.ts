@@ -19,16 +19,11 @@ import {
 import { isRestricting, restrictionsSchema } from '../servers/restrictions.ts';
 import { readSettings } from '../servers/settings.ts';
 import { defineRoute, type Reply } from './route.ts';
-import { time } from './shapes.ts';
+import { label, time } from './shapes.ts';
 
 const MAX_UNPAGED = 1000;
 
-const name = z
-  .string()
-  .trim()
-  .min(1, 'must be 1 to 100 characters')
-  .max(100, 'must be 1 to 100 characters')
-  .meta({ description: 'Unique in the environment, without regard to case.' });
+const name = label(100).meta({ description: 'Unique in the environment, without regard to case.' });
 const description = z.string().max(2000);
 const customInstructions = z.string().max(10_000);
 const tokenExpiresInDays = z

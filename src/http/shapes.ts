@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ERROR_CODES } from '../lib/errors.ts';
+import { hasControls } from '../lib/hidden.ts';
 
 /** A whole number in a query string. */
 const whole = (name: string, least: number, most: number, fallback: number) =>
@@ -16,6 +17,15 @@ export const pageQuery = {
   limit: whole('Records of one page.', 1, 50, 50),
   offset: whole('Records to skip.', 0, 1_000_000_000, 0),
 };
+
+/** A name of one line, without blanks around it. */
+export const label = (most: number) =>
+  z
+    .string()
+    .trim()
+    .min(1, `must be 1 to ${most} characters`)
+    .max(most, `must be 1 to ${most} characters`)
+    .refine((text) => !hasControls(text), 'must not hold control characters');
 
 export const time = z.iso.datetime().meta({ description: 'ISO 8601, UTC' });
 

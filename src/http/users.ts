@@ -13,14 +13,9 @@ import { isoTime } from '../lib/clock.ts';
 import { deleteUserWithCredentials } from '../credentials/user-gone.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { defineRoute } from './route.ts';
-import { pageOf, pageQuery, time, toPage } from './shapes.ts';
+import { label, pageOf, pageQuery, time, toPage } from './shapes.ts';
 
-const username = z
-  .string()
-  .trim()
-  .min(1, 'must be 1 to 200 characters')
-  .max(200, 'must be 1 to 200 characters')
-  .meta({ description: 'Your own name for this user; unique in the environment.' });
+const username = label(200).meta({ description: 'Your own name for this user; unique in the environment.' });
 const MAX_METADATA_BYTES = 64 * 1024;
 const metadata = z
   .record(z.string(), z.json())

@@ -28,6 +28,7 @@ const rate = z.int().min(1).max(1000).meta({ description: 'Deliveries that may b
 const address = z
   .string()
   .min(1)
+  .transform(withLowerCaseHost)
   .meta({
     description:
       'An https address that accepts POST. Private, loopback, link-local and metadata addresses are refused, here and ' +
@@ -41,6 +42,11 @@ const headers = subscriberHeaders.meta({
 const ordered = z.boolean().meta({
   description: 'One delivery at a time, in order of x-svc-sequence: one that fails holds up those behind it.',
 });
+
+/** Scheme and host have no letter case (RFC 3986 section 6.2.2.1), so addresses that differ in it alone are one. */
+function withLowerCaseHost(text: string): string {
+  return text.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, (beginning) => beginning.toLowerCase());
+}
 
 const subscription = z
   .object({

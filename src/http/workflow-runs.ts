@@ -25,6 +25,9 @@ import {
 } from './workflow-shapes.ts';
 
 const query = z.strictObject(userQuery);
+const ofUser = z.strictObject({
+  userId: z.string().max(64).optional().meta({ description: 'Only a run of this end user.' }),
+});
 const input = z.json().optional().meta({
   description:
     'Input of a manual trigger. Other triggers take it as the record of an event or the body of a call.',
@@ -120,10 +123,11 @@ export const getRunRoute = defineRoute({
   apiVersion: true,
   cors: true,
   params: runParams,
+  query: ofUser,
   success: { status: 200, description: 'The run.', schema: wholeRun },
   errors: ['run_not_found'],
-  async handler({ context, caller, params }) {
-    const key = runKeyOf(caller, params);
+  async handler({ context, caller, params, query: asked }) {
+    const key = runKeyOf(caller, params, asked);
     return { body: await describeWholeRun(context, await requireRun(context.db, key)) };
   },
 });
@@ -139,11 +143,12 @@ export const cancelRunRoute = defineRoute({
   scope: 'workflows:run',
   apiVersion: true,
   params: runParams,
+  query: ofUser,
   success: { status: 200, description: 'The run as it is now.', schema: run },
   errors: ['run_not_found', 'run_ended'],
   audited: true,
-  async handler({ context, caller, params }) {
-    const key = runKeyOf(caller, params);
+  async handler({ context, caller, params, query: asked }) {
+    const key = runKeyOf(caller, params, asked);
     await cancelRun(context, key);
     return { body: describeRun(await requireRun(context.db, key)) };
   },
@@ -160,11 +165,12 @@ export const retryRunRoute = defineRoute({
   scope: 'workflows:run',
   apiVersion: true,
   params: runParams,
+  query: ofUser,
   success: { ...started, schema: run },
   errors: ['run_not_found', 'run_not_failed', 'forbidden', 'installation_not_found', 'installation_disabled'],
   audited: true,
-  async handler({ context, caller, params }) {
-    const key = runKeyOf(caller, params);
+  async handler({ context, caller, params, query: asked }) {
+    const key = runKeyOf(caller, params, asked);
     await retryRun(context, key);
     return { body: describeRun(await requireRun(context.db, key)) };
   },
@@ -217,8 +223,12 @@ export const callWorkflowRoute = defineRoute({
 });
 
 /** A JWT sees the runs of its user alone. */
-function runKeyOf(caller: Caller, params: { workflowId: string; runId: string }): RunKey {
-  return { environment: caller.environment, ...params, userId: filterOf(caller, {}) };
+function runKeyOf(
+  caller: Caller,
+  params: { workflowId: string; runId: string },
+  asked: { userId?: string | undefined },
+): RunKey {
+  return { environment: caller.environment, ...params, userId: filterOf(caller, asked) };
 }
 
 /** What a key names within an installation: keys of calls and of runs do not meet. */

@@ -8,6 +8,7 @@ import {
   type Starter,
 } from '../workflows/starters.ts';
 import { defineRoute } from './route.ts';
+import { label } from './shapes.ts';
 import { TAG, workflow } from './workflow-shapes.ts';
 import { view } from './workflows.ts';
 
@@ -71,7 +72,7 @@ export const createFromStarterRoute = defineRoute({
   params,
   body: z
     .strictObject({
-      name: z.string().trim().min(1).max(100).optional(),
+      name: label(100).optional(),
       roles: z.record(z.string(), roleSchema.partial()).default({}),
     })
     .default({ roles: {} }),

@@ -15,15 +15,10 @@ import {
   type Workflow,
 } from '../workflows/records.ts';
 import { defineRoute } from './route.ts';
-import { pageOf, pageQuery, toPage } from './shapes.ts';
+import { label, pageOf, pageQuery, toPage } from './shapes.ts';
 import { definitionBody, TAG, version, versionNumber, workflow, workflowParams } from './workflow-shapes.ts';
 
-const name = z
-  .string()
-  .trim()
-  .min(1, 'must be 1 to 100 characters')
-  .max(100, 'must be 1 to 100 characters')
-  .meta({ description: 'Unique in the environment, without regard to case.' });
+const name = label(100).meta({ description: 'Unique in the environment, without regard to case.' });
 const draft = z.boolean().default(false).meta({
   description: 'A draft can be tried, and is replaced by the next version; no installation moves to it.',
 });

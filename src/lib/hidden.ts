@@ -5,6 +5,11 @@
 const HIDDEN = /(?![\t\n])[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cs}\p{Zl}\p{Zp}\ufff9-\ufffb]/u;
 const ALL_HIDDEN = new RegExp(HIDDEN, 'gu');
 
+/** Whether a text holds a control character or a line separator, which no name of one line has. */
+export function hasControls(text: string): boolean {
+  return /[\p{Cc}\p{Zl}\p{Zp}]/u.test(text);
+}
+
 /** The first hidden character of a text as `U+200B`. */
 export function hiddenIn(text: string): string | undefined {
   const found = HIDDEN.exec(text)?.[0];

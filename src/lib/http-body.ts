@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { GatehouseError } from './errors.ts';
-import { MAX_JSON_DEPTH, parseJson, type Json } from './json.ts';
+import { isJsonObject, MAX_JSON_DEPTH, parseJson, type Json } from './json.ts';
 
 export const MIB = 1024 * 1024;
 
@@ -86,6 +86,28 @@ export async function readBytes(
 
 /** JSON from a request body. @throws GatehouseError `invalid_request` saying what is wrong with it. */
 export function jsonFromBody(text: string): Json {
+  const value = parsedBody(text);
+  // Databases keep another character instead of half a pair, so it is refused before it is stored.
+  if (HALF_ESCAPE.test(text) && !isWellFormed(value)) {
+    throw new GatehouseError(
+      'invalid_request',
+      'The body holds half of a surrogate pair (such as \\ud83d alone), which is no character.',
+    );
+  }
+  return value;
+}
+
+/** An escape that may be half of a surrogate pair. UTF-8 itself has no halves. */
+const HALF_ESCAPE = /\\u[dD][89a-fA-F]/;
+
+function isWellFormed(value: Json): boolean {
+  if (typeof value === 'string') return value.isWellFormed();
+  if (Array.isArray(value)) return value.every(isWellFormed);
+  if (!isJsonObject(value)) return true;
+  return Object.entries(value).every(([name, member]) => name.isWellFormed() && isWellFormed(member));
+}
+
+function parsedBody(text: string): Json {
   try {
     return parseJson(text);
   } catch (error) {

@@ -92,13 +92,19 @@ const createCustomer: Write = (account, req, now) => {
   return { status: 201, body: { customer } };
 };
 
+/** `productId` is read too. */
+const newLine = z
+  .strictObject({
+    product_id: line(64).optional(),
+    productId: line(64).optional(),
+    quantity: z.int().min(1).max(1000),
+  })
+  .transform(({ product_id, productId, quantity }) => ({ product_id: product_id ?? productId, quantity }));
+
 const newOrder = z.strictObject({
   customer_id: line(64),
   currency: z.enum(CURRENCIES).default('EUR'),
-  lines: z
-    .array(z.strictObject({ product_id: line(64), quantity: z.int().min(1).max(1000) }))
-    .min(1)
-    .max(50),
+  lines: z.array(newLine).min(1).max(50),
   note: line(500).nullish(),
 });
 
@@ -114,7 +120,7 @@ const createOrder: Write = (account, req, now) => {
         [`lines.${index}.product_id`]: 'is unknown',
       });
     }
-    return { product_id, title: product.title, quantity, unit_price: priceIn(product, currency) };
+    return { product_id: product.id, title: product.title, quantity, unit_price: priceIn(product, currency) };
   });
   assertRoom(account);
   const id = account.nextId('ord');

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { isLoopback } from '../lib/addresses.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import { hasControls } from '../lib/hidden.ts';
 import { restrictionsSchema } from './restrictions.ts';
 import { noteChange } from '../store/changes.ts';
 import type { DbOrTx, Environment } from '../store/schema.ts';
@@ -33,7 +34,13 @@ export const settingsSchema = z.strictObject({
   /** How the connect page presents the operator's application. */
   branding: z
     .strictObject({
-      name: z.string().trim().min(1).max(60).optional(),
+      name: z
+        .string()
+        .trim()
+        .min(1)
+        .max(60)
+        .refine((text) => !hasControls(text), 'must not hold control characters')
+        .optional(),
       /** An https address of an image, best square. */
       logoUrl: z
         .url({ protocol: /^https$/ })

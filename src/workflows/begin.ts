@@ -16,6 +16,8 @@ type SealContext = Pick<Context, 'keys'>;
 export interface Occasion {
   /** The value `trigger` of its expressions; `type` says which kind it is. */
   trigger: JsonObject & { type: RunRow['trigger_type'] };
+  /** A caller started the run, whatever the trigger of the workflow is. */
+  byHand?: boolean;
   /** Who asks, for the record. */
   caller: string;
   requestId: string;
@@ -121,13 +123,13 @@ export function queuedRow(
   occasion: Occasion,
   config: JsonObject,
 ) {
-  const { trigger, caller, requestId, serverId, dedupe } = occasion;
+  const { trigger, byHand, caller, requestId, serverId, dedupe } = occasion;
   const now = context.clock.now();
   return {
     run_id: runId,
     definition: null,
     status: 'queued',
-    trigger_type: trigger.type,
+    trigger_type: byHand ? 'manual' : trigger.type,
     trigger: JSON.stringify(trigger),
     config_sealed: context.keys.seal(JSON.stringify(config), runBinding(runId)),
     credentials: null,

@@ -40,7 +40,7 @@ export async function startRun(
   await requireEnabled(context.db, row.environment, row.user_id);
   if (row.enabled !== 1) throw disabled();
   const { trigger } = await definitionOf(context.db, row);
-  const occasion = { ...starter, trigger: valueOf(trigger, input, context.clock.now()) };
+  const occasion = { ...starter, byHand: true, trigger: valueOf(trigger, input, context.clock.now()) };
   await assertRoom(context.db, row);
   const { runId } = await beginRun(context.db, context, row, occasion);
   context.runs.wake();
@@ -64,7 +64,7 @@ export async function tryVersion(
   const config = checkedConfig(definition, wish.config);
   const credentials = await chosenCredentials(db, context, key, definition, { named: wish.credentials });
   const runId = newOrderedId('run', clock.now());
-  const occasion = { ...wish, trigger: valueOf(definition.trigger, wish.input, clock.now()) };
+  const occasion = { ...wish, byHand: true, trigger: valueOf(definition.trigger, wish.input, clock.now()) };
   await db
     .insertInto('workflow_runs')
     .values({
@@ -82,7 +82,7 @@ export async function tryVersion(
   return runId;
 }
 
-/** The value `trigger` of a run that somebody starts by hand. */
+/** The value `trigger` of a run that a caller starts. */
 function valueOf(trigger: Trigger, input: Json | undefined, now: number): Occasion['trigger'] {
   switch (trigger.type) {
     case 'manual':

@@ -230,6 +230,23 @@ test('doctor lists every wrong variable', async () => {
   ]);
 });
 
+test('doctor reports a variable that nothing reads and a closed egress proxy', async () => {
+  using home = tempHome();
+  const proxy = `http://127.0.0.1:${await freePort()}`;
+  const env = cliEnv(home.path, { GATEHOUSE_PUBLIC_URI: 'x', GATEHOUSE_EGRESS_PROXY: proxy });
+  const { code, findings } = await doctor(env);
+  expect(code).toBe(1);
+  expect(findings.find(({ name }) => name === 'configuration')).toMatchObject({
+    state: 'warn',
+    found: 'nothing reads GATEHOUSE_PUBLIC_URI',
+  });
+  expect(findings.find(({ name }) => name === 'egress proxy')).toMatchObject({
+    state: 'fail',
+    found: expect.stringContaining('ECONNREFUSED'),
+    fix: expect.stringContaining('GATEHOUSE_EGRESS_PROXY'),
+  });
+});
+
 test('doctor finds a wrong master key, a lost one, a home that is a file and a newer database', async () => {
   using home = tempHome();
   await (await startCli(cliEnv(home.path))).stop();

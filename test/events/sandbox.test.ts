@@ -117,7 +117,7 @@ test('an order of the sandbox is found by polling, and only once', async () => {
   );
   const id = await run.act('create_order', {
     customerId: customers.text('data.0.remoteId'),
-    lines: [{ product_id: products.text('data.0.remoteId'), quantity: 2 }],
+    lines: [{ productId: products.text('data.0.remoteId'), quantity: 2 }],
   });
   await run.receiver.arrived(1);
   await new Promise((next) => setTimeout(next, 2500));

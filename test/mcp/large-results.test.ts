@@ -65,7 +65,7 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
   });
 
   test('of one record shows its beginning, and is whole in the resource', async () => {
-    const lines = Array.from({ length: 30 }, (_, at) => ({ product_id: `prd_${101 + at}`, quantity: 1 }));
+    const lines = Array.from({ length: 30 }, (_, at) => ({ productId: `prd_${101 + at}`, quantity: 1 }));
     const parameters = { customerId: 'cus_1001', lines };
     const made = await execute({ actionId: 'create_order', parameters, maxBytes: 1024 });
     expect(Buffer.byteLength(String(made.at('result.content.0.text')))).toBeLessThanOrEqual(1024);

@@ -46,6 +46,18 @@ describe('a run', () => {
     ]);
   });
 
+  test('that a caller starts is manual, and is found with the userId of its user alone', async () => {
+    const schedule = { type: 'schedule', cron: '0 9 * * *' };
+    const { run } = await runOf({ ...manual([message('send', 'x')]), trigger: schedule });
+    expect([run.at('trigger'), run.at('triggerValue.type')]).toEqual(['manual', 'schedule']);
+    const path = `/workflows/${run.text('workflowId')}/runs/${run.text('runId')}`;
+    const read = (userId: string) =>
+      service.call('GET', `${path}?userId=${userId}`, { headers: { 'x-api-version': '2025-09' } });
+    const [own, other] = [await read(run.text('userId')), await read('usr_0000000000000000000000')];
+    expect([own.status, own.at('runId')]).toEqual([200, run.at('runId')]);
+    expect([other.status, other.at('code')]).toEqual([404, 'run_not_found']);
+  });
+
   test('skips what its when denies', async () => {
     const { run } = await runOf(
       manual([
@@ -321,7 +333,7 @@ test('a failed run goes on from the step that failed, and repeats none that was 
         stepId: 'gate',
         connectorId: 'sandbox',
         actionId: 'create_order',
-        input: { customerId: 'cus_1001', lines: [{ product_id: 'prd_nothing', quantity: 1 }] },
+        input: { customerId: 'cus_1001', lines: [{ productId: 'prd_nothing', quantity: 1 }] },
       },
     ]),
   );

@@ -49,7 +49,7 @@ async function sourceReady(scope: string): Promise<void> {
   });
 }
 
-const order = { customerId: 'cus_1001', lines: [{ product_id: 'prd_101', quantity: 2 }] };
+const order = { customerId: 'cus_1001', lines: [{ productId: 'prd_101', quantity: 2 }] };
 
 const textOf = (value: Json, member: string): string => (isJsonObject(value) ? String(value[member]) : '');
 
