@@ -120,7 +120,7 @@ test('connectors check replays the examples of a good file', async () => {
     const { code, out } = await runCli(['connectors', 'check', given], cliEnv(home.path));
     expect([code, out]).toEqual([
       0,
-      `${file}: sandbox is good: 15 actions, 18 examples replayed, 3 records mapped, 3 webhooks judged\n`,
+      `${file}: sandbox is good: 15 actions, 21 examples replayed, 3 records mapped, 3 webhooks judged\n`,
     ]);
   }
 });
@@ -181,7 +181,7 @@ test('connectors check names file, path and rule of every fault', async () => {
     ok: false,
     connectorId: 'sandbox',
     actions: 15,
-    examples: 18,
+    examples: 21,
     faults: [{ file: join(folder, 'examples.yaml') }],
   });
   expect(await runCli(['connectors', 'check', '/nowhere.yaml'], cliEnv(home.path))).toMatchObject({
