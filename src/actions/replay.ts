@@ -41,6 +41,7 @@ export async function replayExample(
     enter: async () => () => {},
     hold: () => {},
     mayRetry: () => false,
+    turn: () => undefined,
   };
   const call: UpstreamCall = { connector, action, credential, input };
   if (action.effect !== 'read') call.idempotencyKey = EXAMPLE_KEY;

@@ -8,6 +8,7 @@ import type { LogLevel } from '../lib/log-level.ts';
 import { blankSecrets, secretsIn } from '../lib/scrub.ts';
 import type { OpenCredential } from './credential.ts';
 import { readEvents } from './events.ts';
+import { assertFewValues } from './large-answers.ts';
 import { pause } from './pause.ts';
 import { buildRequest, type BuiltRequest } from './request.ts';
 import { failureOf } from './failure.ts';
@@ -151,6 +152,8 @@ async function sendOnce(
     return toAnswer(call, built, status, headers, Buffer.concat(chunks));
   }
   const { status, headers, body } = await context.outbound.request(request);
+  const turn = context.throttle.turn(body.length);
+  if (turn) await turn;
   return toAnswer(call, built, status, headers, body);
 }
 
@@ -166,6 +169,7 @@ function toAnswer(
   const facts = { status, headers, secrets, reflected };
   if (status < 300 && call.action.definition.response.body === 'file')
     return { ...facts, body: fileOf(type, bytes, reflected) };
+  if (status < 300) assertFewValues(bytes);
   const text = bytes.toString('utf8');
   if (text.trim() === '') return { ...facts, body: null };
   if (status < 400 && !/json/i.test(type) && /^text\/(plain|csv)/i.test(type))

@@ -2,6 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import { HOUR, MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { UpstreamCall } from './call.ts';
+import { createTurns, type Turns } from './large-answers.ts';
 import { cancelled, pause } from './pause.ts';
 
 const MAX_LINES = 10_000;
@@ -23,6 +24,8 @@ export interface Throttle {
   hold(call: UpstreamCall, untilMs: number): void;
   /** Whether a retry is within the budget of its third party: one retry for ten calls, and a few to begin with. */
   mayRetry(call: UpstreamCall): boolean;
+  /** Waits for the turn to parse an answer of this many bytes; undefined where it may be parsed at once. */
+  turn: Turns;
 }
 
 interface Line {
@@ -58,6 +61,7 @@ export function createThrottle(clock: Clock): Throttle {
   };
 
   return {
+    turn: createTurns(),
     async enter(call, deadline) {
       const { rateLimit } = call.connector.definition;
       const line = lineOf(call);
