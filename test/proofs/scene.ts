@@ -20,10 +20,10 @@ export interface Scene extends AsyncDisposable {
   context: OpenContext;
 }
 
-/** One subscription for each address, each with a source of its own or all with the same, which nothing polls. */
+/** One subscription for each address, each with a source of its own, which nothing polls. */
 export async function openScene(
   addresses: readonly string[],
-  { more = {}, oneSource = false }: { more?: Record<string, string>; oneSource?: boolean } = {},
+  { more = {} }: { more?: Record<string, string> } = {},
 ): Promise<Scene> {
   const home = mkdtempSync(join(tmpdir(), 'gatehouse-proof-'));
   const env = {
@@ -38,16 +38,16 @@ export async function openScene(
   const context = await openProof(readConfig(env), catalogFolder);
   const { userId } = await createUser(context, { environment: 'development', username: 'ada' });
   const subscriptions: Scene['subscriptions'] = [];
-  const connect = () =>
+  // The same key is the same account, and so the same credential.
+  const connect = (account: number) =>
     createCredential(context, {
       environment: 'development',
       userId,
       connectorId: 'shop',
-      data: { token: 'shop_0123456789' },
+      data: { token: `shop_${account}` },
     });
-  const shared = oneSource ? await connect() : undefined;
-  for (const address of addresses) {
-    const credential = shared ?? (await connect());
+  for (const [position, address] of addresses.entries()) {
+    const credential = await connect(position);
     const { subscription, secret } = await createSubscription(context, {
       credential,
       address,
