@@ -5,6 +5,7 @@ import { listen } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { openContext } from '../../src/context.ts';
 import { createCredential } from '../../src/credentials/records.ts';
+import { createApiKey } from '../../src/identity/api-keys.ts';
 import { createUser } from '../../src/identity/users.ts';
 import { createLog } from '../../src/log.ts';
 import { createServer } from '../../src/servers/records.ts';
@@ -14,7 +15,7 @@ import { populate } from './population.ts';
 /*
  * Gatehouse as the bench sees it: one process with servers that show as many tools, every check on (token,
  * restrictions, rate limit, credential, record of executions). Arguments: upstream origin, numbers of tools, how
- * many more users, credentials and servers the store holds. Prints a JSON line.
+ * many more users, credentials and servers the store holds. Prints a JSON line with access URLs, an API key and a user.
  */
 const upstream = process.argv[2] ?? '';
 const COUNTS = (process.argv[3] ?? '10,200,2000').split(',').map(Number);
@@ -64,9 +65,12 @@ for (const count of COUNTS) {
   urls[count] = `http://127.0.0.1:${app.port}/mcp/${server.serverId}/${accessToken}`;
 }
 await populate(context.db, Number(process.argv[4] ?? 0));
-process.stdout.write(`${JSON.stringify({ urls })}\n`);
+const apiKey = await createApiKey(context, { environment });
+const origin = `http://127.0.0.1:${app.port}`;
+process.stdout.write(`${JSON.stringify({ urls, origin, apiKey, userId: user.userId })}\n`);
 // With --expose-gc: what is really held.
 process.on('SIGUSR2', () => {
   globalThis.gc?.();
-  process.stdout.write(`heap ${process.memoryUsage().heapUsed}\n`);
+  const { heapUsed, rss } = process.memoryUsage();
+  process.stdout.write(`heap ${heapUsed} rss ${rss}\n`);
 });

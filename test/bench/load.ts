@@ -46,6 +46,11 @@ process.stdout.write(
   }),
 );
 
+/** An MCP server answers many failures with 200: a JSON-RPC error, or a tool result with `isError`. */
+function saysFailed(part: Buffer): boolean {
+  return part.includes('"isError":true') || part.includes('"error":{"code":');
+}
+
 function worker(): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket: Socket = connect({ host: url.hostname, port: Number(url.port), noDelay: true });
@@ -53,6 +58,7 @@ function worker(): Promise<void> {
     let missing = -1;
     let chunked = false;
     let text: Buffer = Buffer.alloc(0);
+    let parts: Buffer[] = [];
     const next = () => {
       if (sent >= job.requests || performance.now() > deadline) {
         socket.destroy();
@@ -65,13 +71,16 @@ function worker(): Promise<void> {
     };
     const done = () => {
       latencies.push(performance.now() - began);
+      if (parts.some(saysFailed)) failed++;
       missing = -1;
       text = Buffer.alloc(0);
+      parts = [];
       next();
     };
     socket.on('error', reject);
     socket.on('connect', next);
     socket.on('data', (chunk: Buffer) => {
+      parts.push(chunk);
       if (missing > 0) {
         missing -= chunk.length;
         if (missing <= 0) done();

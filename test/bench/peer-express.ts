@@ -5,6 +5,15 @@ import { toolsIn } from './fixtures.ts';
 const tools = toolsIn(process.argv[2]);
 const app = express();
 app.use(express.json({ limit: '4mb' }));
+app.get('/record', (_req, res) => {
+  res.json({
+    userId: 'usr_1',
+    username: 'bench',
+    metadata: {},
+    enabled: true,
+    createdAt: '2026-01-01T00:00:00Z',
+  });
+});
 app.post('/mcp', (req, res) => {
   const { id, method, params } = req.body;
   const result =

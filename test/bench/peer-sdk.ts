@@ -1,14 +1,14 @@
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import express from 'express';
 import { Agent, request } from 'undici';
 import { toolsIn } from './fixtures.ts';
 
 /*
- * The rival: the bare official SDK, a low-level Server for each POST as its stateless example has it. No token, no
- * restriction, no limit, no credential, no record. Arguments: a file with the tools to list, upstream origin, `http` or `stdio`.
+ * The rival: the bare official SDK on plain node:http, a low-level Server for each POST as its stateless example has it.
+ * No token, no restriction, no limit, no credential, no record. Arguments: a file with the tools to list, upstream origin, `http` or `stdio`.
  */
 const [file, upstream = '', mode = 'http'] = process.argv.slice(2);
 const agent = new Agent({ connections: 64 });
@@ -35,9 +35,8 @@ function createServer(): Server {
 if (mode === 'stdio') {
   await createServer().connect(new StdioServerTransport());
 } else {
-  const app = express();
-  app.use(express.json({ limit: '4mb' }));
-  app.post('/mcp', async (req, res) => {
+  const listening = createHttpServer(async (req, res) => {
+    const body: unknown = JSON.parse(await textOf(req));
     const server = createServer();
     const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
     res.on('close', () => {
@@ -45,10 +44,19 @@ if (mode === 'stdio') {
       void server.close();
     });
     await server.connect(transport);
-    await transport.handleRequest(req, res, req.body);
+    await transport.handleRequest(req, res, body);
   });
-  const listening = app.listen(0, '127.0.0.1', () => {
+  listening.listen(0, '127.0.0.1', () => {
     const address = listening.address();
     process.stdout.write(`${address && typeof address === 'object' ? address.port : 0}\n`);
+  });
+}
+
+function textOf(req: IncomingMessage): Promise<string> {
+  return new Promise((resolve) => {
+    let text = '';
+    req.setEncoding('utf8');
+    req.on('data', (chunk: string) => (text += chunk));
+    req.on('end', () => resolve(text));
   });
 }

@@ -74,7 +74,7 @@ export async function drive(load: Load): Promise<Figures> {
   const { stdout } = await run('taskset', ['-c', LOAD_CORE, process.execPath, script, JSON.stringify(load)]);
   const figures: Figures = JSON.parse(stdout);
   if (figures.failed > 0)
-    throw new Error(`${figures.failed} of ${figures.requests} answers were not 2xx at ${load.url}`);
+    throw new Error(`${figures.failed} of ${figures.requests} answers were errors at ${load.url}`);
   return figures;
 }
 

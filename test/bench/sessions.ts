@@ -31,26 +31,29 @@ export async function openSession(url: string): Promise<string> {
   return id;
 }
 
-/** What idle sessions hold in memory: the heap after a collection, with and without them. */
+/** What idle sessions hold in memory: the heap and the resident set after a collection, with and without them. */
 export async function benchSessions(): Promise<void> {
   const here = new URL('gatehouse.ts', import.meta.url).pathname;
   await using child = launch(SERVER_CORE, ['--expose-gc', here, 'http://127.0.0.1:9', '10']);
   const { urls }: { urls: Record<string, string> } = JSON.parse(await lineWith(child.process.stdout, 'urls'));
   const url = urls['10'] ?? '';
-  const heap = async (): Promise<number> => {
+  const held = async (): Promise<{ heap: number; rss: number }> => {
     // What a request leaves behind is let go within a moment.
     await sleep(2000);
     child.process.kill('SIGUSR2');
-    return Number(/heap (\d+)/.exec(await lineWith(child.process.stdout, 'heap'))?.[1]) / 1e6;
+    const [, heap, rss] = /heap (\d+) rss (\d+)/.exec(await lineWith(child.process.stdout, 'heap')) ?? [];
+    return { heap: Number(heap) / 1e6, rss: Number(rss) / 1e6 };
   };
   await Promise.all(Array.from({ length: WARM_UP }, () => openSession(url)));
-  const before = await heap();
+  const before = await held();
   for (let n = 0; n < SESSIONS - WARM_UP; n++) await openSession(url);
-  const after = await heap();
-  const each = (after - before) / (SESSIONS - WARM_UP);
+  const after = await held();
   table(
-    'idle sessions, MB of heap',
-    ['sessions', 'heap before', 'heap after', 'for 1,000'],
-    [[`${WARM_UP} to ${SESSIONS}`, before.toFixed(1), after.toFixed(1), (each * 1000).toFixed(1)]],
+    `idle sessions, MB, from ${WARM_UP} to ${SESSIONS} sessions`,
+    ['memory', 'before', 'after', 'for 1,000'],
+    (['heap', 'rss'] as const).map((kind) => {
+      const each = (after[kind] - before[kind]) / (SESSIONS - WARM_UP);
+      return [kind, before[kind].toFixed(1), after[kind].toFixed(1), (each * 1000).toFixed(1)];
+    }),
   );
 }
