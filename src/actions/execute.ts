@@ -5,8 +5,8 @@ import { checkInput } from '../connectors/validate.ts';
 import type { Context } from '../context.ts';
 import { chooseCredential } from '../credentials/choose.ts';
 import type { Credential } from '../credentials/credential.ts';
-import { markRefused } from '../credentials/health.ts';
 import { openCredential } from '../credentials/open.ts';
+import { judgeFailure } from '../credentials/refusal.ts';
 import { holdsTokens, withFreshTokens } from '../credentials/refresh.ts';
 import { GatehouseError, invalidRequest, publicError, type ErrorCode } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
@@ -194,12 +194,9 @@ async function callThirdParty(
       );
     });
   } catch (error) {
-    if (error instanceof GatehouseError) {
-      trace.upstreamStatus = statusIn(error) ?? trace.upstreamStatus;
-      const ended = error.code === 'credential_invalid' && error.details?.['reason'] !== 'revoked';
-      if (ended && trace.credential) await markRefused(context, trace.credential, error.message);
-    }
-    throw error;
+    if (error instanceof GatehouseError) trace.upstreamStatus = statusIn(error) ?? trace.upstreamStatus;
+    const refused = { connector, credential: trace.credential, effect: call.action.effect };
+    throw await judgeFailure(context, refused, error);
   }
 }
 

@@ -24,7 +24,13 @@ const NOT_KEPT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 /** Why a call never left us: then it had no effect. See lib/outbound-errors.ts and credentials/renew.ts. */
 const NOT_SENT: ReadonlySet<unknown> = new Set(['blocked_address', 'dns', 'refused', 'tls']);
-const NOT_RENEWED: ReadonlySet<unknown> = new Set(['renewal_failed', 'renewal_pending']);
+/** Why the third party turned a call away undone, until tokens are renewed or rights are given. See credentials/refusal.ts. */
+const NOT_ADMITTED: ReadonlySet<unknown> = new Set([
+  'renewal_failed',
+  'renewal_pending',
+  'permission',
+  'credential_unchecked',
+]);
 /** Failures whose effect is unknown: kept, unless the call may be repeated without harm. */
 const UNKNOWN: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'upstream_failed',
@@ -243,7 +249,7 @@ function keptFailure(error: unknown, repeatable: boolean): { status: number; ans
       : new GatehouseError('internal', 'The first call with this Idempotency-Key failed on our side.');
   const { code, message, details, status } = refusal;
   if (NOT_KEPT.has(code) || (repeatable && UNKNOWN.has(code))) return undefined;
-  if (NOT_RENEWED.has(details?.['reason'])) return undefined;
+  if (NOT_ADMITTED.has(details?.['reason'])) return undefined;
   if (code === 'upstream_failed' && NOT_SENT.has(details?.['reason'])) return undefined;
   return { status, answer: { error: { code, message, ...(details ? { details } : {}) } } };
 }

@@ -9,6 +9,7 @@ import { credentialNotFound, type Credential } from './credential.ts';
 import { acquireLease, extendLease, readLeased, releaseLease } from './lease.ts';
 import { endCredential } from './health.ts';
 import { isRenewable, renew } from './renew.ts';
+import { workedJustNow } from './refusal.ts';
 import { isDue, isUsable, secondsUntil, type Refused } from './renewal-times.ts';
 
 export type RefreshContext = Pick<
@@ -78,7 +79,7 @@ export async function withFreshTokens<T>(
   try {
     return await call(fresh);
   } catch (error) {
-    if (!holdsTokens(fresh) || !isRefusal(error)) throw error;
+    if (!holdsTokens(fresh) || !isRefusal(error) || workedJustNow(context, fresh)) throw error;
     const renewed = await freshCredential(context, connector, fresh, { version: fresh.version });
     if (renewed.version === fresh.version) throw error;
     return call(renewed);

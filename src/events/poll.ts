@@ -3,7 +3,7 @@ import { sql, type Transaction } from 'kysely';
 import type { Context } from '../context.ts';
 import { openCredential } from '../credentials/open.ts';
 import { findConnection } from '../credentials/records.ts';
-import { markRefused } from '../credentials/health.ts';
+import { judgeFailure } from '../credentials/refusal.ts';
 import { withFreshTokens } from '../credentials/refresh.ts';
 import { DAY, MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
@@ -92,7 +92,7 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
   const now = context.clock.now();
   const span = spanOf(source, model, now);
   const from = source.continuation ?? undefined;
-  // Renewed or not: the one that was refused is marked.
+  // Renewed or not: the one that was refused is judged.
   let latest = credential;
   const pass = await withFreshTokens(context, connector, credential, (fresh) => {
     latest = fresh;
@@ -106,9 +106,7 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
       signal,
     });
   }).catch(async (error: unknown) => {
-    const refused = error instanceof GatehouseError && error.code === 'credential_invalid';
-    if (refused && error.details?.['reason'] !== 'revoked') await markRefused(context, latest, error.message);
-    throw error;
+    throw await judgeFailure(context, { connector, credential: latest, effect: 'read' }, error);
   });
 
   const lagMs = model.poll.lagSeconds * SECOND;

@@ -1,5 +1,5 @@
 import type { Connector } from '../connectors/catalog.ts';
-import { markRefused } from '../credentials/health.ts';
+import { judgeFailure } from '../credentials/refusal.ts';
 import { openCredential } from '../credentials/open.ts';
 import { findConnection } from '../credentials/records.ts';
 import { withFreshTokens } from '../credentials/refresh.ts';
@@ -52,10 +52,7 @@ export async function fetchRecord(
       throw error;
     }
   }).catch(async (error: unknown) => {
-    const refused = error instanceof GatehouseError && error.code === 'credential_invalid';
-    // What has to be connected anew is not asked with again.
-    if (refused && error.details?.['reason'] !== 'revoked') await markRefused(context, used, error.message);
-    throw error;
+    throw await judgeFailure(context, { connector, credential: used, effect: 'read' }, error);
   });
 }
 

@@ -169,7 +169,7 @@ function linksIn({ result, results }: JsonObject): ToolResult['content'] {
 
 /** What a tool run met, as a result that says what to do next (contract.md section 3). */
 export function toErrorResult(error: GatehouseError, requestId: string): ToolResult {
-  const { code, details } = error;
+  const { details } = error;
   const view = errorView(error, requestId);
   const said = details?.['message'];
   const quoted =
@@ -180,7 +180,7 @@ export function toErrorResult(error: GatehouseError, requestId: string): ToolRes
   // It names the account in the app's words.
   const asked =
     typeof question === 'string' ? [{ type: 'text' as const, text: question, _meta: THIRD_PARTY }] : [];
-  const next = NEXT_STEPS[code];
+  const next = nextStep(error);
   const link = details?.['connectUrl'] ?? details?.['reconnectUrl'];
   const open = typeof link === 'string' ? ` The link, good for fifteen minutes: ${link}` : '';
   const token = details?.['confirmationToken'];
@@ -207,10 +207,15 @@ export function errorView(error: GatehouseError, requestId: string): ErrorView {
   const said = details?.['message'];
   const message = typeof said === 'string' ? error.message.replace(`: ${said}`, '') : error.message;
   const view: ErrorView = { code, message, requestId };
-  const next = NEXT_STEPS[code];
+  const next = nextStep(error);
   if (next !== undefined) view['next'] = next;
   if (details) view['details'] = JSON.parse(JSON.stringify(details));
   return view;
+}
+
+/** What a model does next: by the code of the error, and where its reason says more, by that. */
+function nextStep({ code, details }: GatehouseError): string | undefined {
+  return NEXT_STEPS[`${code} ${String(details?.['reason'])}`] ?? NEXT_STEPS[code];
 }
 
 const NEXT_STEPS: { [code: string]: string } = {
@@ -229,6 +234,8 @@ const NEXT_STEPS: { [code: string]: string } = {
   confirmation_declined: 'Do not try again unless the user asks for it.',
   restricted: 'Do not try again; tell the user that the operator does not allow it.',
   upstream_rejected: 'Change the parameters by what the app says before calling again.',
+  'upstream_rejected permission':
+    'Do not repeat the call. Tell the user that this account has no right to do this at the app.',
   upstream_rate_limited: 'Wait as long as it says before calling again.',
   upstream_timeout: 'It may have been done all the same: read before you repeat a write.',
   upstream_failed: 'Try again in a moment; read before you repeat a write.',

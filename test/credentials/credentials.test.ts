@@ -232,7 +232,7 @@ describe('a credential', () => {
   test('stays active through outages and refusals of the input', async () => {
     await create();
     for (const status of [400, 403, 404, 422, 429, 500, 503]) {
-      party.answer = () => ({ status });
+      party.answer = ({ path }) => (path === '/me' ? undefined : { status });
       await run().catch(() => {});
     }
     expect((await rows())[0]?.state).toBe('active');
@@ -241,7 +241,8 @@ describe('a credential', () => {
   test('stays active when its key was replaced while a call with the old one ran', async () => {
     const { credentialId } = await create();
     party.keys.add('key_of_the_new_age');
-    party.answer = ({ path }) => (path === '/me' ? undefined : { status: 401, delayMs: 200 });
+    party.answer = ({ path, headers }) =>
+      headers['x-key'] === GOOD_KEY ? { status: 401, delayMs: path === '/me' ? 0 : 200 } : undefined;
     const running = run().catch((error: unknown) => error);
     await new Promise((resolve) => setTimeout(resolve, 50));
     await updateCredential(bench, key(credentialId), { data: { apiKey: 'key_of_the_new_age' } });

@@ -7,6 +7,7 @@ import { inboxRound, pollRound, readingRound, shortJobRound, type Round } from '
 import { claimSources } from '../../src/events/sources.ts';
 import { MINUTE } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
+import { separate } from '../support/events.ts';
 import { startService } from '../support/service.ts';
 import type { StoreKind } from '../support/stores.ts';
 import { startUpstream } from '../support/upstream.ts';
@@ -226,7 +227,7 @@ export async function openApp(kind: StoreKind = 'sqlite') {
         headers: { 'x-svc-userid': userId },
         body: { connectorId, data: { ...data, origin: upstream.origin } },
       });
-      return answer.text('credentialId');
+      return separate(service, answer.text('credentialId'));
     },
     /** Another key for the same connection, perhaps for another address. */
     replaceKey: (connectionId: string, token: string, address: { origin?: string } = {}) =>

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { CATALOG_FOLDER } from '../../src/context.ts';
-import { until } from '../support/events.ts';
+import { separate, until } from '../support/events.ts';
 import { startService, type Answer, type CallOptions, type Service } from '../support/service.ts';
 import { json, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -112,7 +112,7 @@ async function listen(
     headers: { 'x-svc-userid': userId },
     body: { connectorId, data },
   });
-  const connectionId = connected.text('credentialId');
+  const connectionId = await separate(service, connected.text('credentialId'));
   const subscribed = await service.call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
     body: { address: 'https://127.0.0.1:9/never', scope: 'commerce/orders' },
   });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { until } from '../support/events.ts';
+import { separate, until } from '../support/events.ts';
 import { startReceiver, verified, type Receiver } from '../support/receiver.ts';
 import { startService, type Service } from '../support/service.ts';
 import { json, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -163,7 +163,7 @@ async function connect(data: object): Promise<string> {
     headers: { 'x-svc-userid': userId },
     body: { connectorId: 'hub', data },
   });
-  return answered.text('credentialId');
+  return separate(service, answered.text('credentialId'));
 }
 
 async function subscribe(connection: string, scope = 'commerce/orders') {

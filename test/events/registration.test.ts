@@ -7,7 +7,7 @@ import { createSources } from '../../src/events/loops.ts';
 import { releaseSource } from '../../src/events/sources.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
-import { until } from '../support/events.ts';
+import { separate, until } from '../support/events.ts';
 import { startService } from '../support/service.ts';
 import { json, startUpstream } from '../support/upstream.ts';
 import { openApp } from './app.ts';
@@ -366,7 +366,7 @@ async function openStall(file = STALL) {
       headers: { 'x-svc-userid': userId },
       body: { connectorId: 'stall', data: { token: 'stall_token', origin: upstream.origin } },
     });
-    return credential.text('credentialId');
+    return separate(service, credential.text('credentialId'));
   }
 
   /** No registering is due, or under way, any more. */

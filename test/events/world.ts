@@ -10,6 +10,7 @@ import { pollSource } from '../../src/events/poll.ts';
 import { inboxRound, shortJobRound } from '../../src/events/round.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
+import { separate } from '../support/events.ts';
 import { startService } from '../support/service.ts';
 import { shopConnector, startShop, type Shop, type ShopStyle } from './adversary.ts';
 
@@ -195,7 +196,7 @@ export async function openWorld() {
       headers: { 'x-svc-userid': userId },
       body: { connectorId, data: { token: 'x', origin: shop.url } },
     });
-    const connectionId = made.text('credentialId');
+    const connectionId = await separate(service, made.text('credentialId'));
     const subscribed = await service.call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
       body: {
         address: 'https://127.0.0.1:9/never',

@@ -140,3 +140,13 @@ export async function until(holds: () => boolean | Promise<boolean>, withinMs = 
     await new Promise((next) => setTimeout(next, pauseMs));
   }
 }
+
+/** Makes a connection one of its own, so that the same account can be connected again: apps of tests know only one. */
+export async function separate({ context }: Pick<Service, 'context'>, credentialId: string): Promise<string> {
+  await context.db
+    .updateTable('credentials')
+    .set({ account_key: credentialId })
+    .where('credential_id', '=', credentialId)
+    .execute();
+  return credentialId;
+}

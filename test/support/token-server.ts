@@ -39,6 +39,8 @@ export interface TokenServer extends AsyncDisposable {
   rotates: boolean;
   /** What the API behind it says to everybody, instead of looking at their tokens. */
   apiAnswer: object | undefined;
+  /** The API answers 401 to writes, as some do to who may only read. */
+  refusesWrites: boolean;
   /** Milliseconds that the API takes. */
   apiDelayMs: number;
   /** Instead of the usual answer of the token endpoint. */
@@ -79,6 +81,7 @@ export async function startTokenServer(): Promise<TokenServer> {
     expiresIn: 3600,
     rotates: true,
     apiAnswer: undefined,
+    refusesWrites: false,
     apiDelayMs: 0,
     answer: undefined,
     issue() {
@@ -188,6 +191,8 @@ export async function startTokenServer(): Promise<TokenServer> {
     if (party.apiAnswer) return send(res, 200, JSON.stringify(party.apiAnswer));
     const bearer = req.headers.authorization?.replace('Bearer ', '') ?? '';
     if (!access.has(bearer)) return send(res, 401, `{"message":"the token ${bearer} is not known"}`);
+    if (party.refusesWrites && req.method !== 'GET')
+      return send(res, 401, '{"message":"no write permissions"}');
     return send(res, 200, '{"id":"acc_1","name":"Ada"}');
   }
 }

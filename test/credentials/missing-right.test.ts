@@ -1,0 +1,180 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { HOUR, MINUTE } from '../../src/lib/clock.ts';
+import { manualClock, type ManualClock } from '../support/clock.ts';
+import { rpc } from '../support/mcp.ts';
+import { openOAuth, runAction } from '../support/oauth.ts';
+import { startService, type Service } from '../support/service.ts';
+import { STORE_KINDS } from '../support/stores.ts';
+import { LINKED, SHOP, startThirdParty, type Seen, type ThirdParty } from '../support/third-party.ts';
+
+/** `linked` has no probe; this one can write too. */
+const UNPROBED = `${LINKED}  create_thing:
+    description: A new thing.
+    request: POST /things
+    body:
+      label: {type: string, required: true}
+`;
+
+describe.each(STORE_KINDS)('a refused call on %s', (kind) => {
+  let folder: string;
+  let service: Service;
+  let party: ThirdParty;
+  let clock: ManualClock;
+  let userId: string;
+  let credentialId: string;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'gatehouse-connectors-'));
+    for (const [id, text] of Object.entries({ shop: SHOP, linked: UNPROBED })) {
+      mkdirSync(join(folder, id));
+      writeFileSync(join(folder, id, 'connector.yaml'), text);
+    }
+    party = await startThirdParty();
+    clock = manualClock();
+    service = await startService({ catalogFolder: folder, kind, clock });
+  });
+  afterAll(async () => {
+    await service.stop();
+    await party[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  beforeEach(async () => {
+    party.answer = undefined;
+    const body = { username: `ada ${Math.random()}` };
+    userId = (await service.call('POST', '/users', { body })).text('userId');
+    credentialId = await connect('shop');
+    party.seen.length = 0;
+  });
+
+  const call = (method: string, path: string, body?: object, headers = {}) =>
+    service.call(method, path, {
+      headers: { 'x-svc-userid': userId, ...headers },
+      ...(body === undefined ? {} : { body }),
+    });
+  const connect = async (connectorId: string) =>
+    (
+      await call('POST', `/users/${userId}/credentials`, {
+        connectorId,
+        data: { apiKey: party.otherKey(), origin: party.origin },
+      })
+    ).text('credentialId');
+  const execute = (actionId: string, input: object = {}, headers = {}, connectorId = 'shop') =>
+    call('POST', `/connectors/${connectorId}/actions/${actionId}/execute`, { input }, headers);
+  const stateOf = async (id = credentialId) =>
+    (await call('GET', `/users/${userId}/credentials/${id}`)).at('state');
+  const probes = () => party.seen.filter(({ path }) => path === '/me').length;
+  /** A key that may read and not write, as the app says it. */
+  const readOnly =
+    (status: number) =>
+    ({ method }: Seen) =>
+      method === 'GET' ? undefined : { status, body: { message: 'no write permissions' } };
+
+  test.each([401, 403])('with %i of an account that works is a missing right', async (status) => {
+    party.answer = readOnly(status);
+    const refused = await execute('create_thing', { label: 'x' });
+    expect([refused.status, refused.at('code')]).toEqual([422, 'upstream_rejected']);
+    expect(refused.at('details')).toMatchObject({
+      status,
+      reason: 'permission',
+      message: 'no write permissions',
+      credentialId,
+    });
+    expect(probes()).toBe(1);
+    expect(await stateOf()).toBe('active');
+    expect((await execute('get_thing', { thingId: '1' })).status).toBe(200);
+  });
+
+  test.each([401, 403])('with %i of a dead account ends its credential', async (status) => {
+    party.answer = () => ({ status, body: { message: 'gone' } });
+    const refused = await execute('create_thing', { label: 'x' });
+    expect([refused.status, refused.at('code')]).toEqual([409, 'credential_invalid']);
+    expect(refused.at('details.reconnectUrl')).toBeTypeOf('string');
+    expect(await stateOf()).toBe('needs_reconnect');
+    const sent = party.seen.length;
+    expect((await execute('get_thing', { thingId: '1' })).at('code')).toBe('credential_invalid');
+    expect(party.seen.length).toBe(sent);
+  });
+
+  test('changes nothing while the app does not answer the probe', async () => {
+    party.answer = ({ method, path }) =>
+      method === 'POST' ? { status: 401 } : path === '/me' ? { status: 500 } : undefined;
+    const refused = await execute('create_thing', { label: 'x' });
+    expect([refused.status, refused.at('code')]).toEqual([502, 'upstream_failed']);
+    expect(refused.at('details.reason')).toBe('credential_unchecked');
+    expect(await stateOf()).toBe('active');
+    expect((await execute('get_thing', { thingId: '1' })).status).toBe(200);
+  });
+
+  test('shares one probe with others, which is asked again half a minute later', async () => {
+    party.answer = ({ method, path }) =>
+      method === 'POST'
+        ? { status: 401 }
+        : path === '/me'
+          ? { status: 200, body: {}, delayMs: 100 }
+          : undefined;
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => execute('create_thing', { label: 'x' })),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([422]));
+    await execute('create_thing', { label: 'x' });
+    expect(probes()).toBe(1);
+    clock.advance(MINUTE);
+    party.answer = () => ({ status: 401 });
+    expect((await execute('create_thing', { label: 'x' })).status).toBe(409);
+    expect(await stateOf()).toBe('needs_reconnect');
+  });
+
+  test('is made again under its Idempotency-Key once the right is given', async () => {
+    const key = { 'idempotency-key': `k ${Math.random()}` };
+    party.answer = readOnly(401);
+    expect((await execute('create_thing', { label: 'x' }, key)).status).toBe(422);
+    party.answer = undefined;
+    expect((await execute('create_thing', { label: 'x' }, key)).status).toBe(200);
+  });
+
+  test('tells a model that the account has no right, in a block apart from the words of the app', async () => {
+    party.answer = readOnly(401);
+    const server = await call('POST', '/api/servers', { name: `s ${userId}`, toolMode: 'direct' });
+    const answer = await rpc(server.text('accessUrl'), 'tools/call', {
+      name: 'shop_create_thing',
+      arguments: { label: 'x' },
+    });
+    expect(answer.at('result.structuredContent.error')).toMatchObject({
+      code: 'upstream_rejected',
+      details: { reason: 'permission' },
+    });
+    expect(answer.at('result.content.0.text')).toMatch(/works, but it has no right.*Do not repeat the call/s);
+    expect(answer.at('result.content.0.text')).not.toContain('no write permissions');
+    expect(await stateOf()).toBe('active');
+  });
+
+  test('ends a credential of an app without a probe by a read alone', async () => {
+    const id = await connect('linked');
+    party.answer = () => ({ status: 401 });
+    const written = await execute('create_thing', { label: 'x' }, {}, 'linked');
+    expect([written.status, written.at('code')]).toEqual([409, 'credential_invalid']);
+    expect(await stateOf(id)).toBe('active');
+    expect((await execute('list_things', {}, {}, 'linked')).status).toBe(409);
+    expect(await stateOf(id)).toBe('needs_reconnect');
+  });
+});
+
+test('tokens are renewed once before a missing right is told, and not for each call', async () => {
+  await using bench = await openOAuth();
+  const made = await bench.connect();
+  bench.clock.advance(HOUR / 2);
+  bench.party.refusesWrites = true;
+  const write = () => runAction(bench, { actionId: 'add_note', input: { text: 'x' } });
+  for (let time = 0; time < 3; time++) {
+    await expect(write()).rejects.toMatchObject({
+      code: 'upstream_rejected',
+      details: { reason: 'permission' },
+    });
+  }
+  expect(bench.party.asked).toHaveLength(1);
+  expect(await bench.row(made.credentialId)).toMatchObject({ state: 'active', version: 2 });
+  await runAction(bench);
+});
