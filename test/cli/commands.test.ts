@@ -77,7 +77,7 @@ test('stdio --url bridges to a running Gatehouse', async () => {
   const [url = ''] = /http\S+gh_mcp_\w+/.exec(readFileSync(join(home.path, 'first-keys'), 'utf8')) ?? [];
   expect(url.startsWith(gatehouse.url)).toBe(true);
   const line = `${JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/list' })}\n`;
-  const { code, out } = await runCli(['stdio', '--url', url], cliEnv(home.path), line);
+  const { code, out } = await runCli(['stdio', '--url', url], cliEnv(home.path), { input: line });
   expect(code).toBe(0);
   expect(JSON.parse(out)).toMatchObject({ id: 7, result: { tools: expect.any(Array) } });
 });

@@ -58,7 +58,7 @@ test('what the first start says about Claude Desktop starts a server over stdio'
     { jsonrpc: '2.0', id: 2, method: 'tools/call', params: call },
   ];
   const input = `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`;
-  const { code, out, err } = await runCli(args.slice(1), cliEnv(home.path), input);
+  const { code, out, err } = await runCli(args.slice(1), cliEnv(home.path), { input });
   expect([code, err]).toEqual([0, '']);
   expect(out.trim().split('\n')).toHaveLength(2);
   expect(out).toContain('prd_101');

@@ -71,11 +71,8 @@ test('the bridge speaks HTTP/1.1 to a remote Gatehouse behind what offers HTTP/2
   using home = tempHome();
   spoken = [];
   const env = cliEnv(home.path, { NODE_EXTRA_CA_CERTS: certificate.file });
-  const { out } = await runCli(
-    ['stdio', '--url', url],
-    env,
-    '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n',
-  );
+  const input = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n';
+  const { out } = await runCli(['stdio', '--url', url], env, { input });
   expect([out, ...spoken]).toEqual(['{"jsonrpc":"2.0","id":1,"result":{}}\n', '1.1']);
 });
 

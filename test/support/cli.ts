@@ -29,16 +29,24 @@ export function cliEnv(home: string, more: Record<string, string> = {}): Record<
   return { PATH: process.env['PATH'] ?? '', HOME: home, GATEHOUSE_HOME: home, PORT: '0', ...more };
 }
 
-/** Runs a command to its end. It fails when that takes over a minute. */
-export async function runCli(args: string[], env: Record<string, string>, input = ''): Promise<Ended> {
-  const child = spawn(process.execPath, [BIN, ...args], { env, timeout: 60_000, cwd: tmpdir() });
+/** Runs a command to its end, by this Node.js or another. It fails when that takes over a minute. */
+export async function runCli(
+  args: string[],
+  env: Record<string, string>,
+  { input = '', node = process.execPath }: { input?: string; node?: string } = {},
+): Promise<Ended> {
+  const child = spawn(node, [BIN, ...args], { env, timeout: 60_000, cwd: tmpdir() });
   child.stdin.end(input);
   return ended(child);
 }
 
 /** Starts `gatehouse serve` and waits until it says where it listens. */
-export async function startCli(env: Record<string, string>, args: string[] = ['serve']): Promise<Started> {
-  const child = spawn(process.execPath, [BIN, ...args], { env, cwd: tmpdir() });
+export async function startCli(
+  env: Record<string, string>,
+  args: string[] = ['serve'],
+  { node = process.execPath }: { node?: string } = {},
+): Promise<Started> {
+  const child = spawn(node, [BIN, ...args], { env, cwd: tmpdir() });
   const end = ended(child);
   const text = collect(child);
   const url = await new Promise<string>((found, reject) => {
