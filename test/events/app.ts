@@ -189,6 +189,14 @@ export async function openApp(kind: StoreKind = 'sqlite') {
         return true;
       };
     },
+    /** The account is dead: its probe is refused too, whatever its token. */
+    refuseAccount(status: number): void {
+      app.instead = (url, res) => {
+        if (url.pathname.endsWith('/token')) return false;
+        app.send(res, status, {});
+        return true;
+      };
+    },
     /** Goes on as it should. */
     recover: () => void (app.instead = () => false),
     /** Keeps the next call under a path waiting for what the test answers. */

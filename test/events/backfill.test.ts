@@ -290,7 +290,8 @@ test.each([
   app.orders = [order('old', clock.now() - DAY)];
   await app.subscribe(connectionId);
   await app.look();
-  app.refuse(status);
+  if (status === 401) app.refuseAccount(status);
+  else app.refuse(status);
   const { read, heard } = await hearing(app, connectionId);
   const hours = async (count: number) => {
     for (let hour = 0; hour < count; hour++) {

@@ -173,7 +173,7 @@ test('an outage of days does not end the daily inventory', async () => {
 test('an inventory asks nobody while the account waits to be connected anew, and goes on once it is', async () => {
   await using depot = await openDepot();
   const { app, pass } = depot;
-  app.refuse(401);
+  app.refuseAccount(401);
   depot.remove('a');
   await pass(HOUR);
   app.forgetCalls();

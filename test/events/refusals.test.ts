@@ -12,7 +12,7 @@ test('a credential that is refused whatever its token is marked as such, not ren
     data: { clientId: 'a', clientSecret: 'b' },
     polled: true,
   });
-  app.refuse(401);
+  app.refuseAccount(401);
   clock.advance(10 * MINUTE);
   app.forgetCalls();
   for (let second = 0; second < 20; second++) {
@@ -75,7 +75,7 @@ test('a source goes on once its account is mended, though somebody subscribes to
   await using app = await openApp();
   const { clock, order } = app;
   const connectionId = await app.listen('numbered', { polled: true });
-  app.refuse(401);
+  app.refuseAccount(401);
   clock.advance(10 * MINUTE);
   await app.look();
   expect((await app.source(connectionId)).status).toBe('suspended');

@@ -60,7 +60,11 @@ async function openTeller() {
   };
   app.instead = ({ pathname }, res) => {
     const id = /^\/orders\/(.+)$/.exec(pathname)?.[1];
-    if (id === undefined) return false;
+    if (id === undefined) {
+      // An account that is dead fails its probe too.
+      if (teller.answers === 401) app.send(res, 401, {});
+      return teller.answers === 401;
+    }
     teller.asked.push(id);
     if (teller.answers === 'never') return true;
     const status = teller.answers === 'well' ? 200 : teller.answers;
