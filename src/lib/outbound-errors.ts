@@ -28,7 +28,14 @@ export function outboundError(
     host,
     ended,
     timeoutMs,
-  }: { host: string; ended: { aborted: boolean; reason: unknown }; timeoutMs: number },
+    headers = {},
+  }: {
+    host: string;
+    ended: { aborted: boolean; reason: unknown };
+    timeoutMs: number;
+    /** Those of the request: one that HTTP cannot carry is named. */
+    headers?: Record<string, string> | undefined;
+  },
 ): GatehouseError {
   if (error instanceof GatehouseError) return error;
   const code = codeOf(error);
@@ -43,10 +50,31 @@ export function outboundError(
       details: { reason: 'cancelled' },
     });
   }
+  if (code === 'UND_ERR_INVALID_ARG') return unsendable(host, headers);
   const reason = reasonOf(error, code);
   return new GatehouseError('upstream_failed', `${host} ${SENTENCES[reason]}.`, {
     details: { host, reason },
   });
+}
+
+/** A request that was refused here, before anything was sent. Values of headers may be secrets and stay out. */
+function unsendable(host: string, headers: Record<string, string>): GatehouseError {
+  const faults = Object.entries(headers).flatMap(([name, value]) => faultOfHeader(name, value) ?? []);
+  const what = faults[0] ?? 'HTTP does not allow one of its headers, or its method';
+  return new GatehouseError('invalid_request', `The request to ${host} was not sent: ${what}.`, {
+    details: { host, reason: 'unsendable' },
+  });
+}
+
+/** RFC 9110, sections 5.1 and 5.5. */
+function faultOfHeader(name: string, value: string): string | undefined {
+  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name))
+    return `${JSON.stringify(name.slice(0, 64))} is no name of a header`;
+  if (/[\r\n]/.test(value))
+    return `the header "${name}" holds a line break (CR or LF), which no header can carry`;
+  if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
+    return `the header "${name}" holds a character that no header can carry: a control character, or one beyond Latin-1`;
+  return undefined;
 }
 
 /** Ours, or that of AbortSignal.timeout(). */

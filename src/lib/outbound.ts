@@ -324,12 +324,14 @@ export function createOutbound(options: OutboundOptions): Outbound {
           body: encoding === undefined ? body : await unpacked(body, encoding, maxBytes),
         };
       } catch (error) {
-        throw outboundError(error, { host: redirected ?? hostOf(request.url), ended: end, timeoutMs });
+        const { headers, url } = request;
+        throw outboundError(error, { host: redirected ?? hostOf(url), ended: end, timeoutMs, headers });
       } finally {
         end.release();
       }
     },
     async stream(request) {
+      const { headers } = request;
       const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
       // Unlike request(), the deadline and the caller's signal reach until the last chunk.
       const signals = [AbortSignal.timeout(timeoutMs), ...(request.signal ? [request.signal] : [])];
@@ -338,7 +340,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       let redirected: string | undefined;
       const moved = (host: string): void => void (redirected = host);
       const translate = (error: unknown) =>
-        outboundError(error, { host: redirected ?? hostOf(request.url), ended, timeoutMs });
+        outboundError(error, { host: redirected ?? hostOf(request.url), ended, timeoutMs, headers });
       try {
         const patienceMs = request.timeoutMs ?? HEADERS_TIMEOUT_MS;
         const ask = ({ agent, target }: Way, asked: Asked): Promise<Dispatcher.ResponseData> =>

@@ -220,6 +220,22 @@ const UNKNOWN: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'upstream_too_large',
   'internal',
 ]);
+/** Refusals that stand as long as the step, its input and its accounts are what they are. */
+const LASTING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'invalid_request',
+  'restricted',
+  'forbidden',
+  'confirmation_required',
+  'connector_not_found',
+  'action_not_found',
+  'credential_not_found',
+  'expression_failed',
+  'upstream_too_large',
+]);
+/** Statuses by which an app refuses the call itself. After 404, 409 and 422 the app's data may have changed. */
+const LASTING_STATUSES: ReadonlySet<unknown> = new Set([
+  400, 401, 403, 405, 406, 410, 411, 413, 414, 415, 431,
+]);
 /** But these never left us; see lib/outbound-errors.ts. */
 const NOT_SENT: ReadonlySet<unknown> = new Set(['blocked_address', 'dns', 'refused', 'tls']);
 const MOST_PASSING = 20;
@@ -235,9 +251,16 @@ export function decide(
   const waitMs = waitAfter(error, attempts);
   if (PASSING.has(error.code) && attempts < MOST_PASSING) return { next: 'again', waitMs, newKey: false };
   const unknown = UNKNOWN.has(error.code) && !NOT_SENT.has(error.details?.['reason']);
-  if (typeof onError === 'object' && attempts <= onError.retry && (repeatable || !unknown))
+  const mayHelp = !isLasting(error) && (repeatable || !unknown);
+  if (typeof onError === 'object' && attempts <= onError.retry && mayHelp)
     return { next: 'again', waitMs, newKey: !unknown };
   return onError === 'continue' ? { next: 'continue' } : { next: 'stop' };
+}
+
+/** Whether the same call would be refused in the same way again. */
+function isLasting({ code, details }: GatehouseError): boolean {
+  if (code === 'upstream_rejected') return LASTING_STATUSES.has(details?.['status']);
+  return LASTING.has(code) || details?.['reason'] === 'blocked_address';
 }
 
 function waitAfter(error: GatehouseError, attempts: number): number {

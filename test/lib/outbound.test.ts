@@ -290,7 +290,10 @@ describe('the way out', () => {
   test('refuses headers that would begin another request', async () => {
     handler = (_req, res) => res.end();
     const call = get('/', { headers: { 'x-a': `1\r\nx-b: ${CANARY}` } });
-    expect((await failure(call)).code).toBe('upstream_failed');
+    const refused = await failure(call);
+    expect(refused.code).toBe('invalid_request');
+    expect(refused.message).toContain('the header "x-a" holds a line break (CR or LF)');
+    expect(refused.message).not.toContain(CANARY);
     expect(seen).toEqual([]);
   });
 

@@ -70,6 +70,34 @@ describe.each(STORE_KINDS)('what fails, on %s', (kind) => {
     ]);
   });
 
+  test('and cannot change is not repeated', async () => {
+    const { host } = new URL(ledger.origin);
+    const get = (more: object) => ({
+      ...manual([
+        {
+          stepId: 'one',
+          http: { method: 'GET', url: `${ledger.origin}/entries`, ...more },
+          onError: { retry: 3 },
+        },
+      ]),
+      allowedHosts: [host],
+    });
+    const missing = await runOf(
+      manual([{ ...entry, input: { n: '=trigger.input.none' }, onError: { retry: 3 } }]),
+    );
+    expect(missing.run.at('error.code')).toBe('invalid_request');
+    const broken = await runOf(get({ headers: { 'X-Note': '=trigger.input.note' } }), { note: 'a\r\nb: c' });
+    expect(broken.run.at('error.code')).toBe('invalid_request');
+    expect(broken.run.text('error.error')).toContain('"x-note" holds a line break (CR or LF)');
+    expect(ledger.calls.size).toBe(0);
+    ledger.answer = () => ({ status: 403 });
+    const refused = await runOf(get({}));
+    expect(refused.run.at('error.details.status')).toBe(403);
+    expect(ledger.calls.size).toBe(1);
+    for (const { run } of [missing, broken, refused])
+      expect([run.at('status'), run.at('steps.0.attempts')]).toEqual(['failed', 1]);
+  });
+
   test('is given up after as many repetitions as its step says', { timeout: 40_000 }, async () => {
     ledger.answer = () => ({ status: 500 });
     const { run, path } = await runOf(manual([{ ...entry, onError: { retry: 1 } }]));
