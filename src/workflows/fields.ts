@@ -98,7 +98,7 @@ export function checkedInput(schema: JsonSchema | undefined, input: Json | undef
   const value = input ?? {};
   if (!isJsonObject(value)) throw invalidRequest([{ field: 'input', rule: 'must be an object' }], 'The body');
   const given = withDefaults(schema, value);
-  const faults = checkValue(objectSchema(schema), given, 'input');
+  const faults = checkValue(inputSchema(schema), given, 'input');
   if (faults.length > 0) throw invalidRequest(faults, 'The body');
   return given;
 }
@@ -114,6 +114,11 @@ export function withDefaults(schema: JsonSchema, config: JsonObject): JsonObject
 /** A schema of the fields: an object, which holds nothing else unless it says so. */
 export function objectSchema(schema: JsonSchema): JsonSchema {
   return { type: 'object', additionalProperties: false, ...schema };
+}
+
+/** The schema of a manual trigger's input: an object, as open as its author says. */
+export function inputSchema(schema: JsonSchema): JsonSchema {
+  return { type: 'object', ...schema };
 }
 
 /** Names of fields whose values are secret: `writeOnly`, of the format `password`, or with such a part. */

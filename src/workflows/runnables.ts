@@ -59,12 +59,12 @@ async function toRunnables(
   rows: { workflow_id: string; name: string; definition: string }[],
 ): Promise<Runnable[]> {
   const { storedDefinition } = await import('./definition.ts');
-  const { objectSchema } = await import('./fields.ts');
+  const { inputSchema: schemaOf } = await import('./fields.ts');
   return rows.map(({ workflow_id: workflowId, name, definition: text }) => {
     const definition = storedDefinition(text);
     const { trigger } = definition;
     const asked = trigger.type === 'manual' ? trigger.inputSchema : undefined;
-    const inputSchema = asked === undefined ? { type: 'object' } : objectSchema(asked);
+    const inputSchema = schemaOf(asked ?? {});
     return { workflowId, name, inputSchema, definition };
   });
 }

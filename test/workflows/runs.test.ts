@@ -165,6 +165,28 @@ describe('a run', () => {
     expect(answer.at('details.faults.0.field')).toBe('input.n');
   });
 
+  test('takes input as open as the schema of its trigger says', async () => {
+    const start = async (more: object) => {
+      const properties = { a: { type: 'integer' } };
+      const trigger = { type: 'manual', inputSchema: { type: 'object', properties, ...more } };
+      const workflowId = await service.define({
+        trigger,
+        steps: [{ stepId: 'sum', map: '$sum(trigger.input.*)' }],
+      });
+      await service.install(workflowId);
+      const path = `/workflows/${workflowId}/run?userId=${service.userId}`;
+      const started = await service.call('POST', path, { body: { input: { a: 1, more: 2 } } });
+      return { workflowId, started };
+    };
+    const { workflowId, started } = await start({});
+    const run = await service.ended(workflowId, started.text('runId'));
+    expect(run.at('steps.0.output.data')).toBe(3);
+    const closed = (await start({ additionalProperties: false })).started;
+    expect([closed.status, closed.at('details.faults.0.field')]).toEqual([400, 'input.more']);
+    const typed = (await start({ additionalProperties: { type: 'string' } })).started;
+    expect([typed.status, typed.at('details.faults.0.field')]).toEqual([400, 'input.more']);
+  });
+
   test('shows no secret of its configuration', async () => {
     const { run } = await runOf(
       manual([message('a', '="key " & config.key')], {
