@@ -103,9 +103,9 @@ describe.each(STORE_KINDS)('the record of executions on %s', (kind) => {
   });
 
   test('takes ids as strangers write them', async () => {
-    await executions.commit(execution({ connectorId: `a\u0000${'b.'.repeat(500)}`, actionId: '💥' }));
+    await executions.commit(execution({ connectorId: `a\u0000${'b '.repeat(500)}`, actionId: '💥' }));
     const [row] = (await list()).executions;
-    expect(row?.connector_id).toBe(`a?${'b.'.repeat(49)}`);
+    expect(row?.connector_id).toBe(`a?${'b '.repeat(49)}`);
     expect(row?.action_id).toBe('??');
   });
 
