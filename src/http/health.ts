@@ -25,8 +25,9 @@ export const readyRoute = defineRoute({
   tag: 'Service',
   summary: 'Whether the service can do its work',
   description:
-    '503 with what is missing: the database does not answer or takes no writes (its disk is full), the first API keys are not ' +
-    'stored yet, the event loop was blocked for over a second within the last five, or the process is stopping.',
+    '503 names what is missing. The database must answer and take writes, which a full disk prevents. The first API keys ' +
+    'must be stored. The event loop must not have been blocked for over a second within the last five. The process must ' +
+    'not be stopping.',
   auth: 'none',
   success: {
     status: 200,
