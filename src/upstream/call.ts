@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Action, Connector } from '../connectors/catalog.ts';
 import type { Context } from '../context.ts';
 import { SECOND } from '../lib/clock.ts';
@@ -153,8 +154,12 @@ async function sendOnce(
   }
   const { status, headers, body } = await context.outbound.request(request);
   const turn = context.throttle.turn(body.length);
-  if (turn) await turn;
-  return toAnswer(call, built, status, headers, body);
+  if (!turn) return toAnswer(call, built, status, headers, body);
+  await turn;
+  const answer = toAnswer(call, built, status, headers, body);
+  // What is done with it, such as writing it out, takes as long again.
+  await nextTurn();
+  return answer;
 }
 
 function toAnswer(
