@@ -1,17 +1,24 @@
-import { readFile, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { replayExample } from '../actions/replay.ts';
 import { buildCatalog } from '../connectors/build.ts';
+import { faultLine, type Connector } from '../connectors/catalog.ts';
 import { checkCompiles } from '../connectors/compiles.ts';
 import { examplesFile, type ExamplesFile } from '../connectors/examples-format.ts';
 import type { ConnectorFile } from '../connectors/format.ts';
-import { parseConnector, parseYaml, type FileFault } from '../connectors/parse.ts';
+import type { LineOf } from '../connectors/lines.ts';
+import type { MeaningFault } from '../connectors/meaning.ts';
+import { parseConnector, parseYaml, withLine, type FileFault } from '../connectors/parse.ts';
 import { replayHook } from '../events/replay.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
 import { createLog } from '../log.ts';
 import { replayUnified } from '../unified/replay.ts';
+import { scoreOf, untriedActionsOf, usedFaults } from './connectors-score.ts';
 import { StartError } from './faults.ts';
+
+const CONNECTOR = 'connector.yaml';
 
 export interface Checked {
   connectorId: string | undefined;
@@ -25,45 +32,82 @@ export interface Checked {
   unverified: string[];
   /** What no example plays: a model, a webhook that is genuine or one that is forged. No fault either. */
   untried: string[];
+  /** Actions that no example calls. */
+  untriedActions: string[];
+  /** 0 to 100; see scoreOf(). 0 where there is a fault. */
+  score: number;
 }
 
-/** `gatehouse connectors check`: the file (of a folder, its connector.yaml), then its examples. Exit code 1 when there is a fault. */
+/**
+ * `gatehouse connectors check`: the file (of a folder, its connector.yaml), then its examples. A folder of such folders is
+ * checked one by one. Exit code 1 when there is a fault.
+ */
 export async function checkConnector(path: string, { json }: { json: boolean }): Promise<number> {
+  const files = await filesAt(path);
+  const all: (Checked & { ok: boolean })[] = [];
+  for (const file of files) {
+    const checked = await checkFile(file);
+    const ok = checked.faults.length === 0;
+    all.push({ ok, ...checked });
+    if (!json) print(file, checked);
+  }
+  const ok = all.every((one) => one.ok);
+  const [only, ...others] = all;
+  if (json)
+    process.stdout.write(`${JSON.stringify(only && others.length === 0 ? only : { ok, connectors: all })}\n`);
+  else if (others.length > 0) {
+    const good = all.filter((one) => one.ok).length;
+    process.stdout.write(`${good} of ${all.length} connectors are good\n`);
+  }
+  return ok ? 0 : 1;
+}
+
+/** The file itself, that of a folder, or those of the folders in it. @throws StartError where there is none. */
+async function filesAt(path: string): Promise<string[]> {
   const isFolder = await stat(path).then(
     (found) => found.isDirectory(),
     () => false,
   );
-  const file = isFolder ? join(path, 'connector.yaml') : path;
-  const checked = await checkFile(file);
+  if (!isFolder) return [path];
+  const own = join(path, CONNECTOR);
+  if (existsSync(own)) return [own];
+  const files = (await readdir(path, { withFileTypes: true }))
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(path, name, CONNECTOR))
+    .filter((file) => existsSync(file));
+  if (files.length === 0) throw new StartError(`There is no ${CONNECTOR} in ${path}, nor in a folder of it.`);
+  return files.sort();
+}
+
+function print(file: string, checked: Checked): void {
   const { connectorId, actions, examples, records, webhooks, faults, unverified, untried } = checked;
-  if (json) process.stdout.write(`${JSON.stringify({ ok: faults.length === 0, ...checked })}\n`);
-  else if (faults.length === 0) {
-    process.stdout.write(
-      `${file}: ${connectorId} is good: ${actions} actions, ${examples} examples replayed` +
-        `${records > 0 ? `, ${records} records mapped` : ''}${webhooks > 0 ? `, ${webhooks} webhooks judged` : ''}\n`,
-    );
-    for (const path of unverified) process.stdout.write(`${file}: ${path}: is not verified by a source\n`);
-    for (const path of untried) process.stdout.write(`${file}: ${path}: is tried by no example\n`);
-  } else {
-    for (const { file: where, path, rule } of faults) {
-      process.stderr.write(`${where}: ${path ? `${path}: ` : ''}${rule}\n`);
-    }
-  }
-  return faults.length === 0 ? 0 : 1;
+  for (const fault of faults) process.stderr.write(`${faultLine(fault)}\n`);
+  if (faults.length > 0) return;
+  process.stdout.write(
+    `${file}: ${connectorId} is good (${checked.score} of 100): ${actions} actions, ${examples} examples replayed` +
+      `${records > 0 ? `, ${records} records mapped` : ''}${webhooks > 0 ? `, ${webhooks} webhooks judged` : ''}\n`,
+  );
+  for (const path of unverified) process.stdout.write(`${file}: ${path}: is not verified by a source\n`);
+  for (const path of untried) process.stdout.write(`${file}: ${path}: is tried by no example\n`);
+  const { untriedActions: left } = checked;
+  if (left.length > 0)
+    process.stdout.write(`${file}: ${left.length} actions are tried by no example: ${left.join(', ')}\n`);
 }
 
 /**
- * Every fault of a connector file: its format, its meaning, whether its schemas and expressions compile, and whether
- * the examples beside it play.
+ * Every fault of a connector file: its format, its meaning, whether its schemas, expressions and GraphQL documents
+ * compile, and whether the examples beside it play. A file called connector.yaml is that of its folder.
  * @throws StartError when the file cannot be read.
  */
 export async function checkFile(file: string): Promise<Checked> {
   const text = await read(file);
-  const parsed = parseConnector(text, file);
+  const folder = basename(file) === CONNECTOR ? basename(dirname(resolve(file))) : undefined;
+  const parsed = parseConnector(text, file, folder);
   if (!parsed.definition)
     return { connectorId: undefined, actions: 0, ...nothingPlayed, faults: parsed.faults, unverified: [] };
-  const { definition } = parsed;
-  const faults: FileFault[] = checkCompiles(definition).map((fault) => ({ file, ...fault }));
+  const { definition, lineOf } = parsed;
+  const own = (fault: MeaningFault) => withLine({ file, ...fault }, lineOf);
+  const faults: FileFault[] = checkCompiles(definition).map(own);
   const known = {
     connectorId: definition.id,
     actions: Object.values(definition.actions).filter((action) => !action.internal).length,
@@ -73,24 +117,42 @@ export async function checkFile(file: string): Promise<Checked> {
   };
   if (faults.length > 0) return { ...known, ...nothingPlayed, faults };
 
-  const [connector] = (await buildCatalog([{ path: file, text }])).connectors('development');
   const path = join(dirname(file), 'examples.yaml');
-  const examples = await readExamples(path);
-  if ('faults' in examples) return { ...known, ...nothingPlayed, faults: examples.faults };
+  const recorded = await readExamples(path);
+  if ('faults' in recorded) return { ...known, ...nothingPlayed, faults: recorded.faults };
+  const { examples, lineOf: exampleLine } = recorded;
+  faults.push(...usedFaults(definition, examples).map(own));
+  const [connector] = buildCatalog([{ path: file, text }]).connectors('development');
   if (!connector) throw new Error(`${definition.id} is seen in no environment.`);
+  for (const fault of await replayAll(connector, examples))
+    faults.push(withLine({ file: path, ...fault }, exampleLine));
+  const untriedActions = untriedActionsOf(definition, examples);
+  return {
+    ...known,
+    ...playedOf(examples),
+    untried: untriedOf(definition, examples),
+    untriedActions,
+    faults,
+    score: faults.length > 0 ? 0 : scoreOf(definition, examples),
+  };
+}
+
+const nothingPlayed = { examples: 0, records: 0, webhooks: 0, untried: [], untriedActions: [], score: 0 };
+
+/** What differs between each example and what happens. */
+async function replayAll(connector: Connector, examples: ExamplesFile): Promise<MeaningFault[]> {
   const context = { clock: systemClock, log: createLog('silent') };
+  const faults: MeaningFault[] = [];
   const note = (name: string, found: Fault[]) =>
-    faults.push(...found.map(({ field, rule }) => ({ file: path, path: `${name}.${field}`, rule })));
+    faults.push(...found.map(({ field, rule }) => ({ path: `${name}.${field}`, rule })));
   for (const [index, example] of examples.examples.entries())
     note(`examples.${index} (${example.action})`, await replayExample(context, connector, example));
   for (const [index, example] of examples.unified.entries())
     note(`unified.${index} (${example.scope})`, await replayUnified(connector, example));
   for (const [index, example] of examples.webhooks.entries())
     note(`webhooks.${index}`, await replayHook(connector, example));
-  return { ...known, ...playedOf(examples), untried: untriedOf(definition, examples), faults };
+  return faults;
 }
-
-const nothingPlayed = { examples: 0, records: 0, webhooks: 0, untried: [] };
 
 function playedOf({ examples, unified, webhooks }: ExamplesFile) {
   return { examples: examples.length, records: unified.length, webhooks: webhooks.length };
@@ -108,24 +170,22 @@ function untriedOf({ unified, webhooks }: ConnectorFile, examples: ExamplesFile)
   ];
 }
 
-async function readExamples(path: string): Promise<ExamplesFile | { faults: FileFault[] }> {
+async function readExamples(
+  path: string,
+): Promise<{ examples: ExamplesFile; lineOf: LineOf } | { faults: FileFault[] }> {
   let text: string;
   try {
     text = await readFile(path, 'utf8');
   } catch {
-    return { examples: [], unified: [], webhooks: [] };
+    return { examples: { examples: [], unified: [], webhooks: [] }, lineOf: () => undefined };
   }
   const yaml = parseYaml(text, path);
   if ('faults' in yaml) return { faults: yaml.faults };
+  const { lineOf } = yaml;
   const parsed = examplesFile.safeParse(yaml.value);
-  if (parsed.success) return parsed.data;
-  return {
-    faults: parsed.error.issues.map((issue) => ({
-      file: path,
-      path: issue.path.join('.'),
-      rule: issue.message,
-    })),
-  };
+  if (parsed.success) return { examples: parsed.data, lineOf };
+  const faults = parsed.error.issues.map((issue) => ({ path: issue.path.join('.'), rule: issue.message }));
+  return { faults: faults.map((fault) => withLine({ file: path, ...fault }, lineOf)) };
 }
 
 async function read(file: string): Promise<string> {

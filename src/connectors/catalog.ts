@@ -73,9 +73,9 @@ export class ConnectorFileError extends Error {
   }
 }
 
-/** A fault as a line: file, path, rule. */
-export function faultLine({ file, path, rule }: FileFault): string {
-  return `${file}: ${path ? `${path}: ` : ''}${rule}`;
+/** A fault as a line: file, line in it, path, rule. */
+export function faultLine({ file, line, path, rule }: FileFault): string {
+  return `${file}:${line === undefined ? '' : `${line}:`} ${path ? `${path}: ` : ''}${rule}`;
 }
 
 /** The text of a connector file; `id` is the name of its folder. */

@@ -2,6 +2,7 @@ import jsonata from 'jsonata';
 import { assertLinear } from '../lib/linear-pattern.ts';
 import type { ConnectorFile } from './format.ts';
 import type { MeaningFault } from './meaning.ts';
+import { checkUse } from './file-check.ts';
 import { inputSchemaOf, outputSchemaOf, pagingOf } from './schemas.ts';
 import { compileSchema } from './validate.ts';
 
@@ -30,7 +31,7 @@ export function checkCompiles(file: ConnectorFile): MeaningFault[] {
       ),
     ];
   });
-  return [...actions, ...unified].filter((fault) => fault !== undefined);
+  return [...[...actions, ...unified].filter((fault) => fault !== undefined), ...checkUse(file)];
 }
 
 /** @throws unless it is an expression whose regular expressions can be matched in linear time. */

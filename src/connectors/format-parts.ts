@@ -5,7 +5,10 @@ import { z } from 'zod';
 export const template = z.string().min(1).max(2000);
 /** A dotted path into a JSON body: `data.items`, `errors.0.message`. The empty string is the body itself; a dot that
  *  belongs to a name has a backslash before it: `@odata\\.nextLink`. */
-export const bodyPath = z.string().max(200);
+export const bodyPath = z
+  .string()
+  .max(200)
+  .regex(/^(?!\$)[^[\]]*$/, 'must be a dotted path such as errors.0.message, without brackets');
 /** Where in an answer a value is: `body:meta.total`, `header:X-Total-Count`, `last:id` (field of the last record). */
 export const answerPlace = z
   .string()

@@ -8,6 +8,8 @@ import { checkEvents } from './events-meaning.ts';
 import { policyFaults } from './policy-meaning.ts';
 import { pagingOf, parametersOf, refsOf } from './schemas.ts';
 import { templateNames } from './templates.ts';
+import { wireFaults } from './wire-meaning.ts';
+import { isLoopback } from '../lib/addresses.ts';
 
 /** A fault without its file. */
 export interface MeaningFault {
@@ -62,8 +64,18 @@ function addressFaults(file: ConnectorFile, template: string, path: string): Mea
     faults.push({ path, rule: 'must be an http(s) address once its variables are filled' });
   } else if (/[?#]|\/$/.test(sample)) {
     faults.push({ path, rule: 'must end without slash, query and fragment' });
+  } else if (isUnprotected(sample)) {
+    faults.push({ path, rule: UNPROTECTED });
   }
   return faults;
+}
+
+const UNPROTECTED = 'must begin with https: over http the credential could be read on its way';
+
+/** Plain http beyond this machine. Hosts below .invalid (RFC 6761) are this process itself. */
+function isUnprotected(address: string): boolean {
+  const { protocol, hostname } = new URL(address);
+  return protocol === 'http:' && !isLoopback(hostname) && !hostname.endsWith('.invalid');
 }
 
 function checkTypes(file: ConnectorFile): MeaningFault[] {
@@ -188,6 +200,7 @@ function checkOAuth(file: ConnectorFile, scheme: OAuth, path: string): MeaningFa
         path: `${path}.${at}`,
         rule: 'must be an http(s) address once its variables are filled',
       });
+    else if (isUnprotected(sample)) faults.push({ path: `${path}.${at}`, rule: UNPROTECTED });
   }
   const { tokenParams, tokenHeaders } = scheme;
   const more = scheme.type === 'oauth2' ? scheme : { authorizeParams: {}, refreshParams: {} };
@@ -270,7 +283,11 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
         faults.push({ path: `${path}.${place}.${reserved}`, rule: 'is added to list actions; leave it out' });
     }
   }
-  faults.push(...partFaults(file, action, path), ...policyFaults(file, action, path));
+  faults.push(
+    ...partFaults(file, action, path),
+    ...policyFaults(file, action, path),
+    ...wireFaults(file, action, path),
+  );
   const bodyless = method === 'GET' || method === 'HEAD';
   const hasBody =
     action.idempotencyParam !== undefined ||

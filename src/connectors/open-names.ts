@@ -9,5 +9,6 @@ export function openNames(file: ConnectorFile): Set<string> {
   const captured = file.authentication.flatMap((scheme) =>
     'capture' in scheme ? Object.keys(scheme.capture) : [],
   );
-  return new Set([...Object.keys(file.variables), ...open, ...captured]);
+  const variables = Object.entries(file.variables).filter(([, { secret }]) => !secret);
+  return new Set([...variables.map(([name]) => name), ...open, ...captured]);
 }

@@ -1,11 +1,14 @@
 import { isMap, LineCounter, parseDocument } from 'yaml';
 import { checkMeaning } from './meaning.ts';
 import { connectorFile, type ConnectorFile } from './format.ts';
+import { lineFinder, type LineOf } from './lines.ts';
 import { hiddenIn } from '../lib/hidden.ts';
 
 /** What is wrong, where: `path` is dotted (`actions.list_orders.query.status`), empty for the whole file. */
 export interface FileFault {
   file: string;
+  /** Where in the text, beginning with 1. */
+  line?: number | undefined;
   path: string;
   rule: string;
 }
@@ -14,7 +17,7 @@ export interface FileFault {
 const MAX_ALIASES = 100;
 
 export type Parsed =
-  | { definition: ConnectorFile; faults: [] }
+  | { definition: ConnectorFile; faults: []; lineOf: LineOf }
   | { definition: undefined; faults: [FileFault, ...FileFault[]] };
 
 /**
@@ -24,9 +27,22 @@ export type Parsed =
 export function parseConnector(text: string, file: string, id?: string): Parsed {
   const value = parseYaml(text, file);
   if ('faults' in value) return value;
-  const [hidden, ...others] = hiddenFaults(value.value, file, '');
+  const { lineOf } = value;
+  const parsed = readFile(value.value, file, id);
+  if (!parsed.definition) return faulty(parsed.faults.map((fault) => withLine(fault, lineOf)));
+  return { definition: parsed.definition, faults: [], lineOf };
+}
+
+/** The fault with its line in the text. */
+export function withLine(fault: FileFault, lineOf: LineOf): FileFault {
+  const { file, path, rule } = fault;
+  return { file, line: lineOf(path), path, rule };
+}
+
+function readFile(value: unknown, file: string, id: string | undefined) {
+  const [hidden, ...others] = hiddenFaults(value, file, '');
   if (hidden) return { definition: undefined, faults: [hidden, ...others] };
-  const parsed = connectorFile.safeParse(value.value, { reportInput: true });
+  const parsed = connectorFile.safeParse(value, { reportInput: true });
   if (!parsed.success) {
     return faulty(
       parsed.error.issues.flatMap((issue) => {
@@ -47,7 +63,7 @@ export function parseConnector(text: string, file: string, id?: string): Parsed 
   if (id !== undefined && parsed.data.id !== id) {
     faults.push({ file, path: 'id', rule: `must equal the name of its folder, "${id}"` });
   }
-  return faults.length > 0 ? faulty(faults) : { definition: parsed.data, faults: [] };
+  return faults.length > 0 ? faulty(faults) : { definition: parsed.data, faults };
 }
 
 /**
@@ -71,7 +87,7 @@ function hiddenFaults(value: unknown, file: string, path: string): FileFault[] {
 export function parseYaml(
   text: string,
   file: string,
-): { value: unknown } | { definition: undefined; faults: [FileFault, ...FileFault[]] } {
+): { value: unknown; lineOf: LineOf } | { definition: undefined; faults: [FileFault, ...FileFault[]] } {
   const lines = new LineCounter();
   const document = parseDocument(text, {
     lineCounter: lines,
@@ -84,13 +100,14 @@ export function parseYaml(
     return faulty(
       document.errors.map((error) => {
         const { line, col } = lines.linePos(error.pos[0]);
-        return { file, path: '', rule: `line ${line}, column ${col}: ${error.message}` };
+        return { file, line, path: '', rule: `line ${line}, column ${col}: ${error.message}` };
       }),
     );
   }
   if (!isMap(document.contents)) return faulty([{ file, path: '', rule: 'must be a YAML mapping' }]);
   try {
-    return { value: document.toJS({ maxAliasCount: MAX_ALIASES }) };
+    const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
+    return { value, lineOf: lineFinder(document.contents, lines) };
   } catch (error) {
     const rule = error instanceof Error ? error.message : String(error);
     return faulty([{ file, path: '', rule: `cannot be read: ${rule}` }]);

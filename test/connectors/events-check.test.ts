@@ -24,12 +24,13 @@ async function faultsOf(
   to: string,
   name: 'connector.yaml' | 'examples.yaml' = 'connector.yaml',
 ): Promise<string> {
-  cpSync(join(FOLDER, connectorId), folder, { recursive: true });
-  const file = join(folder, name);
+  const own = join(folder, connectorId);
+  cpSync(join(FOLDER, connectorId), own, { recursive: true });
+  const file = join(own, name);
   const text = readFileSync(file, 'utf8');
   if (!text.includes(from)) throw new Error(`${connectorId} has no ${from}`);
   writeFileSync(file, text.replace(from, to));
-  const { faults } = await checkFile(join(folder, 'connector.yaml'));
+  const { faults } = await checkFile(join(own, 'connector.yaml'));
   return faults.map(({ path, rule }) => `${path}: ${rule}`).join('\n');
 }
 

@@ -57,8 +57,9 @@ test('its unified model maps the record of its example, its webhook is judged as
 async function checked(files: Record<string, string>) {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-guide-'));
   try {
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-    return await checkFile(join(folder, 'connector.yaml'));
+    mkdirSync(join(folder, 'bookshop'));
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, 'bookshop', name), text);
+    return await checkFile(join(folder, 'bookshop', 'connector.yaml'));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

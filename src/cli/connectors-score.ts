@@ -1,0 +1,67 @@
+import { parametersOf } from '../connectors/schemas.ts';
+import type { ExamplesFile } from '../connectors/examples-format.ts';
+import type { ConnectorFile } from '../connectors/format.ts';
+import type { MeaningFault } from '../connectors/meaning.ts';
+import { parseJson, valueAt } from '../lib/json.ts';
+
+/** Errors of which every connector should have an example: a limit, a dead credential, a fault, a refusal. */
+const REFUSALS = ['upstream_rate_limited', 'credential_invalid', 'upstream_failed', 'upstream_rejected'];
+
+/** Actions that no example calls. */
+export function untriedActionsOf({ actions }: ConnectorFile, { examples }: ExamplesFile): string[] {
+  const tried = new Set(examples.map(({ action }) => action));
+  return Object.keys(actions).filter((id) => !actions[id]?.internal && !tried.has(id));
+}
+
+/**
+ * How much of a good connector is shown to be right, 0 to 100: examples of its actions count for 50, of each kind of
+ * refusal for 20, schemas of answers for 20, descriptions of parameters for 10.
+ */
+export function scoreOf(file: ConnectorFile, examples: ExamplesFile): number {
+  const shown = Object.values(file.actions).filter(({ internal }) => !internal);
+  const parameters = shown.flatMap((action) => parametersOf(action));
+  const codes = new Set(examples.examples.map(({ error }) => error?.code));
+  const shares = [
+    50 * share(shown.length - untriedActionsOf(file, examples).length, shown.length),
+    20 * share(REFUSALS.filter((code) => codes.has(code)).length, REFUSALS.length),
+    20 * share(shown.filter(({ response }) => response.schema !== undefined).length, shown.length),
+    10 * share(parameters.filter(({ parameter }) => parameter.description).length, parameters.length),
+  ];
+  return Math.floor(shares.reduce((sum, points) => sum + points, 0));
+}
+
+function share(part: number, whole: number): number {
+  return whole === 0 ? 1 : part / whole;
+}
+
+/** Faults that the examples show: places that hold nothing, and another host that no example confirms. */
+export function usedFaults(file: ConnectorFile, { examples }: ExamplesFile): MeaningFault[] {
+  return [...accountFaults(file, examples), ...hostFaults(file, examples)];
+}
+
+function accountFaults(
+  { account, probe }: ConnectorFile,
+  examples: ExamplesFile['examples'],
+): MeaningFault[] {
+  const read = examples.find(({ action, output }) => action === probe && output !== undefined);
+  if (!account || !read) return [];
+  const output = parseJson(JSON.stringify(read.output ?? null));
+  const found = valueAt(output, account.id);
+  if (found !== undefined && found !== null) return [];
+  return [{ path: 'account.id', rule: `"${account.id}" is nowhere in the example of the probe "${probe}"` }];
+}
+
+/** The credential goes to whatever host an action names. */
+function hostFaults({ baseUrl, actions }: ConnectorFile, examples: ExamplesFile['examples']): MeaningFault[] {
+  const tried = new Set(examples.map(({ action }) => action));
+  return Object.entries(actions)
+    .filter(([id, action]) => action.baseUrl && hostOf(action.baseUrl) !== hostOf(baseUrl) && !tried.has(id))
+    .map(([id]) => ({
+      path: `actions.${id}.baseUrl`,
+      rule: 'sends the credential to another host than the file does, so an example has to show it',
+    }));
+}
+
+function hostOf(address: string): string {
+  return address.replace(/^https?:\/\//, '').split('/')[0] ?? '';
+}

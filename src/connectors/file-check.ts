@@ -1,0 +1,104 @@
+import { isJsonObject } from '../lib/json.ts';
+import type { ConnectorFile, JsonSchema } from './format.ts';
+import { graphqlFaults } from './graphql-check.ts';
+import type { MeaningFault } from './meaning.ts';
+import { refsOf } from './schemas.ts';
+
+/**
+ * Faults that cost nothing at a start and make a worse connector: what is never used, names that say nothing, places
+ * that the file's own schemas do not have. Run when a file is written.
+ */
+export function checkUse(file: ConnectorFile): MeaningFault[] {
+  return [
+    ...unusedFaults(file),
+    ...accountFaults(file),
+    ...Object.entries(file.actions).flatMap(([id, action]) => [
+      ...verbFaults(id, action.internal),
+      ...graphqlFaults(file, action, `actions.${id}`),
+    ]),
+  ];
+}
+
+function unusedFaults({ schemas, paging, actions }: ConnectorFile): MeaningFault[] {
+  const used = new Set(refsOf(actions).map((ref) => ref.slice('#/schemas/'.length)));
+  const collect = (name: string): void => {
+    for (const ref of refsOf(schemas[name])) {
+      const other = ref.slice('#/schemas/'.length);
+      if (used.has(other)) continue;
+      used.add(other);
+      collect(other);
+    }
+  };
+  for (const name of used) collect(name);
+  const pagings = new Set(Object.values(actions).map((action) => action.paging));
+  return [
+    ...Object.keys(schemas)
+      .filter((name) => !used.has(name))
+      .map((name) => ({ path: `schemas.${name}`, rule: 'is used by no action' })),
+    ...Object.keys(paging)
+      .filter((name) => !pagings.has(name))
+      .map((name) => ({ path: `paging.${name}`, rule: 'is used by no action' })),
+  ];
+}
+
+/** The probe says what it answers with: a place that is not among it stays empty for every account. */
+function accountFaults({ account, probe, actions, schemas }: ConnectorFile): MeaningFault[] {
+  const schema = probe === undefined ? undefined : actions[probe]?.response.schema;
+  if (!account || !schema) return [];
+  return Object.entries(account)
+    .filter(([, path]) => path !== undefined && lacks(schema, path.split('.'), schemas))
+    .map(([name, path]) => ({
+      path: `account.${name}`,
+      rule: `"${path}" is nowhere in what the probe "${probe}" answers with (its response.schema)`,
+    }));
+}
+
+/** Whether a schema that names its properties names none at this path. */
+function lacks(
+  schema: unknown,
+  [name, ...rest]: readonly string[],
+  schemas: ConnectorFile['schemas'],
+): boolean {
+  if (name === undefined || !isSchema(schema)) return false;
+  const ref = schema['$ref'];
+  if (typeof ref === 'string')
+    return lacks(schemas[ref.slice('#/schemas/'.length)], [name, ...rest], schemas);
+  if (/^\d+$/.test(name)) return lacks(schema['items'], rest, schemas);
+  const { properties } = schema;
+  if (!isSchema(properties)) return false;
+  return Object.hasOwn(properties, name) ? lacks(properties[name], rest, schemas) : true;
+}
+
+function isSchema(value: unknown): value is JsonSchema {
+  return isJsonObject(value);
+}
+
+function verbFaults(actionId: string, internal: boolean): MeaningFault[] {
+  if (internal || actionId.split('_').some((word) => VERBS.has(word))) return [];
+  const rule =
+    'names no verb: begin it with what it does, such as list_, get_, create_, update_, delete_ or send_';
+  return [{ path: `actions.${actionId}`, rule }];
+}
+
+/** Words that say what an action does. */
+const VERBS = new Set(
+  (
+    'abort accept acknowledge activate add adjust allocate answer append apply approve archive ask assign associate attach ' +
+    'authorize backup ban batch begin block book build calculate call cancel capture change charge check checkout clear ' +
+    'clone close collect comment commit compare complete compose confirm connect convert copy count create credit ' +
+    'deactivate decline decrement delete deliver deploy describe destroy detach disable disassociate disconnect dismiss ' +
+    'dispatch download draft duplicate edit email enable end enqueue enroll estimate exchange execute expand expire export ' +
+    'fail favorite fetch filter finalize find finish flag follow force fork forward fulfill generate get give grant hide ' +
+    'hold import increment index insert inspect install invite invoice issue join kick leave like link list load lock log ' +
+    'lookup make mark match measure merge message modify monitor move mute notify open order pause pay pin place play poll ' +
+    'post preview print process promote provision publish pull purchase purge push put query quote rate react read reassign ' +
+    'receive recommend reconcile record redeem refresh refund register reject release remind remove rename render renew ' +
+    'reopen reorder repeat replace reply report request require rerun reschedule resend reserve reset resize resolve respond ' +
+    'restart restore resume retrieve retry return reverse review revoke rollback rotate run save scan schedule search select ' +
+    'send set share show sign simulate skip slow snooze sort split star start stop store subscribe submit summarize suspend ' +
+    'switch sync synchronize tag take terminate test track trade train transfer transition translate trash trigger turn ' +
+    'unarchive unassign unban unblock undelete undo unfollow unfreeze uninstall unlink unlock unmute unpin unpublish ' +
+    'unregister unschedule unset unshare unstar unsubscribe untag untrash update upgrade upload upsert use validate verify ' +
+    'view void vote wait watch withdraw write'
+  ).split(' '),
+);

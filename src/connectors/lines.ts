@@ -1,0 +1,28 @@
+import { isMap, isScalar, isSeq, type LineCounter, type Node, type ParsedNode } from 'yaml';
+
+/** Finds the line of a dotted path in a YAML text: of the deepest member on it that is there. Lines begin with 1. */
+export type LineOf = (path: string) => number | undefined;
+
+export function lineFinder(contents: ParsedNode | null, lines: LineCounter): LineOf {
+  return (path) => {
+    const names = path.replace(/ \([^)]*\)/, '').split('.');
+    const offset = offsetOf(contents, names) ?? contents?.range[0];
+    return offset === undefined ? undefined : lines.linePos(offset).line;
+  };
+}
+
+/** Where the deepest member on a path begins; undefined where not even the first is there. */
+function offsetOf(node: Node | null | undefined, path: readonly string[]): number | undefined {
+  if (isSeq<Node>(node)) {
+    const item = node.items[Number(path[0])];
+    return offsetOf(item, path.slice(1)) ?? item?.range?.[0];
+  }
+  if (!isMap<Node, Node | null>(node)) return undefined;
+  // A name may hold dots itself, such as a code or an address.
+  for (let length = path.length; length > 0; length--) {
+    const name = path.slice(0, length).join('.');
+    const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === name);
+    if (pair) return offsetOf(pair.value, path.slice(length)) ?? pair.key.range?.[0];
+  }
+  return undefined;
+}

@@ -1,0 +1,87 @@
+import type { ActionDefinition, ConnectorFile } from './format.ts';
+import type { MeaningFault } from './meaning.ts';
+import { pagingOf } from './schemas.ts';
+
+/** Faults of what an action sends: names that collide, and names that would not nest as they look. */
+export function wireFaults(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
+  return [
+    ...sameNames(file, action, path),
+    ...nestingFaults(file, action, path),
+    ...effectFaults(action, path),
+  ];
+}
+
+/** A name on the wire, and the path of what sends it. */
+type Sent = [name: string, path: string];
+
+function sameNames(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
+  const paging = pagingNames(file, action);
+  const placed: Sent[][] = [
+    [...own(action.query, 'query'), ...fixed(action.fixed?.query, 'query'), ...paging('query')],
+    // A fixed member of a body is what is sent until a parameter says otherwise.
+    [...own(action.body, 'body'), ...paging('body')],
+    [...own(action.headers, 'headers', dashed), ...fixed(action.fixed?.headers, 'headers')].map(
+      ([name, at]): Sent => [name.toLowerCase(), at],
+    ),
+  ];
+  return placed.flatMap((sent) =>
+    sent.flatMap(([name, at], index) => {
+      const first = sent.findIndex(([other]) => other === name);
+      const rule = `is sent as "${name}", as ${sent[first]?.[1]} is; only one of them would arrive`;
+      return first === index ? [] : [{ path: `${path}.${at}`, rule }];
+    }),
+  );
+}
+
+function own(
+  parameters: ActionDefinition['query'],
+  place: string,
+  nameOf = (name: string): string => name,
+): Sent[] {
+  return Object.entries(parameters)
+    .filter(([, { spread }]) => !spread)
+    .map(([name, { as }]) => [as ?? nameOf(name), `${place}.${name}`]);
+}
+
+function dashed(name: string): string {
+  return name.replaceAll('_', '-');
+}
+
+function fixed(members: object | undefined, place: string): Sent[] {
+  return Object.keys(members ?? {}).map((name) => [name, `fixed.${place}.${name}`]);
+}
+
+function pagingNames(file: ConnectorFile, action: ActionDefinition): (place: string) => Sent[] {
+  const paging = pagingOf(file, action);
+  return (place) => {
+    if (!paging || !('in' in paging) || paging.in !== place) return [];
+    const names = [paging.limitParam];
+    if ('offsetParam' in paging) names.push(paging.offsetParam);
+    if ('pageParam' in paging) names.push(paging.pageParam);
+    if ('cursorParam' in paging) names.push(paging.cursorParam);
+    return names.flatMap((name): Sent[] => (name === undefined ? [] : [[name, 'paging']]));
+  };
+}
+
+function nestingFaults(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
+  // A form writes `items.0.price` as items[0][price], which is a list there.
+  const isJson = action.graphql !== undefined || (action.bodyType ?? file.bodyType) === 'json';
+  const counted = Object.entries(isJson ? action.body : {})
+    .filter(([, { as }]) => as?.split('.').some((part) => /^\d+$|[[\]]/.test(part)))
+    .map(([name]) => ({
+      path: `${path}.body.${name}.as`,
+      rule: 'nests in objects alone: take the whole list as the parameter, or wrap: name[]',
+    }));
+  const { wrap } = action;
+  if (wrap === undefined || /^[^.[\]]*(\[\])?$/.test(wrap)) return counted;
+  return [
+    ...counted,
+    { path: `${path}.wrap`, rule: 'is one name, perhaps with [] behind it; nest deeper with dots in `as`' },
+  ];
+}
+
+/** A policy that lets reads through would let these through. */
+function effectFaults({ request, effect }: ActionDefinition, path: string): MeaningFault[] {
+  if (effect !== 'read' || !request.startsWith('DELETE ')) return [];
+  return [{ path: `${path}.effect`, rule: 'a DELETE request does not read; leave it out, or say write' }];
+}
