@@ -1,0 +1,290 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { ConnectorFile, Parameter } from '../../src/connectors/format.ts';
+import { parseConnector } from '../../src/connectors/parse.ts';
+
+/*
+ * The connectors beside reduced extracts of their vendors' documents (vendors/*.json, made by vendors/refresh.ts), with a
+ * ledger of accepted differences, each with its reason.
+ */
+
+const FOLDER = join(import.meta.dirname, '../../data/connectors');
+const VENDORS = join(import.meta.dirname, 'vendors');
+const SHIPPED = readdirSync(FOLDER);
+const json = (name: string): unknown => JSON.parse(readFileSync(join(VENDORS, name), 'utf8'));
+
+const names = z.record(z.string(), z.array(z.unknown()).nullable());
+const extract = z.strictObject({
+  source: z.strictObject({ document: z.string(), version: z.string(), read: z.iso.date() }),
+  operations: z.record(
+    z.string(),
+    z.strictObject({
+      deprecated: z.literal(true).optional(),
+      query: names,
+      body: names,
+      scopes: z.array(z.string()).optional(),
+    }),
+  ),
+});
+type Extract = z.infer<typeof extract>;
+const ledger = z
+  .strictObject({
+    accepted: z.record(
+      z.string(),
+      z.array(z.strictObject({ reason: z.string().min(20), differences: z.array(z.string()).min(1) })),
+    ),
+    /** Connectors without an extract, and why. */
+    without: z.record(z.string(), z.string().min(20)),
+    /** Values that sound destructive and are not, `<connector>.<action>.<parameter>=<value>`, and why. */
+    harmless: z.record(z.string(), z.string().min(10)),
+    /** API versions: what the connector sends, and the newest one that was known on a day. */
+    versions: z.record(
+      z.string(),
+      z.strictObject({
+        sends: z.array(z.string()).min(1),
+        newest: z.string(),
+        asOf: z.iso.date(),
+        months: z.int().min(0),
+      }),
+    ),
+    /** Id parameters that no action gives, and why. */
+    open: z.record(z.string(), z.string().min(10)),
+  })
+  .parse(json('ledger.json'));
+
+function read(id: string): ConnectorFile {
+  const file = join(FOLDER, id, 'connector.yaml');
+  const { definition } = parseConnector(readFileSync(file, 'utf8'), file);
+  if (!definition) throw new Error(`${file} has faults`);
+  return definition;
+}
+
+const shape = (path: string): string => path.replaceAll(/\{[^}]*\}/g, '{}').replace(/\/$/, '');
+
+/** What a connector has that its vendor's document has not. */
+function differencesOf(definition: ConnectorFile, { operations }: Extract): string[] {
+  const found: string[] = [];
+  const asked = definition.authentication.flatMap((scheme) => ('scopes' in scheme ? scheme.scopes : []));
+  for (const [id, action] of Object.entries(definition.actions)) {
+    const [method = '', path = ''] = action.request.split(' ');
+    const operation = operations[`${method} ${shape(path)}`];
+    if (!operation) {
+      found.push(`${id}: no operation`);
+      continue;
+    }
+    if (operation.deprecated) found.push(`${id}: deprecated`);
+    const byOAuth = !action.authentication || action.authentication.includes('oauth2');
+    const wanted = operation.scopes?.map(currentScope) ?? [];
+    if (byOAuth && wanted.length > 0 && asked.length > 0 && !wanted.some((one) => asked.includes(one)))
+      found.push(`${id}: scopes ${wanted.join(', ')}`);
+    for (const place of ['query', 'body'] as const) {
+      for (const [name, parameter] of Object.entries(action[place]))
+        found.push(...parameterDifferences(`${id}.${name}`, name, parameter, operation[place]));
+    }
+  }
+  return found;
+}
+
+/** Slack's scopes of 2021 named who writes; those of today do not. */
+function currentScope(scope: string): string {
+  return scope.replace(/:(?:user|bot)$/, '');
+}
+
+function parameterDifferences(
+  at: string,
+  name: string,
+  { as, spread, ...schema }: Parameter,
+  known: z.infer<typeof names>,
+): string[] {
+  if (spread || Object.keys(known).length === 0) return [];
+  const wire = (as ?? name).replace(/\[.*$/, '').split('.')[0] ?? name;
+  if (!Object.hasOwn(known, wire)) return [`${at}: unknown`];
+  const values = known[wire];
+  const own = z.object({ enum: z.array(z.unknown()).optional() }).parse(schema).enum ?? [];
+  if (!values || (as ?? name) !== wire) return [];
+  return own.filter((one) => one !== null && !values.includes(one)).map((one) => `${at}: ${String(one)}`);
+}
+
+const extracts = readdirSync(VENDORS)
+  .filter((name) => name.endsWith('.json') && name !== 'ledger.json')
+  .map((name): [string, Extract] => [name.replace('.json', ''), extract.parse(json(name))]);
+
+describe('a connector beside the document of its vendor', () => {
+  test.each(extracts)('%s differs only as the ledger accepts', (id, facts) => {
+    const accepted = new Set((ledger.accepted[id] ?? []).flatMap(({ differences }) => differences));
+    expect(differencesOf(read(id), facts).filter((one) => !accepted.has(one))).toEqual([]);
+  });
+
+  test('every shipped connector has an extract, or a reason for having none', () => {
+    const known = [...extracts.map(([id]) => id), ...Object.keys(ledger.without)];
+    expect(known.sort()).toEqual([...SHIPPED].sort());
+  });
+
+  test('planted faults are found', () => {
+    const facts = extracts.find(([id]) => id === 'slack')?.[1];
+    if (!facts) throw new Error('there is no extract of slack');
+    const before = differencesOf(read('slack'), facts);
+    const planted = read('slack');
+    const action = planted.actions['list_channels'];
+    const other = planted.actions['send_message'];
+    if (!action || !other) throw new Error('the actions are gone');
+    action.request = 'GET /conversations.lists';
+    other.body['channell'] = { type: 'string' };
+    planted.authentication = planted.authentication.map((scheme) =>
+      'scopes' in scheme ? { ...scheme, scopes: ['nothing'] } : scheme,
+    );
+    const after = differencesOf(planted, facts).filter((one) => !before.includes(one));
+    expect(after).toContain('list_channels: no operation');
+    expect(after).toContain('send_message.channell: unknown');
+    expect(after).toContainEqual(expect.stringMatching(/^send_message: scopes chat:write/));
+  });
+});
+
+const DESTRUCTIVE =
+  /^(void|voided|delete|deleted|trash|trashed|cancel|canceled|cancelled|archive|archived|remove|removed|purge|purged)$/i;
+
+/** Values of a write that sound as if they destroyed, and have no effect of their own. */
+function soundingOf(definition: ConnectorFile): string[] {
+  return Object.entries(definition.actions).flatMap(([id, action]) => {
+    const [method] = action.request.split(' ');
+    const effect =
+      action.effect ?? (method === 'GET' ? 'read' : method === 'DELETE' ? 'destructive' : 'write');
+    if (effect !== 'write' || action.internal) return [];
+    return Object.entries({ ...action.query, ...action.body }).flatMap(([name, parameter]) =>
+      enumIn(parameter)
+        .filter((value) => typeof value === 'string' && DESTRUCTIVE.test(value))
+        .filter(
+          (value) =>
+            !action.effectWhen.some(
+              (one) => one.parameter === name && (!one.in || one.in.includes(String(value))),
+            ),
+        )
+        .map((value) => `${definition.id}.${id}.${name}=${String(value)}`),
+    );
+  });
+}
+
+function enumIn(parameter: Parameter): unknown[] {
+  const own = z
+    .object({
+      enum: z.array(z.unknown()).optional(),
+      items: z.object({ enum: z.array(z.unknown()).optional() }).optional(),
+    })
+    .safeParse(parameter);
+  return own.success ? [...(own.data.enum ?? []), ...(own.data.items?.enum ?? [])] : [];
+}
+
+describe('a value of a write that sounds destructive', () => {
+  test('has an effect of its own, or a reason for having none', () => {
+    const found = SHIPPED.map(read).flatMap(soundingOf);
+    expect(found.sort()).toEqual(Object.keys(ledger.harmless).sort());
+  });
+
+  test('is found where its effect is left out', () => {
+    const planted = read('xero');
+    const action = planted.actions['update_invoice'];
+    if (!action) throw new Error('the action is gone');
+    action.effectWhen = [];
+    delete action.effect;
+    expect(soundingOf(planted)).toContain('xero.update_invoice.Status=VOIDED');
+  });
+});
+
+/** Names of all members in all answers of a connector, in letters and digits alone. */
+function answerNames(definition: ConnectorFile): Set<string> {
+  const found = new Set<string>();
+  const walk = (value: unknown): void => {
+    if (Array.isArray(value)) for (const one of value) walk(one);
+    else if (typeof value === 'object' && value !== null) {
+      for (const [name, member] of Object.entries(value)) {
+        found.add(plain(name));
+        walk(member);
+      }
+    }
+  };
+  walk(definition.schemas);
+  for (const { response } of Object.values(definition.actions)) {
+    walk(response.schema);
+    for (const [, name = ''] of response.map?.matchAll(/"(\w+)"\s*:/g) ?? []) found.add(plain(name));
+  }
+  return found;
+}
+
+const plain = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+
+/** Required ids that no action of the connector can tell, and that do not say where they come from. */
+function openIds(definition: ConnectorFile): string[] {
+  const told = answerNames(definition);
+  const readers = Object.entries(definition.actions)
+    .filter(([id, { internal }]) => !internal && /^(list|search|get|create|find|query|read)_/.test(id))
+    .map(([id]) => plain(id));
+  return Object.entries(definition.actions).flatMap(([id, action]) => {
+    if (action.internal) return [];
+    const required = [
+      ...Object.entries(action.path),
+      ...Object.entries({ ...action.query, ...action.body }).filter(
+        ([, { required: must }]) => must === true,
+      ),
+    ];
+    return required
+      .filter(([name, { description }]) => /(?:Id|_id)$/.test(name) && (description ?? '').length < 15)
+      .map(([name]) => name)
+      .filter((name) => {
+        const noun = plain(name.replace(/_?id$/i, ''));
+        return noun !== '' && !told.has(plain(name)) && !readers.some((reader) => reader.includes(noun));
+      })
+      .map((name) => `${definition.id}.${id}.${name}`);
+  });
+}
+
+describe('a required id', () => {
+  test('is given by an action of its connector, or says where it comes from', () => {
+    expect(SHIPPED.map(read).flatMap(openIds).sort()).toEqual(Object.keys(ledger.open).sort());
+  });
+
+  test('that no action gives is found', () => {
+    const planted = read('stripe');
+    const action = Object.values(planted.actions).find(({ request }) => request.startsWith('POST'));
+    if (!action) throw new Error('the action is gone');
+    action.body['warehouse_id'] = { type: 'string', required: true };
+    expect(openIds(planted)).toEqual([expect.stringMatching(/^stripe\.\w+\.warehouse_id$/)]);
+  });
+});
+
+describe('the version of an API', () => {
+  /** Versions by date in addresses and headers: 2026-07, v2026-07, 2026-07-29.dahlia. */
+  const versionsIn = ({ id, baseUrl, headers, variables, actions }: ConnectorFile): string[] => {
+    const texts = [
+      baseUrl,
+      ...Object.values(headers),
+      ...Object.values(variables).map((one) => one.default ?? ''),
+      ...Object.values(actions).map(({ request }) => request),
+    ];
+    const versions = texts.flatMap((text) => text.match(/20\d\d-\d\d(?:-\d\d)?/g) ?? []);
+    return [...new Set(versions)].map((version) => `${id} ${version}`);
+  };
+  const monthsBetween = (older: string, newer: string): number => {
+    const months = (text: string) => Number(text.slice(0, 4)) * 12 + Number(text.slice(5, 7));
+    return months(newer) - months(older);
+  };
+
+  test('that a connector sends is in the ledger, and not too far behind the newest', () => {
+    const sent = SHIPPED.map(read).flatMap(versionsIn);
+    const old = sent.filter((one) => {
+      const [id = '', version = ''] = one.split(' ');
+      const known = ledger.versions[id];
+      if (!known?.sends.includes(version)) throw new Error(`the ledger does not know ${one}`);
+      return monthsBetween(version, known.newest) > known.months;
+    });
+    expect(old).toEqual([]);
+  });
+
+  test('of six years ago is found', () => {
+    expect(monthsBetween('2020-08-27', '2026-07-29')).toBeGreaterThan(24);
+    const planted = read('stripe');
+    planted.headers['Stripe-Version'] = '2020-08-27';
+    expect(versionsIn(planted)).toEqual(['stripe 2020-08-27']);
+  });
+});
