@@ -1,5 +1,6 @@
 import { DAY, HOUR } from '../lib/clock.ts';
-import type { DbOrTx } from '../store/schema.ts';
+import { deleteInBatches } from '../store/batches.ts';
+import { ENVIRONMENTS, type DbOrTx } from '../store/schema.ts';
 
 /** How long the record of executions is kept. */
 const EXECUTIONS_KEPT_MS = 90 * DAY;
@@ -16,10 +17,22 @@ const SEARCH_KEPT_MS = 7 * DAY;
 /** Deletes what has had its time: executions, answers kept for idempotency keys, positions in lists, large results,
  *  confirmation tokens, notes of changes, connect sessions, and consents that never came back. */
 export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {
-  await db
-    .deleteFrom('executions')
-    .where('at', '<', now - EXECUTIONS_KEPT_MS)
-    .execute();
+  for (const environment of ENVIRONMENTS) {
+    await deleteInBatches((limit) =>
+      db
+        .deleteFrom('executions')
+        .where('execution_id', 'in', (old) =>
+          old
+            .selectFrom('executions')
+            .select('execution_id')
+            .where('environment', '=', environment)
+            .where('at', '<', now - EXECUTIONS_KEPT_MS)
+            .orderBy('at')
+            .limit(limit),
+        )
+        .executeTakeFirstOrThrow(),
+    );
+  }
   await db.deleteFrom('idempotency').where('expires_at', '<=', now).execute();
   await db.deleteFrom('page_positions').where('expires_at', '<=', now).execute();
   await db

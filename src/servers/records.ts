@@ -175,12 +175,19 @@ export async function listServers(
   if (filter.ownerUserId !== undefined) query = query.where('owner_user_id', '=', filter.ownerUserId);
   if (filter.bound !== undefined) query = query.where('bound', '=', filter.bound ? 1 : 0);
   const { count } = await query.select((e) => e.fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
-  const rows = await query
-    .selectAll()
+  // The index alone is walked up to a deep offset; only the rows of the page are read.
+  const page = query
+    .select('server_id')
     .orderBy('created_at')
     .orderBy('server_id')
     .limit(filter.limit)
-    .offset(filter.offset)
+    .offset(filter.offset);
+  const rows = await db
+    .selectFrom('servers')
+    .selectAll()
+    .where('server_id', 'in', page)
+    .orderBy('created_at')
+    .orderBy('server_id')
     .execute();
   return { servers: rows.map(toServer), count };
 }

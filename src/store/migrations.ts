@@ -12,6 +12,7 @@ import {
   oneFieldMapping,
 } from './migration-event-indexes.ts';
 import { events } from './migration-events.ts';
+import { listOrders } from './migration-lists.ts';
 import { workflows } from './migration-workflows.ts';
 import { runsOfAllWorkflows } from './migration-runs.ts';
 import { policy } from './migration-policy.ts';
@@ -46,6 +47,7 @@ export const MIGRATIONS: Migration[] = [
   { name: 'runs of all workflows', up: runsOfAllWorkflows },
   { name: 'one account one credential', up: oneAccountOneCredential },
   { name: 'write probes', up: writeProbes },
+  { name: 'list orders', up: listOrders },
 ];
 
 async function foundation(tx: Transaction<Tables>): Promise<void> {
