@@ -245,7 +245,7 @@ test('an unknown address is 404 and a wrong method 405 with Allow, both as JSON'
   const wrong = await service.call('PATCH', '/api/servers');
   expect([wrong.status, wrong.headers.get('allow'), wrong.text('code')]).toEqual([
     405,
-    'POST, GET',
+    'POST, GET, HEAD',
     'method_not_allowed',
   ]);
 });
