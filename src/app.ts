@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Context, OpenContext } from './context.ts';
+import { startPresence } from './connect/presence.ts';
 import { startKeepAlive } from './credentials/keep-alive.ts';
 import { answerError } from './lib/errors.ts';
 import { createMcpHandler } from './mcp/http.ts';
@@ -56,6 +57,8 @@ export async function listen(context: OpenContext): Promise<App> {
   }
   if (config.sandbox || config.testConnectors)
     context.outbound.allowSandbox(async () => `http://${urlHost(address)}:${port}`);
+  context.serving = true;
+  const presence = await startPresence(context);
   const keepAlive = startKeepAlive(context);
   context.deliverer.start();
   context.sources.start(context);
@@ -72,6 +75,7 @@ export async function listen(context: OpenContext): Promise<App> {
       await Promise.all([
         drain(server, connections),
         keepAlive.close(),
+        presence.close(),
         context.sources.close(),
         context.runs.close(),
         context.deliverer.close(),

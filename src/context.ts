@@ -70,12 +70,15 @@ export interface Context {
   readonly publicUrl: string;
   /** True once a stop was asked for: /ready says so, so that a load balancer looks elsewhere. */
   readonly stopping: boolean;
+  /** Whether this process listens on a port: then it serves the links that it makes. */
+  readonly serving: boolean;
 }
 
 /** A context with its lifetime: whoever opens it closes it. */
 export interface OpenContext extends Context {
   publicUrl: string;
   stopping: boolean;
+  serving: boolean;
   /** Flushes what is buffered and closes everything, in reverse order of making. */
   close(): Promise<void>;
 }
@@ -158,6 +161,7 @@ export async function openContext(
       issuers: createIssuers(config.jwtIssuers, { outbound: toIssuers, clock }),
       publicUrl: config.publicUrl ?? `http://${config.host}:${config.port}`,
       stopping: false,
+      serving: false,
       deliverer,
       operator: createOperator({ db, clock, keys, log, deliverer }),
       listening: createListening({ clock }),

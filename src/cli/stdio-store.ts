@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { Readable, Writable } from 'node:stream';
+import { rememberedUrl } from '../connect/presence.ts';
 import { readConfig } from '../config.ts';
 import { openContext, type Context, type OpenContext } from '../context.ts';
 import { createLog } from '../log.ts';
@@ -19,6 +20,9 @@ interface Streams {
 export async function serveFromStore(wish: StdioWish, streams: Streams): Promise<void> {
   const config = readConfig();
   const context = await openContext(config, { log: createLog(config.logLevel, process.stderr) });
+  // Links lead to where the last process served, whatever port that was.
+  if (config.publicUrl === undefined)
+    context.publicUrl = (await rememberedUrl(context.db)) ?? context.publicUrl;
   await Promise.race([serveOn(streams, context, wish), storeFails(context)]);
 }
 

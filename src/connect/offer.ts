@@ -1,3 +1,4 @@
+import { unservedNote } from './presence.ts';
 import { requireOAuthClient } from '../credentials/oauth-apps.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { assertRedirectAllowed, readSettings } from '../servers/settings.ts';
@@ -46,13 +47,13 @@ export async function withLink(
   if (error.code === 'credential_required') {
     const wish = { environment, userId, connectors: [connectorId], redirectUri };
     const { url, sessionId } = await makeLink(context, wish);
-    return extended(error, { connectUrl: url, sessionId });
+    return extended(error, { connectUrl: url, sessionId }, await unservedNote(context));
   }
   const credentialId = error.details?.['credentialId'];
   if (error.code !== 'credential_invalid' || typeof credentialId !== 'string') return error;
   const wish = { environment, userId, connectors: [connectorId], credentialId, redirectUri };
   const { url, sessionId } = await makeLink(context, wish);
-  return extended(error, { reconnectUrl: url, sessionId });
+  return extended(error, { reconnectUrl: url, sessionId }, await unservedNote(context));
 }
 
 async function assertReady(context: ConnectContext, wish: LinkWish): Promise<void> {
@@ -65,8 +66,12 @@ async function assertReady(context: ConnectContext, wish: LinkWish): Promise<voi
   if (first) await requireOAuthClient(context, environment, first);
 }
 
-function extended(error: GatehouseError, details: Record<string, unknown>): GatehouseError {
-  return new GatehouseError(error.code, error.message, {
+function extended(
+  error: GatehouseError,
+  details: Record<string, unknown>,
+  note: string | undefined,
+): GatehouseError {
+  return new GatehouseError(error.code, note === undefined ? error.message : `${error.message} ${note}`, {
     details: { ...error.details, ...details },
     headers: error.headers,
     cause: error,

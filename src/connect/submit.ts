@@ -25,6 +25,7 @@ export type ConnectContext = Pick<
   | 'outbound'
   | 'throttle'
   | 'publicUrl'
+  | 'serving'
   | 'config'
   | 'operator'
   | 'listening'

@@ -1,3 +1,4 @@
+import { unservedNote } from '../connect/presence.ts';
 import { z } from 'zod';
 import type { Action, Connector } from '../connectors/catalog.ts';
 import type { JsonSchema } from '../connectors/format.ts';
@@ -248,7 +249,9 @@ const createCredentialTool = tool({
     const { url, expiresAt, action } = await offerLink(scope, connectorId, userId);
     const link = { connectorId, connectUrl: url, expiresAt: isoTime(expiresAt) };
     if (action === undefined) {
-      return { ...link, next: 'Ask the user to open the link. Then call the action that you want.' };
+      const note = await unservedNote(scope.context);
+      const next = 'Ask the user to open the link. Then call the action that you want.';
+      return { ...link, next: note === undefined ? next : `${note} ${next}` };
     }
     if (action !== 'accept') {
       return { connectorId, declined: true, next: 'The user does not want to connect an account now.' };

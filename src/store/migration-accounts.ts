@@ -114,3 +114,13 @@ export async function oneAccountOneCredential(tx: Transaction<Tables>): Promise<
   await sql`create unique index credentials_default_once
     on credentials (user_id, connector_id) where is_default = 1`.execute(tx);
 }
+
+/** Where a process serves: one row, `service`. `seen_at` 0: the process has ended. */
+export async function presence({ schema }: Transaction<Tables>): Promise<void> {
+  await schema
+    .createTable('presence')
+    .addColumn('name', 'text', (c) => c.primaryKey())
+    .addColumn('public_url', 'text', (c) => c.notNull())
+    .addColumn('seen_at', 'bigint', (c) => c.notNull())
+    .execute();
+}

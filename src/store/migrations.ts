@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
 
-import { accounts, oauthAppFields, oneAccountOneCredential } from './migration-accounts.ts';
+import { accounts, oauthAppFields, oneAccountOneCredential, presence } from './migration-accounts.ts';
 import {
   eventIndexes,
   eventsOfSources,
@@ -48,6 +48,7 @@ export const MIGRATIONS: Migration[] = [
   { name: 'one account one credential', up: oneAccountOneCredential },
   { name: 'write probes', up: writeProbes },
   { name: 'list orders', up: listOrders },
+  { name: 'presence', up: presence },
 ];
 
 async function foundation(tx: Transaction<Tables>): Promise<void> {

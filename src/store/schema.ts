@@ -94,6 +94,8 @@ export interface Tables extends WorkflowTables {
     created_at: number;
     updated_at: number;
   };
+  /** Where a process serves, and when it said so last, epoch ms; see connect/presence.ts. */
+  presence: { name: string; public_url: string; seen_at: number };
   /** Tokens that a renewal received and could not save: never thrown away. */
   spare_tokens: {
     spare_id: string;

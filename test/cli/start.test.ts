@@ -62,6 +62,19 @@ test('what the first start says about Claude Desktop starts a server over stdio'
   expect([code, err]).toEqual([0, '']);
   expect(out.trim().split('\n')).toHaveLength(2);
   expect(out).toContain('prd_101');
+
+  // Links lead to the port that served, and the answer says when no process does.
+  const connect = { name: 'create_credential_svc', arguments: { connectorId: 'sandbox' } };
+  const asked = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: connect })}\n`;
+  const { PORT: _port, ...ofClient } = cliEnv(home.path);
+  const link = async () => (await runCli(args.slice(1), ofClient, { input: asked })).out;
+  const stopped = await link();
+  expect(stopped).toContain(`${gatehouse.url}/connect/s/`);
+  expect(stopped).toContain(`No Gatehouse serves ${gatehouse.url} at the moment`);
+  await using again = await startCli(cliEnv(home.path));
+  const served = await link();
+  expect(served).toContain(`${again.url}/connect/s/`);
+  expect(served).not.toContain('No Gatehouse serves');
 });
 
 test('a later start says the addresses and no secret', async () => {
