@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { requireConnector, type Action, type Connector } from '../connectors/catalog.ts';
+import { actionNotFound, connectorNotFound, type Action, type Connector } from '../connectors/catalog.ts';
 import { effectOfCall, type Effect } from '../connectors/effects.ts';
 import { checkInput } from '../connectors/validate.ts';
 import type { Context } from '../context.ts';
@@ -228,8 +228,8 @@ function accountKey(credential: Credential | undefined): string {
 }
 
 /**
- * The connector and the action, if they are there and the server's restrictions allow them to this user. What is not
- * there is judged by its names alone.
+ * The connector and the action, if they are there and the server's restrictions allow them to this user. Names that do
+ * not exist are not found, whatever the restrictions say: a typing error is no prohibition.
  * @throws GatehouseError `restricted` (`details.rule`), `connector_not_found`, `action_not_found`
  */
 export function findAllowed(
@@ -238,16 +238,27 @@ export function findAllowed(
     server?: { decision: Decision } | undefined;
   },
 ): { connector: Connector; action: Action } {
-  const { connectorId, actionId, userId } = request;
-  const decision = request.server?.decision;
-  const known = decision && context.catalog.action(request.environment, connectorId, actionId);
+  const { environment, connectorId, actionId, userId, server } = request;
+  const decision = server?.decision;
+  const connector = context.catalog.connector(environment, connectorId);
+  const action = connector?.actions.get(actionId);
   const rule =
-    (known ? decision.action(known) : decision?.named(connectorId, actionId)) ?? decision?.user(userId);
-  if (rule === undefined) return find(context, request);
-  const what = rule.includes('users.') ? 'this user' : `${connectorId}.${actionId}`.slice(0, 100);
-  throw new GatehouseError('restricted', `This MCP server does not allow ${what} (${rule}).`, {
-    details: { rule },
-  });
+    (action ? decision?.action(action) : connector && decision?.connector(connectorId)) ??
+    decision?.user(userId);
+  if (rule !== undefined) {
+    const what = rule.includes('users.') ? 'this user' : `${connectorId}.${actionId}`.slice(0, 100);
+    throw new GatehouseError('restricted', `This MCP server does not allow ${what} (${rule}).`, {
+      details: { rule },
+    });
+  }
+  if (connector && action) return { connector, action };
+  const allowed = (one: Connector) => [...one.actions.values()].filter((each) => !decision?.action(each));
+  if (connector) throw actionNotFound(connector, actionId, allowed(connector));
+  const seen = context.catalog.connectors(environment).filter((one) => allowed(one).length > 0);
+  throw connectorNotFound(
+    connectorId,
+    seen.map((one) => one.connectorId),
+  );
 }
 
 /**
@@ -266,16 +277,6 @@ export function assertEffect(
     `With these values ${connectorId}.${actionId} is ${effect}, which this MCP server does not allow (${rule}).`,
     { details: { rule } },
   );
-}
-
-function find(
-  { catalog }: Pick<Context, 'catalog'>,
-  { environment, connectorId, actionId }: Pick<ExecuteRequest, 'environment' | 'connectorId' | 'actionId'>,
-): { connector: Connector; action: Action } {
-  const connector = requireConnector({ catalog }, environment, connectorId);
-  const action = catalog.action(environment, connectorId, actionId);
-  if (action) return { connector, action };
-  throw new GatehouseError('action_not_found', `${connector.name} has no action "${actionId.slice(0, 64)}".`);
 }
 
 function statusIn({ details }: GatehouseError): number | undefined {

@@ -74,6 +74,7 @@ function extended(
   return new GatehouseError(error.code, note === undefined ? error.message : `${error.message} ${note}`, {
     details: { ...error.details, ...details },
     headers: error.headers,
+    fix: error.fix,
     cause: error,
   });
 }

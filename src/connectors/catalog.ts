@@ -1,4 +1,5 @@
 import { GatehouseError } from '../lib/errors.ts';
+import { didYouMean } from '../lib/words.ts';
 import type { Environment } from '../store/schema.ts';
 import type { Effect } from './effects.ts';
 import type { FileFault } from './parse.ts';
@@ -29,6 +30,8 @@ export interface Action {
   /** The same two as model APIs accept them; see model-schema.ts. */
   readonly modelInput: JsonSchema;
   readonly modelOutput: JsonSchema;
+  /** Names in `inputSchema` that `modelInput` has under an alias: `[name, alias]`. */
+  readonly aliases: readonly (readonly [string, string])[];
   readonly definition: ActionDefinition;
   /** SHA-256 of what it says of itself and where it goes; see definition.ts. */
   readonly hash: string;
@@ -127,5 +130,27 @@ export function requireConnector(
 ): Connector {
   const connector = catalog.connector(environment, connectorId);
   if (connector) return connector;
-  throw new GatehouseError('connector_not_found', `There is no connector "${connectorId.slice(0, 64)}".`);
+  const ids = catalog.connectors(environment).map((one) => one.connectorId);
+  throw connectorNotFound(connectorId, ids);
+}
+
+/** Proposes the nearest of the ids that the caller may see. */
+export function connectorNotFound(connectorId: string, ids: Iterable<string>): GatehouseError {
+  return new GatehouseError(
+    'connector_not_found',
+    `There is no connector "${connectorId.slice(0, 64)}".${didYouMean(connectorId, ids)}`,
+  );
+}
+
+/** Proposes the nearest of the actions that the caller may see. */
+export function actionNotFound(
+  { name }: Pick<Connector, 'name'>,
+  actionId: string,
+  actions: Iterable<Pick<Action, 'actionId'>>,
+): GatehouseError {
+  const ids = [...actions].map((one) => one.actionId);
+  return new GatehouseError(
+    'action_not_found',
+    `${name} has no action "${actionId.slice(0, 64)}".${didYouMean(actionId, ids)}`,
+  );
 }

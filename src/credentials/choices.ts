@@ -66,6 +66,19 @@ export async function connectedConnectors(
   return new Set((await connectedMeans(db, user)).keys());
 }
 
+const NONE: ReadonlySet<string> = new Set();
+
+/** Connectors of which the user has several active credentials, so that a call may have to choose. */
+export async function severalAccounts(
+  db: DbOrTx,
+  { environment, userId }: { environment: Environment; userId: string | undefined },
+): Promise<ReadonlySet<string>> {
+  if (userId === undefined) return NONE;
+  const means = await connectedMeans(db, { environment, userId });
+  const several = [...means].filter(([, ways]) => ways.length > 1).map(([connectorId]) => connectorId);
+  return several.length === 0 ? NONE : new Set(several);
+}
+
 function keptOf(db: DbOrTx): Kept {
   let kept = keptByDb.get(db);
   if (!kept) {

@@ -1,5 +1,6 @@
 import type { Action, Connector } from '../connectors/catalog.ts';
 import { lackOf, schemesFor } from '../connectors/needs.ts';
+import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { DbOrTx, Environment } from '../store/schema.ts';
 import { credentialNotFound, type Credential } from './credential.ts';
@@ -33,7 +34,8 @@ export async function chooseCredential(db: DbOrTx, choice: Choice): Promise<Cred
     if (optional && choice.argument === undefined) return undefined;
     throw new GatehouseError(
       'user_id_missing',
-      `${connector.name} acts with the credential of an end user, and no user is known. Send x-svc-userid.`,
+      `${connector.name} acts with the credential of an end user, and no user is known.`,
+      { fix: 'Send x-svc-userid.' },
     );
   }
   const named = await namedCredential(db, { ...choice, userId });
@@ -59,8 +61,9 @@ export async function chooseCredential(db: DbOrTx, choice: Choice): Promise<Cred
   if (only && rest.length === 0) return usable(connector, only);
   throw new GatehouseError(
     'credential_required',
-    `This user has no active credential for ${connector.name}. Create one with POST /users/${userId}/credentials.`,
+    `This user has no active credential for ${connector.name}.`,
     {
+      fix: `Create one with POST /users/${userId}/credentials.`,
       details: {
         connectorId: connector.connectorId,
         authentication: connector.definition.authentication.map(({ type }) => type),
@@ -110,10 +113,16 @@ function usable(connector: Connector, credential: Credential): Credential {
   const reason = credential.reason ?? 'It was revoked.';
   throw new GatehouseError(
     'credential_invalid',
-    `The credential "${credential.credentialId}" for ${connector.name} cannot be used: ${reason} ` +
-      'Replace its key (PUT), or check it again once the cause is gone (POST …/check).',
-    // The reason may be in the app's own words, which surfaces keep apart by this member.
-    { details: { reason, message: reason, state: credential.state, credentialId: credential.credentialId } },
+    `The credential "${credential.credentialId}" for ${connector.name} cannot be used. ${reason}`,
+    {
+      details: {
+        reason,
+        ...(credential.appMessage === null ? {} : { message: credential.appMessage }),
+        state: credential.state,
+        credentialId: credential.credentialId,
+      },
+      fix: 'Replace its key (PUT), or check it again once the cause is gone (POST …/check).',
+    },
   );
 }
 
@@ -139,7 +148,7 @@ function able({ connector, action }: Choice, credential: Credential): Credential
   });
 }
 
-function listed({ credentialId, name, type, state, account, reason }: Credential) {
+function listed({ credentialId, name, type, state, account, reason, createdAt }: Credential) {
   return {
     credentialId,
     name,
@@ -147,6 +156,7 @@ function listed({ credentialId, name, type, state, account, reason }: Credential
     state,
     ...(account ? { account } : {}),
     ...(reason === null ? {} : { reason }),
+    createdAt: isoTime(createdAt),
   };
 }
 

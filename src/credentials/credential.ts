@@ -25,6 +25,8 @@ export interface Credential {
   state: CredentialState;
   /** Why it is not active, in words for its owner. */
   reason: string | null;
+  /** What the app said about that; a third party's words, kept apart from ours. */
+  appMessage: string | null;
   account: Account | null;
   /** What credentials of one account share; null for rows of earlier releases until they are written. See account-key.ts. */
   accountKey: string | null;
@@ -72,6 +74,7 @@ export function toCredential(row: Selectable<Tables['credentials']>): Credential
     name: row.name,
     state: row.state,
     reason: row.reason,
+    appMessage: row.reason === null ? null : row.app_message,
     account: row.account === null ? null : account.parse(JSON.parse(row.account)),
     accountKey: row.account_key,
     isDefault: row.is_default === 1,
@@ -104,6 +107,7 @@ export function describeCredential(credential: Credential) {
     name: credential.name,
     state: credential.state,
     ...(credential.reason === null ? {} : { reason: credential.reason }),
+    ...(credential.appMessage === null ? {} : { appMessage: credential.appMessage }),
     ...(credential.scopes === null ? {} : { scopes: credential.scopes }),
     ...(credential.account === null ? {} : { account: credential.account }),
     default: credential.isDefault,

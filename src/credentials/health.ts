@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts';
+import { appWords, ownWords, type GatehouseError } from '../lib/errors.ts';
 import { noteChange } from '../store/changes.ts';
 import { forgetChoices } from './choices.ts';
 import { credentialFacts, type Credential, type CredentialState } from './credential.ts';
@@ -12,6 +13,8 @@ export interface Ending {
   state: Exclude<CredentialState, 'active'>;
   cause: 'refused' | 'invalid_grant' | 'no_refresh_token';
   reason: string;
+  /** What the app said about it, if anything; never part of the reason. */
+  appMessage?: string | undefined;
 }
 
 /**
@@ -21,14 +24,18 @@ export interface Ending {
 export async function endCredential(
   { db, clock, log, operator }: EndContext,
   credential: Credential,
-  { state, cause, reason }: Ending,
+  { state, cause, reason, appMessage = '' }: Ending,
 ): Promise<void> {
   const { credentialId, connectorId, userId, environment, version } = credential;
+  const told = {
+    reason: reason.slice(0, MAX_REASON_CHARS),
+    app_message: appMessage === '' ? null : appMessage.slice(0, MAX_REASON_CHARS).toWellFormed(),
+  };
   const ended = await db.transaction().execute(async (tx) => {
     const endFrom = async (before: CredentialState): Promise<boolean> => {
       const { numUpdatedRows } = await tx
         .updateTable('credentials')
-        .set({ state, reason: reason.slice(0, MAX_REASON_CHARS), updated_at: clock.now() })
+        .set({ state, ...told, updated_at: clock.now() })
         .where('credential_id', '=', credentialId)
         .where('version', '=', version)
         .where('state', '=', before)
@@ -40,7 +47,8 @@ export async function endCredential(
     await operator.tell(tx, environment, 'credential.needs_reconnect', {
       ...credentialFacts(credential),
       state,
-      reason: reason.slice(0, MAX_REASON_CHARS),
+      reason: told.reason,
+      ...(told.app_message === null ? {} : { appMessage: told.app_message }),
     });
     return true;
   });
@@ -54,6 +62,15 @@ export async function endCredential(
 }
 
 /** Records that the third party refused this credential in a call. */
-export function markRefused(context: EndContext, credential: Credential, reason: string): Promise<void> {
-  return endCredential(context, credential, { state: 'needs_reconnect', cause: 'refused', reason });
+export function markRefused(
+  context: EndContext,
+  credential: Credential,
+  error: GatehouseError,
+): Promise<void> {
+  return endCredential(context, credential, {
+    state: 'needs_reconnect',
+    cause: 'refused',
+    reason: ownWords(error),
+    appMessage: appWords(error),
+  });
 }

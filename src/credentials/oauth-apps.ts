@@ -80,11 +80,10 @@ export async function requireOAuthClient(
     const fields = { ...defaultsOf(fieldsOfApp(connector)), ...app.fields };
     return { clientId, clientSecret, scopes: scopes ?? undefined, fields };
   }
-  throw new GatehouseError(
-    'oauth_app_missing',
-    `There is no OAuth app for ${name} in ${environment}. Register one there and store its client id and secret with PUT /api/connectors/${connectorId}/oauth-app.`,
-    { details: { connectorId, environment } },
-  );
+  throw new GatehouseError('oauth_app_missing', `There is no OAuth app for ${name} in ${environment}.`, {
+    details: { connectorId, environment },
+    fix: `Register one there and store its client id and secret with PUT /api/connectors/${connectorId}/oauth-app.`,
+  });
 }
 
 /**

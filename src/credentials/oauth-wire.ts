@@ -57,9 +57,11 @@ export function filledAddress(grant: Grant, template: string, more: Record<strin
 function otherApp({ connectorId, name }: Connector, field: string): GatehouseError {
   return new GatehouseError(
     'oauth_app_missing',
-    `The OAuth app for ${name} is registered elsewhere than this account is: their ${field} differ. ` +
-      `An operator names it in fields.${field} of PUT /api/connectors/${connectorId}/oauth-app.`,
-    { details: { connectorId, field } },
+    `The OAuth app for ${name} is registered elsewhere than this account is: their ${field} differ.`,
+    {
+      details: { connectorId, field },
+      fix: `An operator names it in fields.${field} of PUT /api/connectors/${connectorId}/oauth-app.`,
+    },
   );
 }
 

@@ -269,7 +269,7 @@ export async function checkCredential(
     return { credential: await change(context, key, set), checked };
   } catch (error) {
     if (!(error instanceof GatehouseError) || error.code !== 'credential_invalid') throw error;
-    if (error.details?.['reason'] !== 'revoked') await markRefused(context, latest, error.message);
+    if (error.details?.['reason'] !== 'revoked') await markRefused(context, latest, error);
     return { credential: await requireCredential(context.db, key), checked: true };
   }
 }

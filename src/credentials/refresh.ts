@@ -170,10 +170,20 @@ function restingError(connector: Connector, { refreshAfter }: Credential, now: n
 }
 
 /** What a call is told whose credential ended while it waited. */
-function deadCredential(connector: Connector, { credentialId, state, reason }: Credential): GatehouseError {
+function deadCredential(
+  connector: Connector,
+  { credentialId, state, reason, appMessage }: Credential,
+): GatehouseError {
   return new GatehouseError(
     'credential_invalid',
-    `The credential "${credentialId}" for ${connector.name} cannot be used: ${reason ?? 'it was revoked.'}`,
-    { details: { reason: 'revoked', state, credentialId } },
+    `The credential "${credentialId}" for ${connector.name} cannot be used. ${reason ?? 'It was revoked.'}`,
+    {
+      details: {
+        reason: 'revoked',
+        ...(appMessage === null ? {} : { message: appMessage }),
+        state,
+        credentialId,
+      },
+    },
   );
 }

@@ -53,7 +53,7 @@ export async function judgeFailure(
   if (!(error instanceof GatehouseError) || !credential) return error;
   if (!isRefusal(error)) {
     const broken = error.code === 'credential_invalid' && error.details?.['reason'] !== 'revoked';
-    if (broken) await markRefused(context, credential, error.message);
+    if (broken) await markRefused(context, credential, error);
     return error;
   }
   switch (await verdictOn(context, connector, credential)) {
@@ -62,14 +62,14 @@ export async function judgeFailure(
     case 'refused': {
       const refusal =
         error.code === 'credential_invalid' ? error : refusedAltogether(connector, credential, error);
-      await markRefused(context, credential, refusal.message);
+      await markRefused(context, credential, refusal);
       return refusal;
     }
     case 'unknown':
       return error.code === 'credential_invalid' ? unchecked(connector, credential, error) : error;
     case 'none': {
       const ends = error.code === 'credential_invalid' && effect === 'read';
-      if (ends) await markRefused(context, credential, error.message);
+      if (ends) await markRefused(context, credential, error);
       return error;
     }
   }

@@ -165,12 +165,12 @@ async function giveUp(context: RenewContext, renewal: Renewal, error: unknown): 
   const said = error instanceof OAuthRefusal ? (error.description ?? error.error) : 'invalid_grant';
   const ownKeys = scheme.type === 'oauth2_client_credentials';
   const reason = ownKeys
-    ? `${connector.name} refused the client id and secret (${said}). Replace them.`
-    : `${connector.name} no longer renews the access (${said}): it was revoked there, or unused for too long. Connect the account anew.`;
+    ? `${connector.name} refused the client id and secret. Replace them.`
+    : `${connector.name} no longer renews the access: it was revoked there, or unused for too long. Connect the account again.`;
   const state = ownKeys ? 'needs_reconnect' : 'revoked';
-  await endCredential(context, lease.credential, { state, cause: 'invalid_grant', reason });
+  await endCredential(context, lease.credential, { state, cause: 'invalid_grant', reason, appMessage: said });
   throw new GatehouseError('credential_invalid', reason, {
-    details: { reason: 'revoked', state, credentialId: lease.credential.credentialId },
+    details: { reason: 'revoked', message: said, state, credentialId: lease.credential.credentialId },
   });
 }
 
@@ -195,6 +195,7 @@ async function fallBack(context: RenewContext, renewal: Renewal, error: unknown)
     {
       details: { ...failure.details, reason: 'renewal_failed' },
       headers: { ...failure.headers, 'Retry-After': String(seconds) },
+      fix: failure.fix,
     },
   );
 }
@@ -202,11 +203,10 @@ async function fallBack(context: RenewContext, renewal: Renewal, error: unknown)
 /** The third party knows the user, but not who asks: the operator's to mend, and no fault of the credential. */
 function refusedApp({ name, connectorId }: Connector, { error, description, status }: OAuthRefusal) {
   const said = description === undefined ? error : `${error}: ${description}`;
-  return new GatehouseError(
-    'upstream_rejected',
-    `${name} refused to renew the access token (${said}). Check the OAuth app: PUT /api/connectors/${connectorId}/oauth-app.`,
-    { details: { status, connectorId, reason: 'renewal_failed', error } },
-  );
+  return new GatehouseError('upstream_rejected', `${name} refused to renew the access token (${said}).`, {
+    details: { status, connectorId, reason: 'renewal_failed', error, message: said },
+    fix: `Check the OAuth app: PUT /api/connectors/${connectorId}/oauth-app.`,
+  });
 }
 
 /** Counts the failure, and sets when the next attempt may be. @returns that time, epoch ms. */

@@ -2,10 +2,10 @@ import { withLink } from '../connect/offer.ts';
 import { z } from 'zod';
 import { executeAction } from '../actions/execute.ts';
 import { assertIdempotencyKey } from '../actions/idempotency.ts';
-import { requireConnector, type Action, type Connector } from '../connectors/catalog.ts';
+import { actionNotFound, requireConnector, type Action, type Connector } from '../connectors/catalog.ts';
 import type { Context } from '../context.ts';
 import { authenticationMetadata } from '../credentials/metadata.ts';
-import { GatehouseError, invalidRequest } from '../lib/errors.ts';
+import { invalidRequest } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import { iconOf } from './icon.ts';
 import { defineRoute } from './route.ts';
@@ -220,7 +220,7 @@ export const getActionRoute = defineRoute({
     const found = requireConnector(context, caller.environment, connectorId);
     const one = found.actions.get(actionId);
     if (one) return { body: actionView(one) };
-    throw new GatehouseError('action_not_found', `${found.name} has no action "${actionId.slice(0, 64)}".`);
+    throw actionNotFound(found, actionId, found.actions.values());
   },
 });
 

@@ -191,7 +191,7 @@ function sendError(
     status: error.status,
     headers: error.headers,
     body: {
-      error: error.message,
+      error: error.fix === undefined ? error.message : `${error.message} ${error.fix}`,
       code: error.code,
       requestId,
       ...(error.details ? { details: error.details } : {}),

@@ -85,6 +85,11 @@ export interface ErrorOptions {
   details?: Record<string, unknown>;
   /** Response headers that belong to the refusal: `Retry-After`, `Allow`, `WWW-Authenticate`. */
   headers?: Record<string, string>;
+  /**
+   * What a caller of REST or an operator does about it, as a sentence. REST adds it to the message; a model is given a next
+   * step that it can take instead.
+   */
+  fix?: string | undefined;
   cause?: unknown;
 }
 
@@ -94,12 +99,14 @@ export class GatehouseError extends Error {
   readonly code: ErrorCode;
   readonly details: Record<string, unknown> | undefined;
   readonly headers: Record<string, string>;
+  readonly fix: string | undefined;
 
   constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.details = options.details;
     this.headers = options.headers ?? {};
+    this.fix = options.fix;
   }
 
   get status(): number {
@@ -109,6 +116,21 @@ export class GatehouseError extends Error {
   get rpcCode(): number {
     return ERROR_CODES[this.code].rpc;
   }
+}
+
+/** What the app itself said, where an error quotes it; it stands in `details.message`. */
+export function appWords({ details }: GatehouseError): string | undefined {
+  const said = details?.['message'];
+  return typeof said === 'string' && said !== '' ? said : undefined;
+}
+
+/** The message without what the app itself said: words of an app that stand in our sentence could pass for ours. */
+export function ownWords(error: GatehouseError): string {
+  const said = appWords(error);
+  if (said === undefined) return error.message;
+  return [`: ${said}`, ` (${said})`, said]
+    .reduce((text, quoted) => text.replace(quoted, () => ''), error.message)
+    .trim();
 }
 
 /** One fault of an input: where it is (a dotted path, or the name of the field) and which rule it breaks. */

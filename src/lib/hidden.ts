@@ -1,3 +1,5 @@
+import { isJsonObject, type Json } from './json.ts';
+
 /**
  * Characters that nobody sees and a model reads all the same: zero-width and bidirectional ones, variation selectors,
  * the tags block, controls but tab and line feed, halves of surrogate pairs.
@@ -19,6 +21,16 @@ export function hiddenIn(text: string): string | undefined {
 /** The text with each hidden character written out: `\u{200B}`. */
 export function withoutHidden(text: string): string {
   return text.replaceAll(ALL_HIDDEN, (found) => `\\u{${codeOf(found)}}`);
+}
+
+/** The value with the hidden characters of all its texts written out. */
+export function writtenOut(value: Json): Json {
+  if (typeof value === 'string') return withoutHidden(value);
+  if (Array.isArray(value)) return value.map(writtenOut);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [withoutHidden(name), writtenOut(member)]),
+  );
 }
 
 function codeOf(character: string): string {

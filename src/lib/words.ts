@@ -54,3 +54,39 @@ export function isNearly(a: string, b: string): boolean {
     (restA[0] === restB[1] && restA[1] === restB[0] && restA.slice(2) === restB.slice(2))
   );
 }
+
+/** Equal for names that differ in letter case, or in the way that their words are joined. */
+export function nameKey(name: string): string {
+  return name.replaceAll(/[_-]/g, '').toLowerCase();
+}
+
+/** The names that a wrong one may have meant, nearest first, at most three. */
+function nearestNames(name: string, candidates: Iterable<string>): string[] {
+  const key = nameKey(name.slice(0, MAX_WORD));
+  const stems = new Set(wordsOf(name.slice(0, MAX_WORD)).map(stemOf));
+  const like = [...candidates]
+    .map((candidate) => ({ candidate, likeness: likenessOf(candidate, key, stems) }))
+    .filter(({ likeness }) => likeness >= 0.5)
+    .sort((a, b) => b.likeness - a.likeness);
+  const misspelt = like.filter(({ likeness }) => likeness > 1);
+  return (misspelt.length > 0 ? misspelt : like).slice(0, 3).map(({ candidate }) => candidate);
+}
+
+/** A question that proposes names, with a blank before it; empty where none is near. */
+export function didYouMean(name: string, candidates: Iterable<string>): string {
+  const near = nearestNames(name, candidates).map((one) => `"${one}"`);
+  return near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`;
+}
+
+/** 2 for the same name, 1.5 for one wrong letter, else the share of the words that both have. */
+function likenessOf(candidate: string, key: string, stems: ReadonlySet<string>): number {
+  const other = nameKey(candidate);
+  if (other === key) return 2;
+  if (key.length > 2 && isNearly(key, other)) return 1.5;
+  if (key.length > 3 && (other.startsWith(key) || key.startsWith(other))) return 1;
+  const words = wordsOf(candidate).map(stemOf);
+  const shared = words.filter((word) =>
+    [...stems].some((stem) => stem === word || (word.length > 3 && isNearly(stem, word))),
+  );
+  return shared.length / Math.max(words.length, stems.size);
+}

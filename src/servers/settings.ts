@@ -79,10 +79,9 @@ export function assertRedirectAllowed(settings: Settings, environment: Environme
   if (settings.redirectUris.includes(uri)) return;
   const loopback = URL.canParse(uri) && isLoopback(new URL(uri).hostname);
   if (environment === 'development' && loopback && isRedirectUri(uri)) return;
-  throw new GatehouseError(
-    'redirect_not_allowed',
-    'The redirect address is not allowed. Add it, exactly as it is sent, to redirectUris (PUT /api/settings).',
-  );
+  throw new GatehouseError('redirect_not_allowed', 'The redirect address is not allowed.', {
+    fix: 'Add it, exactly as it is sent, to redirectUris (PUT /api/settings).',
+  });
 }
 
 export type Settings = z.infer<typeof settingsSchema>;

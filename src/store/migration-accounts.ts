@@ -124,3 +124,49 @@ export async function presence({ schema }: Transaction<Tables>): Promise<void> {
     .addColumn('seen_at', 'bigint', (c) => c.notNull())
     .execute();
 }
+
+/** Reasons of before had an app's words inside our sentence; each now has a place of its own. */
+export async function wordsOfApps(tx: Transaction<Tables>): Promise<void> {
+  await tx.schema.alterTable('credentials').addColumn('app_message', 'text').execute();
+  const rows = await tx
+    .selectFrom('credentials')
+    .select(['credential_id', 'reason'])
+    .where('reason', 'is not', null)
+    .execute();
+  for (const { credential_id: credentialId, reason } of rows) {
+    const parts = reason === null ? undefined : partsOfReason(reason);
+    if (!parts) continue;
+    await tx
+      .updateTable('credentials')
+      .set({ reason: parts.own, app_message: parts.app })
+      .where('credential_id', '=', credentialId)
+      .execute();
+  }
+}
+
+/** The beginnings of reasons that quoted an app between brackets, and what follows the closing one. */
+const QUOTING = [
+  {
+    begins: ' refused the credential (',
+    ends: [' Check that it is complete, live, and may read the account.'],
+  },
+  { begins: ' refused the client id and secret (', ends: [' Replace them.'] },
+  {
+    begins: ' no longer renews the access (',
+    ends: [': it was revoked there, or unused for too long. Connect the account anew.'],
+  },
+];
+
+function partsOfReason(reason: string): { own: string; app: string | null } | undefined {
+  for (const { begins, ends } of QUOTING) {
+    const at = reason.indexOf(begins);
+    if (at === -1) continue;
+    const status = /^HTTP \d{3}/.exec(reason.slice(at + begins.length))?.[0];
+    const quoted = reason.slice(at + begins.length + (status?.length ?? 0)).replace(/^: /, '');
+    const end = ends.find((one) => quoted.endsWith(one));
+    const app = (end === undefined ? quoted : quoted.slice(0, -end.length)).replace(/\)\.?$/, '');
+    const own = `${reason.slice(0, at)}${begins.slice(0, -2)}${status ? ` (${status})` : ''}.`;
+    return { own, app: app === '' ? null : app };
+  }
+  return undefined;
+}

@@ -1,7 +1,13 @@
 import type { Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
 
-import { accounts, oauthAppFields, oneAccountOneCredential, presence } from './migration-accounts.ts';
+import {
+  accounts,
+  oauthAppFields,
+  oneAccountOneCredential,
+  presence,
+  wordsOfApps,
+} from './migration-accounts.ts';
 import {
   eventIndexes,
   eventsOfSources,
@@ -49,6 +55,7 @@ export const MIGRATIONS: Migration[] = [
   { name: 'write probes', up: writeProbes },
   { name: 'list orders', up: listOrders },
   { name: 'presence', up: presence },
+  { name: 'words of apps', up: wordsOfApps },
 ];
 
 async function foundation(tx: Transaction<Tables>): Promise<void> {

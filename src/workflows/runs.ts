@@ -182,8 +182,7 @@ async function assertMayGoOn(tx: DbOrTx, run: RunRow): Promise<void> {
 }
 
 export function disabled(): GatehouseError {
-  return new GatehouseError(
-    'installation_disabled',
-    'This installation is disabled. Enable it with PUT …/install {"enabled": true}.',
-  );
+  return new GatehouseError('installation_disabled', 'This installation is disabled.', {
+    fix: 'Enable it with PUT …/install {"enabled": true}.',
+  });
 }

@@ -176,18 +176,24 @@ describe.each(STORE_KINDS)('running an action on %s', (kind) => {
     expect(party.seen).toEqual([]);
   });
 
-  test('answers alike for what a server forbids, known or not', async () => {
+  test('names the rule for what a server forbids, and finds nothing under a name that does not exist', async () => {
     const server = {
       serverId: 'srv_1',
       decision: decide({ actions: { mode: 'allowlist', allowedActions: ['shop.list_*'] } }),
       confirm: async () => {},
     };
-    for (const actionId of ['get_thing', 'never_heard_of']) {
-      await expect(execute({ server, actionId, requestId: 'req_last' })).rejects.toMatchObject({
-        code: 'restricted',
-        details: { rule: 'actions.allowedActions' },
-      });
-    }
+    const unknown = await execute({ server, actionId: 'never_heard_of' }).catch((error: unknown) => error);
+    expect(unknown).toMatchObject({
+      code: 'action_not_found',
+      message: 'Shop has no action "never_heard_of".',
+    });
+    // A proposal names nothing that the server hides.
+    const misspelt = await execute({ server, actionId: 'get_thingg' }).catch((error: unknown) => error);
+    expect(misspelt).toMatchObject({ message: 'Shop has no action "get_thingg".' });
+    await expect(execute({ server, actionId: 'get_thing', requestId: 'req_last' })).rejects.toMatchObject({
+      code: 'restricted',
+      details: { rule: 'actions.allowedActions' },
+    });
     expect(party.seen).toEqual([]);
     expect((await execute({ server, actionId: 'list_none', input: { limit: 1 } })).data).toHaveLength(1);
     const [row] = await lastExecution();

@@ -203,7 +203,7 @@ describe('a credential', () => {
     bench.party.answer = () => ({ status: 401, text: '{"error":"invalid_client"}' });
     await expect(run(bench)).rejects.toMatchObject({
       code: 'upstream_rejected',
-      message: expect.stringContaining('PUT /api/connectors/oauthy/oauth-app'),
+      fix: expect.stringContaining('PUT /api/connectors/oauthy/oauth-app'),
       headers: { 'Retry-After': '30' },
     });
     expect(await bench.row(made.credentialId)).toMatchObject({ state: 'active', refresh_failures: 1 });

@@ -26,6 +26,7 @@ function credential(
     name: 'Shop',
     state: 'active',
     reason: null,
+    appMessage: null,
     account,
     accountKey: null,
     isDefault: false,

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { GatehouseError } from '../../src/lib/errors.ts';
 import { markRefused } from '../../src/credentials/health.ts';
 import { requireConnection } from '../../src/credentials/records.ts';
 import { until } from '../support/events.ts';
@@ -51,6 +52,8 @@ async function start(): Promise<Scene> {
   };
 }
 
+const REFUSED = new GatehouseError('credential_invalid', 'It was refused.');
+
 test('the operator hears of a credential: made, refused (once), working again, deleted', async () => {
   await using scene = await start();
   const { service, userId, told, connect } = scene;
@@ -60,7 +63,7 @@ test('the operator hears of a credential: made, refused (once), working again, d
   // The sandbox refuses no key that begins as its own do, so the refusal is recorded as a call records it.
   const key = { environment: 'development' as const, credentialId };
   const refuse = async () =>
-    markRefused(service.context, await requireConnection(service.context.db, key), 'It was refused.');
+    markRefused(service.context, await requireConnection(service.context.db, key), REFUSED);
   const path = `/users/${userId}/credentials/${credentialId}`;
   const state = async () => (await service.call('GET', path, { headers })).at('state');
 
