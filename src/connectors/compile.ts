@@ -2,6 +2,7 @@ import type { Action, Connector, Home } from './catalog.ts';
 import { effectsIn, gravestOf } from './effects.ts';
 import type { ActionDefinition, ConnectorFile, JsonSchema } from './format.ts';
 import { definitionOf, fingerprintOf, hashOf } from './definition.ts';
+import { allAliases } from './forgive.ts';
 import { modelSchema } from './model-schema.ts';
 import { inputSchemaOf, outputSchemaOf, pagingOf } from './schemas.ts';
 
@@ -70,6 +71,7 @@ function compileAction(file: ConnectorFile, actionId: string, definition: Action
   let output: JsonSchema | undefined;
   let modelInput: JsonSchema | undefined;
   let modelOutput: JsonSchema | undefined;
+  let aliases: [string, string][] | undefined;
   let hash: string | undefined;
   return {
     connectorId: file.id,
@@ -94,6 +96,9 @@ function compileAction(file: ConnectorFile, actionId: string, definition: Action
     },
     get modelOutput() {
       return (modelOutput ??= modelSchema(this.outputSchema, 'output'));
+    },
+    get aliases() {
+      return (aliases ??= allAliases(this.inputSchema));
     },
     get hash() {
       return (hash ??= hashOf(definitionOf(file, this)));

@@ -212,8 +212,8 @@ function itemsOf({ items, prefixItems }: JsonSchema, walk: Walk): JsonSchema {
 }
 
 /** A list of types as alternatives, each with the keywords that concern it. */
-function byType({ type: _type, anyOf, enum: values, ...schema }: JsonSchema, types: unknown[]): JsonSchema {
-  const common = Object.entries(schema).filter(([keyword]) => OF_TYPE[keyword] === undefined);
+function byType({ anyOf, enum: values, ...schema }: JsonSchema, types: unknown[]): JsonSchema {
+  const common = Object.entries(schema).filter(([keyword]) => keyword !== 'type' && !OF_TYPE[keyword]);
   const alternatives = types.map((type) => {
     const own = Object.entries(schema).filter(([keyword]) => OF_TYPE[keyword]?.includes(String(type)));
     const of = Array.isArray(values) ? values.filter((value) => fitsType(value, String(type))) : [];

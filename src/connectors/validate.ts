@@ -12,6 +12,7 @@ import {
   type LinearPattern,
   type StepBudget,
 } from '../lib/linear-pattern.ts';
+import { didYouMean } from '../lib/words.ts';
 import type { Action } from './catalog.ts';
 import type { JsonSchema } from './format.ts';
 import { schemaPatternFaults } from './patterns.ts';
@@ -117,6 +118,8 @@ function engine(): Engine {
     allowUnionTypes: true,
     // The check for names that match a pattern too would run that pattern in the engine of JavaScript.
     allowMatchingProperties: true,
+    // Errors bring their schema: a fault proposes the names that it has.
+    verbose: true,
     code: { regExp: Object.assign(regExp, { code: 'linear' }) },
   });
   addFormats.default(ajv);
@@ -139,11 +142,11 @@ function toFault(error: ErrorObject): Fault {
   switch (error.keyword) {
     case 'required':
       return { field: below(String(params['missingProperty'])), rule: 'is required' };
-    case 'additionalProperties':
-      return {
-        field: below(String(params['additionalProperty']).slice(0, 64)),
-        rule: 'is not a known parameter',
-      };
+    case 'additionalProperties': {
+      const name = String(params['additionalProperty']).slice(0, 64);
+      const near = didYouMean(name, Object.keys(Object(error.parentSchema?.['properties'])));
+      return { field: below(name), rule: `is not a known parameter${near === '' ? '' : `.${near}`}` };
+    }
     case 'enum': {
       const values: unknown[] = Array.isArray(params['allowedValues']) ? params['allowedValues'] : [];
       return { field: at, rule: `must be one of: ${values.map(String).join(', ')}` };

@@ -6,7 +6,6 @@ import {
   type TokenFault,
 } from '../actions/confirmation.ts';
 import type { Question } from '../actions/execute.ts';
-import type { Action } from '../connectors/catalog.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { canonicalJson, type JsonObject } from '../lib/json.ts';
@@ -48,18 +47,6 @@ export async function confirmCall(
     [TOKEN]: fresh,
     expiresAt: isoTime(expiresAt),
   });
-}
-
-/** The arguments of a tool that stands for one action: its input, and a token beside it unless that is a parameter. */
-export function directArguments(
-  { inputSchema }: Action,
-  args: JsonObject,
-): { input: JsonObject; confirmationToken?: string } {
-  const token = args[TOKEN];
-  if (typeof token !== 'string' || Object.hasOwn(Object(inputSchema['properties']), TOKEN))
-    return { input: args };
-  const { [TOKEN]: _, ...input } = args;
-  return { input, confirmationToken: token };
 }
 
 function callOf(

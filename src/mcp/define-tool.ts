@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { JsonSchema } from '../connectors/format.ts';
+import { forgiven } from '../connectors/forgive.ts';
 import { modelSchema } from '../connectors/model-schema.ts';
 import { invalidRequest, type Fault } from '../lib/errors.ts';
-import type { JsonObject } from '../lib/json.ts';
+import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import type { Sizing } from './results.ts';
 import type { BuiltInTool, ToolScope } from './tool.ts';
 
@@ -14,6 +15,8 @@ export function tool<S extends z.ZodType>(spec: {
   input: S;
   hints: { readOnlyHint: boolean; destructiveHint: boolean; idempotentHint: boolean; openWorldHint: boolean };
   thirdParty?: boolean;
+  /** Arguments that break the schema, as what they mean; what is corrected is noted in the scope. */
+  repair?(scope: ToolScope, args: JsonObject): JsonObject;
   run(scope: ToolScope, args: z.output<S>): Promise<JsonObject>;
   /** How much of the answer is inlined, where that is the caller's to say. */
   sizing?(args: z.output<S>): Sizing;
@@ -32,7 +35,12 @@ export function tool<S extends z.ZodType>(spec: {
     },
     thirdParty: spec.thirdParty === true,
     async run(scope, args) {
-      const parsed = spec.input.safeParse(args);
+      let parsed = spec.input.safeParse(args);
+      if (!parsed.success && isJsonObject(args)) {
+        const read = forgiven(inputSchema, args);
+        scope.corrections.push(...read.corrections);
+        parsed = spec.input.safeParse(spec.repair ? spec.repair(scope, read.input) : read.input);
+      }
       if (parsed.success) {
         const value = await spec.run(scope, parsed.data);
         return { value, sizing: spec.sizing?.(parsed.data) };
@@ -69,7 +77,9 @@ function faultsOf(issue: z.core.$ZodIssue): Fault[] {
 function ruleOf(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return issue.message.endsWith('received undefined') ? 'is required' : `must be ${issue.expected}`;
+      return issue.message.endsWith('received undefined')
+        ? 'is required'
+        : `must be ${EXPECTED[issue.expected] ?? issue.expected}`;
     case 'too_small':
       return `must be at least ${issue.minimum}${unitOf(issue.origin)}`;
     case 'too_big':
@@ -80,6 +90,16 @@ function ruleOf(issue: z.core.$ZodIssue): string {
       return issue.message;
   }
 }
+
+const EXPECTED: { [type: string]: string } = {
+  string: 'text',
+  record: 'an object',
+  object: 'an object',
+  array: 'a list',
+  int: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+};
 
 function unitOf(origin: string): string {
   return origin === 'string' ? ' characters' : origin === 'array' ? ' items' : '';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
-import { GatehouseError } from '../lib/errors.ts';
+import { GatehouseError, ownWords } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { InputRequest } from './abilities.ts';
 import type { Inputs } from './input.ts';
@@ -75,7 +75,8 @@ export function sessionInputs(
 
 /** The refusal of a call that can go on once its person has opened a link (-32042). */
 export function elicitationRequired(error: GatehouseError, elicitation: UrlElicitation): GatehouseError {
-  return new GatehouseError('url_elicitation_required', error.message, {
+  const message = `${ownWords(error)} The user connects an account at the link; then call again.`;
+  return new GatehouseError('url_elicitation_required', message, {
     details: { ...error.details, elicitations: [elicitation] },
     cause: error,
   });

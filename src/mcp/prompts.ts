@@ -6,7 +6,7 @@ import type { JsonObject } from '../lib/json.ts';
 import { pageAt } from './cursor.ts';
 import type { Grant } from './grant.ts';
 import { runAction } from './run-action.ts';
-import { restricted } from './tools.ts';
+import { restricted } from './names.ts';
 import type { ToolScope } from './tool.ts';
 import type { VisibleConnector } from './visible.ts';
 
@@ -41,8 +41,10 @@ function promptsOf(scope: ToolScope): Prompt[] {
       arguments: [CONNECTOR_ARGUMENT],
       get: ({ connectorId = '' }) =>
         said(
-          `Check with list_credentials_svc whether I have a working account for "${connectorId}". If not, read it with ` +
-            'get_connector_svc and tell me in plain words which kind of key or login it takes and where I find it.',
+          `Check with list_credentials_svc whether I have a working account for "${connectorId}". If I have none, call ` +
+            'create_credential_svc for it and show me the link that it gives. Read the app with get_connector_svc, and tell ' +
+            'me in plain words which kind of key or login the page behind the link asks for and where I find it. Once I ' +
+            'say that I am done, check again.',
         ),
     },
     {
@@ -97,14 +99,14 @@ function promptsIn(connector: Connector, { live: { pins } }: Grant) {
   return pins ? all.filter(([name]) => pins.other(connector, { promptId: name })) : all;
 }
 
-export function listPrompts(scope: ToolScope, cursor: string | undefined) {
+export async function listPrompts(scope: ToolScope, cursor: string | undefined) {
   const all = promptsOf(scope).map(({ name, title, description, arguments: taken }) => ({
     name,
     title,
     description,
     arguments: taken,
   }));
-  const { page, nextCursor } = pageAt(all, cursor, PER_PAGE);
+  const { page, nextCursor } = await pageAt(scope, { list: 'prompts', all, cursor, size: PER_PAGE });
   return { prompts: [...page], ...(nextCursor === undefined ? {} : { nextCursor }) };
 }
 

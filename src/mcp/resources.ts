@@ -5,7 +5,7 @@ import { pageAt } from './cursor.ts';
 import { eventResources, eventScopeOf, recentEvents } from './events.ts';
 import { readResultPage } from './kept-results.ts';
 import { THIRD_PARTY } from './third-party.ts';
-import { restricted } from './tools.ts';
+import { restricted } from './names.ts';
 import type { ToolScope } from './tool.ts';
 import type { VisibleConnector } from './visible.ts';
 
@@ -13,7 +13,7 @@ const PER_PAGE = 100;
 const JSON_TYPE = 'application/json';
 
 /** A page of resources/list: the catalogue as this server shows it. */
-export function listResources(scope: ToolScope, cursor: string | undefined) {
+export async function listResources(scope: ToolScope, cursor: string | undefined) {
   const { visible, context } = scope;
   const all = [
     {
@@ -40,17 +40,22 @@ export function listResources(scope: ToolScope, cursor: string | undefined) {
     ...eventResources(scope),
     ...appResources(scope).fixed.map(({ address, ...rest }) => ({ uri: address, ...rest })),
   ];
-  const { page, nextCursor } = pageAt(all, cursor, PER_PAGE);
+  const { page, nextCursor } = await pageAt(scope, { list: 'resources', all, cursor, size: PER_PAGE });
   return { resources: [...page], ...(nextCursor === undefined ? {} : { nextCursor }) };
 }
 
 /** A page of resources/templates/list. */
-export function listResourceTemplates(scope: ToolScope, cursor: string | undefined) {
+export async function listResourceTemplates(scope: ToolScope, cursor: string | undefined) {
   const brought = appResources(scope).templates.map(({ address, ...rest }) => ({
     uriTemplate: address,
     ...rest,
   }));
-  const { page, nextCursor } = pageAt([...RESOURCE_TEMPLATES, ...brought], cursor, PER_PAGE);
+  const { page, nextCursor } = await pageAt(scope, {
+    list: 'templates',
+    all: [...RESOURCE_TEMPLATES, ...brought],
+    cursor,
+    size: PER_PAGE,
+  });
   return { resourceTemplates: [...page], ...(nextCursor === undefined ? {} : { nextCursor }) };
 }
 

@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts';
+import { LEFT_OUT, type Correction } from '../connectors/forgive.ts';
 import { StoreUnavailable, type GatehouseError } from '../lib/errors.ts';
 import { withoutHidden } from '../lib/hidden.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
@@ -6,6 +7,8 @@ import { isContent } from './content.ts';
 import type { Grant } from './grant.ts';
 import { THIRD_PARTY } from './third-party.ts';
 import { keepResult, type ResultSource } from './kept-results.ts';
+import { choicesOf, errorView, quoted } from './next-steps.ts';
+import type { ToolScope } from './tool.ts';
 
 /** The result of tools/call, as the SDK sends it. */
 export interface ToolResult {
@@ -56,13 +59,13 @@ type ResultContext = Pick<Context, 'db' | 'clock' | 'keys'>;
  * is too large is kept for an hour: see fit().
  */
 export async function toResultText(
-  context: ResultContext,
-  grant: Grant,
+  { context, grant, corrections }: Pick<ToolScope, 'context' | 'grant' | 'corrections'>,
   structuredContent: JsonObject,
   { thirdParty = false, sizing }: { thirdParty?: boolean; sizing?: Sizing | undefined } = {},
 ): Promise<string> {
+  const note = noteOf(corrections);
   if (isContent(structuredContent))
-    return JSON.stringify(thirdParty ? marked(structuredContent) : structuredContent);
+    return JSON.stringify(noted(thirdParty ? marked(structuredContent) : structuredContent, note));
   const text = JSON.stringify(structuredContent);
   const fitting = fits(text, sizing?.maxBytes ?? INLINE_BYTES)
     ? structuredContent
@@ -70,7 +73,16 @@ export async function toResultText(
   const shown = fitting === structuredContent ? text : JSON.stringify(fitting);
   const links = linksIn(fitting).map((link) => `,${JSON.stringify(link)}`);
   const mark = thirdParty ? MARK : '';
-  return `{"content":[{"type":"text","text":${JSON.stringify(shown)}${mark}}${links.join('')}],"structuredContent":${shown}}`;
+  const block = note ? `,${JSON.stringify(note.block)}` : '';
+  const meta = note ? `,"_meta":${JSON.stringify(note.meta)}` : '';
+  return `{"content":[{"type":"text","text":${JSON.stringify(shown)}${mark}}${links.join('')}${block}],"structuredContent":${shown}${meta}}`;
+}
+
+/** Content of an app with our note behind it. */
+function noted(answer: JsonObject, note: ReturnType<typeof noteOf>) {
+  const { content } = answer;
+  if (!note || !Array.isArray(content)) return answer;
+  return { ...answer, content: [...content, note.block], _meta: note.meta };
 }
 
 /** Content that an app wrote, each block marked. */
@@ -168,76 +180,44 @@ function linksIn({ result, results }: JsonObject): ToolResult['content'] {
 }
 
 /** What a tool run met, as a result that says what to do next (contract.md section 3). */
-export function toErrorResult(error: GatehouseError, requestId: string): ToolResult {
+export function toErrorResult(
+  error: GatehouseError,
+  { requestId, corrections }: Pick<ToolScope, 'requestId' | 'corrections'>,
+): ToolResult {
   const { details } = error;
   const view = errorView(error, requestId);
-  const said = details?.['message'];
-  const quoted =
-    typeof said === 'string'
-      ? [{ type: 'text' as const, text: withoutHidden(JSON.stringify({ said })), _meta: THIRD_PARTY }]
-      : [];
-  const question = details?.['question'];
-  // It names the account in the app's words.
-  const asked =
-    typeof question === 'string' ? [{ type: 'text' as const, text: question, _meta: THIRD_PARTY }] : [];
-  const next = nextStep(error);
   const link = details?.['connectUrl'] ?? details?.['reconnectUrl'];
   const open = typeof link === 'string' ? ` The link, good for fifteen minutes: ${link}` : '';
   const token = details?.['confirmationToken'];
   const agreed = typeof token === 'string' ? ` confirmationToken: ${token}` : '';
-  const faults =
+  const schema =
     details?.['inputSchema'] === undefined ? '' : `\nInput schema: ${JSON.stringify(details['inputSchema'])}`;
+  const text = `${view.message} ${view.next}${choicesOf(error)}${open}${agreed}${schema}`;
+  const note = noteOf(corrections);
   return {
     content: [
-      { type: 'text', text: `${view.message}${next ? ` ${next}` : ''}${open}${agreed}${faults}` },
-      ...quoted,
-      ...asked,
+      { type: 'text', text },
+      ...quoted(error).map((words) => ({ type: 'text' as const, text: words, _meta: THIRD_PARTY })),
+      ...(note ? [note.block] : []),
     ],
     structuredContent: { error: view },
     isError: true,
+    ...(note ? { _meta: note.meta } : {}),
   };
 }
 
-type ErrorView = JsonObject & { message: string };
+const MAX_TOLD = 20;
 
-/** An error as it stands in `structuredContent`, with what to do next. */
-export function errorView(error: GatehouseError, requestId: string): ErrorView {
-  const { code, details } = error;
-  // The app's own words stand alone: mixed into ours they could tell the model what to do.
-  const said = details?.['message'];
-  const message = typeof said === 'string' ? error.message.replace(`: ${said}`, '') : error.message;
-  const view: ErrorView = { code, message, requestId };
-  const next = nextStep(error);
-  if (next !== undefined) view['next'] = next;
-  if (details) view['details'] = JSON.parse(JSON.stringify(details));
-  return view;
+/** What says that arguments were read otherwise than they were written: a line for the model, and the facts. */
+function noteOf(corrections: readonly Correction[]) {
+  if (corrections.length === 0) return undefined;
+  const told = corrections.slice(0, MAX_TOLD);
+  const read = told.map(({ path, from, to }) =>
+    to === LEFT_OUT
+      ? `${path} ${JSON.stringify(from)} was left out`
+      : `${path} ${JSON.stringify(from)} as ${JSON.stringify(to)}`,
+  );
+  const more = corrections.length > told.length ? ` and ${corrections.length - told.length} more` : '';
+  const text = withoutHidden(`Arguments were corrected: ${read.join(', ')}${more}.`);
+  return { block: { type: 'text' as const, text }, meta: { 'gatehouse/corrections': told } };
 }
-
-/** What a model does next: by the code of the error, and where its reason says more, by that. */
-function nextStep({ code, details }: GatehouseError): string | undefined {
-  return NEXT_STEPS[`${code} ${String(details?.['reason'])}`] ?? NEXT_STEPS[code];
-}
-
-const NEXT_STEPS: { [code: string]: string } = {
-  invalid_request: 'Repair what is named and call again.',
-  connector_not_found: 'list_connectors_svc names those that are here.',
-  action_not_found: 'search_actions_svc or get_connector_svc name those that are here.',
-  credential_required: 'Ask the user to open the link and connect an account of this app, then call again.',
-  credential_ambiguous: 'Ask the user which account is meant, then call again with its credentialId.',
-  credential_not_found: 'list_credentials_svc names those of this user.',
-  credential_invalid: 'Ask the user to connect this account anew, then call again.',
-  user_id_missing: 'Tell the operator that this server was called without a user.',
-  confirmation_required:
-    'Show the user the question that follows, whole, and ask whether they agree. If they do, call execute_action_svc with the same ' +
-    'connectorId, actionId and parameters and this token.',
-  confirmation_too_large: 'Call again with less: fewer or shorter parameters, in several calls.',
-  confirmation_declined: 'Do not try again unless the user asks for it.',
-  restricted: 'Do not try again; tell the user that the operator does not allow it.',
-  upstream_rejected: 'Change the parameters by what the app says before calling again.',
-  'upstream_rejected permission':
-    'Do not repeat the call. Tell the user that this account has no right to do this at the app.',
-  upstream_rate_limited: 'Wait as long as it says before calling again.',
-  upstream_timeout: 'It may have been done all the same: read before you repeat a write.',
-  upstream_failed: 'Try again in a moment; read before you repeat a write.',
-  upstream_too_large: 'Ask for less: fewer records or a narrower filter.',
-};

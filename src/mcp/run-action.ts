@@ -1,8 +1,12 @@
 import { executeAction, type ExecuteResult } from '../actions/execute.ts';
+import type { Action } from '../connectors/catalog.ts';
 import { checkInput } from '../connectors/validate.ts';
 import { listCredentials } from '../credentials/records.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import type { JsonObject } from '../lib/json.ts';
+import { withoutHidden, writtenOut } from '../lib/hidden.ts';
+import { isJsonObject, type JsonObject } from '../lib/json.ts';
+import type { LogMessage, Progress } from '../upstream/call.ts';
+import { readParameters } from './action-call.ts';
 import { confirmCall } from './confirm.ts';
 import { refusalWithLink } from './connect.ts';
 import { runContent } from './content.ts';
@@ -11,18 +15,27 @@ import type { ToolScope } from './tool.ts';
 
 const MAX_CREDENTIALS = 50;
 
+/** A call of an action as a model asks for it. */
+interface ActionCall {
+  connectorId: string;
+  actionId: string;
+  input: JsonObject;
+  /** Where the input stands in the arguments; empty where it is all of them. */
+  path?: string;
+  credentialId?: string | undefined;
+  confirmationToken?: string | undefined;
+  fields?: readonly string[] | undefined;
+}
+
 /** Runs an action for a grant. @throws GatehouseError as executeAction; `invalid_request` brings the input schema. */
-export async function runAction(
-  scope: ToolScope,
-  wish: {
-    connectorId: string;
-    actionId: string;
-    input: JsonObject;
-    credentialId?: string | undefined;
-    confirmationToken?: string | undefined;
-    fields?: readonly string[] | undefined;
-  },
-): Promise<JsonObject> {
+export async function runAction(scope: ToolScope, call: ActionCall): Promise<JsonObject> {
+  const { connectorId, actionId, input, path = '' } = call;
+  const action = scope.context.catalog.action(scope.grant.environment, connectorId, actionId);
+  const read = action ? readParameters(scope, action, input, path) : input;
+  return runRead(scope, { ...call, input: read });
+}
+
+async function runRead(scope: ToolScope, wish: ActionCall): Promise<JsonObject> {
   const { context, grant } = scope;
   const { credentialId } = wish;
   if (
@@ -59,8 +72,8 @@ export async function runAction(
         credentialHeader: grant.credentialHeader,
         credentialId,
         signal: scope.signal,
-        onProgress: scope.onProgress,
-        onLog: scope.onLog,
+        onProgress: scope.onProgress && ((progress) => scope.onProgress?.(shownProgress(progress))),
+        onLog: scope.onLog && ((message) => scope.onLog?.(shownLog(message))),
         onChanged: scope.onChanged,
         onWait: scope.onWait,
         trace: scope.trace,
@@ -77,16 +90,40 @@ export async function runAction(
     if (error instanceof GatehouseError && error.cause instanceof InputRequired) throw error.cause;
     if (error instanceof GatehouseError && error.code === 'invalid_request' && action) {
       if (checkInput(action, wish.input).length > 0) {
-        throw new GatehouseError(error.code, error.message, {
-          details: { ...error.details, inputSchema: action.modelInput },
-          cause: error,
-        });
+        throw withSchema(error, action);
       }
     }
     const refused = await refusalWithLink(scope, wish.connectorId, error);
     if (refused) throw refused.refusal;
-    return runAction(scope, wish);
+    return runRead(scope, wish);
   }
+}
+
+/** What an app says on the way, with nothing in it that a person does not see. */
+function shownProgress(progress: Progress): Progress {
+  return progress.message === undefined
+    ? progress
+    : { ...progress, message: withoutHidden(progress.message) };
+}
+
+function shownLog(message: LogMessage): LogMessage {
+  return { ...message, data: writtenOut(message.data) };
+}
+
+/** The refusal of an input with the schema, both in the names that the model knows. */
+function withSchema(error: GatehouseError, action: Action): GatehouseError {
+  const known = (text: string) =>
+    action.aliases.reduce((known, [name, alias]) => known.replaceAll(name, alias), text);
+  const faults: unknown = error.details?.['faults'];
+  const renamed = Array.isArray(faults)
+    ? faults.map((fault) =>
+        isJsonObject(fault) ? { ...fault, field: known(String(fault['field'])) } : fault,
+      )
+    : [];
+  return new GatehouseError(error.code, known(error.message), {
+    details: { ...error.details, faults: renamed, inputSchema: action.modelInput },
+    cause: error,
+  });
 }
 
 /** The header counts for its own connector alone; for that one an argument must not contradict it. */

@@ -17,6 +17,7 @@ import {
   type JSONRPCRequest,
   type JSONRPCResultResponse,
 } from '@modelcontextprotocol/sdk/types.js';
+import { severalAccounts } from '../credentials/choices.ts';
 import { pageAt } from './cursor.ts';
 import { CAPABILITIES, SERVER_INFO } from './initialize.ts';
 import { complete, getPrompt, listPrompts } from './prompts.ts';
@@ -56,9 +57,12 @@ const NOTHING_TO_COPY = { content: [] };
 export async function createSdkServer(handled: Handled, callTool: CallTool): Promise<SdkServer> {
   const server = new Server(SERVER_INFO, { capabilities: CAPABILITIES });
   server.setRequestHandler(ListToolsRequestSchema, ({ params }, { requestId }) =>
-    handled(requestId, async ({ visible, workflowTools, grant }) => {
-      const tools = [...visible.tools, ...listed(await workflowTools.of(grant), grant)];
-      const { page, nextCursor } = pageAt(tools, params?.cursor, TOOLS_A_PAGE);
+    handled(requestId, async (scope) => {
+      const { visibility, workflowTools, grant, context } = scope;
+      const { tools } = visibility.of(grant.live, await severalAccounts(context.db, grant));
+      const all = [...tools, ...listed(await workflowTools.of(grant), grant)];
+      const wish = { list: 'tools', all, cursor: params?.cursor, size: TOOLS_A_PAGE };
+      const { page, nextCursor } = await pageAt(scope, wish);
       return { tools: [...page], ...(nextCursor === undefined ? {} : { nextCursor }) };
     }),
   );

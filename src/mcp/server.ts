@@ -1,17 +1,22 @@
 import type { JSONRPCRequest } from '@modelcontextprotocol/sdk/types.js';
 import type { Context } from '../context.ts';
+import { severalAccounts } from '../credentials/choices.ts';
 import { answerError, GatehouseError, hidesCause } from '../lib/errors.ts';
+import { writtenOut } from '../lib/hidden.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
+import { didYouMean } from '../lib/words.ts';
 import type { Changed, LogMessage, Progress, TraceHeaders } from '../upstream/call.ts';
-import { directArguments } from './confirm.ts';
+import { directArguments } from './action-call.ts';
 import type { Grant } from './grant.ts';
 import { InputRequired, type Inputs } from './input.ts';
 import { cancelled, type Answer, type RpcFault } from './message.ts';
 import type { SdkServer } from './sdk.ts';
+import { messageOf, nextStep } from './next-steps.ts';
 import { sizingOf, toErrorResult, toResultText } from './results.ts';
 import { createActionSearch, indexMaker } from './search.ts';
 import { runAction } from './run-action.ts';
-import { BUILT_IN_BY_NAME, restricted } from './tools.ts';
+import { restricted } from './names.ts';
+import { BUILT_IN_BY_NAME } from './tools.ts';
 import { TOOLS_A_PAGE, type ToolDefinition, type ToolScope } from './tool.ts';
 import { TRACE_MEMBERS } from './trace.ts';
 import { createVisibility, type Visible } from './visible.ts';
@@ -79,6 +84,7 @@ export function createMcpCore(context: Context): McpCore {
     visibility,
     searchActions,
     workflowTools,
+    corrections: [],
     requestId: call.requestId,
     signal: call.signal,
     onProgress: call.onProgress,
@@ -130,7 +136,7 @@ export function createMcpCore(context: Context): McpCore {
   return {
     visible: (grant) => visibility.of(grant.live),
     async toolList(grant) {
-      const { listBytes, tools } = visibility.of(grant.live);
+      const { listBytes, tools } = visibility.of(grant.live, await severalAccounts(context.db, grant));
       const more = listed(await workflowTools.of(grant), grant);
       if (tools.length + more.length > TOOLS_A_PAGE) return undefined;
       return more.length === 0 ? listBytes : withMore(listBytes, more);
@@ -228,18 +234,18 @@ async function callTool(
     if (builtIn) {
       const { value, sizing } = await builtIn.run(scope, args);
       const { thirdParty } = builtIn;
-      return good(await toResultText(scope.context, scope.grant, value, { thirdParty, sizing }));
+      return good(await toResultText(scope, value, { thirdParty, sizing }));
     }
     if (workflow && isJsonObject(args)) {
       const value = await runWorkflow(scope, workflow, args);
-      return good(await toResultText(scope.context, scope.grant, value, { thirdParty: true }));
+      return good(await toResultText(scope, value, { thirdParty: true }));
     }
     if (action && isJsonObject(args)) {
       const { connectorId, actionId } = action;
-      const direct = directArguments(action, args);
+      const direct = directArguments(scope, action, args);
       const structured = await runAction(scope, { connectorId, actionId, ...direct });
       const sizing = sizingOf({ connectorId, actionId, parameters: direct.input });
-      return good(await toResultText(scope.context, scope.grant, structured, { thirdParty: true, sizing }));
+      return good(await toResultText(scope, structured, { thirdParty: true, sizing }));
     }
     throw new GatehouseError('invalid_request', 'The arguments of a tool are an object.');
   } catch (thrown) {
@@ -247,7 +253,7 @@ async function callTool(
     const error = answerError(thrown);
     if (belongsToProtocol(error, scope)) throw error;
     if (hidesCause(error)) logInternal(scope.context, thrown, scope.requestId);
-    return { result: JSON.stringify(toErrorResult(error, scope.requestId)), failed: true };
+    return { result: JSON.stringify(toErrorResult(error, scope)), failed: true };
   }
 }
 
@@ -287,8 +293,11 @@ function directAction({ visible, visibility, grant }: ToolScope, name: string) {
   // Its refusal says which account would do.
   if (hidden && !rule && visible.direct.size > 0 && grant.live.unable?.has(hidden)) return hidden;
   if (rule) throw restricted(`the tool ${name}`, rule);
-  const hint = hidden ? 'This server lists no tool per action: use execute_action_svc.' : 'See tools/list.';
-  throw new GatehouseError('invalid_request', `There is no tool "${name.slice(0, 100)}". ${hint}`);
+  const names = visible.tools.map((tool) => tool.name);
+  const hint = hidden
+    ? ' This server lists no tool per action: use execute_action_svc.'
+    : `${didYouMean(name, names)} tools/list has those that are here.`;
+  throw new GatehouseError('invalid_request', `There is no tool "${name.slice(0, 100)}".${hint}`);
 }
 
 /** Refusals with the codes of contract.md section 3: inside a session or a bare answer a bad name is invalid params. */
@@ -298,7 +307,15 @@ function toRpcError(context: Context, thrown: unknown, requestId: string): RpcEr
   if (hidesCause(error)) logInternal(context, thrown, requestId);
   const code =
     error.code === 'not_found' ? -32002 : error.code === 'invalid_request' ? -32602 : error.rpcCode;
-  return new RpcError(code, error.message, { code: error.code, requestId, ...error.details }, thrown);
+  // Of these the client's program knows what to do; a restriction is read by its model.
+  const next = error.code === 'restricted' || error.code === 'internal' ? ` ${nextStep(error)}` : '';
+  const details = writtenOut(JSON.parse(JSON.stringify(error.details ?? {})));
+  return new RpcError(
+    code,
+    `${messageOf(error, requestId)}${next}`,
+    { code: error.code, requestId, ...(isJsonObject(details) ? details : {}) },
+    thrown,
+  );
 }
 
 function logInternal({ log }: Context, thrown: unknown, requestId: string): void {

@@ -1,3 +1,4 @@
+import type { Correction } from '../connectors/forgive.ts';
 import type { Context } from '../context.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Changed, LogMessage, Progress, TraceHeaders } from '../upstream/call.ts';
@@ -37,6 +38,8 @@ export interface ToolScope {
   visibility: Visibility;
   searchActions: SearchActions;
   workflowTools: WorkflowTools;
+  /** What of the arguments was read otherwise than it was written, so far. */
+  corrections: Correction[];
   requestId: string;
   signal: AbortSignal;
   onProgress: ((progress: Progress) => void) | undefined;

@@ -10,14 +10,18 @@ import { describeCredential } from '../credentials/credential.ts';
 import { connectedConnectors } from '../credentials/choices.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import type { Json, JsonObject } from '../lib/json.ts';
+import { writtenOut } from '../lib/hidden.ts';
+import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import type { Decision } from '../servers/restrictions.ts';
 import { pageAt } from './cursor.ts';
 import { offerLink } from './connect.ts';
+import { repairedCall } from './action-call.ts';
 import { exampleOf } from './example.ts';
+import { idsFor, visibleAction, visibleConnector, withIds } from './names.ts';
+import { errorView } from './next-steps.ts';
 import { tool } from './define-tool.ts';
 import { credentialsOf, runAction } from './run-action.ts';
-import { errorView, fitted, INLINE_BYTES, LEAST_BYTES, sizingOf } from './results.ts';
+import { fitted, INLINE_BYTES, LEAST_BYTES, sizingOf } from './results.ts';
 import type { BuiltInTool, ToolScope } from './tool.ts';
 
 const CONNECTORS_A_PAGE = 50;
@@ -36,7 +40,12 @@ const listConnectors = tool({
     const connectors = scope.visible.connectors.filter(
       ({ connector }) => category === undefined || connector.categories.includes(category.toLowerCase()),
     );
-    const { page, nextCursor } = pageAt(connectors, cursor, CONNECTORS_A_PAGE);
+    const { page, nextCursor } = await pageAt(scope, {
+      list: `connectors ${category ?? ''}`,
+      all: connectors,
+      cursor,
+      size: CONNECTORS_A_PAGE,
+    });
     const connected = await connectedTo(scope);
     return {
       connectors: page.map(({ connector, actions }) => ({
@@ -61,7 +70,7 @@ const getConnector = tool({
   async run(scope, { connectorId }) {
     const { connector, actions } = visibleConnector(scope, connectorId);
     return {
-      connectorId,
+      connectorId: connector.connectorId,
       name: connector.name,
       description: connector.description,
       website: connector.definition.website,
@@ -85,8 +94,9 @@ const searchActions = tool({
   }),
   hints: READ,
   async run(scope, { query, connectorId, effect, limit = 5 }) {
-    const allowed = scope.visible.connectors
-      .filter(({ connector }) => connectorId === undefined || connector.connectorId === connectorId)
+    const among =
+      connectorId === undefined ? scope.visible.connectors : [visibleConnector(scope, connectorId)];
+    const allowed = among
       .flatMap(({ actions }) => actions)
       .filter((action) => effect === undefined || action.effects.includes(effect));
     const found = await scope.searchActions(scope.grant.environment, query, allowed, limit);
@@ -109,11 +119,18 @@ const getAction = tool({
       .max(5),
   }),
   hints: READ,
+  repair(scope, { actions, ...rest }) {
+    const named = Array.isArray(actions)
+      ? actions.map((one, at) => withIds(scope, one, `actions.${at}.`))
+      : actions;
+    return { ...rest, ...(named === undefined ? {} : { actions: named }) };
+  },
   async run(scope, { actions }) {
     const { confirms } = scope.grant.live.decision;
     return {
-      actions: actions.map(({ connectorId, actionId }) => {
-        const action = visibleAction(scope, connectorId, actionId);
+      actions: actions.map((named, at) => {
+        const action = visibleAction(scope, named, `actions.${at}.`);
+        const { connectorId, actionId } = action;
         return {
           connectorId,
           actionId,
@@ -163,12 +180,13 @@ const executeActionTool = tool({
   title: 'Run an action',
   description:
     'Runs an action of an app for the user. Lists answer with data and pagination: repeat with parameters.offset = ' +
-    'pagination.nextOffset while pagination.hasMore. Wrong parameters are told by field, with the schema to repair them.',
+    'pagination.nextOffset while pagination.hasMore. A refusal of parameters names each fault and brings the schema.',
   input: action,
   hints: RUNS,
   thirdParty: true,
+  repair: (scope, args) => objectOr(repairedCall(scope, args), args),
   async run(scope, { parameters = {}, ...wish }) {
-    return runAction(scope, { ...wish, input: parameters });
+    return runAction(scope, { ...wish, ...idsFor(scope, wish), input: parameters, path: 'parameters' });
   },
   sizing: sizingOf,
 });
@@ -182,7 +200,18 @@ const executeBatch = tool({
   input: z.strictObject({ calls: z.array(action).min(1).max(MAX_CALLS) }),
   hints: RUNS,
   thirdParty: true,
-  async run(scope, { calls }) {
+  repair(scope, { calls, ...rest }) {
+    const read = Array.isArray(calls)
+      ? calls.map((one, at) => repairedCall(scope, one, `calls.${at}.`))
+      : calls;
+    return { ...rest, ...(read === undefined ? {} : { calls: read }) };
+  },
+  async run(scope, { calls: given }) {
+    const calls = given.map((call, at) => ({
+      ...call,
+      ...idsFor(scope, call, `calls.${at}.`),
+      path: `calls.${at}.parameters`,
+    }));
     // What several calls would ask the person at once, or say of their progress, nobody could tell apart.
     const alone = { ...scope, inputs: undefined, onProgress: undefined };
     const share = Math.floor(INLINE_BYTES / calls.length);
@@ -217,12 +246,12 @@ const listCredentialsTool = tool({
   hints: READ,
   thirdParty: true,
   async run(scope, { connectorId }) {
-    if (connectorId !== undefined) visibleConnector(scope, connectorId);
-    const visible = new Set(scope.visible.connectors.map(({ connector }) => connector.connectorId));
-    const credentials = (await credentialsOf(scope, connectorId)).filter((one) =>
-      visible.has(one.connectorId),
+    const one = connectorId === undefined ? undefined : visibleConnector(scope, connectorId).connector;
+    const shown = new Set(scope.visible.connectors.map(({ connector }) => connector.connectorId));
+    const credentials = (await credentialsOf(scope, one?.connectorId)).filter((each) =>
+      shown.has(each.connectorId),
     );
-    return { credentials: credentials.map((one) => asJson(describeCredential(one))) };
+    return { credentials: credentials.map((one) => writtenOut(asJson(describeCredential(one)))) };
   },
 });
 
@@ -234,8 +263,9 @@ const createCredentialTool = tool({
     'app work once the account is connected.',
   input: z.strictObject({ connectorId: z.string().describe('As list_connectors_svc names it.') }),
   hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
-  async run(scope, { connectorId }): Promise<JsonObject> {
-    const { connector } = visibleConnector(scope, connectorId);
+  async run(scope, { connectorId: named }): Promise<JsonObject> {
+    const { connector } = visibleConnector(scope, named);
+    const { connectorId } = connector;
     const { userId } = scope.grant;
     if (userId === undefined) {
       throw new GatehouseError(
@@ -275,38 +305,6 @@ export const BUILT_IN_BY_NAME: ReadonlyMap<string, BuiltInTool> = new Map(
   BUILT_IN_TOOLS.map((one) => [one.definition.name, one]),
 );
 
-function visibleConnector(scope: ToolScope, connectorId: string) {
-  const found = scope.visible.connectors.find(({ connector }) => connector.connectorId === connectorId);
-  if (found) return found;
-  const rule =
-    scope.context.catalog.connector(scope.grant.environment, connectorId) &&
-    scope.grant.live.decision.connector(connectorId);
-  if (rule) throw restricted(connectorId, rule);
-  throw new GatehouseError(
-    'connector_not_found',
-    `There is no connector "${connectorId.slice(0, 64)}" here. See list_connectors_svc.`,
-  );
-}
-
-function visibleAction(scope: ToolScope, connectorId: string, actionId: string): Action {
-  const action = scope.context.catalog.action(scope.grant.environment, connectorId, actionId);
-  const rule = action && scope.grant.live.decision.action(action);
-  if (rule) throw restricted(`${connectorId}.${actionId}`, rule);
-  if (action) return action;
-  visibleConnector(scope, connectorId);
-  throw new GatehouseError(
-    'action_not_found',
-    `${connectorId} has no action "${actionId.slice(0, 64)}". See get_connector_svc.`,
-  );
-}
-
-/** A refusal that names the restriction. */
-export function restricted(what: string, rule: string): GatehouseError {
-  return new GatehouseError('restricted', `This MCP server does not allow ${what} (${rule}).`, {
-    details: { rule },
-  });
-}
-
 function connectorOf({ context, grant }: ToolScope, action: Action): Connector | undefined {
   return context.catalog.connector(grant.environment, action.connectorId);
 }
@@ -320,6 +318,10 @@ function isConnected(connector: Connector | undefined, connected: ReadonlySet<st
   if (!connector) return false;
   const free = connector.definition.authentication.some(({ type }) => type === 'none');
   return free || connected.has(connector.connectorId);
+}
+
+function objectOr(value: Json, otherwise: JsonObject): JsonObject {
+  return isJsonObject(value) ? value : otherwise;
 }
 
 function lineOf({ actionId, name, description, effect, list }: Action) {

@@ -4,7 +4,7 @@ import type { Action, Connector } from '../connectors/catalog.ts';
 import type { Context } from '../context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { parseJson, type Json, type JsonObject } from '../lib/json.ts';
+import { MAX_JSON_DEPTH, parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import type { LogLevel } from '../lib/log-level.ts';
 import { blankSecrets, secretsIn } from '../lib/scrub.ts';
 import type { OpenCredential } from './credential.ts';
@@ -184,14 +184,18 @@ function toAnswer(
   } catch (error) {
     // Errors are often pages or plain text; their status says enough.
     if (status >= 300) return { ...facts, body: text };
-    throw new GatehouseError(
-      'upstream_failed',
-      `${call.connector.name} answered with something that is no JSON.`,
-      {
-        details: { status, connectorId: call.connector.connectorId, reason: 'not_json' },
-        cause: error,
+    const tooDeep = error instanceof RangeError;
+    const what = tooDeep
+      ? `with JSON that nests deeper than ${MAX_JSON_DEPTH} levels`
+      : 'with something that is no JSON';
+    throw new GatehouseError('upstream_failed', `${call.connector.name} answered ${what}.`, {
+      details: {
+        status,
+        connectorId: call.connector.connectorId,
+        reason: tooDeep ? 'too_deep' : 'not_json',
       },
-    );
+      cause: error,
+    });
   }
 }
 

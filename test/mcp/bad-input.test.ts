@@ -120,8 +120,8 @@ describe('a body', () => {
     const call = async (name: string, args: object) =>
       (await rpc(one.accessUrl, 'tools/call', { name, arguments: args })).at('result.content.0.text');
     expect(await call('list_connectors_svc', { category: 5, more: 1 })).toBe(
-      'The call of list_connectors_svc is invalid. category: must be string; more: is not a known argument. ' +
-        'Repair what is named and call again.',
+      'The call of list_connectors_svc is invalid. category: must be text; more: is not a known argument. ' +
+        'Correct what is named and call again.',
     );
     expect(await call('search_actions_svc', { query: '', effect: 'x', limit: 11 })).toContain(
       'query: must be at least 1 characters; effect: must be one of: read, write, destructive; limit: must be at most 10.',

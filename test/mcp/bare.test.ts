@@ -63,7 +63,7 @@ describe('a bare request on the token URL', () => {
     expect(answer.at('result.structuredContent.error.details.faults')).toEqual(
       expect.arrayContaining([
         { field: 'customerId', rule: 'is required' },
-        { field: 'customer', rule: 'is not a known parameter' },
+        { field: 'customer', rule: 'is not a known parameter. Did you mean "customerId"?' },
       ]),
     );
     expect(answer.at('result.structuredContent.error.details.inputSchema.required')).toEqual(['customerId']);
@@ -147,7 +147,10 @@ describe('a bare request on the token URL', () => {
       redirectUri: undefined,
     };
     const large = parseJson(
-      await toResultText(service.context, grant, { data: 'x'.repeat(INLINE_BYTES * 2) }),
+      await toResultText(
+        { context: service.context, grant, corrections: [] },
+        { data: 'x'.repeat(INLINE_BYTES * 2) },
+      ),
     );
     const uri = String(valueAt(large, 'content.1.uri'));
     const whole: string[] = [];

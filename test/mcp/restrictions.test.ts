@@ -44,7 +44,9 @@ async function seen() {
     listedConnector: JSON.stringify((await tool('list_connectors_svc', {})).body).includes('"sandbox'),
     resource: (await text('resources/list')).includes('svc://connectors/sandbox'),
     prompt: (await text('prompts/list')).includes('sandbox_review_open_orders'),
-    searched: JSON.stringify(searched.at('result.structuredContent.actions')).includes('"list_products"'),
+    searched: JSON.stringify(searched.at('result.structuredContent.actions') ?? []).includes(
+      '"list_products"',
+    ),
     read: action.at('error.code') ?? 'shown',
     described: described.at('result.structuredContent.error.code') ?? 'shown',
     executed: executed.at('result.structuredContent.error.code') ?? 'done',

@@ -151,14 +151,14 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
     expect([error.code, upstream.count]).toEqual(['upstream_timeout', 1]);
   });
 
-  test.each<[string, string, string]>([
-    ['a page', 'text/html', '<html>hello</html>'],
-    ['broken JSON', 'application/json', '{"a": '],
-    ['JSON too deep', 'application/json', '['.repeat(10_000) + ']'.repeat(10_000)],
-  ])('%s in a success is a failure of the third party', async (_what, type, text) => {
+  test.each<[string, string, string, string]>([
+    ['a page', 'text/html', '<html>hello</html>', 'not_json'],
+    ['broken JSON', 'application/json', '{"a": ', 'not_json'],
+    ['JSON too deep', 'application/json', '['.repeat(10_000) + ']'.repeat(10_000), 'too_deep'],
+  ])('%s in a success is a failure of the third party', async (_what, type, text, reason) => {
     upstream.handler = (_req, res) => res.writeHead(200, { 'content-type': type }).end(text);
     const error = await failure(send(call()));
-    expect([error.code, error.details?.['reason']]).toEqual(['upstream_failed', 'not_json']);
+    expect([error.code, error.details?.['reason']]).toEqual(['upstream_failed', reason]);
   });
 
   test('an empty answer is null, plain text is text, and __proto__ is dropped', async () => {

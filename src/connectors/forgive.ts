@@ -1,0 +1,189 @@
+import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
+import { nameKey } from '../lib/words.ts';
+import type { JsonSchema } from './format.ts';
+import { aliasesOf, asSchema, resolved } from './model-schema.ts';
+
+/*
+ * Inputs that have one meaning although they break their schema: JSON text for an object, null for an optional member, a
+ * number or boolean as text, a name in other letter case or in snake case for camel case. Anything less certain is left
+ * as it is, and the check of the schema rejects it.
+ */
+
+/** What was read otherwise than it was written: a value, or the name of a member. */
+export interface Correction {
+  /** Dotted, as in the input that came. */
+  path: string;
+  from: Json;
+  to: Json;
+}
+
+/** In place of a value, for a member that was ignored. */
+export const LEFT_OUT = '(left out)';
+const MAX_SHOWN = 100;
+
+/** An input as its schema wants it, as far as that is certain, and what was corrected for it. */
+export function forgiven(
+  schema: JsonSchema,
+  input: JsonObject,
+  path = '',
+): { input: JsonObject; corrections: Correction[] } {
+  const corrections: Correction[] = [];
+  const value = read(schema, input, { root: schema, path, corrections });
+  return { input: isJsonObject(value) ? value : input, corrections };
+}
+
+/** A value that is long, or a secret perhaps, is not repeated whole. */
+export function shortened(value: Json): Json {
+  if (typeof value === 'string') return value.length > MAX_SHOWN ? `${value.slice(0, MAX_SHOWN)}…` : value;
+  const text = JSON.stringify(value);
+  return text.length > MAX_SHOWN ? (Array.isArray(value) ? '(list)' : '(object)') : value;
+}
+
+/** Every name that models see under an alias, anywhere in a schema: `[name, alias]`. */
+export function allAliases(schema: unknown): [string, string][] {
+  if (Array.isArray(schema)) return schema.flatMap(allAliases);
+  if (typeof schema !== 'object' || schema === null) return [];
+  const own = aliasesOf(asSchema(asSchema(schema)['properties']));
+  return [...own, ...Object.values(schema).flatMap(allAliases)];
+}
+
+interface Place {
+  root: JsonSchema;
+  path: string;
+  corrections: Correction[];
+}
+
+function read(schema: unknown, value: Json, place: Place): Json {
+  const alternatives = alternativesOf(asSchema(schema), place.root);
+  const fitting = alternatives.filter((one) => takes(one, value));
+  const [only, ...others] = fitting;
+  if (only) return others.length === 0 ? within(only, value, place) : value;
+  if (typeof value !== 'string') return value;
+  for (const one of alternatives) {
+    const meant = meantBy(one, value);
+    if (meant === undefined) continue;
+    place.corrections.push({ path: place.path, from: shortened(value), to: shortened(meant) });
+    return within(one, meant, place);
+  }
+  return value;
+}
+
+/** The schema as a list of schemas of one type each, references resolved. */
+function alternativesOf(schema: JsonSchema, root: JsonSchema): JsonSchema[] {
+  const { schema: whole } = resolved(schema, root);
+  const { type, anyOf, oneOf } = whole;
+  const branches = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : undefined;
+  if (branches && type === undefined) return branches.flatMap((one) => alternativesOf(asSchema(one), root));
+  return Array.isArray(type) ? type.map((one) => ({ ...whole, type: one })) : [whole];
+}
+
+function takes({ type, enum: values, const: value, properties }: JsonSchema, given: Json): boolean {
+  const wanted = type ?? (properties === undefined ? undefined : 'object');
+  if (wanted === undefined) {
+    if (value !== undefined) return value === given;
+    return Array.isArray(values) ? values.includes(given) : true;
+  }
+  switch (wanted) {
+    case 'object':
+      return isJsonObject(given);
+    case 'array':
+      return Array.isArray(given);
+    case 'integer':
+      return Number.isInteger(given);
+    case 'null':
+      return given === null;
+    default:
+      return typeof given === wanted;
+  }
+}
+
+/** The value that a text stands for, where the schema takes no text. */
+function meantBy({ type, properties }: JsonSchema, text: string): Json | undefined {
+  switch (type ?? (properties === undefined ? undefined : 'object')) {
+    case 'object':
+    case 'array': {
+      const parsed = jsonIn(text);
+      return takes({ type: type ?? 'object' }, parsed ?? null) ? parsed : undefined;
+    }
+    case 'integer':
+      return /^-?(0|[1-9]\d{0,14})$/.test(text) ? Number(text) : undefined;
+    case 'number':
+      return /^-?(0|[1-9]\d{0,14})(\.\d{1,14})?$/.test(text) ? Number(text) : undefined;
+    case 'boolean':
+      return { true: true, false: false }[text.toLowerCase()];
+    default:
+      return undefined;
+  }
+}
+
+function jsonIn(text: string): Json | undefined {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function within(schema: JsonSchema, value: Json, place: Place): Json {
+  if (isJsonObject(value)) return membersOf(schema, value, place);
+  if (!Array.isArray(value) || schema['items'] === undefined) return value;
+  return value.map((item, at) => read(schema['items'], item, { ...place, path: below(place, String(at)) }));
+}
+
+function membersOf(schema: JsonSchema, value: JsonObject, place: Place): JsonObject {
+  const { properties, additionalProperties, required } = schema;
+  const known = asSchema(properties);
+  const aliases = new Map([...aliasesOf(known)].map(([name, alias]) => [alias, name]));
+  const members: JsonObject = {};
+  for (const [given, member] of Object.entries(value)) {
+    const path = below(place, given);
+    const taken = (one: string) => Object.hasOwn(value, one) || Object.hasOwn(members, one);
+    const name = nameFor(given, { known, aliases, closed: additionalProperties === false, taken });
+    if (name !== given && !aliases.has(given)) place.corrections.push({ path, from: given, to: name });
+    if (!Object.hasOwn(known, name)) {
+      members[name] =
+        typeof additionalProperties === 'object'
+          ? read(additionalProperties, member, { ...place, path })
+          : member;
+      continue;
+    }
+    const needed = Array.isArray(required) && required.includes(name);
+    if (member === null && !needed && !takesNull(known[name], place.root)) {
+      place.corrections.push({ path, from: null, to: LEFT_OUT });
+      continue;
+    }
+    members[name] = read(known[name], member, { ...place, path });
+  }
+  return members;
+}
+
+/** The property that a name stands for: itself, the one of its alias, or the only one that differs in case alone. */
+function nameFor(
+  given: string,
+  {
+    known,
+    aliases,
+    closed,
+    taken,
+  }: {
+    known: JsonSchema;
+    aliases: ReadonlyMap<string, string>;
+    closed: boolean;
+    taken: (name: string) => boolean;
+  },
+): string {
+  if (Object.hasOwn(known, given)) return given;
+  const named = aliases.get(given);
+  if (named !== undefined && !taken(named)) return named;
+  if (!closed) return given;
+  const [only, ...others] = Object.keys(known).filter((name) => nameKey(name) === nameKey(given));
+  return only !== undefined && others.length === 0 && !taken(only) ? only : given;
+}
+
+function takesNull(schema: unknown, root: JsonSchema): boolean {
+  return alternativesOf(asSchema(schema), root).some((one) => takes(one, null));
+}
+
+function below({ path }: Place, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
+}

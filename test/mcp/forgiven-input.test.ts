@@ -1,0 +1,284 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { parseJson, valueAt, type Json } from '../../src/lib/json.ts';
+import { rpc, type RpcAnswer } from '../support/mcp.ts';
+import { refusals } from '../support/model-apis.ts';
+import { modern } from '../support/modern.ts';
+import { startShop, type Shop } from '../support/shop.ts';
+
+/* Arguments of models that have one meaning although they break their schema, and names that model APIs refuse. */
+
+/** An app whose parameters have what model APIs refuse: other characters in names, references, recursion. */
+const ODD = `
+id: odd
+name: Odd
+description: An app with unusual parameters.
+categories: [data]
+website: https://odd.example.com
+sources: [{title: The tests themselves, read: 2026-03-01}]
+baseUrl: '{origin}'
+variables:
+  origin: {title: Address, format: origin, example: https://odd.example.com}
+authentication: [{type: api_key, in: header, name: X-Key}]
+schemas:
+  folder:
+    type: object
+    properties:
+      title: {type: string}
+      parent: {$ref: '#/schemas/folder'}
+actions:
+  save_file:
+    description: A new file.
+    request: POST /things
+    body:
+      fileName: {type: string, required: true}
+      folder: {$ref: '#/schemas/folder'}
+      size: {type: [integer, 'null'], exclusiveMinimum: 0}
+      shared: {type: boolean}
+      attachments:
+        type: array
+        items:
+          type: object
+          additionalProperties: false
+          required: ['@odata.type']
+          properties:
+            '@odata.type': {const: '#file'}
+            bytes: {type: string}
+`;
+
+let shop: Shop;
+let url: string;
+beforeAll(async () => {
+  shop = await startShop({}, { odd: ODD });
+  await shop.call('POST', `/users/${shop.userId}/credentials`, {
+    body: { connectorId: 'odd', data: { apiKey: 'key_4fz0QmVtLr81canary', origin: shop.party.origin } },
+  });
+  const server = await shop.call('POST', '/api/servers', { body: { name: 'direct', toolMode: 'direct' } });
+  url = server.text('accessUrl');
+});
+afterAll(() => shop[Symbol.asyncDispose]());
+beforeEach(() => void (shop.party.seen.length = 0));
+
+const tool = (name: string, args: object) => rpc(url, 'tools/call', { name, arguments: args });
+/** What the app was sent last. */
+const sent = (): Json => parseJson(shop.party.seen.at(-1)?.body ?? 'null');
+const corrections = (answer: RpcAnswer) => answer.at('result._meta.gatehouse/corrections');
+const note = (answer: RpcAnswer) => {
+  const content = answer.at('result.content');
+  const texts = Array.isArray(content) ? content.map((block) => String(valueAt(block, 'text'))) : [];
+  return texts.find((text) => text.startsWith('Arguments were corrected'));
+};
+
+describe('names that model APIs refuse', () => {
+  test('are listed under an alias, without references and recursion', async () => {
+    const listed = await rpc(url, 'tools/list');
+    const tools = [listed.at('result.tools') ?? null].flat();
+    const odd = tools.find((one) => valueAt(one, 'name') === 'odd_save_file');
+    const inputSchema = Object(valueAt(odd, 'inputSchema'));
+    expect(refusals({ name: 'odd_save_file', inputSchema })).toEqual([]);
+    expect(inputSchema.properties.attachments.items).toMatchObject({
+      properties: { 'odata.type': { enum: ['#file'] } },
+      required: ['odata.type'],
+    });
+    expect(inputSchema.properties.folder.properties).toEqual({
+      title: { type: 'string' },
+      parent: { type: 'object' },
+    });
+  });
+
+  test('reach the app under their own name', async () => {
+    const attachments = [{ 'odata.type': '#file', bytes: 'eA==' }];
+    const answer = await tool('odd_save_file', { fileName: 'a.txt', attachments });
+    expect(answer.at('result.isError')).toBeUndefined();
+    expect(sent()).toEqual({ fileName: 'a.txt', attachments: [{ '@odata.type': '#file', bytes: 'eA==' }] });
+    expect(corrections(answer)).toBeUndefined();
+    await tool('execute_action_svc', {
+      connectorId: 'odd',
+      actionId: 'save_file',
+      parameters: { fileName: 'a.txt', attachments: [{ '@odata.type': '#file' }] },
+    });
+    expect(sent()).toEqual({ fileName: 'a.txt', attachments: [{ '@odata.type': '#file' }] });
+  });
+
+  test('are named by their alias in a refusal', async () => {
+    const answer = await tool('odd_save_file', { fileName: 'a.txt', attachments: [{ bytes: 'eA==' }] });
+    expect(answer.at('result.structuredContent.error.details.faults')).toEqual([
+      { field: 'attachments.0.odata.type', rule: 'is required' },
+    ]);
+    expect(shop.party.seen).toEqual([]);
+  });
+});
+
+describe('parameters with one meaning', () => {
+  test.each<[string, object, object, object[]]>([
+    [
+      'as JSON text',
+      { parameters: '{"label":"lamp"}' },
+      { label: 'lamp' },
+      [{ path: 'parameters', from: '{"label":"lamp"}', to: { label: 'lamp' } }],
+    ],
+    [
+      'with null for one that is optional',
+      { parameters: { label: 'lamp', count: null }, credentialId: null },
+      { label: 'lamp' },
+      [
+        { path: 'credentialId', from: null, to: '(left out)' },
+        { path: 'parameters.count', from: null, to: '(left out)' },
+      ],
+    ],
+    [
+      'with a number as text',
+      { parameters: { label: 'lamp', count: '7' } },
+      { label: 'lamp', count: 7 },
+      [{ path: 'parameters.count', from: '7', to: 7 }],
+    ],
+    [
+      'in other letter case',
+      { parameters: { Label: 'lamp', COUNT: 7 } },
+      { label: 'lamp', count: 7 },
+      [
+        { path: 'parameters.Label', from: 'Label', to: 'label' },
+        { path: 'parameters.COUNT', from: 'COUNT', to: 'count' },
+      ],
+    ],
+    [
+      'next to parameters',
+      { label: 'lamp', parameters: { count: 7 } },
+      { label: 'lamp', count: 7 },
+      [{ path: 'label', from: 'label', to: 'parameters.label' }],
+    ],
+  ])('%s are read, and the answer says so', async (_, call, body, corrected) => {
+    const answer = await tool('execute_action_svc', {
+      connectorId: 'shop',
+      actionId: 'create_thing',
+      ...call,
+    });
+    expect(answer.at('result.isError')).toBeUndefined();
+    expect(sent()).toEqual(body);
+    expect(corrections(answer)).toEqual(corrected);
+    expect(note(answer)?.split('\n')).toHaveLength(1);
+  });
+
+  test('are read in a direct tool and in a batch', async () => {
+    const direct = await tool('odd_save_file', {
+      file_name: 'a',
+      shared: 'TRUE',
+      size: '5',
+      folder: '{"title":"x"}',
+    });
+    expect(sent()).toEqual({ fileName: 'a', shared: true, size: 5, folder: { title: 'x' } });
+    expect(corrections(direct)).toHaveLength(4);
+    const batch = await tool('execute_batch_svc', {
+      calls: [{ actionId: 'shop.createThing', label: 'lamp', parameters: { count: '2' } }],
+    });
+    expect(sent()).toEqual({ label: 'lamp', count: 2 });
+    expect(corrections(batch)).toMatchObject([
+      { path: 'calls.0.actionId', from: 'shop.createThing' },
+      { path: 'calls.0.label', to: 'parameters.label' },
+      { path: 'calls.0.actionId', from: 'createThing', to: 'create_thing' },
+      { path: 'calls.0.parameters.count', to: 2 },
+    ]);
+  });
+
+  test('of the newest form are read as well', async () => {
+    const answer = await modern(url, 'tools/call', {
+      name: 'shop_create_thing',
+      arguments: { Label: 'lamp' },
+    });
+    expect(sent()).toEqual({ label: 'lamp' });
+    expect(corrections(answer)).toEqual([{ path: 'Label', from: 'Label', to: 'label' }]);
+  });
+});
+
+describe('names with one meaning', () => {
+  test.each<[string, object, Json]>([
+    ['in other letter case', { connectorId: 'Shop', actionId: 'Get_Me' }, ['connectorId', 'actionId']],
+    ['in camel case', { connectorId: 'shop', actionId: 'getMe' }, ['actionId']],
+    ['in one text', { actionId: 'shop.get_me' }, ['actionId']],
+    ['in one text and a second time', { connectorId: 'shop', actionId: 'shop.get_me' }, ['actionId']],
+  ])('%s are found', async (_, call, paths) => {
+    const answer = await tool('execute_action_svc', call);
+    expect(answer.at('result.structuredContent.data.id')).toBe(77);
+    expect([corrections(answer) ?? null].flat().map((one) => valueAt(one, 'path') ?? null)).toEqual(paths);
+    expect(note(answer)).toContain('get_me');
+  });
+
+  test('are found where an action is read', async () => {
+    const answer = await tool('get_action_svc', {
+      actions: ['shop.get_me', { connectorId: 'SHOP', actionId: 'getThing' }],
+    });
+    expect(answer.at('result.structuredContent.actions')).toMatchObject([
+      { connectorId: 'shop', actionId: 'get_me' },
+      { connectorId: 'shop', actionId: 'get_thing' },
+    ]);
+  });
+
+  test.each<[string, object, string, string]>([
+    [
+      'connector',
+      { connectorId: 'shopp', actionId: 'get_me' },
+      'connector_not_found',
+      'Did you mean "shop"?',
+    ],
+    [
+      'action',
+      { connectorId: 'shop', actionId: 'get_thingg' },
+      'action_not_found',
+      'Did you mean "get_thing"?',
+    ],
+    [
+      'action by a word',
+      { connectorId: 'shop', actionId: 'thing_create' },
+      'action_not_found',
+      '"create_thing"',
+    ],
+  ])('of an unknown %s are proposed and not run', async (_, call, code, proposal) => {
+    const answer = await tool('execute_action_svc', call);
+    expect(answer.at('result.structuredContent.error.code')).toBe(code);
+    expect(answer.at('result.content.0.text')).toContain(proposal);
+    expect(shop.party.seen).toEqual([]);
+  });
+
+  test('of an unknown parameter are proposed', async () => {
+    const answer = await tool('shop_create_thing', { label: 'lamp', coumt: 3 });
+    expect(answer.at('result.content.0.text')).toContain(
+      'coumt: is not a known parameter. Did you mean "count"?',
+    );
+  });
+});
+
+describe('arguments without a certain meaning', () => {
+  test.each<[string, object | string]>([
+    ['text that is no number', { label: 'lamp', count: 'seven' }],
+    ['a number where text belongs', { label: 7 }],
+    ['null for one that is required', { label: null }],
+    ['two names of one parameter', { label: 'lamp', count: 1, Count: 2 }],
+    ['text that holds a list where an object belongs', '[1]'],
+  ])('%s: rejected, and nothing is sent', async (_, parameters) => {
+    const answer = await tool('execute_action_svc', {
+      connectorId: 'shop',
+      actionId: 'create_thing',
+      parameters,
+    });
+    expect(answer.at('result.structuredContent.error.code')).toBe('invalid_request');
+    expect(shop.party.seen).toEqual([]);
+  });
+});
+
+test('a correction is told of without the characters that nobody sees', async () => {
+  const answer = await tool('execute_action_svc', {
+    connectorId: 'shop',
+    actionId: 'create_thing',
+    parameters: '{"label":"a\u200Bb"}',
+  });
+  expect(note(answer)).toContain('\\u{200B}');
+});
+
+test('input over REST stays strict, and a refusal proposes the name', async () => {
+  const refused = await shop.execute('create_thing', { Label: 'lamp' });
+  expect([refused.status, refused.text('error')]).toEqual([
+    400,
+    expect.stringContaining('Did you mean "label"?'),
+  ]);
+  const unknown = await shop.execute('createThing', { label: 'lamp' });
+  expect([unknown.status, unknown.text('error')]).toEqual([404, expect.stringContaining('"create_thing"')]);
+});
