@@ -49,9 +49,10 @@ export async function listExecutions(db: DbOrTx, filter: ExecutionFilter): Promi
   if (filter.to !== undefined) query = query.where('at', '<', filter.to);
   if (filter.cursor !== undefined) {
     const { at, executionId } = readCursor(filter.cursor);
-    query = query.where((e) =>
-      e.or([e('at', '<', at), e.and([e('at', '=', at), e('execution_id', '<', executionId)])]),
-    );
+    // The outer condition alone lets the index begin there; with the inner one alone it would begin at the newest.
+    query = query
+      .where('at', '<=', at)
+      .where((e) => e.or([e('at', '<', at), e('execution_id', '<', executionId)]));
   }
   const rows = await query
     .orderBy('at', 'desc')

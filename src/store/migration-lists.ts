@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
 import { index } from './tables.ts';
 
@@ -7,4 +7,23 @@ export async function listOrders(tx: Transaction<Tables>): Promise<void> {
   await index(tx, 'users', ['environment', 'created_at', 'user_id']);
   await index(tx, 'servers', ['environment', 'created_at', 'server_id']);
   await index(tx, 'servers', ['environment', 'owner_user_id', 'created_at', 'server_id']);
+}
+
+/** The filters and orders of the other lists. Without them a filter with few hits scans the table. */
+export async function listFilters(tx: Transaction<Tables>): Promise<void> {
+  // A call over REST names no server, so a partial index costs its insert nothing.
+  for (const column of ['server_id', 'user_id']) {
+    const name = `executions_by_environment_${column}_at`;
+    await sql`create index ${sql.id(name)} on executions (environment, ${sql.id(column)}, at)
+      where ${sql.id(column)} is not null`.execute(tx);
+  }
+  await index(tx, 'executions', ['environment', 'connector_id', 'at']);
+  await index(tx, 'executions', ['environment', 'action_id', 'at']);
+  await index(tx, 'executions', ['environment', 'outcome', 'at']);
+  await index(tx, 'credentials', ['user_id', 'created_at', 'credential_id']);
+  await index(tx, 'subscriptions', ['environment', 'kind', 'created_at']);
+  await index(tx, 'subscriptions', ['environment', 'kind', 'user_id', 'created_at']);
+  await index(tx, 'subscriptions', ['environment', 'kind', 'credential_id', 'created_at']);
+  await index(tx, 'workflows', ['environment', 'created_at', 'workflow_id']);
+  await index(tx, 'workflow_installations', ['workflow_id', 'created_at']);
 }
