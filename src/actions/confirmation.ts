@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual, type KeyObject } from 'node:crypto';
 import type { Context } from '../context.ts';
 import { keptSecret } from '../identity/secrets.ts';
 import { MINUTE } from '../lib/clock.ts';
@@ -73,7 +73,7 @@ export async function spend({ db }: Pick<Context, 'db'>, id: string, expiresAt: 
   return spent !== undefined;
 }
 
-function hashOf(key: Buffer, payload: string, call: ConfirmedCall): Buffer {
+function hashOf(key: KeyObject, payload: string, call: ConfirmedCall): Buffer {
   return createHmac('sha256', key)
     .update(`${payload}\n${canonicalJson(call)}`)
     .digest();

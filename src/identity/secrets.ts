@@ -12,7 +12,7 @@ type SecretContext = Pick<Context, 'db' | 'keys' | 'clock'>;
  */
 export async function loadHashKey(context: SecretContext): Promise<KeyObject> {
   try {
-    return createSecretKey(await loadSecret(context, 'hash-key'));
+    return await loadSecret(context, 'hash-key');
   } catch (error) {
     if (!(error instanceof SealedSecretError)) throw error;
     throw new KeyError(
@@ -34,7 +34,7 @@ class SealedSecretError extends Error {
 }
 
 /** 32 random bytes by name, sealed in the store (contract.md section 2) and made when they are first asked for. */
-async function loadSecret({ db, keys, clock }: SecretContext, name: string): Promise<Buffer> {
+async function loadSecret({ db, keys, clock }: SecretContext, name: string): Promise<KeyObject> {
   const find = () => db.selectFrom('secrets').select('sealed').where('name', '=', name).executeTakeFirst();
   let row = await find();
   if (!row) {
@@ -48,15 +48,15 @@ async function loadSecret({ db, keys, clock }: SecretContext, name: string): Pro
   }
   if (!row) throw new Error(`The secret ${name} was neither found nor stored.`);
   try {
-    return Buffer.from(keys.open(row.sealed, `secret|${name}`), 'base64');
+    return createSecretKey(Buffer.from(keys.open(row.sealed, `secret|${name}`), 'base64'));
   } catch (cause) {
     throw new SealedSecretError(cause instanceof Error ? cause.message : String(cause), { cause });
   }
 }
 
 /** A secret as loadSecret() has it, read at its first use and kept for each database. */
-export function keptSecret(name: string): (context: SecretContext) => Promise<Buffer> {
-  const kept = perDatabase((): { secret?: Promise<Buffer> } => ({}));
+export function keptSecret(name: string): (context: SecretContext) => Promise<KeyObject> {
+  const kept = perDatabase((): { secret?: Promise<KeyObject> } => ({}));
   return (context) => {
     const one = kept(context.db);
     if (!one.secret) {

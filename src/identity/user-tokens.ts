@@ -92,6 +92,8 @@ export function jwtRefusal(error: unknown): GatehouseError {
   );
 }
 
+const jwk = z.looseObject({ kty: z.string() });
+
 /**
  * The public keys that verify live tokens, as a JWK Set (RFC 7517). There is always one: who keeps the set before the
  * first token is issued would not know its key.
@@ -105,7 +107,7 @@ export async function publicKeys(context: TokenContext): Promise<{ keys: JWK[] }
   );
   if (!isCurrent) await signingKey(context);
   const rows = isCurrent ? live : await verifyingKeys(context);
-  return { keys: rows.map((row) => z.looseObject({ kty: z.string() }).parse(JSON.parse(row.public_jwk))) };
+  return { keys: rows.map((row) => jwk.parse(JSON.parse(row.public_jwk))) };
 }
 
 function verifyingKeys({ db, clock }: Pick<TokenContext, 'db' | 'clock'>) {
