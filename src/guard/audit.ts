@@ -1,5 +1,13 @@
 import type { Context } from '../context.ts';
 import { newOrderedId } from '../lib/ids.ts';
+import {
+  afterCursor,
+  cutPage,
+  MAX_OFFSET,
+  type ListOrder,
+  type PageEnd,
+  type PageRequest,
+} from '../store/list-pages.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 
 /** One act of administration: who did what to which thing, and how it ended. */
@@ -39,20 +47,30 @@ export function createAudit({ db, clock }: Pick<Context, 'db' | 'clock'>): Audit
   };
 }
 
-/** A page of entries, newest first. */
+const ORDER: ListOrder<Tables['audit']> = {
+  time: 'at',
+  id: 'audit_id',
+  direction: 'newest',
+  position: (row) => [row.at, row.audit_id],
+  maxOffset: MAX_OFFSET,
+};
+
+/** A page of entries, newest first. @throws GatehouseError `invalid_request` for an offset beyond 10,000. */
 export async function listAudit(
   db: DbOrTx,
   environment: Environment,
-  { limit, offset }: { limit: number; offset: number },
-): Promise<{ entries: Tables['audit'][]; hasMore: boolean }> {
+  page: PageRequest,
+): Promise<PageEnd & { entries: Tables['audit'][] }> {
   const rows = await db
     .selectFrom('audit')
     .selectAll()
     .where('environment', '=', environment)
+    .where(afterCursor(ORDER, page))
     .orderBy('at', 'desc')
     .orderBy('audit_id', 'desc')
-    .limit(limit + 1)
-    .offset(offset)
+    .limit(page.limit + 1)
+    .offset(page.offset)
     .execute();
-  return { entries: rows.slice(0, limit), hasMore: rows.length > limit };
+  const { rows: entries, ...end } = cutPage(ORDER, page, rows);
+  return { entries, ...end };
 }

@@ -11,7 +11,7 @@ import type { Environment } from '../store/schema.ts';
 import { changeSettings, readSettings, settingsSchema } from '../servers/settings.ts';
 import { etagOf, hasVersion } from './document.ts';
 import { defineRoute } from './route.ts';
-import { pageOf, pageQuery, time, toPage } from './shapes.ts';
+import { cursorQuery, pageOf, time, toCursorPage } from './shapes.ts';
 
 const settingsAnswer = settingsSchema
   .extend({
@@ -136,17 +136,19 @@ export const listAuditRoute = defineRoute({
   operationId: 'listAudit',
   tag: 'Administration',
   summary: 'Read the record of administration',
-  description: 'Newest first: who changed what, and who was shown an access token.',
+  description:
+    'Newest first: who changed what, and who was shown an access token. Offsets end at 10,000: from there on, or ' +
+    'from the start, follow `pagination.nextCursor` with `cursor`.',
   auth: 'api_key',
   scope: 'audit:read',
-  query: z.strictObject(pageQuery),
+  query: z.strictObject(cursorQuery),
   success: {
     status: 200,
     description: 'A page of entries.',
     schema: pageOf(auditEntry),
   },
   async handler({ context, caller, query }) {
-    const { entries, hasMore } = await listAudit(context.db, caller.environment, query);
+    const { entries, ...end } = await listAudit(context.db, caller.environment, query);
     const data = entries.map((entry) => ({
       auditId: entry.audit_id,
       at: isoTime(entry.at),
@@ -156,7 +158,7 @@ export const listAuditRoute = defineRoute({
       target: entry.target,
       status: entry.status,
     }));
-    return { body: toPage(data, hasMore, query.offset) };
+    return { body: toCursorPage(data, end) };
   },
 });
 

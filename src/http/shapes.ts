@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ERROR_CODES } from '../lib/errors.ts';
 import { hasControls } from '../lib/hidden.ts';
+import type { PageEnd } from '../store/list-pages.ts';
 
 /** A whole number in a query string. */
 const whole = (name: string, least: number, most: number, fallback: number) =>
@@ -16,6 +17,12 @@ const whole = (name: string, least: number, most: number, fallback: number) =>
 export const pageQuery = {
   limit: whole('Records of one page.', 1, 50, 50),
   offset: whole('Records to skip.', 0, 1_000_000_000, 0),
+};
+
+/** The same with the way on of lists that have cursors. */
+export const cursorQuery = {
+  ...pageQuery,
+  cursor: z.string().max(200).optional().meta({ description: '`nextCursor` of the page before.' }),
 };
 
 /** A name of one line, without blanks around it. */
@@ -44,6 +51,12 @@ export const pageOf = <T extends z.ZodType>(record: T) => z.object({ data: z.arr
 /** A page of records as it is answered. */
 export function toPage<T>(data: T[], hasMore: boolean, offset: number) {
   return { data, pagination: hasMore ? { hasMore, nextOffset: offset + data.length } : { hasMore } };
+}
+
+/** The same for a list with cursors. */
+export function toCursorPage<T>(data: T[], { hasMore, nextOffset, nextCursor }: PageEnd) {
+  const byOffset = nextOffset === undefined ? {} : { nextOffset };
+  return { data, pagination: hasMore ? { hasMore, ...byOffset, nextCursor } : { hasMore } };
 }
 
 /** The one error body (contract.md section 3). */
