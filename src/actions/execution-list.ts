@@ -1,11 +1,14 @@
-import { z } from 'zod';
-import { invalidRequest } from '../lib/errors.ts';
+import {
+  afterCursor,
+  cutPage,
+  MAX_OFFSET,
+  type ListOrder,
+  type PageEnd,
+  type PageRequest,
+} from '../store/list-pages.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 
-/** Deeper offsets are slow in every database; a cursor goes as deep as one likes. */
-export const MAX_OFFSET = 10_000;
-
-export interface ExecutionFilter {
+export interface ExecutionFilter extends PageRequest {
   environment: Environment;
   serverId?: string | undefined;
   userId?: string | undefined;
@@ -15,31 +18,29 @@ export interface ExecutionFilter {
   /** Epoch milliseconds: from this on, and before that. */
   from?: number | undefined;
   to?: number | undefined;
-  limit: number;
-  offset: number;
-  /** `nextCursor` of the page before. */
-  cursor?: string | undefined;
 }
 
-export interface ExecutionPage {
-  executions: Tables['executions'][];
-  hasMore: boolean;
-  nextCursor: string | undefined;
-}
+const ORDER: ListOrder<Tables['executions']> = {
+  time: 'at',
+  id: 'execution_id',
+  direction: 'newest',
+  position: (row) => [row.at, row.execution_id],
+  maxOffset: MAX_OFFSET,
+};
 
 /**
  * A page of executions, newest first.
  * @throws GatehouseError `invalid_request` for an offset beyond 10,000, a cursor that is none, or both at once.
  */
-export async function listExecutions(db: DbOrTx, filter: ExecutionFilter): Promise<ExecutionPage> {
-  if (filter.offset > MAX_OFFSET) {
-    const rule = `must be at most ${MAX_OFFSET}; go on with cursor, the pagination.nextCursor of the last page`;
-    throw invalidRequest([{ field: 'offset', rule }]);
-  }
-  if (filter.cursor !== undefined && filter.offset > 0) {
-    throw invalidRequest([{ field: 'offset', rule: 'must be left out beside cursor' }]);
-  }
-  let query = db.selectFrom('executions').selectAll().where('environment', '=', filter.environment);
+export async function listExecutions(
+  db: DbOrTx,
+  filter: ExecutionFilter,
+): Promise<PageEnd & { executions: Tables['executions'][] }> {
+  let query = db
+    .selectFrom('executions')
+    .selectAll()
+    .where('environment', '=', filter.environment)
+    .where(afterCursor(ORDER, filter));
   if (filter.serverId !== undefined) query = query.where('server_id', '=', filter.serverId);
   if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
   if (filter.connectorId !== undefined) query = query.where('connector_id', '=', filter.connectorId);
@@ -47,38 +48,12 @@ export async function listExecutions(db: DbOrTx, filter: ExecutionFilter): Promi
   if (filter.outcome !== undefined) query = query.where('outcome', '=', filter.outcome);
   if (filter.from !== undefined) query = query.where('at', '>=', filter.from);
   if (filter.to !== undefined) query = query.where('at', '<', filter.to);
-  if (filter.cursor !== undefined) {
-    const { at, executionId } = readCursor(filter.cursor);
-    // The outer condition alone lets the index begin there; with the inner one alone it would begin at the newest.
-    query = query
-      .where('at', '<=', at)
-      .where((e) => e.or([e('at', '<', at), e('execution_id', '<', executionId)]));
-  }
   const rows = await query
     .orderBy('at', 'desc')
     .orderBy('execution_id', 'desc')
     .limit(filter.limit + 1)
     .offset(filter.offset)
     .execute();
-  const executions = rows.slice(0, filter.limit);
-  const hasMore = rows.length > filter.limit;
-  const last = executions.at(-1);
-  return { executions, hasMore, nextCursor: hasMore && last ? toCursor(last) : undefined };
-}
-
-const cursorParts = z.tuple([z.int(), z.string().max(64)]);
-
-function toCursor(row: Tables['executions']): string {
-  return Buffer.from(JSON.stringify([row.at, row.execution_id])).toString('base64url');
-}
-
-function readCursor(cursor: string): { at: number; executionId: string } {
-  try {
-    const [at, executionId] = cursorParts.parse(
-      JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')),
-    );
-    return { at, executionId };
-  } catch {
-    throw invalidRequest([{ field: 'cursor', rule: 'must be the pagination.nextCursor of a page before' }]);
-  }
+  const { rows: executions, ...end } = cutPage(ORDER, filter, rows);
+  return { executions, ...end };
 }

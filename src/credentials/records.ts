@@ -5,6 +5,7 @@ import { forLiving } from '../identity/users.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
+import { afterCursor, cutPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Environment } from '../store/schema.ts';
 import {
   credentialFacts,
@@ -100,22 +101,24 @@ export async function createCredential(context: ConnectContext, wish: NewCredent
   return credential;
 }
 
-/** A page of a user's credentials, oldest first, and whether more follow. */
+const ORDER: ListOrder<{ created_at: number; credential_id: string }> = {
+  time: 'created_at',
+  id: 'credential_id',
+  direction: 'oldest',
+  position: (row) => [row.created_at, row.credential_id],
+};
+
+/** A page of a user's credentials, oldest first, and where it ends. */
 export async function listCredentials(
   db: DbOrTx,
-  filter: {
-    environment: Environment;
-    userId: string;
-    connectorId?: string | undefined;
-    limit: number;
-    offset: number;
-  },
-): Promise<{ credentials: Credential[]; hasMore: boolean }> {
+  filter: PageRequest & { environment: Environment; userId: string; connectorId?: string | undefined },
+): Promise<PageEnd & { credentials: Credential[] }> {
   let query = db
     .selectFrom('credentials')
     .selectAll()
     .where('user_id', '=', filter.userId)
-    .where('environment', '=', filter.environment);
+    .where('environment', '=', filter.environment)
+    .where(afterCursor(ORDER, filter));
   if (filter.connectorId !== undefined) query = query.where('connector_id', '=', filter.connectorId);
   const rows = await query
     .orderBy('created_at')
@@ -123,7 +126,8 @@ export async function listCredentials(
     .limit(filter.limit + 1)
     .offset(filter.offset)
     .execute();
-  return { credentials: rows.slice(0, filter.limit).map(toCredential), hasMore: rows.length > filter.limit };
+  const { rows: credentials, ...end } = cutPage(ORDER, filter, rows);
+  return { credentials: credentials.map(toCredential), ...end };
 }
 
 /** The credential, if it is that user's; undefined for one of another user or environment. */

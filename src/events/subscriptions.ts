@@ -9,6 +9,7 @@ import { planJob } from '../jobs/jobs.ts';
 import { deleteInBatches } from '../store/batches.ts';
 import { againAfterDeadlock } from '../store/deadlock.ts';
 import { isUniqueViolation } from '../store/open.ts';
+import { afterCursor, cutPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { assertAddress, atAddress, beginSchedulesAnew, sendAtNewAddress } from './address.ts';
 import { cancelWaiting } from './cancel.ts';
@@ -137,22 +138,28 @@ export async function requireSubscription(
   return row;
 }
 
-/** A page of the subscriptions to connections, oldest first, and whether more follow. */
+const ORDER: ListOrder<{ created_at: number; subscription_id: string }> = {
+  time: 'created_at',
+  id: 'subscription_id',
+  direction: 'oldest',
+  position: (row) => [row.created_at, row.subscription_id],
+};
+
+/** A page of the subscriptions to connections, oldest first, and where it ends. */
 export async function listSubscriptions(
   db: DbOrTx,
-  filter: {
+  filter: PageRequest & {
     environment: Environment;
     connectionId?: string | undefined;
     userId?: string | undefined;
-    limit: number;
-    offset: number;
   },
-): Promise<{ subscriptions: SubscriptionRow[]; hasMore: boolean }> {
+): Promise<PageEnd & { subscriptions: SubscriptionRow[] }> {
   let query = db
     .selectFrom('subscriptions')
     .selectAll()
     .where('environment', '=', filter.environment)
-    .where('kind', '=', 'connection');
+    .where('kind', '=', 'connection')
+    .where(afterCursor(ORDER, filter));
   if (filter.connectionId !== undefined) query = query.where('credential_id', '=', filter.connectionId);
   if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
   const rows = await query
@@ -161,7 +168,8 @@ export async function listSubscriptions(
     .limit(filter.limit + 1)
     .offset(filter.offset)
     .execute();
-  return { subscriptions: rows.slice(0, filter.limit), hasMore: rows.length > filter.limit };
+  const { rows: subscriptions, ...end } = cutPage(ORDER, filter, rows);
+  return { subscriptions, ...end };
 }
 
 /** Changes what is named. @throws GatehouseError as createSubscription, and `subscription_not_found`. */

@@ -15,7 +15,7 @@ import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import { defineRoute } from './route.ts';
-import { label, pageOf, pageQuery, time, toPage } from './shapes.ts';
+import { cursorQuery, label, pageOf, time, toCursorPage } from './shapes.ts';
 
 const userParams = z.strictObject({ userId: z.string() });
 const params = z.strictObject({ userId: z.string(), credentialId: z.string() });
@@ -141,16 +141,16 @@ export const listCredentialsRoute = defineRoute({
   apiVersion: true,
   user: 'required',
   params: userParams,
-  query: z.strictObject({ ...pageQuery, connectorId: z.string().max(32).optional() }),
+  query: z.strictObject({ ...cursorQuery, connectorId: z.string().max(32).optional() }),
   success: { status: 200, description: 'A page of credentials, oldest first.', schema: pageOf(credential) },
   async handler({ context, caller, params, query, userId }) {
     const owner = ownUser(params.userId, userId);
-    const { credentials, hasMore } = await listCredentials(context.db, {
+    const { credentials, ...end } = await listCredentials(context.db, {
       ...query,
       environment: caller.environment,
       userId: owner,
     });
-    return { body: toPage(credentials.map(describeCredential), hasMore, query.offset) };
+    return { body: toCursorPage(credentials.map(describeCredential), end) };
   },
 });
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { listExecutions, MAX_OFFSET } from '../actions/execution-list.ts';
+import { listExecutions } from '../actions/execution-list.ts';
 import { isoTime } from '../lib/clock.ts';
 import type { Tables } from '../store/schema.ts';
 import { defineRoute } from './route.ts';
-import { pageOf, pageQuery, time } from './shapes.ts';
+import { cursorQuery, pageOf, time, toCursorPage } from './shapes.ts';
 
 const outcome = z.enum(['succeeded', 'failed', 'denied']);
 /** An id as a filter: nothing that a database would refuse. */
@@ -45,8 +45,7 @@ export const listExecutionsRoute = defineRoute({
   auth: 'api_key',
   scope: 'executions:read',
   query: z.strictObject({
-    ...pageQuery,
-    cursor: z.string().max(200).optional().meta({ description: '`nextCursor` of the page before.' }),
+    ...cursorQuery,
     serverId: id.optional(),
     userId: id.optional(),
     connectorId: id.optional(),
@@ -61,16 +60,11 @@ export const listExecutionsRoute = defineRoute({
     schema: pageOf(execution),
   },
   async handler({ context, caller, query }) {
-    const { executions, hasMore, nextCursor } = await listExecutions(context.db, {
+    const { executions, ...end } = await listExecutions(context.db, {
       ...query,
       environment: caller.environment,
     });
-    const next = query.offset + executions.length;
-    const byOffset = query.cursor === undefined && next <= MAX_OFFSET;
-    const pagination = hasMore
-      ? { hasMore, ...(byOffset ? { nextOffset: next } : {}), nextCursor }
-      : { hasMore };
-    return { body: { data: executions.map(view), pagination } };
+    return { body: toCursorPage(executions.map(view), end) };
   },
 });
 

@@ -13,7 +13,7 @@ import { isoTime } from '../lib/clock.ts';
 import { deleteUserWithCredentials } from '../credentials/user-gone.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { defineRoute } from './route.ts';
-import { label, pageOf, pageQuery, time, toPage } from './shapes.ts';
+import { cursorQuery, label, pageOf, time, toCursorPage } from './shapes.ts';
 
 const username = label(200).meta({ description: 'Your own name for this user; unique in the environment.' });
 const MAX_METADATA_BYTES = 64 * 1024;
@@ -64,11 +64,11 @@ export const listUsersRoute = defineRoute({
   auth: 'api_key',
   scope: 'users:read',
   apiVersion: true,
-  query: z.strictObject({ ...pageQuery, username: z.string().optional() }),
+  query: z.strictObject({ ...cursorQuery, username: z.string().optional() }),
   success: { status: 200, description: 'A page of users, oldest first.', schema: pageOf(user) },
   async handler({ context, caller, query }) {
-    const { users, hasMore } = await listUsers(context.db, caller.environment, query);
-    return { body: toPage(users.map(view), hasMore, query.offset) };
+    const { users, ...end } = await listUsers(context.db, caller.environment, query);
+    return { body: toCursorPage(users.map(view), end) };
   },
 });
 

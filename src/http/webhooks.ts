@@ -14,7 +14,7 @@ import {
   updateSubscription,
 } from '../events/subscriptions.ts';
 import { defineRoute, type Whose } from './route.ts';
-import { pageOf, pageQuery, time, toPage } from './shapes.ts';
+import { cursorQuery, pageOf, time, toCursorPage } from './shapes.ts';
 
 const TAG = 'Webhooks';
 
@@ -164,23 +164,22 @@ export const listSubscriptionsRoute = defineRoute({
   auth: 'api_key',
   scope: 'webhooks:read',
   user: 'existing',
-  query: z.strictObject({ ...pageQuery, connectionId: z.string().max(64).optional() }),
+  query: z.strictObject({ ...cursorQuery, connectionId: z.string().max(64).optional() }),
   success: { status: 200, description: 'A page, oldest first.', schema: pageOf(subscription) },
   errors: ['credential_not_found'],
   async handler({ context, caller, query, userId }) {
     const { environment } = caller;
-    const { connectionId, limit, offset } = query;
+    const { connectionId, ...page } = query;
     if (connectionId !== undefined)
       await requireConnection(context.db, { environment, credentialId: connectionId, userId });
-    const { subscriptions, hasMore } = await listSubscriptions(context.db, {
+    const { subscriptions, ...end } = await listSubscriptions(context.db, {
       environment,
       connectionId,
       userId,
-      limit,
-      offset,
+      ...page,
     });
     const data = await describeSubscriptions(context, subscriptions);
-    return { body: toPage(data, hasMore, offset) };
+    return { body: toCursorPage(data, end) };
   },
 });
 

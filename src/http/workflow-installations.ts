@@ -18,7 +18,7 @@ import {
 import { requireWorkflow } from '../workflows/records.ts';
 import { rollback, upgrade, upgradeAll } from '../workflows/upgrade.ts';
 import { defineRoute } from './route.ts';
-import { pageOf, pageQuery, toPage } from './shapes.ts';
+import { cursorQuery, pageOf, toCursorPage } from './shapes.ts';
 import {
   CREDENTIAL_ERRORS,
   installation,
@@ -179,16 +179,16 @@ export const listInstallationsRoute = defineRoute({
   scope: 'workflows:read',
   apiVersion: true,
   params: workflowParams,
-  query: z.strictObject({ ...pageQuery, ...userQuery }),
+  query: z.strictObject({ ...cursorQuery, ...userQuery }),
   success: { status: 200, description: 'A page, oldest first.', schema: pageOf(installation) },
   errors: ['workflow_not_found'],
   async handler({ context, caller, params: { workflowId }, query: asked }) {
     await requireWorkflow(context.db, caller.environment, workflowId);
-    const { rows, hasMore } = await listInstallations(context.db, { workflowId, ...asked });
+    const { rows, ...end } = await listInstallations(context.db, { workflowId, ...asked });
     const data = [];
     for (const row of rows)
       data.push(describeInstallation(context, row, await definitionOf(context.db, row)));
-    return { body: toPage(data, hasMore, asked.offset) };
+    return { body: toCursorPage(data, end) };
   },
 });
 

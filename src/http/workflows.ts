@@ -15,7 +15,7 @@ import {
   type Workflow,
 } from '../workflows/records.ts';
 import { defineRoute } from './route.ts';
-import { label, pageOf, pageQuery, toPage } from './shapes.ts';
+import { cursorQuery, label, pageOf, pageQuery, toCursorPage, toPage } from './shapes.ts';
 import { definitionBody, TAG, version, versionNumber, workflow, workflowParams } from './workflow-shapes.ts';
 
 const name = label(100).meta({ description: 'Unique in the environment, without regard to case.' });
@@ -54,11 +54,11 @@ export const listWorkflowsRoute = defineRoute({
   auth: 'api_key',
   scope: 'workflows:read',
   apiVersion: true,
-  query: z.strictObject(pageQuery),
+  query: z.strictObject(cursorQuery),
   success: { status: 200, description: 'A page, oldest first.', schema: pageOf(workflow) },
   async handler({ context, caller, query }) {
-    const { workflows, hasMore } = await listWorkflows(context.db, caller.environment, query);
-    return { body: toPage(workflows.map(view), hasMore, query.offset) };
+    const { workflows, ...end } = await listWorkflows(context.db, caller.environment, query);
+    return { body: toCursorPage(workflows.map(view), end) };
   },
 });
 

@@ -4,6 +4,7 @@ import { newId } from '../lib/ids.ts';
 import { parseJson, type Json } from '../lib/json.ts';
 import { noteChange } from '../store/changes.ts';
 import { isOrphan, isUniqueViolation } from '../store/open.ts';
+import { afterCursor, cutPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 
 type UserContext = Pick<Context, 'db' | 'clock'>;
@@ -80,21 +81,33 @@ export async function findUserByName(
   return row && toUser(row);
 }
 
-/** A page of users, oldest first, and whether more follow. */
+const ORDER: ListOrder<{ created_at: number; user_id: string }> = {
+  time: 'created_at',
+  id: 'user_id',
+  direction: 'oldest',
+  position: (row) => [row.created_at, row.user_id],
+};
+
+/** A page of users, oldest first, and where it ends. */
 export async function listUsers(
   db: DbOrTx,
   environment: Environment,
-  { limit, offset, username }: { limit: number; offset: number; username?: string | undefined },
-): Promise<{ users: User[]; hasMore: boolean }> {
-  let query = db.selectFrom('users').selectAll().where('environment', '=', environment);
+  { username, ...page }: PageRequest & { username?: string | undefined },
+): Promise<PageEnd & { users: User[] }> {
+  let query = db
+    .selectFrom('users')
+    .selectAll()
+    .where('environment', '=', environment)
+    .where(afterCursor(ORDER, page));
   if (username !== undefined) query = query.where('username', '=', username);
   const rows = await query
     .orderBy('created_at')
     .orderBy('user_id')
-    .limit(limit + 1)
-    .offset(offset)
+    .limit(page.limit + 1)
+    .offset(page.offset)
     .execute();
-  return { users: rows.slice(0, limit).map(toUser), hasMore: rows.length > limit };
+  const { rows: users, ...end } = cutPage(ORDER, page, rows);
+  return { users: users.map(toUser), ...end };
 }
 
 /** Changes what is named. @throws GatehouseError `user_not_found`, `user_exists`. */

@@ -55,8 +55,8 @@ export function afterCursor<Row>(
 }
 
 /** Cuts `limit + 1` rows to a page. */
-export function cutPage<Row>(
-  { position, maxOffset = Infinity }: ListOrder<Row>,
+export function cutPage<Ordered, Row extends Ordered>(
+  { position, maxOffset = Infinity }: ListOrder<Ordered>,
   { limit, offset, cursor }: PageRequest,
   rows: readonly Row[],
 ): PageEnd & { rows: Row[] } {

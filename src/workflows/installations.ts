@@ -12,6 +12,7 @@ import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { noteChange } from '../store/changes.ts';
 import { isUniqueViolation } from '../store/open.ts';
+import { afterCursor, cutPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { credentialsIn, openConfig, sealConfig, type InstallationRow } from './begin.ts';
 import { connectorsOf, type Definition } from './definition.ts';
@@ -249,15 +250,23 @@ export async function lockInstallation(
   return row;
 }
 
-/** A page of the installations of a workflow, oldest first. */
+const ORDER: ListOrder<{ created_at: number; installation_id: string }> = {
+  time: 'created_at',
+  id: 'installation_id',
+  direction: 'oldest',
+  position: (row) => [row.created_at, row.installation_id],
+};
+
+/** A page of the installations of a workflow, oldest first, and where it ends. */
 export async function listInstallations(
   db: DbOrTx,
-  filter: { workflowId: string; userId?: string | undefined; limit: number; offset: number },
-): Promise<{ rows: InstallationRow[]; hasMore: boolean }> {
+  filter: PageRequest & { workflowId: string; userId?: string | undefined },
+): Promise<PageEnd & { rows: InstallationRow[] }> {
   let query = db
     .selectFrom('workflow_installations')
     .selectAll()
-    .where('workflow_id', '=', filter.workflowId);
+    .where('workflow_id', '=', filter.workflowId)
+    .where(afterCursor(ORDER, filter));
   if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
   const rows = await query
     .orderBy('created_at')
@@ -265,7 +274,7 @@ export async function listInstallations(
     .limit(filter.limit + 1)
     .offset(filter.offset)
     .execute();
-  return { rows: rows.slice(0, filter.limit), hasMore: rows.length > filter.limit };
+  return cutPage(ORDER, filter, rows);
 }
 
 /** The record as it is answered: values of secret fields are masked. */

@@ -5,6 +5,7 @@ import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Json } from '../lib/json.ts';
 import { isUniqueViolation } from '../store/open.ts';
+import { afterCursor, cutPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { checkedDefinition } from './check.ts';
 import { storedDefinition, type Definition } from './definition.ts';
@@ -163,27 +164,36 @@ export async function requireWorkflow(
   return toWorkflow(row, latest);
 }
 
-/** A page of workflows, oldest first. */
+const ORDER: ListOrder<{ created_at: number; workflow_id: string }> = {
+  time: 'created_at',
+  id: 'workflow_id',
+  direction: 'oldest',
+  position: (row) => [row.created_at, row.workflow_id],
+};
+
+/** A page of workflows, oldest first, and where it ends. */
 export async function listWorkflows(
   db: DbOrTx,
   environment: Environment,
-  { limit, offset }: { limit: number; offset: number },
-): Promise<{ workflows: Workflow[]; hasMore: boolean }> {
+  page: PageRequest,
+): Promise<PageEnd & { workflows: Workflow[] }> {
   const rows = await db
     .selectFrom('workflows')
     .selectAll()
     .where('environment', '=', environment)
+    .where(afterCursor(ORDER, page))
     .orderBy('created_at')
     .orderBy('workflow_id')
-    .limit(limit + 1)
-    .offset(offset)
+    .limit(page.limit + 1)
+    .offset(page.offset)
     .execute();
+  const { rows: found, ...end } = cutPage(ORDER, page, rows);
   const workflows: Workflow[] = [];
-  for (const row of rows.slice(0, limit)) {
+  for (const row of found) {
     const latest = await latestVersion(db, row.workflow_id);
     if (latest) workflows.push(toWorkflow(row, latest));
   }
-  return { workflows, hasMore: rows.length > limit };
+  return { workflows, ...end };
 }
 
 /** The newest published version, else the draft. */

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const LISTS = ['/api/audit'];
+const LISTS = ['/api/audit', '/users'];
 
 test.each(LISTS)('%s gives each record once by cursor', async (path) => {
   const all = await service.call('GET', path);
