@@ -23,7 +23,7 @@ export function compileFiles(files: ConnectorText[]): { connectors: Connector[];
   for (const { path, id, text, test = false } of files) {
     const parsed = parseConnector(text, path, id);
     if (!parsed.definition) faults.push(...parsed.faults);
-    else connectors.push(compileConnector(parsed.definition, homeOf(parsed.definition, test)));
+    else connectors.push(compileConnector(parsed.definition, homeOf(parsed.definition, test, path)));
   }
   return { connectors, faults };
 }

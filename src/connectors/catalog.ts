@@ -4,6 +4,7 @@ import type { Environment } from '../store/schema.ts';
 import type { Effect } from './effects.ts';
 import type { FileFault } from './parse.ts';
 import type { ActionDefinition, ConnectorFile, JsonSchema, Paging } from './format.ts';
+import { recordedBeside, type RecordedInput } from './recorded.ts';
 
 /** An action, ready to be shown and run. Built once when its connector is loaded. */
 export interface Action {
@@ -50,6 +51,8 @@ export interface Connector {
   readonly environments: readonly Environment[];
   /** Whether this process itself is the third party, at the address of lib/sandbox.ts. */
   readonly served: boolean;
+  /** Inputs of its recorded calls, in the order of examples.yaml. */
+  readonly recorded: () => readonly RecordedInput[];
   /** SHA-256 of its definition: equal for equal files. */
   readonly fingerprint: string;
 }
@@ -95,13 +98,14 @@ export const SANDBOX_ID = 'sandbox';
 const EVERYWHERE: readonly Environment[] = ['development', 'production'];
 const DEVELOPMENT: readonly Environment[] = ['development'];
 
-/** Where a connector is seen, and who serves it. */
-export type Home = Pick<Connector, 'environments' | 'served'>;
+/** Where a connector is seen, who serves it, and what is recorded of it. */
+export type Home = Pick<Connector, 'environments' | 'served' | 'recorded'>;
 
-/** The home of a connector; those for tests are at home where the sandbox is. */
-export function homeOf({ id }: Pick<ConnectorFile, 'id'>, test: boolean): Home {
+/** The home of a connector whose file has this path; those for tests are at home where the sandbox is. */
+export function homeOf({ id }: Pick<ConnectorFile, 'id'>, test: boolean, path = ''): Home {
   const served = test || id === SANDBOX_ID;
-  return { environments: served ? DEVELOPMENT : EVERYWHERE, served };
+  const recorded = recordedBeside(path);
+  return { environments: served ? DEVELOPMENT : EVERYWHERE, served, recorded };
 }
 
 /** A catalogue of compiled connectors. `faults` are those of files that were left out. */

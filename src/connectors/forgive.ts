@@ -47,6 +47,27 @@ export function allAliases(schema: unknown): [string, string][] {
   return [...own, ...Object.values(schema).flatMap(allAliases)];
 }
 
+/** An input under the names that models see: the reverse of what `forgiven` does with aliases. */
+export function underAliases(schema: JsonSchema, input: JsonObject): JsonObject {
+  const value = renamed(schema, input, schema);
+  return isJsonObject(value) ? value : input;
+}
+
+function renamed(schema: unknown, value: Json, root: JsonSchema): Json {
+  const fitting = alternativesOf(asSchema(schema), root).find((one) => takes(one, value));
+  if (!fitting) return value;
+  if (Array.isArray(value)) return value.map((item) => renamed(fitting['items'], item, root));
+  if (!isJsonObject(value)) return value;
+  const known = asSchema(fitting['properties']);
+  const aliases = aliasesOf(known);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      aliases.get(name) ?? name,
+      renamed(known[name] ?? fitting['additionalProperties'], member, root),
+    ]),
+  );
+}
+
 interface Place {
   root: JsonSchema;
   path: string;

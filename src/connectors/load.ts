@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { catalogOf, ConnectorFileError, homeOf, SANDBOX_ID, type Catalog } from './catalog.ts';
-import { unopenedConnector } from './compile.ts';
+import { unopenedConnector, type ConnectorHead } from './compile.ts';
 import type { ConnectorFile } from './format.ts';
 import { keptName, readKept, writeKept } from './kept.ts';
 
@@ -34,12 +34,16 @@ export async function loadCatalog({
   const missing = all
     .filter((file) => !files.includes(file))
     .map(({ path }) => ({ file: path, path: '', rule: 'is missing from its folder' }));
-  const tests = new Set(files.filter(({ test }) => test).map(({ id }) => id));
+  const byId = new Map(files.map((file) => [file.id, file]));
+  const home = (head: ConnectorHead) => {
+    const { test = false, path = '' } = byId.get(head.id) ?? {};
+    return homeOf(head, test, path);
+  };
   const keptAs = keepIn && join(keepIn, keptName(files.map(({ path }) => path)));
   const kept = keptAs && readKept(keptAs);
   if (kept)
     return catalogOf(
-      kept.map(({ head, text }) => unopenedConnector(head, homeOf(head, tests.has(head.id)), text)),
+      kept.map(({ head, text }) => unopenedConnector(head, home(head), text)),
       missing,
     );
   const { compileFiles } = await import('./build.ts');

@@ -16,7 +16,7 @@ import type { Decision } from '../servers/restrictions.ts';
 import { pageAt } from './cursor.ts';
 import { offerLink } from './connect.ts';
 import { repairedCall } from './action-call.ts';
-import { exampleOf } from './example.ts';
+import { exampleInput } from './example.ts';
 import { idsFor, visibleAction, visibleConnector, withIds } from './names.ts';
 import { errorView } from './next-steps.ts';
 import { tool } from './define-tool.ts';
@@ -141,7 +141,7 @@ const getAction = tool({
           list: action.list,
           inputSchema: asJson(action.modelInput),
           outputSchema: asJson(action.modelOutput),
-          example: { connectorId, actionId, parameters: exampleOf(action.inputSchema) },
+          ...exampleIn(scope, action),
           ...confirmationOf(action, confirms),
         };
       }),
@@ -362,6 +362,22 @@ function typeName({ type, anyOf }: JsonSchema): string {
   if (typeof type === 'string') return type;
   const types = Array.isArray(anyOf) ? anyOf.map((branch) => typeName(asSchema(branch))) : [];
   return types.length === 0 ? 'any' : [...new Set(types)].join(' or ');
+}
+
+/** No example at all is better than one that the action would refuse. */
+function exampleIn(scope: ToolScope, action: Action): JsonObject {
+  const { connectorId, actionId } = action;
+  const connector = connectorOf(scope, action);
+  try {
+    const parameters = connector && exampleInput(action, connector);
+    return parameters ? { example: { connectorId, actionId, parameters } } : {};
+  } catch (err) {
+    scope.context.log.error(
+      { requestId: scope.requestId, connectorId, actionId, err },
+      'schema is unreadable',
+    );
+    return {};
+  }
 }
 
 function effectWhenOf({ definition: { effectWhen } }: Action): JsonObject {

@@ -1,5 +1,7 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isJsonObject, parseJson, valueAt, type Json, type JsonObject } from '../../src/lib/json.ts';
 import { askTool, evaluate, readIntents, unknownActions } from '../eval/evaluate.ts';
 import { connectClient, shop } from '../support/mcp.ts';
@@ -102,22 +104,63 @@ test('no model API refuses a listed tool', async () => {
   expect(faults).toEqual([]);
 });
 
-test('no model API refuses what get_action_svc answers', async () => {
-  const faults = await inTurns(actions, 5, async (some) => {
-    const read = await call('get_action_svc', {
-      actions: some.map(({ connectorId, actionId }) => ({ connectorId, actionId })),
+describe('get_action_svc', () => {
+  let read: JsonObject[];
+  beforeAll(async () => {
+    const answers = await inTurns(actions, 5, async (some) => {
+      const named = some.map(({ connectorId, actionId }) => ({ connectorId, actionId }));
+      return valueAt(await call('get_action_svc', { actions: named }), 'actions') ?? null;
     });
-    return [valueAt(read, 'actions') ?? null].flat().flatMap((one) => {
-      const name = `${String(valueAt(one, 'connectorId'))}_${String(valueAt(one, 'actionId'))}`;
-      const inputSchema = asObject(valueAt(one, 'inputSchema'));
+    read = answers.flat().map(asObject);
+  });
+
+  test('no model API refuses what it answers', () => {
+    const faults = read.flatMap(({ connectorId, actionId, inputSchema, outputSchema }) => {
+      const name = `${String(connectorId)}_${String(actionId)}`;
       return [
-        ...refusals({ name, inputSchema }),
-        ...resultFaults(valueAt(one, 'outputSchema') ?? null).map((fault) => `output of ${name}: ${fault}`),
+        ...refusals({ name, inputSchema: asObject(inputSchema) }),
+        ...resultFaults(outputSchema ?? null).map((fault) => `output of ${name}: ${fault}`),
       ];
     });
+    expect(read).toHaveLength(actions.length);
+    expect(faults).toEqual([]);
   });
-  expect(faults.flat()).toEqual([]);
+
+  test('the example of every action is good by its schema and holds no placeholder', () => {
+    const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }));
+    ajv.addFormat('binary', true);
+    const faulty = read.filter(({ inputSchema, example }) => {
+      const parameters = valueAt(example ?? null, 'parameters');
+      const held = textsIn(parameters ?? null).some((text) => /^<[\w. ]+>$/.test(text));
+      return held || !ajv.compile(asObject(inputSchema))(parameters);
+    });
+    expect(faulty.map(({ actionId, example }) => ({ actionId, example }))).toEqual([]);
+    const named = read.map(({ example }) => [
+      valueAt(example ?? null, 'connectorId'),
+      valueAt(example ?? null, 'actionId'),
+    ]);
+    expect(named).toEqual(actions.map(({ connectorId, actionId }) => [connectorId, actionId]));
+  });
 });
+
+test('the example of an action is the input of a recorded call where there is one', async () => {
+  const read = await call('get_action_svc', {
+    actions: [
+      { connectorId: 'xero', actionId: 'create_contact' },
+      { connectorId: 'github', actionId: 'get_issue' },
+    ],
+  });
+  expect(valueAt(read, 'actions')).toMatchObject([
+    { example: { parameters: { Name: 'Ada', EmailAddress: 'ada@example.com' } } },
+    // Recorded for other actions of the same connector.
+    { example: { parameters: { owner: 'octocat', repo: 'Hello-World', issue_number: 1347 } } },
+  ]);
+});
+
+function textsIn(value: Json): string[] {
+  if (typeof value === 'string') return [value];
+  return value !== null && typeof value === 'object' ? Object.values(value).flatMap(textsIn) : [];
+}
 
 function asObject(value: unknown): JsonObject {
   const json = parseJson(JSON.stringify(value ?? null));

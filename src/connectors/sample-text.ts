@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { compilePattern } from '../lib/linear-pattern.ts';
+import type { JsonSchema } from './format.ts';
+
+const shape = z.looseObject({
+  format: z.string().default(''),
+  pattern: z.string().optional(),
+  minLength: z.int().default(0),
+  maxLength: z.int().default(Infinity),
+});
+
+const BY_FORMAT: { readonly [format: string]: string } = {
+  email: 'ada@example.com',
+  'idn-email': 'ada@example.com',
+  date: '2026-01-31',
+  'date-time': '2026-01-31T12:00:00Z',
+  'iso-date-time': '2026-01-31T12:00:00Z',
+  time: '12:00:00Z',
+  'iso-time': '12:00:00Z',
+  duration: 'P1D',
+  uri: 'https://example.com',
+  url: 'https://example.com',
+  'uri-reference': '/example',
+  iri: 'https://example.com',
+  'uri-template': 'https://example.com/{id}',
+  hostname: 'example.com',
+  ipv4: '192.0.2.1',
+  ipv6: '2001:db8::1',
+  uuid: '7d444840-9dc0-11d1-b245-5ffdce74fad2',
+  'json-pointer': '/example',
+  'relative-json-pointer': '0',
+  regex: '^example$',
+  byte: 'ZXhhbXBsZQ==',
+};
+
+/** Texts of the kinds that patterns are mostly about. */
+const USUAL = [
+  ...Object.values(BY_FORMAT),
+  '1001',
+  '1',
+  '100100100100100',
+  'example',
+  'EXAMPLE',
+  'USD',
+  'usd',
+  'US',
+  'us',
+  'en-US',
+  'en_US',
+  '10.00',
+  '#336699',
+  '336699',
+  '12:00',
+  '2026-01',
+  '+12025550123',
+  'example/example',
+  '2026-01-31T12:00:00',
+  '2026-01-31 12:00:00',
+  '7d4448409dc011d1b2455ffdce74fad27d444840',
+  'C024BE91L',
+  'gid://shopify/Product/1001',
+];
+
+/** No example is longer. */
+const MAX_LENGTH = 2000;
+
+/** A text of a schema of type string: of its format, its pattern, its length. `turn` counts texts that must differ. */
+export function textOf(schema: JsonSchema, { name, turn }: { name: string; turn: number }): string {
+  const { format, pattern, minLength, maxLength } = shape.parse(schema);
+  const plain = BY_FORMAT[format] ?? namedText(name, turn);
+  const fits = (text: string) => text.length >= minLength && text.length <= maxLength;
+  const fitted = plain.padEnd(Math.min(minLength, MAX_LENGTH), 'x').slice(0, maxLength);
+  if (pattern === undefined) return fitted;
+  const compiled = compilePattern(pattern);
+  return [fitted, ...USUAL].find((text) => fits(text) && compiled.test(text)) ?? fitted;
+}
+
+function namedText(name: string, turn: number): string {
+  if (/e?mail(address)?$/i.test(name)) return 'ada@example.com';
+  return /id$/i.test(name) ? String(1001 + turn) : wordsOf(name, turn);
+}
+
+/** `firstName` reads "Example first name". */
+function wordsOf(name: string, turn: number): string {
+  const words = name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').replaceAll(/[^A-Za-z0-9]+/g, ' ');
+  return `Example ${words.trim().toLowerCase() || 'text'}${turn === 0 ? '' : ` ${turn + 1}`}`;
+}
