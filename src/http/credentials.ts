@@ -34,10 +34,7 @@ const credential = z
     name: z.string(),
     state: z.enum(['active', 'needs_reconnect', 'revoked']),
     reason: z.string().optional().meta({ description: 'Why it is not active.' }),
-    appMessage: z
-      .string()
-      .optional()
-      .meta({ description: 'What the app said about the reason, in its own words.' }),
+    appMessage: z.string().optional().meta({ description: 'The words of the app about the reason.' }),
     scopes: z.array(z.string()).optional().meta({ description: 'OAuth scopes that the user has granted.' }),
     account: z.object({ id: z.string(), name: z.string().optional() }).optional(),
     default: z.boolean().meta({ description: 'Whether calls that name no credential use this one.' }),
