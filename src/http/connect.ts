@@ -14,14 +14,14 @@ import {
 } from '../connect/sessions.ts';
 import { submitKeys } from '../connect/submit.ts';
 import type { Context } from '../context.ts';
-import { findCredential } from '../credentials/records.ts';
+import { findCredential, requireCredential } from '../credentials/records.ts';
 import { requireUser } from '../identity/users.ts';
 import type { Caller } from '../identity/caller.ts';
 import { isoTime } from '../lib/clock.ts';
-import { GatehouseError } from '../lib/errors.ts';
+import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import { assertRedirectAllowed, readSettings, settingsSchema } from '../servers/settings.ts';
-import { ENVIRONMENTS } from '../store/schema.ts';
+import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
 import { browserOf, newBrowser } from './browser.ts';
 import { foreignOrigin } from './origins.ts';
 import { defineRoute } from './route.ts';
@@ -129,6 +129,9 @@ export const createModalSessionRoute = defineRoute({
     app: z.string().optional().meta({ description: 'The connectorId of the app to connect.' }),
     category: z.string().optional().meta({ description: 'Lets the user choose; not together with app.' }),
     connectors: z.array(z.string()).min(1).max(100).optional(),
+    credentialId: z.string().optional().meta({
+      description: 'The account to reconnect; not together with app, category or connectors.',
+    }),
     returnTo: z.string().max(2000).optional().meta({
       description: 'Where the whole page returns to if popups are blocked. One of redirectUris.',
     }),
@@ -141,7 +144,7 @@ export const createModalSessionRoute = defineRoute({
       .extend({ link: z.string() })
       .meta({ id: 'ModalSession', description: 'A session that connects an account, with its link.' }),
   },
-  errors: ['connector_not_found', 'redirect_not_allowed'],
+  errors: ['connector_not_found', 'credential_not_found', 'redirect_not_allowed'],
   async handler({ context, caller, body }) {
     const { environment, userId = '' } = caller;
     if (body.environment !== undefined && body.environment !== environment) {
@@ -150,13 +153,14 @@ export const createModalSessionRoute = defineRoute({
         `This page is for the environment ${body.environment}, and the JWT for ${environment}.`,
       );
     }
-    const connectors = chosenConnectors(context, environment, body);
+    const connectors = await connectorsOf(context, { environment, userId }, body);
     if (body.returnTo !== undefined)
       assertRedirectAllowed(await readSettings(context.db, environment), environment, body.returnTo);
     const { session: made, link } = await createSession(context, {
       environment,
       userId,
       connectors,
+      credentialId: body.credentialId,
       redirectUri: body.returnTo,
       state: body.state,
       via: 'modal',
@@ -287,6 +291,22 @@ export const cancelConnectRoute = defineRoute({
   },
 });
 
+/** The connectors that a session leaves to choose from; a reconnected account has one. undefined: all. */
+async function connectorsOf(
+  context: Context,
+  owner: { environment: Environment; userId: string },
+  { credentialId, ...choices }: Choices,
+): Promise<string[] | undefined> {
+  if (credentialId === undefined) return chosenConnectors(context, owner.environment, choices);
+  const { app, category, connectors } = choices;
+  if (app !== undefined || category !== undefined || connectors !== undefined) {
+    const rule = 'cannot be given together with app, category or connectors';
+    throw invalidRequest([{ field: 'credentialId', rule }]);
+  }
+  const { connectorId } = await requireCredential(context.db, { ...owner, credentialId });
+  return [connectorId];
+}
+
 /** Where a finished session leads: its redirect address with the result (contract.md section 6). */
 export function returnAddress({
   redirectUri,
@@ -343,6 +363,13 @@ function assertOwnPage(context: Context, header: Header): void {
     'forbidden',
     'Open the link itself: a page of another origin cannot do it for you.',
   );
+}
+
+interface Choices {
+  credentialId?: string | undefined;
+  app?: string | undefined;
+  category?: string | undefined;
+  connectors?: string[] | undefined;
 }
 
 type Header = (name: string) => string | undefined;

@@ -24,7 +24,8 @@ const data = z.custom<JsonObject>(isJsonObject, 'must be an object').meta({
   type: 'object',
   description: 'As the inputSchema of the credential metadata asks for. Never read back.',
 });
-const credential = z
+/** A credential as it is answered. */
+export const credentialShape = z
   .object({
     credentialId: z.string(),
     connectionId: z.string().meta({ description: 'Equal to credentialId.' }),
@@ -83,13 +84,13 @@ export const createCredentialRoute = defineRoute({
       .optional()
       .meta({ description: 'OAuth: comes back with the result, unchanged.' }),
   }),
-  success: { status: 201, description: 'The credential.', schema: credential },
+  success: { status: 201, description: 'The credential.', schema: credentialShape },
   otherwise: {
     status: 200,
     description:
       'OAuth: the link that the user opens to sign in. Single use, fifteen minutes. Otherwise: the credential that the ' +
       'user already had for this account, renewed under the same id.',
-    schema: z.union([z.object({ authorizationUrl: z.string(), expiresAt: time }), credential]),
+    schema: z.union([z.object({ authorizationUrl: z.string(), expiresAt: time }), credentialShape]),
   },
   errors: [
     'connector_not_found',
@@ -139,7 +140,11 @@ export const listCredentialsRoute = defineRoute({
   user: 'required',
   params: userParams,
   query: z.strictObject({ ...cursorQuery, connectorId: z.string().max(32).optional() }),
-  success: { status: 200, description: 'A page of credentials, oldest first.', schema: pageOf(credential) },
+  success: {
+    status: 200,
+    description: 'A page of credentials, oldest first.',
+    schema: pageOf(credentialShape),
+  },
   async handler({ context, caller, params, query, userId }) {
     const owner = ownUser(params.userId, userId);
     const { credentials, ...end } = await listCredentials(context.db, {
@@ -163,7 +168,7 @@ export const getCredentialRoute = defineRoute({
   apiVersion: true,
   user: 'required',
   params,
-  success: { status: 200, description: 'The credential.', schema: credential },
+  success: { status: 200, description: 'The credential.', schema: credentialShape },
   errors: ['credential_not_found'],
   async handler({ context, caller, params, userId }) {
     const owner = ownUser(params.userId, userId);
@@ -198,7 +203,7 @@ export const updateCredentialRoute = defineRoute({
       }),
     data: data.optional(),
   }),
-  success: { status: 200, description: 'The credential as it is now.', schema: credential },
+  success: { status: 200, description: 'The credential as it is now.', schema: credentialShape },
   errors: [
     'credential_not_found',
     'credential_conflict',
@@ -261,7 +266,7 @@ export const checkCredentialRoute = defineRoute({
   success: {
     status: 200,
     description: 'The credential with the state that was found.',
-    schema: credential
+    schema: credentialShape
       .extend({ checked: z.boolean() })
       .meta({ id: 'CheckedCredential', description: 'A credential and whether the app was asked.' }),
   },

@@ -1,6 +1,7 @@
 import * as admin from './admin.ts';
 import { executeBatchRoute } from './batch.ts';
 import * as connect from './connect.ts';
+import * as connectAccounts from './connect-accounts.ts';
 import * as connectLinks from './connect-links.ts';
 import * as connectors from './connectors.ts';
 import * as credentials from './credentials.ts';
@@ -70,6 +71,9 @@ export const ROUTES: Route[] = [
   connect.submitConnectFormRoute,
   connect.authorizeConnectRoute,
   connect.cancelConnectRoute,
+  connectAccounts.listAccountsRoute,
+  connectAccounts.markAccountRoute,
+  connectAccounts.disconnectAccountRoute,
   oauthCallbackRoute,
   unified.listUnifiedRoute,
   unified.getUnifiedRoute,

@@ -15,7 +15,7 @@ export const SCOPES = {
   'oauth-apps:read': 'Read the OAuth apps of connectors, never their secrets',
   'oauth-apps:write': 'Set and delete the OAuth apps of connectors',
   'connect:write': 'Make links that connect accounts',
-  'connect:use': 'Connect accounts of one’s own',
+  'connect:use': 'Connect and disconnect accounts of one’s own',
   'actions:execute': 'Run actions on behalf of end users',
   'unified:read': 'Read unified records and field mappings',
   'unified:write': 'Change field mappings',

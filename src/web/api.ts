@@ -61,6 +61,17 @@ export interface Session {
   link?: string;
 }
 
+/** An account that the user has connected. */
+export interface ConnectedAccount {
+  credentialId: string;
+  name: string;
+  state: 'active' | 'needs_reconnect' | 'revoked';
+  /** The account as the app tells it. */
+  account?: { id: string; name?: string };
+  default: boolean;
+  createdAt: string;
+}
+
 /** What installing a workflow asks for. */
 export interface InstallForm {
   workflowId: string;
@@ -112,7 +123,7 @@ export type Answer<T> = { ok: true; value: T } | { ok: false; problem: Problem }
 
 /** Sends one request. A refusal and a network that fails are answers too: nothing is thrown. */
 export type Call = <T>(
-  method: 'GET' | 'POST' | 'PUT',
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   path: string,
   body?: object,
   last?: boolean,

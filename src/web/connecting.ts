@@ -1,9 +1,11 @@
 import { drawAccount } from './account.ts';
+import { showAccounts } from './accounts.ts';
 import {
   BASE,
   type AppView,
   type Call,
   type Choice,
+  type ConnectedAccount,
   type Outcome,
   type Problem,
   type Session,
@@ -33,6 +35,8 @@ export interface Modal {
 /** What the user comes to connect, and what follows. */
 export interface Purpose {
   wish: Pick<Start, 'app' | 'category' | 'connectors'>;
+  /** Whether accounts that are connected already come first, with what can be done with them. */
+  manages?: boolean;
   /** What came of it so far, good or bad; undefined once it begins anew. */
   know(outcome: ConnectionResult | undefined): void;
   connected(session: Session, app: AppView, outcome: Connected): void;
@@ -51,7 +55,7 @@ export interface Connecting {
 
 export function createConnecting(
   { frame, call, environment, start, tell, leave }: Modal,
-  { wish, know: told, connected, back, keep }: Purpose,
+  { wish, manages = false, know: told, connected, back, keep }: Purpose,
 ): Connecting {
   let session: Session | undefined;
   /** What came of it, once that is settled. */
@@ -71,7 +75,7 @@ export function createConnecting(
       connectors.length === 1
         ? connectors[0]
         : connectors.find(({ connectorId }) => connectorId === chosen?.connectorId);
-    if (only) showAccount(session, only);
+    if (only) await open(session, only);
     else if (connectors.length > 0) showChooser(session);
     else fail({ code: 'no_apps', message: texts.noApps, faults: [] });
   }
@@ -80,12 +84,53 @@ export function createConnecting(
     frame.show(
       drawList(
         on,
-        drawChooser(on.connectors, (app) => showAccount(on, app)),
+        drawChooser(on.connectors, (app) => void open(on, app)),
       ),
     );
   }
 
-  function showAccount(on: Session, app: AppView): void {
+  /** The way back from an app to the apps, or to where the user came from. */
+  function backOf(on: Session): (() => void) | undefined {
+    return on.connectors.length > 1 ? () => showChooser(on) : back;
+  }
+
+  /** The accounts that the user has there, else the way to a first one. */
+  async function open(on: Session, app: AppView): Promise<void> {
+    if (!manages) return showAccount(on, app, { back: backOf(on) });
+    return showAccounts({
+      frame,
+      call,
+      session: on,
+      app,
+      back: backOf(on),
+      use: (account) => use(on, app, account),
+      reconnect: (account) => void reconnect(app, account),
+      another: (first) =>
+        showAccount(on, app, first ? { back: backOf(on) } : toAccounts(() => void open(on, app))),
+      failed: (problem) => fail(problem, app),
+    });
+  }
+
+  function use(on: Session, app: AppView, { credentialId, name }: ConnectedAccount): void {
+    const { connectorId } = app;
+    dropSession();
+    connected(on, app, { success: true, connectionId: credentialId, credentialId, connectorId, name });
+  }
+
+  /** Goes on in a session of its own, which renews the account under its id. */
+  async function reconnect(app: AppView, { credentialId }: ConnectedAccount): Promise<void> {
+    dropSession();
+    const answer = await makeSession(call, { environment, credentialId });
+    if (!answer.ok) return fail(answer.problem, app);
+    session = answer.value;
+    const again = (): void => {
+      dropSession();
+      void begin(app);
+    };
+    showAccount(session, app, toAccounts(again));
+  }
+
+  function showAccount(on: Session, app: AppView, way: Way): void {
     const screen = drawAccount({
       session: on,
       app,
@@ -93,8 +138,7 @@ export function createConnecting(
       submit: (choice) =>
         choice.type === 'oauth2' ? consent(on, app, choice, show) : store(on, app, choice),
     });
-    const show = (): void =>
-      frame.show(screen, { back: on.connectors.length > 1 ? () => showChooser(on) : back });
+    const show = (): void => frame.show(screen, way);
     show();
   }
 
@@ -142,8 +186,10 @@ export function createConnecting(
   async function elsewhere(on: Session, app: AppView, choice: Choice): Promise<Action> {
     const { returnTo, state = '' } = start;
     const returns = returnTo !== undefined && (keep === undefined || canKeep());
-    const wish = { environment, app: app.connectorId, returnTo, state };
-    const answer = returns ? await makeSession(call, wish) : undefined;
+    const account = on.reconnect;
+    const which = account ? { credentialId: account.credentialId } : { app: app.connectorId };
+    const options = { environment, ...which, returnTo, state };
+    const answer = returns ? await makeSession(call, options) : undefined;
     if (!answer?.ok) return { label: texts.blockedTab(app.name), href: addressOf(on, choice) };
     const url = addressOf(answer.value, choice);
     const go = (): void => {
@@ -187,8 +233,21 @@ export function createConnecting(
     stopWaiting();
     const closed: ConnectionResult = { success: false, error: 'closed', message: texts.failures.closed() };
     if (!session || ended) return ended ?? closed;
-    const answer = await call<Outcome>('POST', `/connect/sessions/${session.sessionId}/cancel`, {}, true);
-    return answer.ok ? answer.value.result : closed;
+    return (await endSession()) ?? closed;
+  }
+
+  /** Ends the session without a result: another one follows, or none. */
+  function dropSession(): void {
+    void endSession();
+    session = undefined;
+  }
+
+  /** @returns what came of the session: it may have succeeded just before. */
+  async function endSession(): Promise<ConnectionResult | undefined> {
+    if (!session) return undefined;
+    const path = `/connect/sessions/${session.sessionId}/cancel`;
+    const answer = await call<Outcome>('POST', path, {}, true);
+    return answer.ok ? answer.value.result : undefined;
   }
 }
 
@@ -197,7 +256,13 @@ function isOver({ code }: Problem): boolean {
   return code === 'connect_session_expired' || code === 'connect_session_not_found';
 }
 
-type Wish = Partial<Omit<Start, 'token'>> & { environment: string };
+type Way = Parameters<Frame['show']>[1];
+
+function toAccounts(back: () => void): Way {
+  return { back, backLabel: texts.backToAccounts };
+}
+
+type Wish = Partial<Omit<Start, 'token'>> & { environment: string; credentialId?: string };
 
 function makeSession(call: Call, wish: Wish) {
   return call<Session>('POST', '/connect/sessions', wish);

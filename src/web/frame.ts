@@ -8,7 +8,13 @@ export interface Frame {
   /** Shows the application and the user, once the service has told who they are. */
   know(session: Pick<Session, 'branding' | 'user'>): void;
   /** Replaces the screen. Its heading takes the focus, so that a screen reader goes on there. */
-  show(screen: HTMLElement, options?: { back?: (() => void) | undefined }): void;
+  show(screen: HTMLElement, options?: Back): void;
+}
+
+interface Back {
+  back?: (() => void) | undefined;
+  /** What the button says; without it: to the apps. */
+  backLabel?: string | undefined;
 }
 
 /** Draws the frame into the document. `close` is there in the modal alone: a page is closed by its browser. */
@@ -55,6 +61,7 @@ export function drawFrame(close?: () => void): Frame {
     show(screen, options = {}) {
       goBack = options.back;
       back.hidden = goBack === undefined;
+      back.ariaLabel = options.backLabel ?? texts.back;
       main.replaceChildren(screen);
       main.scrollTop = 0;
       const heading = screen.querySelector<HTMLElement>('h1');

@@ -12,6 +12,8 @@ export interface Action {
   href?: string;
   /** Not what a person should do first. */
   quiet?: boolean;
+  /** It takes something away. */
+  danger?: boolean;
 }
 
 interface Statement {
@@ -87,8 +89,9 @@ function appIcon(app: AppView): HTMLElement {
   return h('img', { src: app.iconUrl, alt: '', width: '56', height: '56' });
 }
 
-function drawAction({ label, run, href, quiet }: Action, index: number): HTMLElement {
-  const look = index > 0 ? 'secondary' : quiet === true ? 'secondary outline' : 'primary';
+function drawAction({ label, run, href, quiet, danger }: Action, index: number): HTMLElement {
+  const first = danger === true ? 'primary danger' : quiet === true ? 'secondary outline' : 'primary';
+  const look = index > 0 ? 'secondary' : first;
   if (href === undefined) return h('button', { type: 'button', class: look, onclick: () => run?.() }, label);
   return h(
     'a',

@@ -47,6 +47,24 @@ export const texts = {
   opening: (app: string) => `Opening ${app} …`,
   storedEncrypted: 'Stored encrypted',
 
+  accountsTitle: (app: string, count: number) =>
+    count === 1 ? `Your ${app} account` : `Your ${app} accounts`,
+  accountsLead: (count: number) =>
+    count === 1 ? 'You have connected this account already.' : 'You have connected these accounts already.',
+  accountDefault: 'Default',
+  accountLost: 'Needs reconnecting',
+  connectedAt: (time: string) => `Connected ${time}`,
+  useAccount: 'Use this account',
+  makeDefault: 'Make default',
+  reconnect: 'Reconnect',
+  disconnect: 'Disconnect',
+  isDefault: (account: string) => `${account} is the default account now.`,
+  disconnected: (account: string) => `${account} is disconnected.`,
+  disconnectTitle: (account: string) => `Disconnect ${account}?`,
+  disconnectLead: (brand: string, app: string) =>
+    `${brand} loses its access to this ${app} account, and everything that uses the account stops.`,
+  backToAccounts: 'Back to the accounts',
+
   goBack: 'Back',
   installTitle: (workflow: string) => `Set up “${workflow}”`,
   installLead: (brand: string) => `${brand} runs this for you, with what you choose here.`,

@@ -16,6 +16,7 @@ import { startService, type Answer, type Service } from '../support/service.ts';
 const routes: Route[] = [...ROUTES, ...docsRoutes(() => ROUTES)];
 const named = (operationId: string): [string, Route][] =>
   routes.filter((route) => route.spec.operationId === operationId).map((route) => [operationId, route]);
+const takesKeys = (route: Route): boolean => !/^(none|jwt)/.test(route.spec.auth);
 const label = (route: Route): [string, Route] => [`${route.method} ${route.path}`, route];
 
 const WORKFLOW = { trigger: { type: 'manual' }, steps: [{ stepId: 'one', map: '1' }] };
@@ -34,6 +35,7 @@ const BODIES: Record<string, unknown> = {
   putFieldMapping: { scope: 'commerce/orders', fields: {} },
   createConnectSession: {},
   createModalSession: {},
+  markAccount: { default: true },
   submitConnectForm: { connectorId: 'sandbox', type: 'api_key', data: {} },
   authorizeConnect: { connectorId: 'sandbox', type: 'oauth2' },
   createCredential: { connectorId: 'sandbox', data: { apiKey: 'sandbox_isolation' } },
@@ -108,7 +110,6 @@ describe('without a key', () => {
 });
 
 describe('with a key that lacks the scope', () => {
-  const takesKeys = (route: Route) => !route.spec.auth.startsWith('jwt');
   const scoped = routes.filter((route) => route.spec.scope !== undefined && takesKeys(route));
   test.each(scoped.map(label))('%s is 403 naming it', async (_, route) => {
     const scopes = Object.keys(SCOPES)
@@ -143,7 +144,7 @@ describe('with the JWT of a user', () => {
 /** What belongs to somebody: its parameter and the ids under which strangers look for it. */
 const OWNED = ['serverId', 'userId', 'credentialId', 'subscriptionId', 'deliveryId', 'workflowId', 'runId'];
 describe.each(OWNED)('a %s that is not the caller’s', (parameter) => {
-  const owned = routes.filter((route) => route.spec.auth !== 'none' && lastParameter(route) === parameter);
+  const owned = routes.filter((route) => takesKeys(route) && lastParameter(route) === parameter);
 
   test.each(owned.map(label))('%s answers as if it were not there', async (_, route) => {
     const unknown = await request(route, { id: 'absent' });
@@ -160,6 +161,16 @@ describe.each(OWNED)('a %s that is not the caller’s', (parameter) => {
     expect(neutral(otherEnvironment)).toEqual(neutral(nowhere));
     expect(neutral(deleted)).toEqual(neutral(unknown));
   });
+});
+
+test('an account of another user is 404 for a JWT, as an absent one', async () => {
+  const other = (await service.call('POST', '/users', { body: { username: 'trent' } })).text('userId');
+  const bearer = (await service.call('GET', `/2023-12/user/${other}/token`)).text('token');
+  for (const [, route] of [...named('markAccount'), ...named('disconnectAccount')]) {
+    const absent = await request(route, { bearer, user: null, id: 'absent' });
+    expect(absent.status).toBe(404);
+    expect(neutral(await request(route, { bearer, user: null }))).toEqual(neutral(absent));
+  }
 });
 
 test('a server of another owner is 404 for x-svc-userid and for a JWT', async () => {

@@ -79,6 +79,7 @@ export async function startWeb({
   };
   const tidy = async () => {
     await Promise.all(contexts.splice(0).map((one) => one.close()));
+    await service.context.db.deleteFrom('credentials').where('user_id', '=', userId).execute();
   };
   return {
     service,

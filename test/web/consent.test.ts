@@ -118,7 +118,10 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
       popups.push(popup);
     }
     // The older window is answered last.
-    for (const popup of popups.toReversed()) await popup.getByRole('button', { name: 'Allow' }).click();
+    for (const [index, popup] of [...popups.entries()].toReversed()) {
+      await popup.getByLabel('Name of the shop').fill(`Shop ${index}`);
+      await popup.getByRole('button', { name: 'Allow' }).click();
+    }
     const ids: unknown[] = [];
     for (const page of pages) {
       const { called } = await resultsOf(page);

@@ -103,6 +103,7 @@ describe.skipIf(!HAS_BROWSER)('the SDK', () => {
 
     const other = await web.visit(undefined, '/', host);
     const again = await web.authenticate(other, { app: 'sandbox' });
+    await again.getByRole('button', { name: 'Connect another Sandbox account' }).click();
     await again.getByRole('radio', { name: 'Sign in' }).check();
     const [popup] = await Promise.all([
       other.context().waitForEvent('page'),

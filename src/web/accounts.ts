@@ -1,0 +1,168 @@
+import type { Answer, AppView, Call, ConnectedAccount, Problem, Session } from './api.ts';
+import { h, icon } from './dom.ts';
+import type { Frame } from './frame.ts';
+import { badged, drawStatement, pairOf } from './screens.ts';
+import { failureText, texts } from './texts.ts';
+
+interface Accounts {
+  frame: Frame;
+  call: Call;
+  session: Session;
+  app: AppView;
+  /** Where the user came from, if from a list of apps. */
+  back?: (() => void) | undefined;
+  use(account: ConnectedAccount): void;
+  reconnect(account: ConnectedAccount): void;
+  /** Goes on to an account that is not connected yet. `first`: the user has none at this app. */
+  another(first: boolean): void;
+  failed(problem: Problem): void;
+}
+
+/** What a change came to, as a line above the list. */
+interface Notice {
+  text: string;
+  bad?: boolean;
+}
+
+/** Shows the accounts of one app that the user has connected, with what can be done with each. Without any it goes on. */
+export async function showAccounts(accounts: Accounts, notice?: Notice): Promise<void> {
+  const { frame, call, app, back } = accounts;
+  const answer = await readAccounts(call, app.connectorId);
+  if (!answer.ok) return accounts.failed(answer.problem);
+  if (answer.value.length === 0) return accounts.another(true);
+  frame.show(drawAccounts(accounts, answer.value, notice), { back });
+}
+
+/** All pages of the list. */
+async function readAccounts(
+  call: Call,
+  connectorId: string,
+  offset = 0,
+): Promise<Answer<ConnectedAccount[]>> {
+  const query = new URLSearchParams({ connectorId, offset: String(offset) });
+  const answer = await call<AccountPage>('GET', `/connect/accounts?${query}`);
+  if (!answer.ok) return answer;
+  const { data, pagination } = answer.value;
+  if (pagination.nextOffset === undefined) return { ok: true, value: data };
+  const rest = await readAccounts(call, connectorId, pagination.nextOffset);
+  return rest.ok ? { ok: true, value: [...data, ...rest.value] } : rest;
+}
+
+interface AccountPage {
+  data: ConnectedAccount[];
+  pagination: { nextOffset?: number };
+}
+
+function drawAccounts(accounts: Accounts, found: ConnectedAccount[], notice?: Notice): HTMLElement {
+  const { session, app } = accounts;
+  const several = found.length > 1;
+  return h(
+    'section',
+    { class: 'screen' },
+    pairOf(session, app),
+    h('h1', { tabindex: '-1' }, texts.accountsTitle(app.name, found.length)),
+    h('p', { class: 'lead' }, texts.accountsLead(found.length)),
+    notice && drawNotice(notice),
+    h(
+      'ul',
+      { class: 'accounts', 'aria-label': texts.accounts },
+      ...found.map((account) => drawAccount(accounts, account, several)),
+    ),
+    h(
+      'button',
+      { type: 'button', class: 'secondary outline another', onclick: () => accounts.another(false) },
+      texts.connectAnother(app.name),
+    ),
+  );
+}
+
+function drawNotice({ text, bad = false }: Notice): HTMLElement {
+  if (!bad) return h('p', { class: 'notice', role: 'status' }, icon('check'), h('span', {}, text));
+  return h('p', { class: 'alert notice', role: 'alert' }, icon('warning'), h('span', {}, text));
+}
+
+function drawAccount(accounts: Accounts, account: ConnectedAccount, several: boolean): HTMLElement {
+  const { name } = account;
+  const healthy = account.state === 'active';
+  // There is such a button for each account, so its name ends with the account's.
+  const button = (look: string, label: string, run: () => void): HTMLElement =>
+    h('button', { type: 'button', class: look, onclick: run }, label, h('span', { class: 'hidden' }, name));
+  const reconnect = (): void => accounts.reconnect(account);
+  const markable = several && !account.default;
+  return h(
+    'li',
+    { class: 'account' },
+    h(
+      'p',
+      { class: 'account-name' },
+      h('strong', {}, name),
+      account.default ? h('span', { class: 'tag' }, texts.accountDefault) : undefined,
+      healthy ? undefined : h('span', { class: 'tag lost' }, icon('warning'), texts.accountLost),
+    ),
+    h('p', { class: 'account-about' }, aboutOf(account)),
+    healthy
+      ? button('primary', texts.useAccount, () => accounts.use(account))
+      : button('primary', texts.reconnect, reconnect),
+    h(
+      'div',
+      { class: 'account-actions' },
+      markable ? button('quiet', texts.makeDefault, () => void mark(accounts, account)) : undefined,
+      healthy ? button('quiet', texts.reconnect, reconnect) : undefined,
+      button('quiet', texts.disconnect, () => confirmDisconnect(accounts, account)),
+    ),
+  );
+}
+
+/** The account as the app names it, where that says more than the name, and since when it is connected. */
+function aboutOf({ name, account, createdAt }: ConnectedAccount): string {
+  const named = account?.name ?? account?.id;
+  const since = new Date(createdAt).toLocaleString(texts.language, {
+    dateStyle: 'medium',
+    timeStyle: 'short',
+  });
+  return [named === name ? undefined : named, texts.connectedAt(since)]
+    .filter((part) => part !== undefined)
+    .join(' · ');
+}
+
+async function mark(accounts: Accounts, account: ConnectedAccount): Promise<void> {
+  const answer = await accounts.call('PUT', pathOf(account), { default: true });
+  return showAccounts(accounts, noticeOf(accounts, answer, texts.isDefault(account.name)));
+}
+
+function confirmDisconnect(accounts: Accounts, account: ConnectedAccount): void {
+  const { frame, session, app } = accounts;
+  let sent = false;
+  const disconnect = (): void => {
+    if (sent) return;
+    sent = true;
+    void remove(accounts, account);
+  };
+  const cancel = (): void => void showAccounts(accounts);
+  const screen = drawStatement({
+    figure: badged(app, 'bad'),
+    title: texts.disconnectTitle(account.name),
+    lead: texts.disconnectLead(session.branding.name, app.name),
+    actions: [
+      { label: texts.disconnect, run: disconnect, danger: true },
+      { label: texts.cancel, run: cancel },
+    ],
+  });
+  frame.show(screen, { back: cancel, backLabel: texts.backToAccounts });
+}
+
+async function remove(accounts: Accounts, account: ConnectedAccount): Promise<void> {
+  const answer = await accounts.call('DELETE', pathOf(account));
+  return showAccounts(accounts, noticeOf(accounts, answer, texts.disconnected(account.name)));
+}
+
+/** An account that is gone already needs no sentence: the list shows it. */
+function noticeOf({ session, app }: Accounts, answer: Answer<unknown>, done: string): Notice | undefined {
+  if (answer.ok) return { text: done };
+  if (answer.problem.code === 'credential_not_found') return undefined;
+  return { text: failureText(answer.problem, session.branding.name, app.name), bad: true };
+}
+
+function pathOf({ credentialId }: ConnectedAccount): string {
+  return `/connect/accounts/${credentialId}`;
+}
