@@ -140,10 +140,12 @@ async function startListened(home: string) {
   };
   const userId = String(valueAt(await call('POST', '/users', { username: 'ada' }), 'userId'));
   const credentials = `/users/${userId}/credentials`;
+  let accounts = 0;
   return {
     env,
+    /** Connects an account of its own: the same key would only renew the credential. */
     async connect(): Promise<string> {
-      const wish = { connectorId: 'sandbox', data: { apiKey: 'sandbox_listen_1234' } };
+      const wish = { connectorId: 'sandbox', data: { apiKey: `sandbox_listen_${++accounts}` } };
       return String(valueAt(await call('POST', credentials, wish, userId), 'credentialId'));
     },
     disconnect: (connectionId: string) => call('DELETE', `${credentials}/${connectionId}`, undefined, userId),

@@ -264,7 +264,7 @@ describe('a fault is told with file, path and rule', () => {
     ['email: {type', 'lines: {type', 'line'],
   ])('%s → %s', (from, to, sentence) => {
     const message = faultOf(GOOD.replace(from, to));
-    expect(message).toContain('shop/connector.yaml: ');
+    expect(message).toMatch(/shop\/connector\.yaml:\d+: /);
     expect(message).toContain(sentence);
   });
 

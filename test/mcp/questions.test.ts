@@ -86,7 +86,7 @@ describe.each(WAYS)('%s', (_, ask) => {
 
   test('shows every name and value of nested parameters', async () => {
     const lines = Array.from({ length: 50 }, (_line, index) => ({
-      product_id: `prd_${index}`,
+      productId: `prd_${index}`,
       quantity: 1 + index,
     }));
     const { shown } = await ask('sandbox_create_order', {
