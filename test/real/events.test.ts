@@ -35,9 +35,9 @@ afterAll(async () => {
   certificate?.[Symbol.dispose]();
 });
 
-async function connect(connectorId: string, data: object): Promise<string> {
-  const made = await service.call('POST', `/users/${userId}/credentials`, {
-    headers: { 'x-svc-userid': userId },
+async function connect(connectorId: string, data: object, owner = userId): Promise<string> {
+  const made = await service.call('POST', `/users/${owner}/credentials`, {
+    headers: { 'x-svc-userid': owner },
     body: { connectorId, data },
   });
   if (made.status !== 201) throw new Error(JSON.stringify(made.body));
@@ -337,7 +337,9 @@ describe('Parse Server, by its own webhooks', () => {
     'without the keys for webhooks it is polled, and its objects arrive all the same',
     async () => {
       const { url: serverUrl, applicationId, restApiKey } = parse;
-      const second = await connect('parse-server', { serverUrl, applicationId, restApiKey });
+      // Another user: one user has one credential for one account.
+      const owner = (await service.call('POST', '/users', { body: { username: 'bea' } })).text('userId');
+      const second = await connect('parse-server', { serverUrl, applicationId, restApiKey }, owner);
       const polled = await subscribe(second, 'commerce/products');
       expect(polled.source).toBe('polling');
       await begun(second, 'commerce/products');
@@ -355,8 +357,8 @@ describe('Parse Server, by its own webhooks', () => {
 
       // Once it has the keys, whoever subscribes next makes it native for all.
       const { masterKey, webhookKey } = parse;
-      const given = await service.call('PUT', `/users/${userId}/credentials/${second}`, {
-        headers: { 'x-svc-userid': userId },
+      const given = await service.call('PUT', `/users/${owner}/credentials/${second}`, {
+        headers: { 'x-svc-userid': owner },
         body: { data: { masterKey, webhookKey } },
       });
       expect(given.status).toBe(200);
