@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import type { ActionDefinition, EffectCondition } from './format.ts';
 
-/** What a call does to an app's data. */
+/** The effect of a call on an app's data. */
 export type Effect = 'read' | 'write' | 'destructive';
 
 const GRAVITY: readonly Effect[] = ['read', 'write', 'destructive'];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { bodyPath } from './format-parts.ts';
 
-/* What the failures of an app mean: the member `errors` of a connector file. */
+/* The meanings of an app's failures: the member `errors` of a connector file. */
 
 /** `permission`: the credential is good and lacks a right. `transient`: the same call may work in a moment. */
 const meaning = z.enum([
@@ -47,7 +47,7 @@ export const errors = z.strictObject({
   /** Errors inside a success status: any of these conditions. Without `equals`: the path holds a truthy value. The
    *  `errors` of a GraphQL answer are failures without being listed here; see `response.partial`. */
   when: z.array(z.strictObject({ path: bodyPath, equals: scalar.optional() })).default([]),
-  /** What a failure means by its status, headers, body and words. Asked before `codes` and `statuses`, and only about
+  /** The meaning of a failure by its status, headers, body and words. Asked before `codes` and `statuses`, and only about
    *  answers that are failures by their status, by `when` or as GraphQL. */
   rules: z.array(rule).default([]),
   /** The app's code → what it means. Statuses decide where nothing is listed. */

@@ -9,7 +9,7 @@ import { aliasesOf, asSchema, resolved } from './model-schema.ts';
  * as it is, and the check of the schema rejects it.
  */
 
-/** What was read otherwise than it was written: a value, or the name of a member. */
+/** A correction of the input: a value, or the name of a member. */
 export interface Correction {
   /** Dotted, as in the input that came. */
   path: string;

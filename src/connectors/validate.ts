@@ -27,7 +27,7 @@ const validators = new WeakMap<Action, (value: unknown) => Fault[]>();
 
 interface Engine {
   ajv: Ajv2020;
-  /** Of the check that is running; checks do not interleave. */
+  /** The budget of the check that is running; checks do not interleave. */
   budget: StepBudget;
 }
 
@@ -78,7 +78,7 @@ export function checkValue(schema: JsonSchema, value: JsonObject, where: string)
   }
 }
 
-/** What is wrong with a schema that came over the API, by its path below `where`. */
+/** Returns the faults of a schema that came over the API, by their path below `where`. */
 export function schemaFaults(schema: JsonSchema, where: string): Fault[] {
   const patterns = schemaPatternFaults(schema, where);
   if (patterns.length > 0) return patterns;

@@ -8,7 +8,7 @@ import type { Account, Credential } from './credential.ts';
 import { credentialFields } from './fields.ts';
 import { openValues } from './open.ts';
 
-/** What a credential says of the account that it opens. */
+/** The account that a credential opens. */
 interface Identified {
   scheme: Authentication;
   values: Record<string, string>;

@@ -25,7 +25,7 @@ export interface Credential {
   state: CredentialState;
   /** Why it is not active, in words for its owner. */
   reason: string | null;
-  /** What the app said about that; a third party's words, kept apart from ours. */
+  /** The app's words about the reason, which stay apart from ours. */
   appMessage: string | null;
   account: Account | null;
   /** What credentials of one account share; null for rows of earlier releases until they are written. See account-key.ts. */

@@ -13,7 +13,7 @@ export interface Ending {
   state: Exclude<CredentialState, 'active'>;
   cause: 'refused' | 'invalid_grant' | 'no_refresh_token';
   reason: string;
-  /** What the app said about it, if anything; never part of the reason. */
+  /** The app's words about it, if any; never part of the reason. */
   appMessage?: string | undefined;
 }
 

@@ -22,7 +22,7 @@ const keptByRing = new WeakMap<
   Map<string, { values: Readonly<Record<string, Secret>>; until: number }>
 >();
 
-/** What a seal is bound to: the row, and the app that its values may be sent to. */
+/** The binding of a seal: the row, and the app that its values may be sent to. */
 type Bound = Pick<Credential, 'environment' | 'userId' | 'credentialId' | 'connectorId' | 'type'>;
 
 /** Seals the values of a credential to their row, connector and type (KeyRing, AES-256-GCM). */

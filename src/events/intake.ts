@@ -107,7 +107,7 @@ export function createIntake(context: IntakeContext): Intake {
       if (challenged) return challenged;
       let taken = await take(sender, request);
       if (taken === 'not_genuine' || taken === 'outdated') {
-        // What is in memory may be older than a change of the key. After one of the account the address leads nowhere.
+        // The sender in memory may be older than a change of the key. After a change of the account the address is unknown.
         const current = await senders.reload(sender).catch((error: unknown) => {
           if (taken === 'outdated') throw listenedAnew();
           throw error;

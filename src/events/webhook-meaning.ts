@@ -27,7 +27,7 @@ export async function fieldsOf(context: PollContext, source: Source): Promise<Cu
   return customFieldsOf(context, { environment, connectorId, credentialId, scope });
 }
 
-/** What a webhook says. `again`: when to look at it once more (epoch ms), because the app may not show the record yet. */
+/** The meaning of a webhook. `again`: when to look at it once more (epoch ms), because the app may not show the record yet. */
 export type Meaning =
   | { kind: 'seen'; sighting: Sighting; again?: undefined }
   | { kind: 'deleted'; id: string; remoteId: string; again?: undefined }

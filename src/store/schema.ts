@@ -67,7 +67,7 @@ export interface Tables extends WorkflowTables {
     name: string;
     state: 'active' | 'needs_reconnect' | 'revoked';
     reason: string | null;
-    /** What the app said about the reason; its words are never part of ours. */
+    /** The app's words about the reason; never part of ours. */
     app_message: string | null;
     account: string | null;
     sealed: string;

@@ -21,7 +21,7 @@ const BEGUN = 'begun';
 
 /** An evaluation as it is wished for. */
 interface Wish {
-  /** Whose it is: owners take turns. */
+  /** The owner; owners take turns. */
   owner: string;
   expressions: string[];
   scope: JsonObject;

@@ -59,7 +59,7 @@ afterAll(() => shop[Symbol.asyncDispose]());
 beforeEach(() => void (shop.party.seen.length = 0));
 
 const tool = (name: string, args: object) => rpc(url, 'tools/call', { name, arguments: args });
-/** What the app was sent last. */
+/** The last request that the app got. */
 const sent = (): Json => parseJson(shop.party.seen.at(-1)?.body ?? 'null');
 const corrections = (answer: RpcAnswer) => answer.at('result._meta.gatehouse/corrections');
 const note = (answer: RpcAnswer) => {
