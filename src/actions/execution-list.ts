@@ -1,11 +1,4 @@
-import {
-  afterCursor,
-  cutPage,
-  MAX_OFFSET,
-  type ListOrder,
-  type PageEnd,
-  type PageRequest,
-} from '../store/list-pages.ts';
+import { MAX_OFFSET, readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 
 export interface ExecutionFilter extends PageRequest {
@@ -21,9 +14,8 @@ export interface ExecutionFilter extends PageRequest {
 }
 
 const ORDER: ListOrder<Tables['executions']> = {
-  time: 'at',
-  id: 'execution_id',
-  direction: 'newest',
+  columns: { at: 'whole', execution_id: 'id' },
+  direction: 'desc',
   position: (row) => [row.at, row.execution_id],
   maxOffset: MAX_OFFSET,
 };
@@ -36,11 +28,7 @@ export async function listExecutions(
   db: DbOrTx,
   filter: ExecutionFilter,
 ): Promise<PageEnd & { executions: Tables['executions'][] }> {
-  let query = db
-    .selectFrom('executions')
-    .selectAll()
-    .where('environment', '=', filter.environment)
-    .where(afterCursor(ORDER, filter));
+  let query = db.selectFrom('executions').selectAll().where('environment', '=', filter.environment);
   if (filter.serverId !== undefined) query = query.where('server_id', '=', filter.serverId);
   if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
   if (filter.connectorId !== undefined) query = query.where('connector_id', '=', filter.connectorId);
@@ -48,12 +36,6 @@ export async function listExecutions(
   if (filter.outcome !== undefined) query = query.where('outcome', '=', filter.outcome);
   if (filter.from !== undefined) query = query.where('at', '>=', filter.from);
   if (filter.to !== undefined) query = query.where('at', '<', filter.to);
-  const rows = await query
-    .orderBy('at', 'desc')
-    .orderBy('execution_id', 'desc')
-    .limit(filter.limit + 1)
-    .offset(filter.offset)
-    .execute();
-  const { rows: executions, ...end } = cutPage(ORDER, filter, rows);
+  const { rows: executions, ...end } = await readPage(query, ORDER, filter);
   return { executions, ...end };
 }

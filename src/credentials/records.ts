@@ -5,7 +5,7 @@ import { forLiving } from '../identity/users.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { afterCursor, cutPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
+import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Environment } from '../store/schema.ts';
 import {
   credentialFacts,
@@ -102,9 +102,8 @@ export async function createCredential(context: ConnectContext, wish: NewCredent
 }
 
 const ORDER: ListOrder<{ created_at: number; credential_id: string }> = {
-  time: 'created_at',
-  id: 'credential_id',
-  direction: 'oldest',
+  columns: { created_at: 'whole', credential_id: 'id' },
+  direction: 'asc',
   position: (row) => [row.created_at, row.credential_id],
 };
 
@@ -117,16 +116,9 @@ export async function listCredentials(
     .selectFrom('credentials')
     .selectAll()
     .where('user_id', '=', filter.userId)
-    .where('environment', '=', filter.environment)
-    .where(afterCursor(ORDER, filter));
+    .where('environment', '=', filter.environment);
   if (filter.connectorId !== undefined) query = query.where('connector_id', '=', filter.connectorId);
-  const rows = await query
-    .orderBy('created_at')
-    .orderBy('credential_id')
-    .limit(filter.limit + 1)
-    .offset(filter.offset)
-    .execute();
-  const { rows: credentials, ...end } = cutPage(ORDER, filter, rows);
+  const { rows: credentials, ...end } = await readPage(query, ORDER, filter);
   return { credentials: credentials.map(toCredential), ...end };
 }
 

@@ -1,12 +1,17 @@
 import { sql, type Selectable } from 'kysely';
 import { z } from 'zod';
 import { isoTime } from '../lib/clock.ts';
-import { GatehouseError, invalidRequest } from '../lib/errors.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { afterCursor, cutPage, MAX_OFFSET, type ListOrder, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import { IS_OFFERED, WAITS } from './claim.ts';
 
-/** Deeper offsets are slow in every database; a cursor goes as deep as one likes. */
-export const MAX_OFFSET = 10_000;
+const ORDER: ListOrder<{ sequence: number }> = {
+  columns: { sequence: 'whole' },
+  direction: 'desc',
+  position: (row) => [row.sequence],
+  maxOffset: MAX_OFFSET,
+};
 
 const DELIVERY_ID = /^msg_[0-9A-Za-z]{22}$/;
 
@@ -32,13 +37,9 @@ const firstAttemptText = z.strictObject({
   excerpt: z.string().nullable(),
 });
 
-export interface DeliveryFilter {
+export interface DeliveryFilter extends PageRequest {
   subscriptionId: string;
   status?: Tables['deliveries']['status'] | undefined;
-  limit: number;
-  offset: number;
-  /** `nextCursor` of the page before. */
-  cursor?: string | undefined;
 }
 
 /**
@@ -46,14 +47,7 @@ export interface DeliveryFilter {
  * @throws GatehouseError `invalid_request` for an offset beyond 10,000, a cursor that is none, or both at once.
  */
 export async function listDeliveries(db: DbOrTx, filter: DeliveryFilter) {
-  if (filter.offset > MAX_OFFSET) {
-    const rule = `must be at most ${MAX_OFFSET}; go on with cursor, the pagination.nextCursor of the last page`;
-    throw invalidRequest([{ field: 'offset', rule }]);
-  }
-  if (filter.cursor !== undefined && filter.offset > 0) {
-    throw invalidRequest([{ field: 'offset', rule: 'must be left out beside cursor' }]);
-  }
-  const rows = await newestOf(db, filter)
+  const found = await newestOf(db, filter)
     .innerJoin('events', 'events.event_id', 'deliveries.event_id')
     .selectAll('deliveries')
     .select(['events.event', 'events.scope', 'events.record_id'])
@@ -61,7 +55,7 @@ export async function listDeliveries(db: DbOrTx, filter: DeliveryFilter) {
     .limit(filter.limit + 1)
     .offset(filter.offset)
     .execute();
-  const page = rows.slice(0, filter.limit);
+  const { rows: page, ...end } = cutPage(ORDER, filter, found);
   const attempts = Map.groupBy(
     await attemptsOf(
       db,
@@ -69,23 +63,22 @@ export async function listDeliveries(db: DbOrTx, filter: DeliveryFilter) {
     ),
     (attempt) => attempt.delivery_id,
   );
-  const last = page.at(-1);
-  const hasMore = rows.length > filter.limit;
   return {
     deliveries: page.map((row) => describeDelivery(row, attempts.get(row.delivery_id) ?? [])),
-    hasMore,
-    nextCursor: hasMore && last ? toCursor(last.sequence) : undefined,
+    ...end,
   };
 }
 
 /** The newest that a page may show. */
-function newestOf(db: DbOrTx, { subscriptionId, status, limit, offset, cursor }: DeliveryFilter) {
-  let all = db.selectFrom('deliveries').where('subscription_id', '=', subscriptionId);
-  if (cursor !== undefined) all = all.where('sequence', '<', readCursor(cursor));
+function newestOf(db: DbOrTx, { subscriptionId, status, ...page }: DeliveryFilter) {
+  const all = db
+    .selectFrom('deliveries')
+    .where('subscription_id', '=', subscriptionId)
+    .where(afterCursor(ORDER, page));
   const newest = all
     .selectAll()
     .orderBy('sequence', 'desc')
-    .limit(offset + limit + 1);
+    .limit(page.offset + page.limit + 1);
   if (status === undefined) return db.selectFrom(newest.as('deliveries'));
   // Written out, so that the partial indexes are seen to fit.
   if (status !== 'waiting')
@@ -145,14 +138,4 @@ function firstOf({ first_attempt: text }: Pick<Selectable<Tables['deliveries']>,
   if (text === null) return [];
   const { at, durationMs, status, excerpt } = firstAttemptText.parse(JSON.parse(text));
   return [{ number: 1, at: isoTime(at), durationMs, status, error: null, excerpt }];
-}
-
-function toCursor(sequence: number): string {
-  return Buffer.from(String(sequence)).toString('base64url');
-}
-
-function readCursor(cursor: string): number {
-  const parsed = z.coerce.number().int().min(1).safeParse(Buffer.from(cursor, 'base64url').toString('utf8'));
-  if (parsed.success && Number.isSafeInteger(parsed.data)) return parsed.data;
-  throw invalidRequest([{ field: 'cursor', rule: 'must be the pagination.nextCursor of a page before' }]);
 }

@@ -9,7 +9,7 @@ import { planJob } from '../jobs/jobs.ts';
 import { deleteInBatches } from '../store/batches.ts';
 import { againAfterDeadlock } from '../store/deadlock.ts';
 import { isUniqueViolation } from '../store/open.ts';
-import { afterCursor, cutPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
+import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { assertAddress, atAddress, beginSchedulesAnew, sendAtNewAddress } from './address.ts';
 import { cancelWaiting } from './cancel.ts';
@@ -139,9 +139,8 @@ export async function requireSubscription(
 }
 
 const ORDER: ListOrder<{ created_at: number; subscription_id: string }> = {
-  time: 'created_at',
-  id: 'subscription_id',
-  direction: 'oldest',
+  columns: { created_at: 'whole', subscription_id: 'id' },
+  direction: 'asc',
   position: (row) => [row.created_at, row.subscription_id],
 };
 
@@ -158,17 +157,10 @@ export async function listSubscriptions(
     .selectFrom('subscriptions')
     .selectAll()
     .where('environment', '=', filter.environment)
-    .where('kind', '=', 'connection')
-    .where(afterCursor(ORDER, filter));
+    .where('kind', '=', 'connection');
   if (filter.connectionId !== undefined) query = query.where('credential_id', '=', filter.connectionId);
   if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
-  const rows = await query
-    .orderBy('created_at')
-    .orderBy('subscription_id')
-    .limit(filter.limit + 1)
-    .offset(filter.offset)
-    .execute();
-  const { rows: subscriptions, ...end } = cutPage(ORDER, filter, rows);
+  const { rows: subscriptions, ...end } = await readPage(query, ORDER, filter);
   return { subscriptions, ...end };
 }
 

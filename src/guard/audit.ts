@@ -1,13 +1,6 @@
 import type { Context } from '../context.ts';
 import { newOrderedId } from '../lib/ids.ts';
-import {
-  afterCursor,
-  cutPage,
-  MAX_OFFSET,
-  type ListOrder,
-  type PageEnd,
-  type PageRequest,
-} from '../store/list-pages.ts';
+import { MAX_OFFSET, readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 
 /** One act of administration: who did what to which thing, and how it ended. */
@@ -48,9 +41,8 @@ export function createAudit({ db, clock }: Pick<Context, 'db' | 'clock'>): Audit
 }
 
 const ORDER: ListOrder<Tables['audit']> = {
-  time: 'at',
-  id: 'audit_id',
-  direction: 'newest',
+  columns: { at: 'whole', audit_id: 'id' },
+  direction: 'desc',
   position: (row) => [row.at, row.audit_id],
   maxOffset: MAX_OFFSET,
 };
@@ -61,16 +53,7 @@ export async function listAudit(
   environment: Environment,
   page: PageRequest,
 ): Promise<PageEnd & { entries: Tables['audit'][] }> {
-  const rows = await db
-    .selectFrom('audit')
-    .selectAll()
-    .where('environment', '=', environment)
-    .where(afterCursor(ORDER, page))
-    .orderBy('at', 'desc')
-    .orderBy('audit_id', 'desc')
-    .limit(page.limit + 1)
-    .offset(page.offset)
-    .execute();
-  const { rows: entries, ...end } = cutPage(ORDER, page, rows);
+  const query = db.selectFrom('audit').selectAll().where('environment', '=', environment);
+  const { rows: entries, ...end } = await readPage(query, ORDER, page);
   return { entries, ...end };
 }

@@ -106,7 +106,7 @@ export const listServersRoute = defineRoute({
   tag: 'MCP servers',
   summary: 'List MCP servers',
   description:
-    'Without limit and offset: the first 1,000. A JWT sees the servers that JWTs of its user made.',
+    'Without limit and offset: the first 1,000. There is no cursor: a page is named by its offset. A JWT sees the servers that JWTs of its user made.',
   auth: 'api_key_or_jwt',
   scope: 'servers:read',
   user: 'owner',

@@ -17,7 +17,7 @@ import {
 import { unifiedRecord } from '../unified/models.ts';
 import { getUnified, listUnified } from '../unified/read.ts';
 import { defineRoute } from './route.ts';
-import { pageOf, pageQuery, time, toPage } from './shapes.ts';
+import { cursorQuery, pageOf, pageQuery, time, toCursorPage, toPage } from './shapes.ts';
 
 const connectionId = z.string().meta({ description: 'A credential, seen from the unified side.' });
 const scopeParams = { category: z.string(), model: z.string() };
@@ -151,11 +151,11 @@ export const listFieldMappingsRoute = defineRoute({
   summary: 'List your own fields of unified models',
   auth: 'api_key',
   scope: 'unified:read',
-  query: z.strictObject(pageQuery),
+  query: z.strictObject(cursorQuery),
   success: { status: 200, description: 'A page of levels, oldest first.', schema: pageOf(mapping) },
   async handler({ context, caller, query }) {
-    const { mappings, hasMore } = await listFieldMappings(context.db, caller.environment, query);
-    return { body: toPage(mappings.map(describe), hasMore, query.offset) };
+    const { mappings, ...end } = await listFieldMappings(context.db, caller.environment, query);
+    return { body: toCursorPage(mappings.map(describe), end) };
   },
 });
 

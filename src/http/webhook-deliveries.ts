@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { listDeliveries, MAX_OFFSET } from '../events/deliveries.ts';
+import { listDeliveries } from '../events/deliveries.ts';
 import { recover, replayDelivery, sendTest } from '../events/recover.ts';
 import { requireSubscription } from '../events/subscriptions.ts';
 import { invalidRequest } from '../lib/errors.ts';
 import { defineRoute } from './route.ts';
-import { pageOf, pageQuery, time } from './shapes.ts';
+import { cursorQuery, pageOf, time, toCursorPage } from './shapes.ts';
 import { ofSubscription } from './webhooks.ts';
 
 const TAG = 'Webhooks';
@@ -57,8 +57,7 @@ export const listDeliveriesRoute = defineRoute({
   ...ofSubscription,
   scope: 'webhooks:read',
   query: z.strictObject({
-    ...pageQuery,
-    cursor: z.string().max(200).optional().meta({ description: '`nextCursor` of the page before.' }),
+    ...cursorQuery,
     status: status.optional(),
   }),
   success: {
@@ -69,16 +68,8 @@ export const listDeliveriesRoute = defineRoute({
   errors: ['subscription_not_found'],
   async handler({ context, caller, params: { subscriptionId }, query }) {
     await requireSubscription(context.db, caller.environment, subscriptionId);
-    const { deliveries, hasMore, nextCursor } = await listDeliveries(context.db, {
-      ...query,
-      subscriptionId,
-    });
-    const next = query.offset + deliveries.length;
-    const byOffset = query.cursor === undefined && next <= MAX_OFFSET;
-    const pagination = hasMore
-      ? { hasMore, ...(byOffset ? { nextOffset: next } : {}), nextCursor }
-      : { hasMore };
-    return { body: { data: deliveries, pagination } };
+    const { deliveries, ...end } = await listDeliveries(context.db, { ...query, subscriptionId });
+    return { body: toCursorPage(deliveries, end) };
   },
 });
 

@@ -1,15 +1,14 @@
 import { z } from 'zod';
 import { requireWorkflow } from '../workflows/records.ts';
-import { describeRun, listRuns, MAX_OFFSET, RUN_STATUSES } from '../workflows/run-log.ts';
+import { describeRun, listRuns, RUN_STATUSES } from '../workflows/run-log.ts';
 import { defineRoute } from './route.ts';
-import { pageOf, pageQuery } from './shapes.ts';
+import { cursorQuery, pageOf, toCursorPage } from './shapes.ts';
 import { filterOf, run, TAG, userQuery, workflowParams } from './workflow-shapes.ts';
 
 const runsQuery = {
-  ...pageQuery,
+  ...cursorQuery,
   ...userQuery,
   status: z.enum(RUN_STATUSES).optional().meta({ description: 'Runs that stand so alone.' }),
-  cursor: z.string().max(64).optional().meta({ description: '`nextCursor` of the page before.' }),
 };
 const runsPage = {
   status: 200,
@@ -39,7 +38,8 @@ export const listAllRunsRoute = defineRoute({
   async handler({ context, caller, query: asked }) {
     const { environment } = caller;
     const userId = filterOf(caller, asked);
-    return { body: pageOfRuns(asked, await listRuns(context.db, { ...asked, environment, userId })) };
+    const { runs, ...end } = await listRuns(context.db, { ...asked, environment, userId });
+    return { body: toCursorPage(runs.map(describeRun), end) };
   },
 });
 
@@ -62,19 +62,7 @@ export const listRunsRoute = defineRoute({
     const { environment } = caller;
     const userId = filterOf(caller, asked);
     await requireWorkflow(context.db, environment, workflowId);
-    const page = await listRuns(context.db, { ...asked, environment, workflowId, userId });
-    return { body: pageOfRuns(asked, page) };
+    const { runs, ...end } = await listRuns(context.db, { ...asked, environment, workflowId, userId });
+    return { body: toCursorPage(runs.map(describeRun), end) };
   },
 });
-
-function pageOfRuns(
-  { offset, cursor }: { offset: number; cursor?: string | undefined },
-  { runs, hasMore, nextCursor }: Awaited<ReturnType<typeof listRuns>>,
-) {
-  const next = offset + runs.length;
-  const byOffset = cursor === undefined && next <= MAX_OFFSET;
-  const pagination = hasMore
-    ? { hasMore, ...(byOffset ? { nextOffset: next } : {}), nextCursor }
-    : { hasMore };
-  return { data: runs.map(describeRun), pagination };
-}

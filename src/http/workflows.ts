@@ -15,7 +15,7 @@ import {
   type Workflow,
 } from '../workflows/records.ts';
 import { defineRoute } from './route.ts';
-import { cursorQuery, label, pageOf, pageQuery, toCursorPage, toPage } from './shapes.ts';
+import { cursorQuery, label, pageOf, toCursorPage } from './shapes.ts';
 import { definitionBody, TAG, version, versionNumber, workflow, workflowParams } from './workflow-shapes.ts';
 
 const name = label(100).meta({ description: 'Unique in the environment, without regard to case.' });
@@ -136,13 +136,13 @@ export const listVersionsRoute = defineRoute({
   scope: 'workflows:read',
   apiVersion: true,
   params: workflowParams,
-  query: z.strictObject(pageQuery),
+  query: z.strictObject(cursorQuery),
   success: { status: 200, description: 'A page, newest first.', schema: pageOf(version) },
   errors: ['workflow_not_found'],
   async handler({ context, caller, params: { workflowId }, query }) {
     await requireWorkflow(context.db, caller.environment, workflowId);
-    const { versions, hasMore } = await listVersions(context.db, workflowId, query);
-    return { body: toPage(versions.map(viewVersion), hasMore, query.offset) };
+    const { versions, ...end } = await listVersions(context.db, workflowId, query);
+    return { body: toCursorPage(versions.map(viewVersion), end) };
   },
 });
 

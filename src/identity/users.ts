@@ -4,7 +4,7 @@ import { newId } from '../lib/ids.ts';
 import { parseJson, type Json } from '../lib/json.ts';
 import { noteChange } from '../store/changes.ts';
 import { isOrphan, isUniqueViolation } from '../store/open.ts';
-import { afterCursor, cutPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
+import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 
 type UserContext = Pick<Context, 'db' | 'clock'>;
@@ -82,9 +82,8 @@ export async function findUserByName(
 }
 
 const ORDER: ListOrder<{ created_at: number; user_id: string }> = {
-  time: 'created_at',
-  id: 'user_id',
-  direction: 'oldest',
+  columns: { created_at: 'whole', user_id: 'id' },
+  direction: 'asc',
   position: (row) => [row.created_at, row.user_id],
 };
 
@@ -94,19 +93,9 @@ export async function listUsers(
   environment: Environment,
   { username, ...page }: PageRequest & { username?: string | undefined },
 ): Promise<PageEnd & { users: User[] }> {
-  let query = db
-    .selectFrom('users')
-    .selectAll()
-    .where('environment', '=', environment)
-    .where(afterCursor(ORDER, page));
+  let query = db.selectFrom('users').selectAll().where('environment', '=', environment);
   if (username !== undefined) query = query.where('username', '=', username);
-  const rows = await query
-    .orderBy('created_at')
-    .orderBy('user_id')
-    .limit(page.limit + 1)
-    .offset(page.offset)
-    .execute();
-  const { rows: users, ...end } = cutPage(ORDER, page, rows);
+  const { rows: users, ...end } = await readPage(query, ORDER, page);
   return { users: users.map(toUser), ...end };
 }
 

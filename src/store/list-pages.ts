@@ -1,8 +1,8 @@
-import { sql, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder, type SelectQueryBuilder } from 'kysely';
 import { z } from 'zod';
 import { invalidRequest } from '../lib/errors.ts';
 
-/** Deeper offsets are slow in every database; a cursor goes as deep as a caller likes. */
+/** Where offsets of a list that grows with use end: deep ones are slow in every database, and cursors are not. */
 export const MAX_OFFSET = 10_000;
 
 /** The page that a caller asks for: from an offset, or after the last record of the page before. */
@@ -20,15 +20,36 @@ export interface PageEnd {
   nextCursor: string | undefined;
 }
 
-/** The order of a list: a column of times in epoch milliseconds, then the id, both in one direction. */
+/** The order of a list: one or two columns that together are unique, all in one direction. */
 export interface ListOrder<Row> {
-  time: string;
-  id: string;
-  direction: 'newest' | 'oldest';
+  /** The columns by name with the type of their values: the type guards the database against a forged cursor. */
+  columns: Readonly<Record<string, 'whole' | 'id'>>;
+  direction: 'asc' | 'desc';
   /** The values of a row in these columns. */
-  position(row: Row): [number, string];
+  position(row: Row): Position;
   /** Where offsets end; absent when they do not. */
   maxOffset?: number;
+}
+
+type Position = (number | string)[];
+
+/**
+ * Returns a page of the rows of a query, in the order of the list, and where the page ends.
+ * @throws GatehouseError `invalid_request` as afterCursor().
+ */
+export async function readPage<DB, TB extends keyof DB, Ordered, Row extends Ordered>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  order: ListOrder<Ordered>,
+  page: PageRequest,
+): Promise<PageEnd & { rows: Row[] }> {
+  let ordered = query.where(afterCursor(order, page));
+  for (const column of Object.keys(order.columns))
+    ordered = ordered.orderBy(sql.ref(column), order.direction);
+  const rows: Row[] = await ordered
+    .limit(page.limit + 1)
+    .offset(page.offset)
+    .execute();
+  return cutPage(order, page, rows);
 }
 
 /**
@@ -36,7 +57,7 @@ export interface ListOrder<Row> {
  * @throws GatehouseError `invalid_request` for an offset too deep or next to a cursor, and a cursor that no page gave.
  */
 export function afterCursor<Row>(
-  { time, id, direction, maxOffset = Infinity }: ListOrder<Row>,
+  { columns, direction, maxOffset = Infinity }: ListOrder<Row>,
   { offset, cursor }: PageRequest,
 ): RawBuilder<boolean> {
   if (offset > maxOffset) {
@@ -47,11 +68,13 @@ export function afterCursor<Row>(
     throw invalidRequest([{ field: 'offset', rule: 'must be left out when cursor is given' }]);
   }
   if (cursor === undefined) return sql<boolean>`1 = 1`;
-  const [at, lastId] = readCursor(cursor);
-  const beyond = sql.raw(direction === 'newest' ? '<' : '>');
+  const [first, second] = Object.keys(columns);
+  const [value, lastId] = readCursor(columns, cursor);
+  const beyond = sql.raw(direction === 'desc' ? '<' : '>');
+  if (second === undefined) return sql<boolean>`${sql.ref(first ?? '')} ${beyond} ${value}`;
   // The first comparison lets the index begin at the cursor; with the second alone it would begin at the first row.
-  return sql<boolean>`${sql.ref(time)} ${beyond}= ${at}
-    and (${sql.ref(time)} ${beyond} ${at} or ${sql.ref(id)} ${beyond} ${lastId})`;
+  return sql<boolean>`${sql.ref(first ?? '')} ${beyond}= ${value}
+    and (${sql.ref(first ?? '')} ${beyond} ${value} or ${sql.ref(second)} ${beyond} ${lastId})`;
 }
 
 /** Cuts `limit + 1` rows to a page. */
@@ -73,11 +96,14 @@ export function cutPage<Ordered, Row extends Ordered>(
   };
 }
 
-const cursorParts = z.tuple([z.int(), z.string().regex(/^[\x21-\x7e]{1,64}$/)]);
+const VALUES = { whole: z.int(), id: z.string().regex(/^[\x21-\x7e]{1,64}$/) };
+const texts = z.array(z.unknown());
 
-function readCursor(cursor: string): [number, string] {
+function readCursor(columns: ListOrder<never>['columns'], cursor: string): Position {
+  const types = Object.values(columns);
   try {
-    return cursorParts.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')));
+    const values = texts.length(types.length).parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
+    return types.map((type, at) => VALUES[type].parse(values[at]));
   } catch {
     throw invalidRequest([{ field: 'cursor', rule: 'must be the pagination.nextCursor of a page before' }]);
   }

@@ -27,3 +27,22 @@ export async function listFilters(tx: Transaction<Tables>): Promise<void> {
   await index(tx, 'workflows', ['environment', 'created_at', 'workflow_id']);
   await index(tx, 'workflow_installations', ['workflow_id', 'created_at']);
 }
+
+/** The orders and filters that the lists with cursors had left to a sort. */
+export async function listCursors(tx: Transaction<Tables>): Promise<void> {
+  // `bound` comes last, so one index serves both lists of an owner, and counts them without reading a row.
+  await replaceIndex(tx, 'servers', ['environment', 'owner_user_id', 'created_at', 'server_id'], ['bound']);
+  await replaceIndex(tx, 'credentials', ['user_id', 'connector_id'], ['created_at', 'credential_id']);
+  await index(tx, 'field_mappings', ['environment', 'created_at', 'mapping_id']);
+}
+
+/** Makes an index with further columns, which serves whatever the shorter one did. */
+async function replaceIndex(
+  tx: Transaction<Tables>,
+  table: keyof Tables,
+  columns: string[],
+  further: string[],
+): Promise<void> {
+  await index(tx, table, [...columns, ...further]);
+  await tx.schema.dropIndex(`${table}_by_${columns.join('_')}`).execute();
+}

@@ -18,7 +18,7 @@ import {
   oneFieldMapping,
 } from './migration-event-indexes.ts';
 import { events } from './migration-events.ts';
-import { listFilters, listOrders } from './migration-lists.ts';
+import { listCursors, listFilters, listOrders } from './migration-lists.ts';
 import { workflows } from './migration-workflows.ts';
 import { runsOfAllWorkflows } from './migration-runs.ts';
 import { policy } from './migration-policy.ts';
@@ -57,6 +57,7 @@ export const MIGRATIONS: Migration[] = [
   { name: 'presence', up: presence },
   { name: 'words of apps', up: wordsOfApps },
   { name: 'list filters', up: listFilters },
+  { name: 'list cursors', up: listCursors },
 ];
 
 async function foundation(tx: Transaction<Tables>): Promise<void> {

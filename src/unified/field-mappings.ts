@@ -8,6 +8,7 @@ import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { perDatabase, runKept } from '../store/kept.ts';
+import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { Db, DbOrTx, Environment, Tables } from '../store/schema.ts';
 
 /** An operator's own fields of a unified model: name → JSONata over the app's record. */
@@ -61,22 +62,21 @@ export async function saveFieldMapping(
   return toMapping(row);
 }
 
-/** All levels of an environment, oldest first. */
+const ORDER: ListOrder<{ created_at: number; mapping_id: string }> = {
+  columns: { created_at: 'whole', mapping_id: 'id' },
+  direction: 'asc',
+  position: (row) => [row.created_at, row.mapping_id],
+};
+
+/** Returns a page of the levels of an environment, oldest first, and where it ends. */
 export async function listFieldMappings(
   db: DbOrTx,
   environment: Environment,
-  { limit, offset }: { limit: number; offset: number },
-): Promise<{ mappings: FieldMapping[]; hasMore: boolean }> {
-  const rows = await db
-    .selectFrom('field_mappings')
-    .selectAll()
-    .where('environment', '=', environment)
-    .orderBy('created_at')
-    .orderBy('mapping_id')
-    .limit(limit + 1)
-    .offset(offset)
-    .execute();
-  return { mappings: rows.slice(0, limit).map(toMapping), hasMore: rows.length > limit };
+  page: PageRequest,
+): Promise<PageEnd & { mappings: FieldMapping[] }> {
+  const query = db.selectFrom('field_mappings').selectAll().where('environment', '=', environment);
+  const { rows, ...end } = await readPage(query, ORDER, page);
+  return { mappings: rows.map(toMapping), ...end };
 }
 
 /** @throws GatehouseError `field_mapping_not_found` */

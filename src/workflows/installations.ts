@@ -12,7 +12,7 @@ import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { noteChange } from '../store/changes.ts';
 import { isUniqueViolation } from '../store/open.ts';
-import { afterCursor, cutPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
+import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { credentialsIn, openConfig, sealConfig, type InstallationRow } from './begin.ts';
 import { connectorsOf, type Definition } from './definition.ts';
@@ -251,9 +251,8 @@ export async function lockInstallation(
 }
 
 const ORDER: ListOrder<{ created_at: number; installation_id: string }> = {
-  time: 'created_at',
-  id: 'installation_id',
-  direction: 'oldest',
+  columns: { created_at: 'whole', installation_id: 'id' },
+  direction: 'asc',
   position: (row) => [row.created_at, row.installation_id],
 };
 
@@ -265,16 +264,9 @@ export async function listInstallations(
   let query = db
     .selectFrom('workflow_installations')
     .selectAll()
-    .where('workflow_id', '=', filter.workflowId)
-    .where(afterCursor(ORDER, filter));
+    .where('workflow_id', '=', filter.workflowId);
   if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
-  const rows = await query
-    .orderBy('created_at')
-    .orderBy('installation_id')
-    .limit(filter.limit + 1)
-    .offset(filter.offset)
-    .execute();
-  return cutPage(ORDER, filter, rows);
+  return readPage(query, ORDER, filter);
 }
 
 /** The record as it is answered: values of secret fields are masked. */

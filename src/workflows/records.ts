@@ -5,7 +5,7 @@ import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Json } from '../lib/json.ts';
 import { isUniqueViolation } from '../store/open.ts';
-import { afterCursor, cutPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
+import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { checkedDefinition } from './check.ts';
 import { storedDefinition, type Definition } from './definition.ts';
@@ -165,9 +165,8 @@ export async function requireWorkflow(
 }
 
 const ORDER: ListOrder<{ created_at: number; workflow_id: string }> = {
-  time: 'created_at',
-  id: 'workflow_id',
-  direction: 'oldest',
+  columns: { created_at: 'whole', workflow_id: 'id' },
+  direction: 'asc',
   position: (row) => [row.created_at, row.workflow_id],
 };
 
@@ -177,17 +176,8 @@ export async function listWorkflows(
   environment: Environment,
   page: PageRequest,
 ): Promise<PageEnd & { workflows: Workflow[] }> {
-  const rows = await db
-    .selectFrom('workflows')
-    .selectAll()
-    .where('environment', '=', environment)
-    .where(afterCursor(ORDER, page))
-    .orderBy('created_at')
-    .orderBy('workflow_id')
-    .limit(page.limit + 1)
-    .offset(page.offset)
-    .execute();
-  const { rows: found, ...end } = cutPage(ORDER, page, rows);
+  const query = db.selectFrom('workflows').selectAll().where('environment', '=', environment);
+  const { rows: found, ...end } = await readPage(query, ORDER, page);
   const workflows: Workflow[] = [];
   for (const row of found) {
     const latest = await latestVersion(db, row.workflow_id);
@@ -242,21 +232,21 @@ export async function findVersion(
   return row && toVersion(row);
 }
 
-/** A page of versions, newest first. */
+const VERSIONS: ListOrder<{ version: number }> = {
+  columns: { version: 'whole' },
+  direction: 'desc',
+  position: (row) => [row.version],
+};
+
+/** Returns a page of versions, newest first, and where it ends. */
 export async function listVersions(
   db: DbOrTx,
   workflowId: string,
-  { limit, offset }: { limit: number; offset: number },
-): Promise<{ versions: Version[]; hasMore: boolean }> {
-  const rows = await db
-    .selectFrom('workflow_versions')
-    .selectAll()
-    .where('workflow_id', '=', workflowId)
-    .orderBy('version', 'desc')
-    .limit(limit + 1)
-    .offset(offset)
-    .execute();
-  return { versions: rows.slice(0, limit).map(toVersion), hasMore: rows.length > limit };
+  page: PageRequest,
+): Promise<PageEnd & { versions: Version[] }> {
+  const query = db.selectFrom('workflow_versions').selectAll().where('workflow_id', '=', workflowId);
+  const { rows, ...end } = await readPage(query, VERSIONS, page);
+  return { versions: rows.map(toVersion), ...end };
 }
 
 /** Whoever changes versions of a workflow waits here for others that do; gives the newest, drafts included. */

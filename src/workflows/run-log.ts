@@ -1,8 +1,9 @@
 import type { Selectable } from 'kysely';
 import type { Context } from '../context.ts';
 import { isoTime } from '../lib/clock.ts';
-import { GatehouseError, invalidRequest, type ErrorCode } from '../lib/errors.ts';
+import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
 import { parseJson } from '../lib/json.ts';
+import { MAX_OFFSET, readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import type { RunRow } from './begin.ts';
 
@@ -34,8 +35,13 @@ export async function requireRun(db: DbOrTx, key: RunKey): Promise<RunRow> {
   throw new GatehouseError('run_not_found', `There is no run "${key.runId.slice(0, 64)}" of this workflow.`);
 }
 
-/** Deeper offsets are slow in every database; a cursor goes as deep as one likes. */
-export const MAX_OFFSET = 10_000;
+/** Ids of runs are in the order of time. */
+const ORDER: ListOrder<{ run_id: string }> = {
+  columns: { run_id: 'id' },
+  direction: 'desc',
+  position: (row) => [row.run_id],
+  maxOffset: MAX_OFFSET,
+};
 
 /**
  * Returns a page of runs, newest first: those of all workflows of an environment, or what the filter names.
@@ -43,40 +49,19 @@ export const MAX_OFFSET = 10_000;
  */
 export async function listRuns(
   db: DbOrTx,
-  filter: {
+  filter: PageRequest & {
     environment: Environment;
     workflowId?: string | undefined;
     userId?: string | undefined;
     status?: RunRow['status'] | undefined;
-    limit: number;
-    offset: number;
-    /** `nextCursor` of the page before. */
-    cursor?: string | undefined;
   },
-): Promise<{ runs: RunRow[]; hasMore: boolean; nextCursor: string | undefined }> {
-  const { cursor, offset } = filter;
-  if (offset > MAX_OFFSET) {
-    const rule = `must be at most ${MAX_OFFSET}; go on with cursor, the pagination.nextCursor of the last page`;
-    throw invalidRequest([{ field: 'offset', rule }]);
-  }
-  if (cursor !== undefined && offset > 0)
-    throw invalidRequest([{ field: 'offset', rule: 'must be left out beside cursor' }]);
-  // Ids of runs are in the order of time.
-  if (cursor !== undefined && !RUN_ID.test(cursor))
-    throw invalidRequest([{ field: 'cursor', rule: 'must be the pagination.nextCursor of a page before' }]);
+): Promise<PageEnd & { runs: RunRow[] }> {
   let query = db.selectFrom('workflow_runs').selectAll().where('environment', '=', filter.environment);
   if (filter.workflowId !== undefined) query = query.where('workflow_id', '=', filter.workflowId);
   if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
   if (filter.status !== undefined) query = query.where('status', '=', filter.status);
-  if (cursor !== undefined) query = query.where('run_id', '<', cursor);
-  const rows = await query
-    .orderBy('run_id', 'desc')
-    .limit(filter.limit + 1)
-    .offset(offset)
-    .execute();
-  const runs = rows.slice(0, filter.limit);
-  const hasMore = rows.length > filter.limit;
-  return { runs, hasMore, nextCursor: hasMore ? runs.at(-1)?.run_id : undefined };
+  const { rows: runs, ...end } = await readPage(query, ORDER, filter);
+  return { runs, ...end };
 }
 
 /** A run as it is listed. */

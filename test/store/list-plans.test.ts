@@ -10,21 +10,171 @@ import { listUsers } from '../../src/identity/users.ts';
 import { listServers } from '../../src/servers/records.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openStore, type Store } from '../../src/store/open.ts';
+import type { PageRequest } from '../../src/store/list-pages.ts';
 import type { Db } from '../../src/store/schema.ts';
+import { listFieldMappings } from '../../src/unified/field-mappings.ts';
 import { listInstallations } from '../../src/workflows/installations.ts';
-import { listWorkflows } from '../../src/workflows/records.ts';
+import { listVersions, listWorkflows } from '../../src/workflows/records.ts';
 import { listRuns } from '../../src/workflows/run-log.ts';
 import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
 
 /* How the databases walk lists: in the order of an index. A scan or a sort would grow with the whole table. */
 
-const FILTERS: [Partial<ExecutionFilter>, string][] = [
-  [{}, 'executions_by_environment_at'],
-  [{ serverId: 'srv_1' }, 'executions_by_environment_server_id_at'],
-  [{ userId: 'usr_1' }, 'executions_by_environment_user_id_at'],
-  [{ connectorId: 'sandbox' }, 'executions_by_environment_connector_id_at'],
-  [{ actionId: 'list_orders' }, 'executions_by_environment_action_id_at'],
-  [{ outcome: 'denied' }, 'executions_by_environment_outcome_at'],
+/** A list, the index that it is read by, and where a cursor into it points. */
+interface List {
+  name: string;
+  index: string;
+  list(db: Db, page: PageRequest): Promise<unknown>;
+  /** The values of a cursor; absent for lists without one. */
+  after?: (number | string)[];
+  /** The column that a cursor begins at; default: `created_at`. */
+  key?: string;
+  /** Queries that sort the rows of one page. */
+  sorts?: number;
+}
+
+const environment = 'development';
+const AFTER_ID = [10 ** 12, 'usr_1'];
+
+const EXECUTIONS: List[] = (
+  [
+    [{}, 'at'],
+    [{ serverId: 'srv_1' }, 'server_id_at'],
+    [{ userId: 'usr_1' }, 'user_id_at'],
+    [{ connectorId: 'sandbox' }, 'connector_id_at'],
+    [{ actionId: 'list_orders' }, 'action_id_at'],
+    [{ outcome: 'denied' }, 'outcome_at'],
+  ] satisfies [Partial<ExecutionFilter>, string][]
+).map(([filter, columns]) => ({
+  name: ['executions', ...Object.keys(filter)].join(' by '),
+  index: `executions_by_environment_${columns}`,
+  list: (db, page) => listExecutions(db, { ...page, environment, ...filter }),
+  after: AFTER_ID,
+  key: 'at',
+}));
+
+const RUNS: List[] = (
+  [
+    [{}, 'run_id'],
+    [{ workflowId: 'wf_1' }, 'workflow_id_run_id'],
+    [{ userId: 'usr_1' }, 'user_id_run_id'],
+    [{ status: 'failed' }, 'status_run_id'],
+  ] as const
+).map(([filter, columns]) => ({
+  name: ['runs', ...Object.keys(filter)].join(' by '),
+  index: `workflow_runs_by_environment_${columns}`,
+  list: (db, page) => listRuns(db, { ...page, environment, ...filter }),
+  after: ['run_1'],
+  key: 'run_id',
+}));
+
+const DELIVERIES: List[] = (
+  [
+    [{}, 'deliveries'],
+    [{ status: 'succeeded' }, 'deliveries'],
+    [{ status: 'waiting' }, 'deliveries_waiting'],
+    [{ status: 'dead' }, 'deliveries_dead'],
+    [{ status: 'cancelled' }, 'deliveries_cancelled'],
+  ] as const
+).map(([filter, table]) => ({
+  name: ['deliveries of a subscription', ...Object.values(filter)].join(' that are '),
+  index: `${table}_by_subscription_id_sequence`,
+  list: (db, page) => listDeliveries(db, { ...page, subscriptionId: 'sub_1', ...filter }),
+  after: [7],
+  key: 'sequence',
+  // Those that wait are a page of an index and the few that were handed over.
+  sorts: table === 'deliveries_waiting' ? 1 : 0,
+}));
+
+const SUBSCRIPTIONS: List[] = (
+  [
+    [{}, 'created_at'],
+    [{ connectionId: 'crd_1' }, 'credential_id_created_at'],
+    [{ userId: 'usr_1' }, 'user_id_created_at'],
+  ] as const
+).map(([filter, columns]) => ({
+  name: ['subscriptions', ...Object.keys(filter)].join(' by '),
+  index: `subscriptions_by_environment_kind_${columns}`,
+  list: (db, page) => listSubscriptions(db, { ...page, environment, ...filter }),
+  after: AFTER_ID,
+}));
+
+const SERVERS: List[] = (
+  [
+    ['servers', {}, 'created_at_server_id'],
+    ['servers of a user', { ownerUserId: 'usr_1' }, 'owner_user_id_created_at_server_id_bound'],
+    ['servers of a JWT', { ownerUserId: 'usr_1', bound: true }, 'owner_user_id_created_at_server_id_bound'],
+  ] as const
+).map(([name, filter, columns]) => ({
+  name,
+  index: `servers_by_environment_${columns}`,
+  list: (db, page) => listServers(db, environment, { ...page, ...filter }),
+  // The rows of a page are sorted after they are found by their ids.
+  sorts: 1,
+}));
+
+const LISTS: List[] = [
+  ...EXECUTIONS,
+  ...RUNS,
+  ...DELIVERIES,
+  ...SUBSCRIPTIONS,
+  ...SERVERS,
+  {
+    name: 'users',
+    index: 'users_by_environment_created_at_user_id',
+    list: (db, page) => listUsers(db, environment, page),
+    after: AFTER_ID,
+  },
+  {
+    name: 'credentials of a user',
+    index: 'credentials_by_user_id_created_at_credential_id',
+    list: (db, page) => listCredentials(db, { ...page, environment, userId: 'usr_1' }),
+    after: AFTER_ID,
+  },
+  {
+    name: 'credentials of a user at a connector',
+    index: 'credentials_by_user_id_connector_id_created_at_credential_id',
+    list: (db, page) =>
+      listCredentials(db, { ...page, environment, userId: 'usr_1', connectorId: 'sandbox' }),
+    after: AFTER_ID,
+  },
+  {
+    name: 'audit entries',
+    index: 'audit_by_environment_at',
+    list: (db, page) => listAudit(db, environment, page),
+    after: AFTER_ID,
+    key: 'at',
+  },
+  {
+    name: 'workflows',
+    index: 'workflows_by_environment_created_at_workflow_id',
+    list: (db, page) => listWorkflows(db, environment, page),
+    after: AFTER_ID,
+  },
+  {
+    name: 'versions of a workflow',
+    index: 'workflow_versions',
+    list: (db, page) => listVersions(db, 'wf_1', page),
+    after: [7],
+    key: 'version',
+  },
+  {
+    name: 'installations',
+    index: 'workflow_installations_by_workflow_id_created_at',
+    list: (db, page) => listInstallations(db, { ...page, workflowId: 'wf_1' }),
+    after: AFTER_ID,
+  },
+  {
+    name: 'field mappings',
+    index: 'field_mappings_by_environment_created_at_mapping_id',
+    list: (db, page) => listFieldMappings(db, environment, page),
+    after: AFTER_ID,
+  },
+  {
+    name: 'old executions',
+    index: 'executions_by_environment_at',
+    list: (db) => deleteOldRows(db, 10 ** 12),
+  },
 ];
 
 describe.each(STORE_KINDS)('on %s', (kind) => {
@@ -40,90 +190,60 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     await fresh.remove();
   });
 
-  test.each<[string, string, (db: Db) => Promise<unknown>]>([
-    ['users', 'users_by_environment_created_at_user_id', (db) => listUsers(db, 'development', PAGE)],
-    ['servers', 'servers_by_environment_created_at_server_id', (db) => listServers(db, 'development', PAGE)],
-    [
-      'servers of a user',
-      'servers_by_environment_owner_user_id_created_at_server_id',
-      (db) => listServers(db, 'development', { ...PAGE, ownerUserId: 'usr_1' }),
-    ],
-    ...FILTERS.map(([filter, index]): [string, string, (db: Db) => Promise<unknown>] => [
-      `executions by ${Object.keys(filter).join(' and ')}`,
-      index,
-      (db) => listExecutions(db, { ...PAGE, environment: 'development', ...filter }),
-    ]),
-    [
-      'credentials of a user',
-      'credentials_by_user_id_created_at_credential_id',
-      (db) => listCredentials(db, { ...PAGE, environment: 'development', userId: 'usr_1' }),
-    ],
-    [
-      'deliveries of a subscription',
-      'deliveries_by_subscription_id_sequence',
-      (db) => listDeliveries(db, { ...PAGE, subscriptionId: 'sub_1' }),
-    ],
-    ['runs', 'workflow_runs_by_environment_run_id', (db) => listRuns(db, RUNS)],
-    [
-      'runs of a workflow',
-      'workflow_runs_by_environment_workflow_id_run_id',
-      (db) => listRuns(db, { ...RUNS, workflowId: 'wf_1' }),
-    ],
-    [
-      'runs of a user',
-      'workflow_runs_by_environment_user_id_run_id',
-      (db) => listRuns(db, { ...RUNS, userId: 'usr_1' }),
-    ],
-    [
-      'runs of a status',
-      'workflow_runs_by_environment_status_run_id',
-      (db) => listRuns(db, { ...RUNS, status: 'failed' }),
-    ],
-    ['audit entries', 'audit_by_environment_at', (db) => listAudit(db, 'development', PAGE)],
-    [
-      'subscriptions',
-      'subscriptions_by_environment_kind_created_at',
-      (db) => listSubscriptions(db, { ...PAGE, environment: 'development' }),
-    ],
-    [
-      'subscriptions of a connection',
-      'subscriptions_by_environment_kind_credential_id_created_at',
-      (db) => listSubscriptions(db, { ...PAGE, environment: 'development', connectionId: 'crd_1' }),
-    ],
-    [
-      'subscriptions of a user',
-      'subscriptions_by_environment_kind_user_id_created_at',
-      (db) => listSubscriptions(db, { ...PAGE, environment: 'development', userId: 'usr_1' }),
-    ],
-    [
-      'workflows',
-      'workflows_by_environment_created_at_workflow_id',
-      (db) => listWorkflows(db, 'development', PAGE),
-    ],
-    [
-      'installations',
-      'workflow_installations_by_workflow_id_created_at',
-      (db) => listInstallations(db, { ...PAGE, workflowId: 'wf_1' }),
-    ],
-    ['old executions', 'executions_by_environment_at', (db) => deleteOldRows(db, 10 ** 12)],
-  ])('%s are found in the order of an index', async (_, index, list) => {
-    const [table = ''] = index.split('_by_');
-    const queries = (await queriesOf(store.db, list)).filter(({ sql }) => sql.includes('limit'));
-    const plans = await Promise.all(queries.map((query) => planOf(store, query)));
-    const own = plans.filter((plan) => plan.includes(table));
-    expect(own.length).toBeGreaterThan(0);
-    // The list of servers sorts the rows of one page after it has found them by their ids.
-    const sorted = own.filter((plan) => /B-TREE FOR ORDER BY|(?<!Incremental )Sort  /.test(plan));
-    expect(sorted.length).toBe(table === 'servers' ? 1 : 0);
-    for (const plan of own) {
+  test.each(LISTS)('$name are found in the order of an index', async ({ index, list, sorts = 0 }) => {
+    for (const plan of await plansOf(store, index, (db) => list(db, PAGE), sorts)) {
       expect(plan).toContain(index);
-      expect(plan).not.toMatch(new RegExp(`SCAN ${table}(?! USING)|Seq Scan on ${table}`));
     }
+  });
+
+  test.each(LISTS.filter(({ after }) => after !== undefined))(
+    '$name begin at the cursor in the index',
+    async ({ index, list, after = [], key = 'created_at', sorts = 0 }) => {
+      const cursor = Buffer.from(JSON.stringify(after)).toString('base64url');
+      const page = { limit: 50, offset: 0, cursor };
+      const beginning =
+        kind === 'sqlite' ? new RegExp(`${index}\\S* \\([^)]*\\b${key}[<>]\\?`) : beginsAt(index, key);
+      for (const plan of await plansOf(store, index, (db) => list(db, page), sorts)) {
+        expect(plan).toMatch(beginning);
+      }
+    },
+  );
+
+  test.each([
+    ['an environment', {}],
+    ['a user', { ownerUserId: 'usr_1' }],
+    ['a JWT', { ownerUserId: 'usr_1', bound: true }],
+  ])('servers of %s are counted in an index alone', async (_, filter) => {
+    const queries = await queriesOf(store.db, (db) => listServers(db, 'development', { ...PAGE, ...filter }));
+    const count = queries.filter((query) => query.sql.includes('count('));
+    expect(count.length).toBe(1);
+    for (const query of count)
+      expect(await planOf(store, query)).toMatch(/USING COVERING INDEX|Index Only Scan/);
   });
 });
 
+const beginsAt = (index: string, key: string): RegExp =>
+  new RegExp(`${index} [^[]*Index Cond: [^"]*\\b${key} [<>]`);
+
+/** The plans of a list's queries over the table of the index: none scans it, and `sorts` of them sort. */
+async function plansOf(
+  store: Store,
+  index: string,
+  list: (db: Db) => Promise<unknown>,
+  sorts = 0,
+): Promise<string[]> {
+  const table = index.replace(/(_waiting|_dead|_cancelled)?_by_.*/, '');
+  const queries = (await queriesOf(store.db, list)).filter(({ sql }) => sql.includes('limit'));
+  const plans = await Promise.all(queries.map((query) => planOf(store, query)));
+  const own = plans.filter((plan) => plan.includes(table));
+  expect(own.length).toBeGreaterThan(0);
+  expect(own.filter((plan) => /B-TREE FOR ORDER BY|(?<!Incremental )Sort  /.test(plan))).toHaveLength(sorts);
+  for (const plan of own)
+    expect(plan).not.toMatch(new RegExp(`SCAN ${table}(?! USING)|Seq Scan on ${table}`));
+  return own;
+}
+
 const PAGE = { limit: 50, offset: 5000 };
-const RUNS = { ...PAGE, environment: 'development' as const };
 
 async function queriesOf(db: Db, list: (db: Db) => Promise<unknown>): Promise<CompiledQuery[]> {
   const nodes: RootOperationNode[] = [];
