@@ -1,6 +1,6 @@
 import type { JobKind } from '../jobs/jobs.ts';
 import { DAY } from '../lib/clock.ts';
-import { deleteInBatches } from '../store/batches.ts';
+import { deleteInBatches, inSteps } from '../store/batches.ts';
 import { modelOf } from '../unified/map.ts';
 import type { PollContext } from './poll.ts';
 import { eventScope } from '../connectors/events-format.ts';
@@ -9,8 +9,6 @@ import { eventScope } from '../connectors/events-format.ts';
 const INBOX_KEPT_MS = 7 * DAY;
 /** Far longer than any overlap, reconcile or retry of an app reaches back. */
 const SEEN_KEPT_MS = 30 * DAY;
-/** Few at a time: SQLite has one writer. */
-const AT_ONCE = 1000;
 const EVERY_MS = DAY / 4;
 
 /** Drops what only served to tell events apart. There is one such job for all processes. */
@@ -57,14 +55,17 @@ async function forgetSeen(context: PollContext, signal: AbortSignal): Promise<vo
     const { poll, createdAt } = modelOf(connector, eventScope.parse(scope));
     const isBounded = poll.since !== undefined || poll.order === 'descending';
     if (!isBounded || createdAt === undefined) continue;
-    for (let deleted = AT_ONCE; deleted >= AT_ONCE && !signal.aborted;) {
+    // Rows that stay are passed once, not once a step.
+    let from = 0;
+    const forgetSome = async (limit: number) => {
       const old = await db
         .selectFrom('seen')
         .innerJoin('sources', 'sources.source_id', 'seen.source_id')
-        .select(['seen.source_id', 'seen.key'])
+        .select(['seen.source_id', 'seen.key', 'seen.seen_at'])
         .where('sources.environment', '=', environment)
         .where('sources.connector_id', '=', connectorId)
         .where('sources.scope', '=', scope)
+        .where('seen.seen_at', '>=', from)
         .where('seen.seen_at', '<', clock.now() - SEEN_KEPT_MS)
         // One that was suspended for long goes on from where it was.
         .where((e) =>
@@ -74,13 +75,17 @@ async function forgetSeen(context: PollContext, signal: AbortSignal): Promise<vo
           ]),
         )
         .where('seen.key', 'not like', 'p:%')
-        .limit(AT_ONCE)
+        .orderBy('seen.seen_at')
+        .limit(limit)
         .execute();
-      deleted = old.length;
+      from = old.at(-1)?.seen_at ?? from;
       await db.transaction().execute(async (tx) => {
         for (const { source_id: sourceId, key } of old)
           await tx.deleteFrom('seen').where('source_id', '=', sourceId).where('key', '=', key).execute();
       });
-    }
+      return old.length;
+    };
+    await inSteps(forgetSome, signal);
+    if (signal.aborted) return;
   }
 }

@@ -1,11 +1,12 @@
+import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
+import { inSteps } from '../store/batches.ts';
+import type { Db } from '../store/schema.ts';
 
 /** How long runs are kept after their end, with what went in and out. */
 const RUNS_KEPT_MS = 30 * DAY;
 const SWEEP_MS = HOUR;
-/** Few at a time: SQLite has one writer. */
-const AT_ONCE = 200;
 
 const sweptAt = new WeakMap<Context['db'], number>();
 
@@ -14,15 +15,31 @@ export async function deleteOldRuns({ db, clock }: Pick<Context, 'db' | 'clock'>
   const now = clock.now();
   if (now - (sweptAt.get(db) ?? -Infinity) < SWEEP_MS) return;
   sweptAt.set(db, now);
-  for (;;) {
-    const old = await db
-      .selectFrom('workflow_runs')
-      .select('run_id')
-      .where('ended_at', '<', now - RUNS_KEPT_MS)
-      .limit(AT_ONCE)
-      .execute();
-    const ids = old.map((row) => row.run_id);
-    if (ids.length > 0) await db.deleteFrom('workflow_runs').where('run_id', 'in', ids).execute();
-    if (ids.length < AT_ONCE) return;
-  }
+  await inSteps((limit) => deleteSome(db, now - RUNS_KEPT_MS, limit));
+}
+
+async function deleteSome(db: Db, before: number, limit: number): Promise<number> {
+  const old = await db
+    .selectFrom('workflow_runs')
+    .select('run_id')
+    .where('ended_at', '<', before)
+    .orderBy('ended_at')
+    .limit(limit)
+    .execute();
+  const ids = old.map((row) => row.run_id);
+  if (ids.length === 0) return 0;
+  await deleteSteps(db, ids);
+  await db.deleteFrom('workflow_runs').where('run_id', 'in', ids).execute();
+  return ids.length;
+}
+
+/** A run may have 10,000 steps, which would go with it in one statement. */
+async function deleteSteps(db: Db, runIds: string[]): Promise<void> {
+  await inSteps(async (limit) => {
+    const { numAffectedRows } = await sql`delete from workflow_steps where (run_id, position, item) in (
+        select run_id, position, item from workflow_steps where run_id in (${sql.join(runIds)}) limit ${limit})`.execute(
+      db,
+    );
+    return numAffectedRows ?? 0n;
+  });
 }
