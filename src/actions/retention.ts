@@ -61,7 +61,7 @@ async function deleteOldest(
   const ofEnvironment = environment === undefined ? sql`` : sql`environment = ${environment} and`;
   const { numAffectedRows } = await sql`delete from ${sql.table(table)} where (${columns}) in (
     select ${columns} from ${sql.table(table)}
-    where ${ofEnvironment} ${sql.ref(column)} < ${now - keptMs}
+    where ${ofEnvironment} ${sql.ref(column)} <= ${now - keptMs}
     order by ${sql.ref(column)} limit ${limit})`.execute(db);
   return numAffectedRows ?? 0n;
 }

@@ -185,7 +185,7 @@ describe.each(STORE_KINDS)('the record of executions on %s', (kind) => {
 
   test('is kept for 90 days', async () => {
     await executions.commit(execution());
-    clock.advance(90 * DAY);
+    clock.advance(90 * DAY - 1);
     await deleteOldRows(store.db, clock.now());
     expect(await count()).toBe(1);
     clock.advance(1);
