@@ -15,6 +15,7 @@ import type { Environment } from '../store/schema.ts';
 import { isRepeatable, type Notices, type TraceHeaders, type UpstreamCall } from '../upstream/call.ts';
 import { runOnce } from './idempotency.ts';
 import { projectFields } from './projection.ts';
+import { completed, withFilled, type Denies } from './reads.ts';
 import { readList, readValue, splitWindow } from './results.ts';
 
 /** One wish to run an action, from REST or MCP. */
@@ -148,16 +149,17 @@ async function run(context: ExecuteContext, request: ExecuteRequest, trace: Trac
   if (request.idempotencyKey !== undefined) return runKeyed(context, request, { ...call }, trace);
   if (action.effect !== 'read') call.idempotencyKey = request.upstreamKey ?? randomUUID();
   if (request.signal) call.signal = request.signal;
-  return callThirdParty(context, request.environment, call, trace);
+  return callThirdParty(context, request, call, trace);
 }
 
 /** Under an Idempotency-Key. A client that goes away will ask again: the call is finished all the same. */
 async function runKeyed(
   context: ExecuteContext,
-  { environment, userId, input, idempotencyKey = '' }: ExecuteRequest,
+  request: ExecuteRequest,
   call: UpstreamCall,
   trace: Trace,
 ): Promise<ExecuteResult> {
+  const { environment, userId, input, idempotencyKey = '' } = request;
   const { action } = call;
   const { value, replayed } = await runOnce(
     context,
@@ -168,7 +170,7 @@ async function runKeyed(
       // The key that the third party will be given is one more reason why a repetition does no harm.
       repeatable: isRepeatable({ ...call, idempotencyKey }),
     },
-    (upstreamKey) => callThirdParty(context, environment, { ...call, idempotencyKey: upstreamKey }, trace),
+    (upstreamKey) => callThirdParty(context, request, { ...call, idempotencyKey: upstreamKey }, trace),
   );
   return replayed ? { ...value, replayed: true } : value;
 }
@@ -176,19 +178,19 @@ async function runKeyed(
 /** The call with the credential that was chosen, its tokens renewed where that is due. */
 async function callThirdParty(
   context: ExecuteContext,
-  environment: Environment,
+  request: ExecuteRequest,
   call: UpstreamCall,
   trace: Trace,
 ): Promise<ExecuteResult> {
   const { connector } = call;
   const { credential } = trace;
   try {
-    if (!credential) return await send(context, environment, call, trace);
+    if (!credential) return await send(context, request, call, trace);
     return await withFreshTokens(context, connector, credential, (fresh) => {
       trace.credential = fresh;
       return send(
         context,
-        environment,
+        request,
         { ...call, credential: openCredential(context, connector, fresh) },
         trace,
       );
@@ -200,21 +202,27 @@ async function callThirdParty(
   }
 }
 
+/** All calls of one wish, its further reads included, so that they share the renewal of tokens. */
 async function send(
   context: ExecuteContext,
-  environment: Environment,
+  { environment, server }: ExecuteRequest,
   call: UpstreamCall,
   trace: Trace,
 ): Promise<ExecuteResult> {
   const onStatus = (status: number): void => {
     trace.upstreamStatus = status;
   };
-  if (!call.action.list) return { data: await readValue(context, call, onStatus) };
+  const denies: Denies = (action) => server?.decision.action(action);
+  if (!call.action.list) {
+    const filled = { ...call, input: await withFilled(context, call, denies) };
+    return { data: await readValue(context, filled, onStatus) };
+  }
   const { window, input } = splitWindow(call.action, call.input);
+  const listed = { ...call, input: await withFilled(context, { ...call, input }, denies) };
   const list = { environment, account: accountKey(trace.credential), window, onStatus };
-  const { records, hasMore } = await readList(context, { ...call, input }, list);
+  const { records, hasMore } = await readList(context, listed, list);
   return {
-    data: records,
+    data: await completed(context, listed, records, denies),
     pagination: hasMore ? { hasMore, nextOffset: window.offset + window.limit } : { hasMore },
   };
 }

@@ -11,6 +11,7 @@ import type { Outbound, OutboundAnswer, OutboundRequest } from '../lib/outbound.
 import type { OpenCredential } from '../upstream/credential.ts';
 import type { UpstreamCall, UpstreamContext } from '../upstream/call.ts';
 import { readPage } from './pages.ts';
+import { completed, withFilled } from './reads.ts';
 import { listSource, readValue, splitWindow } from './results.ts';
 
 /** What examples write where a live call has a random key. */
@@ -35,7 +36,8 @@ export async function replayExample(
   if (badInput.length > 0) return badInput.map(({ field, rule }) => ({ field: `input.${field}`, rule }));
 
   const sent: OutboundRequest[] = [];
-  const outbound = replayingOutbound(example, sent);
+  const reads = [...example.reads];
+  const outbound = replayingOutbound(example, reads, sent);
   // Nobody waits for a retry: the first answer is the one.
   const throttle: Context['throttle'] = {
     enter: async () => () => {},
@@ -49,6 +51,7 @@ export async function replayExample(
 
   const [first] = sent;
   const faults = first ? requestFaults(first, example) : [{ field: 'request', rule: 'nothing was sent' }];
+  for (const { url } of reads) faults.push({ field: 'reads', rule: `${url} is not read` });
   if (sent.length > 1)
     faults.push({ field: 'input', rule: `needs ${sent.length} calls; ask for a smaller page` });
   return [...faults, ...outcomeFaults(got, example), ...schemaFaults(got, action)];
@@ -78,10 +81,20 @@ export function credentialOf(
   return unsavedCredential(connector, scheme, 'cred_example', values);
 }
 
-/** Answers every request with the example's response and keeps what was asked. */
-function replayingOutbound({ response }: ActionExample, sent: OutboundRequest[]): Outbound {
+/**
+ * Answers a request for one of the example's reads with that read's response, and takes it from `left`; any other with the
+ * example's own response, and keeps it in `sent`.
+ */
+function replayingOutbound(
+  example: ActionExample,
+  left: ActionExample['reads'],
+  sent: OutboundRequest[],
+): Outbound {
   const answer = (request: OutboundRequest): OutboundAnswer => {
-    sent.push(request);
+    const at = left.findIndex(({ method, url }) => url === request.url && method === request.method);
+    const [read] = at < 0 ? [] : left.splice(at, 1);
+    if (!read) sent.push(request);
+    const { response } = read ?? example;
     const { status, body } = response;
     const headers = lowerCase(response.headers);
     const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
@@ -111,11 +124,18 @@ type Outcome = { value: Json } | { error: GatehouseError };
 /** What the caller would get: the value, or `{data, pagination}` for a list. Or the error. */
 async function outcomeOf(context: UpstreamContext, call: UpstreamCall): Promise<Outcome> {
   try {
-    if (!call.action.list) return { value: await readValue(context, call, () => {}) };
-    const { window, input } = splitWindow(call.action, call.input);
+    const denies = () => undefined;
+    if (!call.action.list) {
+      const input = await withFilled(context, call, denies);
+      return { value: await readValue(context, { ...call, input }, () => {}) };
+    }
+    const { window, input: given } = splitWindow(call.action, call.input);
+    const input = await withFilled(context, { ...call, input: given }, denies);
     const nothingKnown = { nearest: async () => undefined, remember: async () => {}, forget: async () => {} };
     const source = listSource(context, { ...call, input }, () => {});
-    const { records, hasMore } = await readPage(source, nothingKnown, window);
+    const page = await readPage(source, nothingKnown, window);
+    const records = await completed(context, { ...call, input }, page.records, denies);
+    const { hasMore } = page;
     const pagination: JsonObject = hasMore
       ? { hasMore, nextOffset: window.offset + window.limit }
       : { hasMore };

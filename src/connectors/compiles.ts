@@ -29,6 +29,9 @@ export function checkCompiles(file: ConnectorFile): MeaningFault[] {
         'is no JSONata expression',
         () => action.response.map && parse(action.response.map),
       ),
+      ...Object.entries(action.before?.fill ?? {}).map(([name, expression]) =>
+        faultOf(`${path}.before.fill.${name}`, 'is no JSONata expression', () => parse(expression)),
+      ),
     ];
   });
   return [...[...actions, ...unified].filter((fault) => fault !== undefined), ...checkUse(file)];

@@ -9,7 +9,7 @@ import type { ConnectorFile } from './format.ts';
  */
 export function definitionOf(file: Pick<ConnectorFile, 'baseUrl'>, action: Omit<Action, 'hash'>): JsonObject {
   const { connectorId, actionId, name, description, effect, list, inputSchema, outputSchema } = action;
-  const { effectWhen } = action.definition;
+  const { effectWhen, before, each } = action.definition;
   const definition = parseJson(
     JSON.stringify({
       connectorId,
@@ -19,6 +19,8 @@ export function definitionOf(file: Pick<ConnectorFile, 'baseUrl'>, action: Omit<
       effect,
       ...(effectWhen.length > 0 ? { effectWhen } : {}),
       list,
+      ...(before ? { before } : {}),
+      ...(each ? { each } : {}),
       request: `${action.method} ${action.definition.baseUrl ?? file.baseUrl}${action.path}`,
       inputSchema,
       outputSchema,

@@ -5,6 +5,12 @@ import { eventScope } from './events-format.ts';
 
 const credential = z.record(z.string(), z.string()).default({});
 
+const response = z.strictObject({
+  status: z.int().min(100).max(599),
+  headers: z.record(z.string(), z.string()).default({}),
+  body: z.unknown().optional(),
+});
+
 /** One call of an action: its input must make the request, and the response its output or error. */
 const actionExample = z.strictObject({
   action: z.string(),
@@ -19,11 +25,11 @@ const actionExample = z.strictObject({
     headers: z.record(z.string(), z.string()).default({}),
     body: z.unknown().optional(),
   }),
-  response: z.strictObject({
-    status: z.int().min(100).max(599),
-    headers: z.record(z.string(), z.string()).default({}),
-    body: z.unknown().optional(),
-  }),
+  /** The reads of `before` and `each`, in any order, with their answers. */
+  reads: z
+    .array(z.strictObject({ method: z.string().default('GET'), url: z.string(), response }))
+    .default([]),
+  response,
   /** What the caller gets: the value, or `{data, pagination}` for a list. Or the error. */
   output: z.unknown().optional(),
   error: z.strictObject({ code: z.string(), message: z.string().optional() }).optional(),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { errors } from './errors-format.ts';
-import { answerPlace, bodyPath, fieldName, template, text } from './format-parts.ts';
+import { answerPlace, bodyPath, condition, fieldName, template, text } from './format-parts.ts';
+import { before, each } from './reads-format.ts';
 import { unified, webhooks } from './events-format.ts';
 import { authentication, fields, schemeTypes, templates } from './schemes.ts';
 
@@ -146,17 +147,7 @@ export type Clause = z.infer<typeof clause>;
 export const effect = z.enum(['read', 'write', 'destructive']);
 
 /** `{parameter: status, in: [VOIDED, DELETED], effect: destructive}`. */
-const effectCondition = z.strictObject({
-  /** A parameter, or a dotted path into one: `properties.archived`. Lists are looked through. */
-  parameter: z.string().min(1),
-  /** Values, compared without regard to letter case. Left out: any value but null, false and an empty one. */
-  in: z
-    .array(z.union([z.string(), z.number(), z.boolean()]))
-    .min(1)
-    .optional(),
-  effect,
-});
-export type EffectCondition = z.infer<typeof effectCondition>;
+const effectCondition = condition.extend({ effect });
 
 const schemeType = z.enum(schemeTypes);
 const scopeName = z.string().min(1).max(300);
@@ -220,7 +211,8 @@ const action = z.strictObject({
       z.json(),
     )
     .optional(),
-  /** Parameters that are not sent by themselves: what `compose`, `email` and a `related` body are made of. */
+  /** Parameters that are not sent by themselves: what `compose`, `email` and a `related` body are made of, and what
+   *  `before` and `each` go by. */
   parts: parameters,
   /** The parts from, to, cc, bcc, replyTo, subject, text, html, inReplyTo, references and attachments become a message
    *  (RFC 5322), which is put into the body: `{as: message.raw}`. */
@@ -252,10 +244,15 @@ const action = z.strictObject({
   /** The name of a paging of this file, or one written out. An action with paging is a list action. */
   paging: z.union([z.string(), paging]).optional(),
   response: response.prefault({}),
+  /** Reads whose values fill parameters before the call: an answer to a mail takes the thread of the mail. */
+  before: before.optional(),
+  /** A list whose records are completed by a read for each: for apps whose lists give ids alone. Events and unified
+   *  models take the records as the list gives them. */
+  each: each.optional(),
   /** The member of the body by which the app recognises a repeated call: it is filled in here, beside what `wrap`
    *  wraps, and makes the call safe to retry. */
   idempotencyParam: z.string().min(1).optional(),
-  /** Used by `webhooks` and `unified` of this file alone: nobody sees it or can call it. */
+  /** Used by `webhooks`, `unified`, `before` and `each` of this file alone. Callers do not see it and cannot call it. */
   internal: z.boolean().default(false),
   /** Repeating this call does no harm although its method may: it is retried like a GET. */
   idempotent: z.boolean().optional(),

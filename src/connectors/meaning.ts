@@ -6,6 +6,7 @@ import { partFaults } from './parts-meaning.ts';
 import { checkPatterns } from './patterns.ts';
 import { checkEvents } from './events-meaning.ts';
 import { policyFaults } from './policy-meaning.ts';
+import { readFaults } from './reads-meaning.ts';
 import { pagingOf, parametersOf, refsOf } from './schemas.ts';
 import { templateNames } from './templates.ts';
 import { wireFaults } from './wire-meaning.ts';
@@ -286,6 +287,7 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
   faults.push(
     ...partFaults(file, action, path),
     ...policyFaults(file, action, path),
+    ...readFaults(file, action, path),
     ...wireFaults(file, action, path),
   );
   const bodyless = method === 'GET' || method === 'HEAD';

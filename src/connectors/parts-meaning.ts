@@ -1,6 +1,7 @@
 import { namesOf } from './clauses.ts';
 import type { ActionDefinition, ConnectorFile, Parameter } from './format.ts';
 import type { MeaningFault } from './meaning.ts';
+import { namesRead } from './reads-meaning.ts';
 import { pagingOf, parametersOf } from './schemas.ts';
 
 /** What a message (`email`) is made of. */
@@ -25,7 +26,7 @@ const FILE_PARTS = new Set(['content', 'base64', 'contentType']);
 export function partFaults(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
   const faults: MeaningFault[] = [];
   const paged = pagingNames(file, action);
-  const used = new Set<string>();
+  const used = namesRead(action);
   for (const [wire, clauses] of Object.entries(action.compose)) {
     for (const { name, quoted } of clauses.flatMap(namesOf)) {
       used.add(name);
@@ -50,7 +51,7 @@ export function partFaults(file: ConnectorFile, action: ActionDefinition, path: 
     if (!used.has(name) && !known)
       faults.push({
         path: `${path}.parts.${name}`,
-        rule: 'stands neither in compose nor in an email or file',
+        rule: 'stands neither in compose nor in an email or file, nor is it read by before or each',
       });
   }
   return faults;

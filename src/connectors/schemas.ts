@@ -5,6 +5,19 @@ const MAX_PAGE = 50;
 /** Keywords of ours in a parameter, which are no JSON Schema. */
 const OWN_KEYWORDS = new Set(['as', 'style', 'quote', 'spread', 'encode', 'prefix']);
 
+/** A record of `each` that could not be read. */
+const UNREAD: JsonSchema = {
+  type: 'object',
+  properties: {
+    readError: {
+      type: 'object',
+      description: 'Why this record could not be read; it holds what the list says of it alone.',
+      properties: { code: { type: 'string' }, message: { type: 'string' }, said: { type: 'string' } },
+      required: ['code', 'message'],
+    },
+  },
+};
+
 export type Place = 'path' | 'query' | 'headers' | 'body' | 'parts';
 export const PLACES: readonly Place[] = ['path', 'query', 'parts', 'headers', 'body'];
 
@@ -22,7 +35,7 @@ export function pagingOf(file: ConnectorFile, { paging }: ActionDefinition) {
   return typeof paging === 'string' ? file.paging[paging] : paging;
 }
 
-/** JSON Schema 2020-12 of an action's input: its parameters, and `limit` and `offset` where it is a list. */
+/** JSON Schema 2020-12 of an action's input: the parameters that callers give, and `limit` and `offset` where it is a list. */
 export function inputSchemaOf(
   file: ConnectorFile,
   action: ActionDefinition,
@@ -32,6 +45,7 @@ export function inputSchemaOf(
   const properties: Record<string, unknown> = {};
   const required: string[] = [];
   for (const { place, name, parameter } of parameters) {
+    if (action.before && Object.hasOwn(action.before.fill, name)) continue;
     properties[name] = propertySchema(parameter);
     if (place === 'path' || parameter.required === true) required.push(name);
   }
@@ -78,7 +92,7 @@ export function outputSchemaOf(
     $schema: DIALECT,
     type: 'object',
     properties: {
-      data: { type: 'array', items: value },
+      data: { type: 'array', items: action.each ? { allOf: [value, UNREAD] } : value },
       pagination: {
         type: 'object',
         properties: { hasMore: { type: 'boolean' }, nextOffset: { type: 'integer' } },

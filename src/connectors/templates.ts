@@ -1,3 +1,5 @@
+import type { Json, JsonObject } from '../lib/json.ts';
+
 const NAME = /\{([a-zA-Z_][a-zA-Z0-9_]*)\}/g;
 
 /** The names that a template asks for, each once. */
@@ -21,4 +23,26 @@ export function fillTemplate(template: string, value: (name: string) => string):
   let text = parts[0] ?? '';
   for (let at = 1; at < parts.length; at += 2) text += value(parts[at] ?? '') + (parts[at + 1] ?? '');
   return text;
+}
+
+/**
+ * Input of a connector file with its `{name}`s filled by `value`; a name that is unknown stays as it is. A member that is
+ * one name and nothing else becomes the value itself, and its name may be a dotted path.
+ */
+export function filledInput(
+  input: { readonly [name: string]: Json },
+  value: (name: string) => Json | undefined,
+): JsonObject {
+  const fill = (member: Json): Json => {
+    if (typeof member === 'string') {
+      const whole = /^\{([\w.]+)\}$/.exec(member);
+      const found = whole?.[1] === undefined ? undefined : value(whole[1]);
+      if (found !== undefined) return found;
+      return fillTemplate(member, (name) => String(value(name) ?? `{${name}}`));
+    }
+    if (Array.isArray(member)) return member.map(fill);
+    if (member === null || typeof member !== 'object') return member;
+    return Object.fromEntries(Object.entries(member).map(([name, one]) => [name, fill(one)]));
+  };
+  return Object.fromEntries(Object.entries(input).map(([name, member]) => [name, fill(member)]));
 }

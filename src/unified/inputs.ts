@@ -1,27 +1,8 @@
 import type { Connector } from '../connectors/catalog.ts';
 import type { UnifiedModel } from '../connectors/events-format.ts';
-import { fillTemplate } from '../connectors/templates.ts';
+import { filledInput } from '../connectors/templates.ts';
 import { valueAt, type Json, type JsonObject } from '../lib/json.ts';
 import type { OpenCredential } from '../upstream/credential.ts';
-
-/** Input of a connector file with its `{name}`s filled by `value`; a name that is unknown stays as it is. */
-export function filledInput(
-  input: { readonly [name: string]: Json },
-  value: (name: string) => Json | undefined,
-): JsonObject {
-  const fill = (member: Json): Json => {
-    if (typeof member === 'string') {
-      const whole = /^\{(\w+)\}$/.exec(member);
-      const found = whole?.[1] === undefined ? undefined : value(whole[1]);
-      if (found !== undefined) return found;
-      return fillTemplate(member, (name) => String(value(name) ?? `{${name}}`));
-    }
-    if (Array.isArray(member)) return member.map(fill);
-    if (member === null || typeof member !== 'object') return member;
-    return Object.fromEntries(Object.entries(member).map(([name, one]) => [name, fill(one)]));
-  };
-  return Object.fromEntries(Object.entries(input).map(([name, member]) => [name, fill(member)]));
-}
 
 /** Fields of a credential for the templates of its connector's file, which may name those that are not secret. */
 export function fieldsOf({ values }: OpenCredential): (name: string) => string | undefined {

@@ -34,6 +34,12 @@ export function emailOf(parts: JsonObject): string {
   return [...headers, contentOf(parts)].join(CRLF);
 }
 
+/** Returns the addresses of a header, each with its name: a comma within quotes is part of a name. */
+export function addressesIn(header: string | undefined): string[] {
+  const found = header?.match(/(?:"(?:\\.|[^"\\])*"|[^",])+/g) ?? [];
+  return found.map((one) => one.trim()).filter((one) => one.includes('@'));
+}
+
 function contentOf(parts: JsonObject): string {
   const { text, html, attachments } = parts;
   const bodies = [

@@ -5,6 +5,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, type Json } from '../lib/json.ts';
 import { linearRegExpClass } from '../lib/linear-pattern.ts';
 import { scrub } from '../lib/scrub.ts';
+import { addressesIn } from './email.ts';
 
 const TIMEOUT_MS = SECOND;
 const MAX_KEPT = 2000;
@@ -55,9 +56,15 @@ export async function compileExpression(expression: string, options: JsonataOpti
   const program = jsonata(expression, options);
   // JSONata's own $base64decode takes bytes for Latin-1 and does not know the URL-safe alphabet.
   program.registerFunction('textFromBase64', textFromBase64, '<s-:s>');
+  program.registerFunction('base64FromText', base64FromText, '<s-:s>');
+  program.registerFunction('addresses', addressesIn);
   // Without a signature: an absent amount is absent money, no fault.
   program.registerFunction('fromMinorUnits', fromMinorUnits);
   return program;
+}
+
+function base64FromText(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : Buffer.from(text, 'utf8').toString('base64');
 }
 
 /** What JSONata throws, in words: it is no Error. */

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { checkFile } from '../../src/cli/connectors-check.ts';
 import { loadCatalog } from '../../src/connectors/load.ts';
 import { checkInput } from '../../src/connectors/validate.ts';
-import { filledInput } from '../../src/unified/inputs.ts';
+import { filledInput } from '../../src/connectors/templates.ts';
 
 /* What the check of a connector says of models and webhooks that are wrong, and of examples that do not hold. */
 

@@ -1,0 +1,187 @@
+import type { Action } from '../connectors/catalog.ts';
+import { holds } from '../connectors/conditions.ts';
+import type { BeforeRead, EachRead } from '../connectors/reads-format.ts';
+import { filledInput } from '../connectors/templates.ts';
+import { checkInput } from '../connectors/validate.ts';
+import { SECOND } from '../lib/clock.ts';
+import { appWords, GatehouseError, invalidRequest, ownWords } from '../lib/errors.ts';
+import { isJsonObject, valueAt, type Json, type JsonObject } from '../lib/json.ts';
+import type { UpstreamCall, UpstreamContext } from '../upstream/call.ts';
+import { mapValue } from '../upstream/expression.ts';
+import { readValue } from './results.ts';
+
+/** Reads of one call that run at the same time. The limits of the connector hold for them too. */
+const AT_ONCE = 5;
+const MAX_ENTRIES = 50;
+
+/** Returns the rule that denies an action to the caller; undefined where it is allowed. */
+export type Denies = (action: Action) => string | undefined;
+
+/**
+ * Returns the input of a call with the parameters that `before` fills. Nothing is sent where a read fails.
+ * @throws GatehouseError `restricted` where the caller may not use a read, `invalid_request` for more than 50 entries,
+ * those of readValue()
+ */
+export async function withFilled(
+  context: UpstreamContext,
+  call: UpstreamCall,
+  denies: Denies,
+): Promise<JsonObject> {
+  const { before } = call.action.definition;
+  if (!before) return call.input;
+  const names: JsonObject = { input: call.input };
+  for (const [name, read] of Object.entries(before.reads)) {
+    if (applies(read, call.input)) names[name] = await readFor(context, call, read, names, denies);
+  }
+  const filled: JsonObject = {};
+  for (const [name, expression] of Object.entries(before.fill)) {
+    const value = await mapValue(expression, names);
+    if (value !== null) filled[name] = value;
+  }
+  return { ...call.input, ...filled };
+}
+
+/** What one read of `before` gives: a value, or with `for` the list of the values for its entries. */
+async function readFor(
+  context: UpstreamContext,
+  call: UpstreamCall,
+  read: BeforeRead,
+  names: JsonObject,
+  denies: Denies,
+): Promise<Json> {
+  const action = actionOf(call, read);
+  const rule = ruleAgainst(action, denies);
+  if (rule !== undefined) throw restricted(call, action, rule);
+  const value = (more: JsonObject = {}) =>
+    readValue(context, readCall(call, action, read, { ...names, ...more }), () => {});
+  if (read.for === undefined) return value();
+  const entries = valueAt(names, read.for) ?? [];
+  if (!Array.isArray(entries)) return value({ item: entries }).then((one) => [one]);
+  if (entries.length > MAX_ENTRIES) {
+    const rule = `it leads to ${entries.length} reads for ${read.for}; ${MAX_ENTRIES} are possible`;
+    throw invalidRequest([{ field: 'input', rule }]);
+  }
+  return inTurns(entries, (item) => value({ item }));
+}
+
+/**
+ * Returns the records of a page, each completed by the read that `each` names. A record whose read fails stays as the list
+ * gave it, with `readError`; so do those that are not begun when the timeout of the list's action has passed.
+ * @throws GatehouseError `credential_invalid`, and the error of the first read where all fail and the app did not refuse it.
+ */
+export async function completed(
+  context: UpstreamContext,
+  call: UpstreamCall,
+  records: Json[],
+  denies: Denies,
+): Promise<Json[]> {
+  const read = call.action.definition.each?.find((one) => applies(one, call.input));
+  if (!read || records.length === 0) return records;
+  const action = actionOf(call, read);
+  const rule = ruleAgainst(action, denies);
+  if (rule !== undefined) return records.map((record) => unread(record, restricted(call, action, rule)));
+
+  const seconds = call.action.definition.timeoutSeconds ?? call.connector.definition.timeoutSeconds;
+  const until = context.clock.now() + seconds * SECOND;
+  const outcomes = await inTurns(records, async (record) => {
+    if (context.clock.now() >= until) return { error: tooLate(call, seconds) };
+    try {
+      const one = readCall(call, action, read, { input: call.input, record });
+      return { value: await readValue(context, one, () => {}) };
+    } catch (error) {
+      if (!(error instanceof GatehouseError) || concernsAll(call, error)) throw error;
+      return { error };
+    }
+  });
+  const [first] = outcomes;
+  const allFailed = outcomes.every(({ error }) => error !== undefined);
+  if (allFailed && first?.error && first.error.code !== 'upstream_rejected') throw first.error;
+  return records.map((record, index) => {
+    const { value, error } = outcomes[index] ?? {};
+    return error ? unread(record, error) : merged(record, value ?? null);
+  });
+}
+
+function applies({ when, unless }: EachRead, input: JsonObject): boolean {
+  return (!when || holds(when, input)) && !(unless && holds(unless, input));
+}
+
+function actionOf({ connector }: UpstreamCall, { action }: EachRead): Action {
+  const found = connector.actions.get(action) ?? connector.internal.get(action);
+  if (!found) throw new Error(`${connector.connectorId}.${action} is read and not there.`);
+  return found;
+}
+
+/** An internal action is part of the action that reads it. */
+function ruleAgainst(action: Action, denies: Denies): string | undefined {
+  return action.definition.internal ? undefined : denies(action);
+}
+
+function restricted({ connector }: UpstreamCall, { actionId }: Action, rule: string): GatehouseError {
+  const what = `${connector.connectorId}.${actionId}`;
+  return new GatehouseError(
+    'restricted',
+    `This needs ${what}, which this MCP server does not allow (${rule}).`,
+    {
+      details: { rule },
+    },
+  );
+}
+
+/** @throws GatehouseError `invalid_request` where a value that the read requires is not there */
+function readCall(call: UpstreamCall, action: Action, read: EachRead, names: JsonObject): UpstreamCall {
+  const { connector, credential, signal, trace } = call;
+  const known = Object.entries(read.input).filter(([, member]) => !isMissing(member, names));
+  const input = filledInput(Object.fromEntries(known), (path) => valueAt(names, path));
+  const faults = checkInput(action, input);
+  if (faults.length > 0)
+    throw invalidRequest(faults, `The input of ${action.actionId}, which is read for this,`);
+  return { connector, action, credential, input, signal, trace };
+}
+
+function isMissing(member: Json, names: JsonObject): boolean {
+  const path = typeof member === 'string' ? /^\{([\w.]+)\}$/.exec(member)?.[1] : undefined;
+  return path !== undefined && (valueAt(names, path) ?? null) === null;
+}
+
+/** The credential is dead, or the client went away: further reads would fail alike. */
+function concernsAll({ signal }: UpstreamCall, { code }: GatehouseError): boolean {
+  return code === 'credential_invalid' || signal?.aborted === true;
+}
+
+function tooLate({ connector }: UpstreamCall, seconds: number): GatehouseError {
+  const what = `The reads of ${connector.name} for this page took longer than ${seconds} s`;
+  return new GatehouseError('upstream_timeout', `${what}. Ask for a smaller page.`);
+}
+
+/** The app's words stand apart from ours. */
+function unread(record: Json, error: GatehouseError): Json {
+  const said = appWords(error);
+  const readError = { code: error.code, message: ownWords(error), ...(said === undefined ? {} : { said }) };
+  return isJsonObject(record) ? { ...record, readError } : { record, readError };
+}
+
+function merged(record: Json, value: Json): Json {
+  return isJsonObject(record) && isJsonObject(value) ? { ...record, ...value } : value;
+}
+
+/** Runs `one` for each entry, AT_ONCE at the same time. The first error ends it once what runs has ended. */
+async function inTurns<T, R>(entries: readonly T[], one: (entry: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const left = entries.entries();
+  let failed = false;
+  const work = async () => {
+    for (const [index, entry] of left) {
+      if (failed) return;
+      try {
+        results[index] = await one(entry);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  const workers = await Promise.allSettled(Array.from({ length: AT_ONCE }, work));
+  for (const worker of workers) if (worker.status === 'rejected') throw worker.reason;
+  return results;
+}

@@ -1,0 +1,101 @@
+import { effectsIn } from './effects.ts';
+import type { Condition } from './format-parts.ts';
+import type { ActionDefinition, ConnectorFile } from './format.ts';
+import type { MeaningFault } from './meaning.ts';
+import type { EachRead } from './reads-format.ts';
+import { pagingOf, parametersOf } from './schemas.ts';
+
+/** Faults of `before` and `each`: reads that do not read, and names that must exist. */
+export function readFaults(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
+  const { before, each = [] } = action;
+  const faults = each.flatMap((read, index) =>
+    oneReadFaults(file, action, read, `${path}.each.${index}`, ['input', 'record']),
+  );
+  if (each.length > 0 && !pagingOf(file, action))
+    faults.push({ path: `${path}.each`, rule: 'is for list actions, which have paging' });
+  if (!before) return faults;
+  const known = ['input'];
+  for (const [name, read] of Object.entries(before.reads)) {
+    const at = `${path}.before.reads.${name}`;
+    faults.push(
+      ...oneReadFaults(file, action, read, at, read.for === undefined ? known : [...known, 'item']),
+    );
+    const [root = ''] = (read.for ?? 'input').split('.');
+    if (!known.includes(root))
+      faults.push({ path: `${at}.for`, rule: `"${root}" is none of ${known.join(', ')}` });
+    known.push(name);
+  }
+  const own = namesOfParameters(action);
+  for (const name of Object.keys(before.fill).filter((one) => !own.has(one)))
+    faults.push({ path: `${path}.before.fill.${name}`, rule: 'is no parameter of this action' });
+  return faults;
+}
+
+/** The parameters that `before` and `each` go by. */
+export function namesRead({ before, each = [] }: ActionDefinition): Set<string> {
+  const reads = [...each, ...Object.values(before?.reads ?? {})];
+  const conditions = reads.flatMap(({ when, unless }) => [when, unless]).filter((one) => one !== undefined);
+  const texts = [...reads.map(({ input }) => JSON.stringify(input)), ...Object.values(before?.fill ?? {})];
+  return new Set([
+    ...conditions.map(rootOf),
+    ...texts.flatMap((text) => [...text.matchAll(/\binput\.(\w+)/g)].map((match) => match[1] ?? '')),
+  ]);
+}
+
+function oneReadFaults(
+  file: ConnectorFile,
+  action: ActionDefinition,
+  read: EachRead,
+  path: string,
+  roots: readonly string[],
+): MeaningFault[] {
+  const own = namesOfParameters(action);
+  const faults = [read.when, read.unless]
+    .filter((one) => one !== undefined && !own.has(rootOf(one)))
+    .map(() => ({ path, rule: 'its condition names no parameter of this action' }));
+  for (const place of pathsIn(read.input)) {
+    const [root = '', name = ''] = place.split('.');
+    if (!roots.includes(root))
+      faults.push({ path: `${path}.input`, rule: `{${place}}: "${root}" is none of ${roots.join(', ')}` });
+    else if (root === 'input' && !own.has(name))
+      faults.push({ path: `${path}.input`, rule: `{${place}} names no parameter of this action` });
+  }
+  const target = file.actions[read.action];
+  if (!target)
+    return [...faults, { path: `${path}.action`, rule: `"${read.action}" is no action of this file` }];
+  return [...faults, ...targetFaults(file, target, read, path)];
+}
+
+function targetFaults(
+  file: ConnectorFile,
+  target: ActionDefinition,
+  { action, input }: EachRead,
+  path: string,
+): MeaningFault[] {
+  const faults: MeaningFault[] = [];
+  const reads = effectsIn(target, target.request.split(' ')[0] ?? '').every((effect) => effect === 'read');
+  const plain = !pagingOf(file, target) && !target.before && target.response.body !== 'content';
+  if (!reads || !plain)
+    faults.push({ path: `${path}.action`, rule: `"${action}" must read, be no list and have no \`before\`` });
+  const parameters = parametersOf(target);
+  for (const name of Object.keys(input).filter((one) => !parameters.some((known) => known.name === one)))
+    faults.push({ path: `${path}.input.${name}`, rule: `is no parameter of "${action}"` });
+  for (const { name, place, parameter } of parameters) {
+    const required = place === 'path' || parameter.required === true;
+    if (required && input[name] === undefined)
+      faults.push({ path: `${path}.input`, rule: `lacks ${name}, which "${action}" requires` });
+  }
+  return faults;
+}
+
+function pathsIn(input: EachRead['input']): string[] {
+  return [...JSON.stringify(input).matchAll(/\{([a-zA-Z_][\w.]*)\}/g)].map((match) => match[1] ?? '');
+}
+
+function namesOfParameters(action: ActionDefinition): Set<string> {
+  return new Set(parametersOf(action).map(({ name }) => name));
+}
+
+function rootOf({ parameter }: Condition): string {
+  return parameter.split('.')[0] ?? '';
+}

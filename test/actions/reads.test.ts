@@ -1,0 +1,204 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { checkFile } from '../../src/cli/connectors-check.ts';
+import { rpc } from '../support/mcp.ts';
+import { startService, type Service } from '../support/service.ts';
+import { SHOP, startThirdParty, type SetAnswer, type ThirdParty } from '../support/third-party.ts';
+
+/** Lists of ids that are completed, and writes that are filled in. */
+const READS = `${SHOP}  read_part: {internal: true, description: A part., request: 'GET /parts/{partId}', path: {partId: {type: string}}}
+  list_completed:
+    description: Things with their labels.
+    request: GET /cursors
+    paging: cursor
+    parts:
+      bare: {type: boolean}
+    each:
+      - {unless: {parameter: bare}, action: get_thing, input: {thingId: '{record.key}'}}
+    response: {data: data, map: '{"key": $string(id)}'}
+  answer_thing:
+    description: An answer.
+    request: POST /answers
+    before:
+      reads:
+        thing: {action: get_thing, input: {thingId: '{input.thingId}'}}
+        parts: {action: read_part, for: thing.parts, input: {partId: '{item}'}}
+      fill: {title: '"Re: " & thing.title', total: $sum(parts.price)}
+    parts: {thingId: {type: string, required: true}}
+    body:
+      text: {type: string, required: true}
+      title: {type: string}
+      total: {type: number}
+`;
+
+describe('an action with further reads', () => {
+  let folder: string;
+  let service: Service;
+  let party: ThirdParty;
+  let userId: string;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'gatehouse-connectors-'));
+    mkdirSync(join(folder, 'shop'));
+    writeFileSync(join(folder, 'shop', 'connector.yaml'), READS);
+    party = await startThirdParty();
+    service = await startService({ catalogFolder: folder });
+  });
+  afterAll(async () => {
+    await service.stop();
+    await party[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  beforeEach(async () => {
+    party.answer = undefined;
+    party.total = 12;
+    const body = { username: `ada ${Math.random()}` };
+    userId = (await service.call('POST', '/users', { body })).text('userId');
+    const data = { apiKey: party.otherKey(), origin: party.origin };
+    await call('POST', `/users/${userId}/credentials`, { connectorId: 'shop', data });
+    party.seen.length = 0;
+  });
+
+  const call = (method: string, path: string, body?: object) =>
+    service.call(method, path, {
+      headers: { 'x-svc-userid': userId },
+      ...(body === undefined ? {} : { body }),
+    });
+  const execute = (actionId: string, input: object = {}) =>
+    call('POST', `/connectors/shop/actions/${actionId}/execute`, { input });
+  /** Answers reads of things by their id. */
+  const things = (answer: (id: string) => SetAnswer) => {
+    party.answer = ({ path }) => (path.startsWith('/things/') ? answer(path.slice(8)) : undefined);
+  };
+  const labelled = (id: string): SetAnswer => ({ status: 200, body: { label: `thing ${id}` } });
+  const paths = () => party.seen.map(({ method, path }) => `${method} ${path}`);
+
+  test('completes each record of a page and keeps its paging', async () => {
+    things(labelled);
+    const first = await execute('list_completed', { limit: 10 });
+    expect(first.at('data.9')).toEqual({ key: '10', label: 'thing 10' });
+    expect(first.at('pagination')).toEqual({ hasMore: true, nextOffset: 10 });
+    const rest = await execute('list_completed', { limit: 10, offset: 10 });
+    expect(rest.at('data')).toEqual([
+      { key: '11', label: 'thing 11' },
+      { key: '12', label: 'thing 12' },
+    ]);
+    expect(rest.at('pagination')).toEqual({ hasMore: false });
+    expect(paths().filter((path) => path === 'GET /cursors')).toHaveLength(2);
+  });
+
+  test('reads five records at the same time', async () => {
+    let running = 0;
+    let most = 0;
+    const answered = (id: string): SetAnswer => {
+      most = Math.max(most, ++running);
+      return { ...labelled(id), delayMs: 150 };
+    };
+    things((id) => {
+      setTimeout(() => running--, 100);
+      return answered(id);
+    });
+    await execute('list_completed');
+    expect(most).toBe(5);
+  });
+
+  test('leaves the reads out where the caller wants none', async () => {
+    expect((await execute('list_completed', { bare: true, limit: 1 })).at('data')).toEqual([{ key: '1' }]);
+    expect(paths()).toEqual(['GET /cursors']);
+  });
+
+  test('says of a record that cannot be read why, the words of the app apart', async () => {
+    things((id) => (id === '2' ? { status: 404, body: { message: 'it went away' } } : labelled(id)));
+    const { status, at } = await execute('list_completed', { limit: 3 });
+    expect(status).toBe(200);
+    expect(at('data')).toEqual([
+      { key: '1', label: 'thing 1' },
+      {
+        key: '2',
+        readError: {
+          code: 'upstream_rejected',
+          message: 'Shop refused the call (HTTP 404).',
+          said: 'it went away',
+        },
+      },
+      { key: '3', label: 'thing 3' },
+    ]);
+  });
+
+  test('fails as a whole where every read meets the limit', async () => {
+    things(() => ({ status: 429, headers: { 'retry-after': '90' } }));
+    const limited = await execute('list_completed', { limit: 3 });
+    expect([limited.status, limited.at('code')]).toEqual([429, 'upstream_rate_limited']);
+  });
+
+  test('fails as a whole where the credential is dead', async () => {
+    party.answer = ({ path }) => (path === '/cursors' ? undefined : { status: 401 });
+    expect((await execute('list_completed', { limit: 20 })).at('code')).toBe('credential_invalid');
+  });
+
+  test('reads nothing that the server does not allow', async () => {
+    const server = await call('POST', '/api/servers', {
+      name: `s ${userId}`,
+      toolMode: 'direct',
+      restrictions: { actions: { mode: 'blocklist', blockedActions: ['shop.get_thing'] } },
+    });
+    const run = (name: string, args: object) =>
+      rpc(server.text('accessUrl'), 'tools/call', { name, arguments: args });
+    const listed = await run('shop_list_completed', { limit: 1 });
+    expect(listed.at('result.structuredContent.data')).toMatchObject([
+      { key: '1', readError: { code: 'restricted' } },
+    ]);
+    const refused = await run('shop_answer_thing', { thingId: '1', text: 'x' });
+    expect(refused.at('result.structuredContent.error.code')).toBe('restricted');
+    expect(paths()).toEqual(['GET /cursors']);
+  });
+
+  test('fills parameters from reads, which the caller cannot give', async () => {
+    things(() => ({ status: 200, body: { title: 'Lamp', parts: ['a', 'b'] } }));
+    const { answer } = party;
+    party.answer = (seen) =>
+      seen.path.startsWith('/parts/')
+        ? { status: 200, body: { price: seen.path.endsWith('a') ? 2 : 3 } }
+        : seen.path === '/answers'
+          ? { status: 200, body: JSON.parse(seen.body) }
+          : answer?.(seen);
+    expect((await execute('answer_thing', { thingId: '7', text: 'Yes' })).at('data')).toEqual({
+      text: 'Yes',
+      title: 'Re: Lamp',
+      total: 5,
+    });
+    expect(paths()[0]).toBe('GET /things/7');
+    expect(paths().at(-1)).toBe('POST /answers');
+    const given = await execute('answer_thing', { thingId: '7', text: 'Yes', title: 'Mine' });
+    expect(given.at('code')).toBe('invalid_request');
+  });
+
+  test('sends nothing where a read before it fails', async () => {
+    things(() => ({ status: 404 }));
+    expect((await execute('answer_thing', { thingId: '7', text: 'Yes' })).at('code')).toBe(
+      'upstream_rejected',
+    );
+    expect(paths()).toEqual(['GET /things/7']);
+  });
+
+  test.each([
+    [
+      "action: get_thing, input: {thingId: '{record",
+      "action: list_none, input: {thingId: '{record",
+      /must read, be no list/,
+    ],
+    ['{record.key}', '{recrod.key}', /"recrod" is none of input, record/],
+    ["input: {thingId: '{record.key}'}", 'input: {}', /lacks thingId, which "get_thing" requires/],
+    ['total: $sum', 'sum: $sum', /fill\.sum: is no parameter of this action|sum.*is no parameter/],
+    ['unless: {parameter: bare}', 'unless: {parameter: bear}', /names no parameter/],
+    ['$sum(parts.price)', '$sum(', /is no JSONata expression/],
+  ])('is refused by the check with %s as %s', async (from, to, fault) => {
+    expect(READS).toContain(from);
+    const file = join(folder, 'changed.yaml');
+    writeFileSync(file, READS.replace(from, to));
+    const { faults } = await checkFile(file);
+    expect(faults.map(({ path, rule }) => `${path}: ${rule}`).join('\n')).toMatch(fault);
+  });
+});
