@@ -44,6 +44,8 @@ export const errors = z.strictObject({
   message: z.array(bodyPath).default([]),
   /** Path of the app's own error code. GraphQL actions also try `errors.0.extensions.code` and `errors.0.type`. */
   code: bodyPath.optional(),
+  /** Where a refusal for want of a right names the right: `body:needed`, `header:X-Accepted-GitHub-Permissions`. */
+  needed: z.array(z.string().regex(/^(body|header):.+$/, 'must be body:<path> or header:<name>')).default([]),
   /** Errors inside a success status: any of these conditions. Without `equals`: the path holds a truthy value. The
    *  `errors` of a GraphQL answer are failures without being listed here; see `response.partial`. */
   when: z.array(z.strictObject({ path: bodyPath, equals: scalar.optional() })).default([]),

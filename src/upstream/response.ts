@@ -77,12 +77,16 @@ async function mapEach(expression: string, records: Json[], secrets: readonly st
 function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, means: ErrorMeaning): GatehouseError {
   const { name } = call.connector;
   const { status } = answer;
-  const said = sentenceOf(call, answer);
+  const needed = neededRight(call, answer, means);
+  const sentence = sentenceOf(call, answer);
+  // The right is the app's word too, so it stands where the sentence is quoted.
+  const said = needed === undefined ? sentence : `${sentence} (needed: ${needed})`.trim();
   const told = said === '' ? `HTTP ${status}` : `HTTP ${status}: ${said}`;
   const details = {
     status,
     connectorId: call.connector.connectorId,
     ...(said === '' ? {} : { message: said }),
+    ...(needed === undefined ? {} : { needed }),
   };
   switch (means) {
     case 'credential_invalid':
@@ -119,6 +123,20 @@ function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, means: ErrorM
     case 'upstream_failed':
       return new GatehouseError('upstream_failed', `${name} failed (${told}).`, { details });
   }
+}
+
+/** The right that the app names as missing; undefined for refusals of another kind. */
+function neededRight(call: UpstreamCall, answer: UpstreamAnswer, means: ErrorMeaning): string | undefined {
+  if (means !== 'permission' && answer.status !== 401 && answer.status !== 403) return undefined;
+  for (const place of call.connector.definition.errors.needed) {
+    const where = place.slice(place.indexOf(':') + 1);
+    const found = place.startsWith('header:')
+      ? answer.headers[where.toLowerCase()]
+      : valueAt(answer.body, where);
+    const words = Array.isArray(found) ? found.join(', ') : found;
+    if (typeof words === 'string' && words !== '') return excerpt(words, answer.secrets);
+  }
+  return undefined;
 }
 
 /** The app's own sentence, without secrets, one line of at most 500 characters. */

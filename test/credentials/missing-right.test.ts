@@ -10,6 +10,12 @@ import { startService, type Service } from '../support/service.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 import { LINKED, SHOP, startThirdParty, type Seen, type ThirdParty } from '../support/third-party.ts';
 
+/** The app names the right that is missing. */
+const NAMING = SHOP.replace(
+  '  message: [message]',
+  "  message: [message]\n  needed: ['header:X-Needs', 'body:needed']",
+);
+
 /** `linked` has no probe; this one can write too. */
 const UNPROBED = `${LINKED}  create_thing:
     description: A new thing.
@@ -28,7 +34,7 @@ describe.each(STORE_KINDS)('a refused call on %s', (kind) => {
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'gatehouse-connectors-'));
-    for (const [id, text] of Object.entries({ shop: SHOP, linked: UNPROBED })) {
+    for (const [id, text] of Object.entries({ shop: NAMING, linked: UNPROBED })) {
       mkdirSync(join(folder, id));
       writeFileSync(join(folder, id, 'connector.yaml'), text);
     }
@@ -149,6 +155,29 @@ describe.each(STORE_KINDS)('a refused call on %s', (kind) => {
     expect(answer.at('result.content.0.text')).toMatch(/works, but it has no right.*Do not repeat the call/s);
     expect(answer.at('result.content.0.text')).not.toContain('no write permissions');
     expect(await stateOf()).toBe('active');
+  });
+
+  test.each([
+    { status: 403, body: { message: 'no', needed: 'things:write' } },
+    { status: 401, body: { message: 'no', needed: ['things:write'] } },
+    { status: 403, body: { message: 'no' }, headers: { 'x-needs': 'things:write' } },
+  ])('shows the right that the app names, apart from our words: %j', async (answer) => {
+    party.answer = ({ method }) => (method === 'GET' ? undefined : answer);
+    const refused = await execute('create_thing', { label: 'x' });
+    expect(refused.at('details')).toMatchObject({
+      reason: 'permission',
+      needed: 'things:write',
+      message: 'no (needed: things:write)',
+    });
+    expect(refused.text('error')).toContain('needed: things:write');
+    const server = await call('POST', '/api/servers', { name: `s ${userId}`, toolMode: 'direct' });
+    const told = await rpc(server.text('accessUrl'), 'tools/call', {
+      name: 'shop_create_thing',
+      arguments: { label: 'x' },
+    });
+    expect(told.at('result.structuredContent.error.details.needed')).toBe('things:write');
+    expect(told.at('result.content.0.text')).not.toContain('things:write');
+    expect(told.at('result.content.1.text')).toBe('{"said":"no (needed: things:write)"}');
   });
 
   test('ends a credential of an app without a probe by a read alone', async () => {
