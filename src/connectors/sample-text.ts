@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { compilePattern } from '../lib/linear-pattern.ts';
 import type { JsonSchema } from './format.ts';
+import { proposalFor } from './sample-pattern.ts';
 
 const shape = z.looseObject({
   format: z.string().default(''),
@@ -63,6 +64,7 @@ const USUAL = [
 
 /** No example is longer. */
 const MAX_LENGTH = 2000;
+const MAX_BRANCHES = 5;
 
 /** A text of a schema of type string: of its format, its pattern, its length. `turn` counts texts that must differ. */
 export function textOf(schema: JsonSchema, { name, turn }: { name: string; turn: number }): string {
@@ -72,7 +74,22 @@ export function textOf(schema: JsonSchema, { name, turn }: { name: string; turn:
   const fitted = plain.padEnd(Math.min(minLength, MAX_LENGTH), 'x').slice(0, maxLength);
   if (pattern === undefined) return fitted;
   const compiled = compilePattern(pattern);
-  return [fitted, ...USUAL].find((text) => fits(text) && compiled.test(text)) ?? fitted;
+  const good = (text: string | undefined) => text !== undefined && fits(text) && compiled.test(text);
+  return [fitted, ...USUAL].find(good) ?? madeFor(pattern, { turn, minLength, good }) ?? fitted;
+}
+
+/** The first text made from a pattern that is good: with few repetitions first, and each alternative in turn. */
+function madeFor(
+  pattern: string,
+  { turn, minLength, good }: { turn: number; minLength: number; good: (text: string | undefined) => boolean },
+): string | undefined {
+  for (const more of [0, 1, 2, 4, 8, minLength].slice(0, minLength > 8 ? 6 : 5)) {
+    for (let branch = 0; branch < MAX_BRANCHES; branch++) {
+      const text = proposalFor(pattern, { more, branch, turn });
+      if (good(text)) return text;
+    }
+  }
+  return undefined;
 }
 
 function namedText(name: string, turn: number): string {

@@ -364,13 +364,15 @@ function typeName({ type, anyOf }: JsonSchema): string {
   return types.length === 0 ? 'any' : [...new Set(types)].join(' or ');
 }
 
+const NO_EXAMPLE = 'No example is known. Choose the parameters by inputSchema.';
+
 /** No example at all is better than one that the action would refuse. */
 function exampleIn(scope: ToolScope, action: Action): JsonObject {
   const { connectorId, actionId } = action;
   const connector = connectorOf(scope, action);
   try {
     const parameters = connector && exampleInput(action, connector);
-    return parameters ? { example: { connectorId, actionId, parameters } } : {};
+    return parameters ? { example: { connectorId, actionId, parameters } } : { noExample: NO_EXAMPLE };
   } catch (err) {
     scope.context.log.error(
       { requestId: scope.requestId, connectorId, actionId, err },
