@@ -1,128 +1,153 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { buildClientSchema, buildSchema, type GraphQLSchema } from 'graphql';
 import { parse } from 'yaml';
+import type { ActionDefinition, ConnectorFile } from '../../../src/connectors/format.ts';
 import { parseConnector } from '../../../src/connectors/parse.ts';
+import { type Operation, shape } from './fields.ts';
+import { isMembers, listOf, type Members, membersOf } from './members.ts';
+import { neededPaths } from './needed.ts';
+import { pagingOf, sentBody, sentQuery } from './own.ts';
+import { fromCsdl } from './read/csdl.ts';
+import { fromDiscovery } from './read/discovery.ts';
+import { factsOf } from './read/facts.ts';
+import { reducedSchema } from './read/graphql.ts';
+import { fromStone } from './read/stone.ts';
+import { unite, wantedOf, wantedPaths } from './read/wanted.ts';
+import { type Source, SOURCES } from './sources.ts';
+import { textOf } from './write.ts';
 
 /*
  * Makes the extracts of vendors' documents that vendors.test.ts compares the connectors with:
- *   node test/connectors/vendors/refresh.ts <folder of documents> [day, YYYY-MM-DD]
- * Only facts of the operations that a connector calls are written: paths, methods, names, enums, scopes, deprecation.
+ *   node test/connectors/vendors/refresh.ts <folder of documents> [day, YYYY-MM-DD] [connector ids]
+ * Only facts of the operations that a connector calls are written: names, enums, limits, scopes, deprecation.
  */
 
-interface Source {
-  connectorId: string;
-  document: string;
-  /** Where the document is published. */
-  from: string;
-  /** What stands before the connector's paths in the document. */
-  prefix: string;
-}
+const [, , folder = '', day = new Date().toISOString().slice(0, 10), ...only] = process.argv;
+for (const source of SOURCES) if (only.length === 0 || only.includes(source.connectorId)) refresh(source);
 
-const SOURCES: Source[] = [
-  { connectorId: 'github', document: 'github-api.json', from: 'npm @octokit/openapi 23.0.2', prefix: '' },
-  {
-    connectorId: 'notion',
-    document: 'notion.json',
-    from: 'makenotion/notion-mcp-server @ 1d38420',
-    prefix: '/v1',
-  },
-  {
-    connectorId: 'slack',
-    document: 'slack-web.json',
-    from: 'slackapi/slack-api-specs @ bc08db4',
-    prefix: '',
-  },
-  { connectorId: 'stripe', document: 'stripe-2021.json', from: 'stripe/openapi @ e812732f', prefix: '/v1' },
-  { connectorId: 'zoom', document: 'zoom-v2.json', from: 'zoom/api @ 4429982', prefix: '' },
-];
-
-type Members = { [name: string]: unknown };
-const isMembers = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const membersOf = (value: unknown): Members => (isMembers(value) ? value : {});
-const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
-
-function refresh(folder: string, { connectorId, document, from, prefix }: Source, day: string): void {
-  const doc = membersOf(parse(readFileSync(join(folder, document), 'utf8')));
-  const root = join(import.meta.dirname, '../../..');
-  const file = join(root, 'data/connectors', connectorId, 'connector.yaml');
+function refresh(source: Source): void {
+  const file = join(import.meta.dirname, '../../../data/connectors', source.connectorId, 'connector.yaml');
   const { definition } = parseConnector(readFileSync(file, 'utf8'), file);
   if (!definition) throw new Error(`${file} has faults`);
-  const paths = membersOf(doc['paths']);
-  const operations: { [operation: string]: unknown } = {};
-  for (const { request, baseUrl } of Object.values(definition.actions)) {
-    const [method = '', path = ''] = request.split(' ');
-    const own = prefix + (baseUrl ?? '').replace(definition.baseUrl, '') + path;
-    const found = Object.keys(paths).find((known) => shape(known) === shape(own));
-    const operation = found && membersOf(paths[found])[method.toLowerCase()];
-    if (!found || !isMembers(operation)) continue;
-    operations[`${method} ${shape(path)}`] = factsOf(doc, membersOf(paths[found]), operation);
-  }
-  const source = { document: from, version: membersOf(doc['info'])['version'], read: day };
-  const sorted = Object.fromEntries(Object.entries(operations).sort(([a], [b]) => (a < b ? -1 : 1)));
-  const out = join(import.meta.dirname, `${connectorId}.json`);
-  writeFileSync(out, `${JSON.stringify({ source, operations: sorted }, null, 1)}\n`);
+  const docs = source.format === 'graphql' ? [] : documentsOf(source, definition);
+  const operations = operationsOf(source, definition, docs);
+  const schema = source.format === 'graphql' ? source.document : source.graphql;
+  const version = source.version ?? String(membersOf(docs[0]?.['info'])['version']);
+  const text = textOf({
+    source: { document: source.from, version, read: day },
+    operations: Object.fromEntries(operations),
+    graphql: schema === undefined ? undefined : graphqlOf(definition, schema),
+  });
+  writeFileSync(join(import.meta.dirname, `${source.connectorId}.json`), text);
 }
 
-/** A path with its parameters nameless. */
-function shape(path: string): string {
-  return path.replaceAll(/\{[^}]*\}/g, '{}').replace(/\/$/, '');
-}
-
-function factsOf(doc: Members, item: Members, operation: Members): Members {
-  const parameters = [...listOf(item['parameters']), ...listOf(operation['parameters'])].map((one) =>
-    resolved(doc, one),
+function documentsOf(
+  { document, format, server, prefix = '' }: Source,
+  definition: ConnectorFile,
+): Members[] {
+  const texts = filesIn(join(folder, document)).map((file) => readFileSync(file, 'utf8'));
+  if (format === 'stone') return [fromStone(texts)];
+  const requests = Object.values(definition.actions).flatMap((one) => requestsOf(definition, one, prefix));
+  if (format === 'csdl') return texts.map((text) => fromCsdl(text, requests));
+  const read = texts.map((text) =>
+    membersOf(text.startsWith('{') ? JSON.parse(text) : parse(text, { maxAliasCount: -1 })),
   );
-  const content = Object.values(membersOf(resolved(doc, operation['requestBody'])['content']));
-  const bodies = [
-    ...content.map((one) => membersOf(one)['schema']),
-    ...parameters.filter((one) => one['in'] === 'body').map((one) => one['schema']),
-  ];
-  const members: Members = {};
-  for (const schema of bodies) Object.assign(members, propertiesOf(doc, schema, 3));
-  for (const one of parameters.filter((each) => each['in'] === 'formData'))
-    members[String(one['name'])] = enumOf(one);
-  const query = parameters
-    .filter((one) => one['in'] === 'query')
-    .map((one) => [String(one['name']), enumOf({ ...one, ...resolved(doc, one['schema']) })]);
-  const scopes = listOf(operation['security'])
-    .flatMap((one) => Object.values(membersOf(one)).flatMap(listOf))
-    .filter((scope) => scope !== 'none');
-  return {
-    ...(operation['deprecated'] === true ? { deprecated: true } : {}),
-    query: Object.fromEntries(query),
-    body: members,
-    ...(scopes.length > 0 ? { scopes: [...new Set(scopes)] } : {}),
-  };
+  return format === 'discovery' ? read.map(fromDiscovery) : read.map((doc) => belowServer(doc, server));
 }
 
-function resolved(doc: Members, value: unknown): Members {
-  const one = membersOf(value);
-  const ref = one['$ref'];
-  if (typeof ref !== 'string') return one;
-  let at: unknown = doc;
-  for (const name of ref.slice(2).split('/')) at = membersOf(at)[name.replaceAll('~1', '/')];
-  return membersOf(at);
+function filesIn(path: string): string[] {
+  return statSync(path).isDirectory()
+    ? readdirSync(path)
+        .sort()
+        .map((name) => join(path, name))
+    : [path];
 }
 
-/** Names of a body's members with their enums; alternatives together. */
-function propertiesOf(doc: Members, value: unknown, depth: number): Members {
-  const schema = resolved(doc, value);
-  const names: Members = {};
-  if (depth > 0) {
-    for (const keyword of ['allOf', 'anyOf', 'oneOf'])
-      for (const one of listOf(schema[keyword])) Object.assign(names, propertiesOf(doc, one, depth - 1));
+/** Puts what follows `server` in the document's own address before its paths: one of several documents may be of /v2. */
+function belowServer(doc: Members, server: string | undefined): Members {
+  const [first] = listOf(doc['servers']);
+  const url = String(membersOf(first)['url']);
+  if (!server || !url.startsWith(server)) return doc;
+  const paths = Object.entries(membersOf(doc['paths'])).map(([path, item]) => [
+    url.slice(server.length) + path,
+    item,
+  ]);
+  return { ...doc, paths: Object.fromEntries(paths) };
+}
+
+function operationsOf({ prefix = '', scopes = 'each' }: Source, definition: ConnectorFile, docs: Members[]) {
+  const found = new Map<string, Operation>();
+  const actions = Object.values(definition.actions).filter((one) => !one.graphql);
+  for (const action of actions) {
+    const [method = '', path = ''] = action.request.split(' ');
+    const name = `${method} ${shape(path)}`;
+    const same = actions.filter((one) => shape(one.request) === shape(action.request));
+    const place = requestsOf(definition, action, prefix).flatMap((one) => placeOf(docs, one))[0];
+    if (!place) continue;
+    const limits = same.flatMap((one) => limitOf(definition, one));
+    const wanted = {
+      query: same.map((one) => wantedOf(sentQuery(definition, one))).reduce(unite),
+      body: same.map((one) => wantedOf(sentBody(definition, one))).reduce(unite),
+      answer: wantedPaths(same.flatMap((one) => neededPaths(definition, one))),
+      limits: new Set(limits),
+      scopes,
+    };
+    found.set(name, factsOf(place.doc, place.item, place.operation, wanted));
   }
-  for (const [name, property] of Object.entries(membersOf(schema['properties'])))
-    names[name] = enumOf(resolved(doc, property));
-  return names;
+  return found;
 }
 
-/** The values of an enum; null where values are open. */
-function enumOf(schema: Members): unknown {
-  const values = schema['enum'] ?? membersOf(schema['items'])['enum'];
-  return Array.isArray(values) ? values.filter((one) => one !== '' && one !== null) : null;
+function limitOf(definition: ConnectorFile, action: ActionDefinition): string[] {
+  const paging = pagingOf(definition, action);
+  return paging && paging.style !== 'none' && paging.limitParam ? [paging.limitParam] : [];
 }
 
-const [, , folder = '', day = new Date().toISOString().slice(0, 10)] = process.argv;
-for (const source of SOURCES) refresh(folder, source, day);
+/** Method and nameless path of an action; with each of its values where a parameter of the path has an enum. */
+function requestsOf(definition: ConnectorFile, action: ActionDefinition, prefix: string): string[] {
+  const [method = '', path = ''] = action.request.split(' ');
+  const below = action.baseUrl?.startsWith(definition.baseUrl)
+    ? action.baseUrl.slice(definition.baseUrl.length)
+    : '';
+  let all = [prefix + below + path];
+  for (const [name, parameter] of Object.entries(action.path)) {
+    const values = listOf(parameter['enum']);
+    if (values.length > 0)
+      all = values.flatMap((one) => all.map((each) => each.replace(`{${name}}`, String(one))));
+  }
+  return [...all, prefix + below + path].map((one) => `${method} ${shape(one)}`);
+}
+
+/** The operation of a request: the path as it stands, else one with parameters where the connector has fixed names. */
+function placeOf(docs: Members[], request: string) {
+  const [method = '', path = ''] = request.split(' ');
+  const own = path.split('/');
+  const fits = (known: string) => {
+    const steps = shape(known).split('/');
+    return steps.length === own.length && steps.every((one, index) => one === own[index] || one === '{}');
+  };
+  const all = docs.flatMap((doc) =>
+    Object.entries(membersOf(doc['paths'])).flatMap(([known, item]) => {
+      const operation = membersOf(item)[method.toLowerCase()];
+      return isMembers(operation) && fits(known) ? [{ doc, known, item: membersOf(item), operation }] : [];
+    }),
+  );
+  return all
+    .filter(({ known }) => shape(known) === path)
+    .concat(all)
+    .slice(0, 1);
+}
+
+function graphqlOf(definition: ConnectorFile, name: string): string[] {
+  const uses = Object.values(definition.actions)
+    .filter((one) => one.graphql)
+    .map((one) => ({ document: one.graphql ?? '', sent: wantedOf(sentBody(definition, one)) }));
+  return reducedSchema(schemaIn(basename(name), readFileSync(join(folder, name), 'utf8')), uses);
+}
+
+/** A schema in the schema language, or the answer to an introspection. */
+function schemaIn(name: string, text: string): GraphQLSchema {
+  if (name.endsWith('.graphql')) return buildSchema(text, { assumeValidSDL: true });
+  const { data, __schema } = JSON.parse(text);
+  return buildClientSchema(data ?? { __schema });
+}

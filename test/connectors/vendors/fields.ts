@@ -1,0 +1,75 @@
+import { z } from 'zod';
+
+/** Facts of a parameter or a member. `of` holds its members; without it they are not known. */
+export interface Field {
+  required?: true | undefined;
+  deprecated?: true | undefined;
+  enum?: unknown[] | undefined;
+  /** Largest number that the vendor accepts. */
+  max?: number | undefined;
+  /** Members may have other names too. */
+  open?: true | undefined;
+  of?: Fields | undefined;
+  /** Position in the extract's `shared`, for what is there several times. */
+  shared?: number | undefined;
+}
+export interface Fields {
+  [name: string]: Field;
+}
+
+const field: z.ZodType<Field> = z.strictObject({
+  required: z.literal(true).optional(),
+  deprecated: z.literal(true).optional(),
+  enum: z.array(z.unknown()).optional(),
+  max: z.number().optional(),
+  open: z.literal(true).optional(),
+  shared: z.int().optional(),
+  get of() {
+    return z.record(z.string(), field).optional();
+  },
+});
+
+const operation = z.strictObject({
+  deprecated: z.literal(true).optional(),
+  query: z.record(z.string(), field),
+  /** Left out where the document does not describe the body. */
+  body: field.optional(),
+  /** Alternatives: a call needs all scopes of one of them. */
+  scopes: z.array(z.array(z.string())).optional(),
+  answer: field.optional(),
+});
+export type Operation = z.infer<typeof operation>;
+
+const extract = z.strictObject({
+  source: z.strictObject({ document: z.string(), version: z.string(), read: z.iso.date() }),
+  shared: z.array(field),
+  /** By method and nameless path: `GET /orders/{}`. */
+  operations: z.record(z.string(), operation),
+  /** The part of a GraphQL schema that the documents of the connector use. */
+  graphql: z.array(z.string()).optional(),
+});
+export type Extract = z.infer<typeof extract>;
+
+/** Reads an extract, and puts what is shared into its places. */
+export function parseExtract(text: string): Extract {
+  const read = extract.parse(JSON.parse(text));
+  const whole = (one: Field): Field => {
+    const { shared, ...rest } = one;
+    const found = shared === undefined ? undefined : read.shared[shared];
+    const { of, ...facts } = { ...rest, ...found };
+    return of ? { ...facts, of: wholeFields(of) } : facts;
+  };
+  const wholeFields = (fields: Fields): Fields =>
+    Object.fromEntries(Object.entries(fields).map(([name, one]) => [name, whole(one)]));
+  for (const one of Object.values(read.operations)) {
+    one.query = wholeFields(one.query);
+    if (one.body) one.body = whole(one.body);
+    if (one.answer) one.answer = whole(one.answer);
+  }
+  return read;
+}
+
+/** A path with its parameters nameless. */
+export function shape(path: string): string {
+  return path.replaceAll(/\{[^}]*\}/g, '{}').replace(/\/$/, '');
+}
