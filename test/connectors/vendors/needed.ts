@@ -8,12 +8,17 @@ export function neededPaths(definition: ConnectorFile, action: ActionDefinition)
   const { response } = action;
   if (response.body !== 'json') return [];
   const data = stepsOf(response.data);
-  const members = response.map ? namesInMap(response.map) : namesInSchema(definition, response.schema, 3);
+  const members = response.map ? namesInMap(response.map) : namesOfRecord(definition, action);
   const paging = pagingOf(definition, action);
   const places = paging && paging.style !== 'none' ? placesOf(paging) : [];
   const all = [data, ...members.map((steps) => [...data, ...steps]), ...places];
   const unique = new Map(all.filter((steps) => steps.length > 0).map((steps) => [steps.join('.'), steps]));
   return [...unique.values()];
+}
+
+/** The reads of `each` give the members of its records. */
+function namesOfRecord(definition: ConnectorFile, { each, response }: ActionDefinition): string[][] {
+  return each ? [] : namesInSchema(definition, response.schema, 3);
 }
 
 /** A dot after a backslash belongs to its name. Positions in lists are left out. */
