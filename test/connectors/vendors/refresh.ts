@@ -12,6 +12,7 @@ import { fromCsdl } from './read/csdl.ts';
 import { fromDiscovery } from './read/discovery.ts';
 import { factsOf } from './read/facts.ts';
 import { reducedSchema } from './read/graphql.ts';
+import { fromMarkdown } from './read/markdown.ts';
 import { fromStone } from './read/stone.ts';
 import { unite, wantedOf, wantedPaths } from './read/wanted.ts';
 import { type Source, SOURCES } from './sources.ts';
@@ -48,6 +49,7 @@ function documentsOf(
 ): Members[] {
   const texts = filesIn(join(folder, document)).map((file) => readFileSync(file, 'utf8'));
   if (format === 'stone') return [fromStone(texts)];
+  if (format === 'markdown') return [fromMarkdown(texts)];
   const requests = Object.values(definition.actions).flatMap((one) => requestsOf(definition, one, prefix));
   if (format === 'csdl') return texts.map((text) => fromCsdl(text, requests));
   const read = texts.map((text) =>

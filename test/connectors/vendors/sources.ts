@@ -5,7 +5,7 @@ export interface Source {
   document: string;
   /** Where it is published. */
   from: string;
-  format: 'openapi' | 'discovery' | 'stone' | 'csdl' | 'graphql';
+  format: 'openapi' | 'discovery' | 'stone' | 'csdl' | 'graphql' | 'markdown';
   /** What stands before the connector's paths in the document. */
   prefix?: string;
   /** Start of the documents' own addresses; what follows there stands before their paths. */
@@ -117,6 +117,13 @@ export const SOURCES: Source[] = [
     from: 'stripe/openapi @ e812732f',
     format: 'openapi',
     prefix: '/v1',
+  },
+  {
+    connectorId: 'woocommerce',
+    document: 'woocommerce',
+    from: 'woocommerce/woocommerce-rest-api-docs @ 13d6196, source/includes/wp-api-v3',
+    format: 'markdown',
+    prefix: '/wp-json/wc/v3',
   },
   {
     connectorId: 'xero',
