@@ -14,6 +14,7 @@ import { factsOf } from './read/facts.ts';
 import { reducedSchema } from './read/graphql.ts';
 import { fromMarkdown } from './read/markdown.ts';
 import { fromStone } from './read/stone.ts';
+import { fromXsd } from './read/xsd.ts';
 import { unite, wantedOf, wantedPaths } from './read/wanted.ts';
 import { type Source, SOURCES } from './sources.ts';
 import { textOf } from './write.ts';
@@ -52,6 +53,7 @@ function documentsOf(
   if (format === 'markdown') return [fromMarkdown(texts)];
   const requests = Object.values(definition.actions).flatMap((one) => requestsOf(definition, one, prefix));
   if (format === 'csdl') return texts.map((text) => fromCsdl(text, requests));
+  if (format === 'xsd') return [fromXsd(texts, requests)];
   const read = texts.map((text) =>
     membersOf(text.startsWith('{') ? JSON.parse(text) : parse(text, { maxAliasCount: -1 })),
   );

@@ -5,7 +5,7 @@ export interface Source {
   document: string;
   /** Where it is published. */
   from: string;
-  format: 'openapi' | 'discovery' | 'stone' | 'csdl' | 'graphql' | 'markdown';
+  format: 'openapi' | 'discovery' | 'stone' | 'csdl' | 'graphql' | 'markdown' | 'xsd';
   /** What stands before the connector's paths in the document. */
   prefix?: string;
   /** Start of the documents' own addresses; what follows there stands before their paths. */
@@ -88,6 +88,13 @@ export const SOURCES: Source[] = [
     from: 'makenotion/notion-mcp-server @ 1d38420',
     format: 'openapi',
     prefix: '/v1',
+  },
+  {
+    connectorId: 'quickbooks',
+    document: 'quickbooks',
+    from: 'intuit/QuickBooks-V3-Java-SDK @ 79b5a3c1, ipp-v3-java-data/src/main/xsd',
+    format: 'xsd',
+    version: 'v3 of 2024-10-21',
   },
   {
     connectorId: 'shopify',
