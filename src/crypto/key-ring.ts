@@ -1,9 +1,9 @@
 import {
   createCipheriv,
   createDecipheriv,
-  createHash,
   createHmac,
   createSecretKey,
+  hash,
   randomBytes,
   type KeyObject,
 } from 'node:crypto';
@@ -163,7 +163,7 @@ function decrypt(key: KeyObject, text: string, bound: string): Buffer {
 
 /** SHA-256, base64url: for lookups of high-entropy values and for request fingerprints. */
 export function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('base64url');
+  return hash('sha256', text, 'base64url');
 }
 
 function reasonOf(error: unknown): string {

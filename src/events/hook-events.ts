@@ -59,17 +59,34 @@ export function eventsIn(webhooks: Webhooks, request: HookRequest, account?: str
 }
 
 /** Where sayingOf() looks in an event of a topic, and whether the event says no more than that, or where to look. */
-function placesRead(webhooks: Webhooks, name: string): { paths: string[]; look: boolean } {
+interface PlacesRead {
+  paths: readonly string[];
+  look: boolean;
+}
+
+const NO_PLACES: PlacesRead = { paths: [], look: false };
+/** By topic, for each connector that is loaded. */
+const placesByTopic = new WeakMap<Webhooks, ReadonlyMap<string, PlacesRead>>();
+
+function placesRead(webhooks: Webhooks, topic: string): PlacesRead {
+  let places = placesByTopic.get(webhooks);
+  if (!places) placesByTopic.set(webhooks, (places = placesOf(webhooks)));
+  return places.get(topic) ?? NO_PLACES;
+}
+
+function placesOf(webhooks: Webhooks): Map<string, PlacesRead> {
   const topics = Object.values(webhooks.topics).flatMap((some) => some ?? []);
-  const meant = topics.filter(({ topic }) => topic === name);
-  const ids = meant.map((topic) => idPlaceOf(webhooks, topic));
-  return {
-    paths: meant.flatMap((topic, index) => [
+  const places = new Map<string, PlacesRead>();
+  for (const [name, meant] of Map.groupBy(topics, ({ topic }) => topic)) {
+    const ids = meant.map((topic) => idPlaceOf(webhooks, topic));
+    const paths = meant.flatMap((topic, index) => [
       ...Object.keys(topic.except),
       ...(topic.event === 'changed' ? [] : [ids[index] ?? topic.record ?? webhooks.record]),
-    ]),
-    look: meant.some(({ event }, index) => REPEATS.has(event) || ids[index] !== undefined),
-  };
+    ]);
+    const look = meant.some(({ event }, index) => REPEATS.has(event) || ids[index] !== undefined);
+    places.set(name, { paths, look });
+  }
+  return places;
 }
 
 /** Where an event holds an id alone, whose record is to be read. */

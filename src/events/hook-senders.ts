@@ -12,6 +12,7 @@ import type { Db, Tables } from '../store/schema.ts';
 import { keysOf } from './hook-keys.ts';
 import { openHook } from './hook.ts';
 import { toSource, type Source } from './source.ts';
+import { createVerifier, type Verifier } from './verify.ts';
 
 /** An app that posts webhooks to an address of ours, with what checking its signature takes. */
 export interface HookSender {
@@ -20,8 +21,10 @@ export interface HookSender {
   webhooks: Webhooks;
   /** The app's id of the account, where it is known. */
   account: string | undefined;
-  /** Values that the templates of the signature scheme may name. */
-  value(name: string): string | undefined;
+  /** The check of the connector's signature scheme. */
+  isGenuine: Verifier;
+  /** The token in the path of its address. */
+  token: string;
   /** The state of the rows that all this was read from; see isCurrent(). */
   row: SenderRow;
 }
@@ -48,16 +51,16 @@ type SenderContext = Pick<Context, 'db' | 'clock' | 'keys' | 'hashKey' | 'catalo
 
 export function createHookSenders(context: SenderContext): HookSenders {
   const kept = createTtlCache<HookSender>({ ttlMs: KEPT_MS, max: MAX_KEPT, clock: context.clock });
-  const get = (connectorId: string, hash: string): Promise<HookSender> =>
-    kept.get(`${connectorId} ${hash}`, () => readSender(context, connectorId, hash));
-  const reload = ({ source: { connectorId }, row }: HookSender): Promise<HookSender> => {
-    const hash = row.hook_hash ?? '';
-    kept.delete(`${connectorId} ${hash}`);
-    return get(connectorId, hash);
+  // By the token itself: its hash costs as much as checking a signature.
+  const get = (connectorId: string, token: string): Promise<HookSender> =>
+    kept.get(`${connectorId} ${token}`, () => readSender(context, connectorId, token));
+  const reload = ({ source: { connectorId }, token }: HookSender): Promise<HookSender> => {
+    kept.delete(`${connectorId} ${token}`);
+    return get(connectorId, token);
   };
   return {
     async find(connectorId, token) {
-      const sender = await get(connectorId, hashToken(context.hashKey, token));
+      const sender = await get(connectorId, token);
       const connector = context.catalog.connector(sender.source.environment, connectorId);
       return connector === sender.connector ? sender : reload(sender);
     },
@@ -77,7 +80,8 @@ export function isCurrent({ row }: HookSender, now: SenderRow | undefined): bool
   );
 }
 
-async function readSender(context: SenderContext, connectorId: string, hash: string): Promise<HookSender> {
+async function readSender(context: SenderContext, connectorId: string, token: string): Promise<HookSender> {
+  const hash = hashToken(context.hashKey, token);
   const row = await senderRows(context.db).where('hook_hash', '=', hash).executeTakeFirst();
   const source = row && toSource(row);
   const connector = source && context.catalog.connector(source.environment, connectorId);
@@ -88,7 +92,15 @@ async function readSender(context: SenderContext, connectorId: string, hash: str
   const known = credential ? await keysOf(context, connector, credential) : () => undefined;
   const secret = openHook(context, source)?.secret;
   const value = (name: string) => (name === 'secret' ? secret : known(name));
-  return { source, connector, webhooks, account: credential?.account?.id, value, row };
+  return {
+    source,
+    connector,
+    webhooks,
+    account: credential?.account?.id,
+    isGenuine: createVerifier(webhooks.verify, value),
+    token,
+    row,
+  };
 }
 
 export function unknownAddress(): GatehouseError {

@@ -18,7 +18,7 @@ import {
 } from './hook-senders.ts';
 import type { PollContext } from './poll.ts';
 import { UNTIL_FORGOTTEN } from './source.ts';
-import { isGenuine, textAt, type HookRequest } from './verify.ts';
+import { textAt, type HookRequest } from './verify.ts';
 import { fieldsOf, meaningOf, publishMeanings, type Meaning } from './webhook-meaning.ts';
 
 export type IntakeContext = PollContext & Pick<Context, 'hashKey' | 'sources'>;
@@ -92,7 +92,7 @@ export function createIntake(context: IntakeContext): Intake {
   };
 
   const take = async (sender: HookSender, request: HookRequest): Promise<Taken> => {
-    if (!isGenuine(sender.webhooks.verify, request, sender.value, context.clock.now())) return 'not_genuine';
+    if (!sender.isGenuine(request, context.clock.now())) return 'not_genuine';
     const arrival = await arrivalOf(context, sender, request);
     if (arrival.rows.length === 0) return 'published';
     const stored = await store(arrival);

@@ -38,8 +38,18 @@ function encoded(remoteId: string): string {
   return Buffer.from(remoteId, 'utf8').toString('base64url');
 }
 
+/** Marks by connection: each record of a connection has the same. */
+const marks = new Map<string, string>();
+const MAX_MARKS = 10_000;
+
 function mark(connectionId: string): string {
-  return sha256(connectionId)
-    .replaceAll(/[^0-9A-Za-z]/g, '')
-    .slice(0, 8);
+  let text = marks.get(connectionId);
+  if (text === undefined) {
+    text = sha256(connectionId)
+      .replaceAll(/[^0-9A-Za-z]/g, '')
+      .slice(0, 8);
+    if (marks.size >= MAX_MARKS) marks.clear();
+    marks.set(connectionId, text);
+  }
+  return text;
 }
