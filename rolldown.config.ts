@@ -1,4 +1,8 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { defineConfig, type Plugin } from 'rolldown';
+import { keep, keptText } from './src/connectors/kept.ts';
+import { parseConnector } from './src/connectors/parse.ts';
+import { SHIPPED_FILE, textHashOf } from './src/connectors/shipped.ts';
 import { buildWebFiles } from './src/http/web-files.ts';
 
 /*
@@ -11,7 +15,7 @@ export default defineConfig({
   platform: 'node',
   // Native code finds its binary beside itself.
   external: ['better-sqlite3'],
-  plugins: [thriftyBuiltIns(), web()],
+  plugins: [thriftyBuiltIns(), web(), definitions('data/connectors')],
   output: {
     dir: 'dist',
     format: 'esm',
@@ -57,6 +61,25 @@ function web(): Plugin {
       for (const [name, source] of buildWebFiles('src/web')) {
         this.emitFile({ type: 'asset', fileName: `web/${name}`, source });
       }
+    },
+  };
+}
+
+/** The shipped connector files, read and checked, so that a first start does neither. */
+function definitions(folder: string): Plugin {
+  return {
+    name: 'definitions',
+    generateBundle() {
+      const checked = readdirSync(folder).flatMap((id) => {
+        const path = `${folder}/${id}/connector.yaml`;
+        const text = readFileSync(path, 'utf8');
+        const { definition } = parseConnector(text, path, id);
+        // One with faults is left to the start, which reports them.
+        if (!definition) return [];
+        const one = keep(definition);
+        return [{ ...one, head: { ...one.head, textHash: textHashOf(text) } }];
+      });
+      this.emitFile({ type: 'asset', fileName: SHIPPED_FILE, source: keptText(checked) });
     },
   };
 }

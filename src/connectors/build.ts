@@ -17,7 +17,7 @@ export function buildCatalog(files: ConnectorText[]): Catalog {
 }
 
 /** The connectors of the files that are good, and the faults of all others. */
-export function compileFiles(files: ConnectorText[]): { connectors: Connector[]; faults: FileFault[] } {
+function compileFiles(files: ConnectorText[]): { connectors: Connector[]; faults: FileFault[] } {
   const faults: FileFault[] = [];
   const connectors: Connector[] = [];
   for (const { path, id, text, test = false } of files) {

@@ -28,19 +28,25 @@ export function keptName(paths: string[]): string {
 }
 
 /** A kept definition: its head, and the whole as JSON text. */
-export interface Kept {
-  head: ConnectorHead;
+export interface Kept<Head extends ConnectorHead = ConnectorHead> {
+  head: Head;
   text(): string;
+}
+
+/** Returns a definition as it is kept. */
+export function keep(definition: ConnectorFile): Kept {
+  const { id, name, description, categories } = definition;
+  return { head: { id, name, description, categories }, text: () => JSON.stringify(definition) };
 }
 
 /**
  * What is kept in this file, or undefined. A line of heads, then a line for each definition, which stays text until it is
  * opened: parsed it takes five times the memory. Whoever can write its folder can write the database too.
  */
-export function readKept(path: string): Kept[] | undefined {
+export function readKept<Head extends ConnectorHead = ConnectorHead>(path: string): Kept<Head>[] | undefined {
   try {
     const [first = '', ...lines] = readFileSync(path, 'utf8').split('\n');
-    const heads: ConnectorHead[] = JSON.parse(first);
+    const heads: Head[] = JSON.parse(first);
     // The file ends with a line break, behind which there is nothing.
     if (lines.length !== heads.length + 1 || lines.at(-1) !== '') return undefined;
     return heads.map((head, index) => ({ head, text: () => lines[index] ?? '' }));
@@ -49,21 +55,20 @@ export function readKept(path: string): Kept[] | undefined {
   }
 }
 
+/** Returns the text of a file that readKept() reads. */
+export function keptText(definitions: readonly Kept[]): string {
+  const heads = JSON.stringify(definitions.map(({ head }) => head));
+  return [heads, ...definitions.map(({ text }) => text())].map((line) => `${line}\n`).join('');
+}
+
 /** Keeps checked definitions. A folder that cannot be written costs time at the next start, and nothing else. */
-export async function writeKept(path: string, definitions: ConnectorFile[]): Promise<void> {
+export async function writeKept(path: string, definitions: readonly Kept[]): Promise<void> {
   const folder = dirname(path);
   const own = basename(path);
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const draft = `${path}.${process.pid}`;
-    const heads = definitions.map(({ id, name, description, categories }) => ({
-      id,
-      name,
-      description,
-      categories,
-    }));
-    const text = [heads, ...definitions].map((line) => `${JSON.stringify(line)}\n`).join('');
-    await writeFile(draft, text, { mode: 0o600 });
+    await writeFile(draft, keptText(definitions), { mode: 0o600 });
     await rename(draft, path);
     const others = (await readdir(folder)).filter((other) => other.startsWith('catalog-') && other !== own);
     await Promise.all(others.map((other) => unlink(join(folder, other))));

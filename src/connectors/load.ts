@@ -2,14 +2,16 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { catalogOf, ConnectorFileError, homeOf, SANDBOX_ID, type Catalog } from './catalog.ts';
 import { unopenedConnector, type ConnectorHead } from './compile.ts';
-import type { ConnectorFile } from './format.ts';
-import { keptName, readKept, writeKept } from './kept.ts';
+import { keep, keptName, readKept, writeKept, type Kept } from './kept.ts';
+import type { FileFault } from './parse.ts';
+import { readShipped, textHashOf } from './shipped.ts';
 
 /**
  * Loads every `<folder>/<id>/connector.yaml`, and those of `testFolder`, whose third party is this process. Without
  * `sandbox` that connector is left out. With `keepIn`, a folder,
  * the checked definitions are kept there, and the next start reads those while the files are the same: parsing
- * and checking YAML takes 40 ms a connector of 30 actions, and every start would wait for it.
+ * and checking YAML takes 40 ms a connector of 30 actions, and every start would wait for it. The shipped ones are
+ * checked by the build.
  * A file that is not right is left out; its faults are in the catalogue.
  * @throws ConnectorFileError with all faults of all files, when no file is right.
  */
@@ -46,23 +48,40 @@ export async function loadCatalog({
       kept.map(({ head, text }) => unopenedConnector(head, home(head), text)),
       missing,
     );
-  const { compileFiles } = await import('./build.ts');
-  const texts = files.map((file) => ({ ...file, text: readFileSync(file.path, 'utf8') }));
-  const { connectors, faults } = compileFiles(texts);
-  if (connectors.length === 0 && faults.length > 0) throw new ConnectorFileError(faults);
-  const catalog = catalogOf(connectors, [...missing, ...faults]);
+  const { definitions, faults } = await readDefinitions(files);
+  if (definitions.length === 0 && faults.length > 0) throw new ConnectorFileError(faults);
   // A start with faults checks again, so that it reports them again.
-  if (keptAs && faults.length === 0) await writeKept(keptAs, definitionsOf(catalog));
-  return catalog;
+  if (keptAs && faults.length === 0) await writeKept(keptAs, definitions);
+  return catalogOf(
+    definitions.map(({ head, text }) => unopenedConnector(head, home(head), text)),
+    [...missing, ...faults],
+  );
+}
+
+/** Reads connector files. What the build has checked already is not checked again. */
+async function readDefinitions(
+  files: readonly { id: string; path: string; test: boolean }[],
+): Promise<{ definitions: Kept[]; faults: FileFault[] }> {
+  const shipped = readShipped();
+  const definitions: Kept[] = [];
+  const faults: FileFault[] = [];
+  for (const file of files) {
+    const text = readFileSync(file.path, 'utf8');
+    const known = shipped.get(textHashOf(text));
+    if (known?.head.id === file.id) {
+      definitions.push(known);
+      continue;
+    }
+    const { parseConnector } = await import('./parse.ts');
+    const parsed = parseConnector(text, file.path, file.id);
+    if (parsed.definition) definitions.push(keep(parsed.definition));
+    else faults.push(...parsed.faults);
+  }
+  return { definitions, faults };
 }
 
 function filesIn(folder: string): { id: string; path: string }[] {
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => ({ id: name, path: join(folder, name, 'connector.yaml') }));
-}
-
-function definitionsOf(catalog: Catalog): ConnectorFile[] {
-  // Every connector is seen in development.
-  return catalog.connectors('development').map((connector) => connector.definition);
 }

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -33,14 +33,21 @@ export async function prepareProduct(): Promise<Product> {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  const keys = join(home, 'first-keys');
-  while (!existsSync(keys) && first.exitCode === null)
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  const url = /http:\S+\/mcp\/\S+/.exec(readFileSync(keys, 'utf8'))?.[0] ?? '';
+  const url = await firstUrl(join(home, 'first-keys'), first);
   await listed(url);
   first.kill('SIGTERM');
   await new Promise((resolve) => first.once('exit', resolve));
   return { home, env, serve, stdio: [bin, 'stdio', '--server', 'Sandbox'], url };
+}
+
+/** Reads the access URL once the file has it: the keys alone are written earlier. */
+async function firstUrl(keys: string, first: ChildProcess): Promise<string> {
+  while (first.exitCode === null) {
+    const url = existsSync(keys) ? /http:\S+\/mcp\/\S+/.exec(readFileSync(keys, 'utf8'))?.[0] : undefined;
+    if (url !== undefined) return url;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error('the first start failed');
 }
 
 /** Resolves when the MCP server at this address has listed its tools. */

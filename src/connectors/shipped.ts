@@ -1,0 +1,23 @@
+import { hash } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ConnectorHead } from './compile.ts';
+import { readKept, type Kept } from './kept.ts';
+
+/** The file of the build with the definitions that the build has checked. A checkout that is not built has none. */
+export const SHIPPED_FILE = 'definitions.jsonl';
+const PATH = join(dirname(fileURLToPath(import.meta.url)), SHIPPED_FILE);
+
+/** A head, and the hash of the connector file that the definition was read from. */
+export type ShippedHead = ConnectorHead & { textHash: string };
+
+/** Returns the definitions that the build has checked, by the hash of their file's text. */
+export function readShipped(): Map<string, Kept> {
+  const shipped = readKept<ShippedHead>(PATH) ?? [];
+  return new Map(shipped.map((one) => [one.head.textHash, one]));
+}
+
+/** Returns the hash by which a connector file's text is found. */
+export function textHashOf(text: string): string {
+  return hash('sha256', text, 'base64url');
+}
