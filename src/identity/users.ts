@@ -3,6 +3,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { parseJson, type Json } from '../lib/json.ts';
 import { noteChange } from '../store/changes.ts';
+import { perDatabase, runKept } from '../store/kept.ts';
 import { isOrphan, isUniqueViolation } from '../store/open.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
@@ -42,18 +43,23 @@ export async function createUser(
   return toUser(row);
 }
 
+/** Prepared, because most requests name a user. */
+const userById = perDatabase((db) =>
+  db
+    .selectFrom('users')
+    .selectAll()
+    .where('user_id', '=', '')
+    .where('environment', '=', 'development')
+    .compile(),
+);
+
 export async function findUser(
   db: DbOrTx,
   environment: Environment,
   userId: string,
 ): Promise<User | undefined> {
-  const row = await db
-    .selectFrom('users')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .where('environment', '=', environment)
-    .executeTakeFirst();
-  return row && toUser(row);
+  const { rows } = await runKept(db, userById(db), [userId, environment]);
+  return rows[0] && toUser(rows[0]);
 }
 
 /** @throws GatehouseError `user_not_found`: the same for an unknown user and one of the other environment. */
