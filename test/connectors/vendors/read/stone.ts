@@ -79,6 +79,7 @@ function ownPart(namespace: string, lines: string[]) {
 function unionOf(namespace: string, head: string, lines: string[]): Members {
   const fields = fieldsOf(lines);
   return {
+    ...(head.includes(' extends ') ? {} : { enum: fields.map(({ name }) => name) }),
     anyOf: [
       { properties: { '.tag': { enum: fields.map(({ name }) => name) } } },
       ...fields.map(({ name, type }) => ({
