@@ -43,7 +43,8 @@ export async function replayExample(
     enter: async () => () => {},
     hold: () => {},
     mayRetry: () => false,
-    turn: () => undefined,
+    place: () => ({ take: () => true, [Symbol.dispose]: () => {} }),
+    pause: async () => {},
   };
   const call: UpstreamCall = { connector, action, credential, input };
   if (action.effect !== 'read') call.idempotencyKey = EXAMPLE_KEY;

@@ -6,6 +6,7 @@ import helmet from 'helmet';
 import type { Context } from '../context.ts';
 import { clientAddress } from '../lib/client-address.ts';
 import { answerError, GatehouseError, hidesCause, invalidRequest } from '../lib/errors.ts';
+import { jsonText } from '../lib/json-text-steps.ts';
 import { foreignOrigin, isAllowedOrigin } from './origins.ts';
 import type { Reply, Route } from './route.ts';
 
@@ -116,13 +117,15 @@ async function answer(context: Context, route: Route, req: Request, res: Respons
       signal: gone.signal,
       addHeaders: (headers) => res.setHeaders(new Map(Object.entries(headers))),
     });
-    send(res, reply);
+    await sendReply(context, res, reply);
     logRequest(context, req, res, route.path, requestId, started);
   } catch (error) {
     sendError(context, res, await counted(context, req, error), requestId, route.path);
     logRequest(context, req, res, route.path, requestId, started);
   }
 }
+
+const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' };
 
 function queryOf(url: string): URLSearchParams {
   const at = url.indexOf('?');
@@ -161,11 +164,19 @@ async function counted({ limits, config }: Context, req: Request, thrown: unknow
   return thrown;
 }
 
+/** Writes a large answer in steps: an action may return 10 MiB. */
+async function sendReply({ throttle }: Context, res: ServerResponse, reply: Reply): Promise<void> {
+  const { body } = reply;
+  if (typeof body === 'string' || Buffer.isBuffer(body)) return send(res, reply);
+  const text = await jsonText(body, throttle.pause);
+  send(res, { ...reply, body: text, headers: { ...JSON_TYPE, ...reply.headers } });
+}
+
 function send(res: ServerResponse, { status = 200, body, headers = {} }: Reply): void {
   const raw = typeof body === 'string' || Buffer.isBuffer(body);
   const content = raw ? body : JSON.stringify(body);
   res.writeHead(status, {
-    ...(raw ? {} : { 'Content-Type': 'application/json; charset=utf-8' }),
+    ...(raw ? {} : JSON_TYPE),
     // What nobody says may be kept is kept nowhere, refusals too: a 404 or 410 would be (RFC 9110 section 15.1).
     'Cache-Control': 'no-store',
     ...(status === 304 ? {} : { 'Content-Length': Buffer.byteLength(content) }),

@@ -23,10 +23,10 @@ export const MAX_JSON_DEPTH = 64;
  * JSON.parse for text from outside. Throws SyntaxError when the text is not JSON, and RangeError when it nests
  * deeper than MAX_JSON_DEPTH. A member called `__proto__` is dropped, so that no later merge can reach a prototype.
  */
-export function parseJson(text: string): Json {
+export function parseJson(text: string, maxDepth = MAX_JSON_DEPTH): Json {
   // V8 parses without recursion, so any depth gets through it; what walks the value later is spared.
   const value: Json = JSON.parse(text);
-  assertDepth(value, MAX_JSON_DEPTH);
+  assertDepth(value, maxDepth);
   return text.includes('__proto__') ? dropProto(value) : value;
 }
 

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { LARGE_BODY_BYTES, type BodyPlace } from './large-bodies.ts';
 import { tooLarge } from './outbound-body.ts';
 import { TimerAfterSending } from './sending.ts';
 import type { StopSignal } from './stop.ts';
@@ -61,6 +62,13 @@ export class End {
   }
 }
 
+/** What a body may take. */
+interface Limits {
+  maxBytes: number;
+  statusDecides?: boolean | undefined;
+  place?: BodyPlace | undefined;
+}
+
 /** An answer as it came: the body still packed. */
 export interface RawAnswer {
   statusCode: number;
@@ -79,11 +87,10 @@ export function wholeAnswer(
   agent: Dispatcher,
   options: Dispatcher.DispatchOptions,
   end: End,
-  maxBytes: number,
-  statusDecides = false,
+  limits: Limits,
 ): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
-    const exchange = new Exchange(end, maxBytes, statusDecides, resolve, reject);
+    const exchange = new Exchange(end, limits, resolve, reject);
     end.waiting = exchange;
     if (end.aborted) exchange.end();
     else agent.dispatch(options, exchange);
@@ -94,6 +101,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #end: End;
   readonly #maxBytes: number;
   readonly #statusDecides: boolean;
+  readonly #place: BodyPlace | undefined;
   readonly #resolve: (answer: RawAnswer) => void;
   readonly #reject: (error: Error) => void;
   readonly #chunks: Buffer[] = [];
@@ -104,14 +112,14 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(
     end: End,
-    maxBytes: number,
-    statusDecides: boolean,
+    { maxBytes, statusDecides = false, place }: Limits,
     resolve: (answer: RawAnswer) => void,
     reject: (error: Error) => void,
   ) {
     this.#end = end;
     this.#maxBytes = maxBytes;
     this.#statusDecides = statusDecides;
+    this.#place = place;
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -136,11 +144,14 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#headers = headers;
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const room = this.#maxBytes - this.#size;
     this.#size += chunk.length;
-    if (chunk.length <= room) this.#chunks.push(chunk);
-    else this.#stop(tooLarge(this.#maxBytes), chunk.subarray(0, Math.max(0, room)));
+    if (chunk.length <= room) {
+      this.#chunks.push(chunk);
+      if (this.#size > LARGE_BODY_BYTES && this.#place?.take(() => controller.resume()) === false)
+        controller.pause();
+    } else this.#stop(tooLarge(this.#maxBytes), chunk.subarray(0, Math.max(0, room)));
   }
 
   onResponseEnd(): void {

@@ -4,6 +4,7 @@ import { createSecureContext, rootCertificates, type SecureContext } from 'node:
 import type { buildConnector, Dispatcher } from 'undici';
 import { createAddressGuard, type AllowedAddress } from './addresses.ts';
 import { GatehouseError } from './errors.ts';
+import type { BodyPlace } from './large-bodies.ts';
 import { decoderOf, unpacked } from './outbound-body.ts';
 import { BlockedAddress, outboundError } from './outbound-errors.ts';
 import { End, wholeAnswer, type RawAnswer } from './outbound-exchange.ts';
@@ -29,7 +30,9 @@ export interface OutboundRequest {
    * The status alone counts. A body that is too large, breaks off or outlives the deadline is returned as far as it came, and
    * its connection is closed.
    */
-  statusDecides?: boolean;
+  statusDecides?: boolean | undefined;
+  /** The place that a large body waits for, unread, within the deadline. */
+  place?: BodyPlace;
   /** For the built-in sandbox connector alone: SANDBOX_HOST of lib/sandbox.ts is our own /sandbox/. */
   allowSandbox?: boolean;
 }
@@ -299,7 +302,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       const moved = (host: string): void => void (redirected = host);
       try {
         const ask = ({ agent, target }: Way, asked: Asked): Promise<RawAnswer> =>
-          wholeAnswer(agent, toDispatch(target, asked, patienceMs), end, maxBytes, request.statusDecides);
+          wholeAnswer(agent, toDispatch(target, asked, patienceMs), end, { ...request, maxBytes });
         let way = wayOf(request.url, request.allowSandbox);
         if (way instanceof Promise) {
           end.within(timeoutMs);

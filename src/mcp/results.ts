@@ -3,6 +3,7 @@ import { LEFT_OUT, type Correction } from '../connectors/forgive.ts';
 import { StoreUnavailable, type GatehouseError } from '../lib/errors.ts';
 import { withoutHidden } from '../lib/hidden.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
+import { jsonText } from '../lib/json-text-steps.ts';
 import { isContent } from './content.ts';
 import type { Grant } from './grant.ts';
 import { THIRD_PARTY } from './third-party.ts';
@@ -51,7 +52,7 @@ export function sizingOf(call: {
   return { maxBytes, offset: typeof offset === 'number' ? offset : 0, source: { connectorId, actionId } };
 }
 
-type ResultContext = Pick<Context, 'db' | 'clock' | 'keys'>;
+type ResultContext = Pick<Context, 'db' | 'clock' | 'keys' | 'throttle'>;
 
 /**
  * A good answer as JSON text: structured, and the same as text for clients that know no structure. The structure is
@@ -66,7 +67,7 @@ export async function toResultText(
   const note = noteOf(corrections);
   if (isContent(structuredContent))
     return JSON.stringify(noted(thirdParty ? marked(structuredContent) : structuredContent, note));
-  const text = JSON.stringify(structuredContent);
+  const text = await jsonText(structuredContent, context.throttle.pause);
   const fitting = fits(text, sizing?.maxBytes ?? INLINE_BYTES)
     ? structuredContent
     : await fit(context, grant, { value: structuredContent, text, sizing });
@@ -102,7 +103,7 @@ export async function fitted(
   value: JsonObject,
   sizing: Sizing,
 ): Promise<JsonObject> {
-  const text = JSON.stringify(value);
+  const text = await jsonText(value, context.throttle.pause);
   return fits(text, sizing.maxBytes) ? value : fit(context, grant, { value, text, sizing });
 }
 

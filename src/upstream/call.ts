@@ -1,15 +1,17 @@
 import { isUtf8 } from 'node:buffer';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Action, Connector } from '../connectors/catalog.ts';
 import type { Context } from '../context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { MAX_JSON_DEPTH, parseJson, type Json, type JsonObject } from '../lib/json.ts';
+import { MAX_JSON_DEPTH, type Json, type JsonObject } from '../lib/json.ts';
+import type { Pause } from '../lib/json-steps.ts';
 import type { LogLevel } from '../lib/log-level.ts';
+import { LARGE_BODY_BYTES } from '../lib/large-bodies.ts';
+import type { OutboundAnswer } from '../lib/outbound.ts';
 import { blankSecrets, secretsIn } from '../lib/scrub.ts';
 import type { OpenCredential } from './credential.ts';
 import { readEvents } from './events.ts';
-import { assertFewValues } from './large-answers.ts';
+import { parseAnswer } from './large-answers.ts';
 import { pause } from './pause.ts';
 import { buildRequest, type BuiltRequest } from './request.ts';
 import { failureOf } from './failure.ts';
@@ -131,8 +133,11 @@ async function sendOnce(
   call: UpstreamCall,
   timeoutMs: number,
 ): Promise<UpstreamAnswer> {
+  const { pause } = context.throttle;
   const built = await buildRequest(call, context.clock.now());
+  using place = context.throttle.place(call);
   const request = {
+    place,
     method: built.method,
     url: built.url,
     headers: built.headers,
@@ -146,44 +151,38 @@ async function sendOnce(
     const { status, headers, body } = await context.outbound.stream(request);
     if (headers['content-type']?.startsWith('text/event-stream')) {
       const { secrets } = built;
-      return { status, headers, ...(await readEvents(body, call, secrets)), secrets };
+      return { status, headers, ...(await readEvents(body, call, { secrets, pause })), secrets };
     }
     const chunks: Buffer[] = [];
     for await (const chunk of body) chunks.push(chunk);
-    return toAnswer(call, built, status, headers, Buffer.concat(chunks));
+    return toAnswer(call, built, { status, headers, body: Buffer.concat(chunks) }, pause);
   }
-  const { status, headers, body } = await context.outbound.request(request);
-  const turn = context.throttle.turn(body.length);
-  if (!turn) return toAnswer(call, built, status, headers, body);
-  await turn;
-  const answer = toAnswer(call, built, status, headers, body);
-  // What is done with it, such as writing it out, takes as long again.
-  await nextTurn();
-  return answer;
+  // Waits with the place held: it is freed when the answer is parsed.
+  return await toAnswer(call, built, await context.outbound.request(request), pause);
 }
 
-function toAnswer(
+async function toAnswer(
   call: UpstreamCall,
   { secrets }: BuiltRequest,
-  status: number,
-  headers: Record<string, string>,
-  bytes: Buffer,
-): UpstreamAnswer {
+  { status, headers, body: bytes }: OutboundAnswer,
+  pause: Pause,
+): Promise<UpstreamAnswer> {
+  const isLarge = bytes.length > LARGE_BODY_BYTES;
+  if (isLarge) await pause();
   const type = headers['content-type'] ?? '';
   const reflected = secretsIn(bytes, secrets);
   const facts = { status, headers, secrets, reflected };
   if (status < 300 && call.action.definition.response.body === 'file')
     return { ...facts, body: fileOf(type, bytes, reflected) };
-  if (status < 300) assertFewValues(bytes);
-  const text = bytes.toString('utf8');
-  if (text.trim() === '') return { ...facts, body: null };
+  if (!isLarge && bytes.toString('utf8').trim() === '') return { ...facts, body: null };
   if (status < 400 && !/json/i.test(type) && /^text\/(plain|csv)/i.test(type))
-    return { ...facts, body: text };
+    return { ...facts, body: bytes.toString('utf8') };
   try {
-    return { ...facts, body: parseJson(text) };
+    return { ...facts, body: await parseAnswer(bytes, pause) };
   } catch (error) {
     // Errors are often pages or plain text; their status says enough.
-    if (status >= 300) return { ...facts, body: text };
+    if (status >= 300) return { ...facts, body: bytes.toString('utf8') };
+    if (error instanceof GatehouseError) throw error;
     const tooDeep = error instanceof RangeError;
     const what = tooDeep
       ? `with JSON that nests deeper than ${MAX_JSON_DEPTH} levels`

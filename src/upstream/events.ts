@@ -2,10 +2,15 @@ import { createParser } from 'eventsource-parser';
 import { z } from 'zod';
 import { GatehouseError } from '../lib/errors.ts';
 import { parseJson, type Json } from '../lib/json.ts';
+import type { Pause } from '../lib/json-steps.ts';
 import { scrubJson } from '../lib/scrub-json.ts';
 import { secretsIn } from '../lib/scrub.ts';
 import { LOG_LEVELS } from '../lib/log-level.ts';
 import type { Notices } from './call.ts';
+import { parseAnswer } from './large-answers.ts';
+
+/** A notice that is longer is passed over. */
+const MAX_NOTICE_CHARS = 64 * 1024;
 
 const progressShape = z.object({
   progress: z.number(),
@@ -24,36 +29,23 @@ const changedShape = z.object({ lists: z.array(z.enum(['tools', 'resources', 'pr
 /**
  * The body of an answer that comes as events, and the secrets that may be in it: `progress`, `log`, `changed` and `wait` go on
  * to the caller without the secrets, `result` is the body.
- * @throws GatehouseError `upstream_failed` when the stream ends without a result.
+ * @throws GatehouseError `upstream_failed` when the stream ends without a result, `upstream_too_large` for too many values.
  */
 export async function readEvents(
   stream: AsyncIterable<Buffer>,
   { onProgress, onLog, onChanged, onWait }: Notices,
-  secrets: readonly string[],
+  { secrets, pause }: { secrets: readonly string[]; pause: Pause },
 ): Promise<{ body: Json; reflected: readonly string[] }> {
-  let result: Json | undefined;
-  let reflected: readonly string[] = [];
-  const read = (data: string): Json => {
-    try {
-      return parseJson(data);
-    } catch (error) {
-      throw new GatehouseError('upstream_failed', 'The third party sent an event that is no JSON.', {
-        details: { reason: 'not_json' },
-        cause: error,
-      });
-    }
-  };
+  let result: string | undefined;
   /** What is not as it should be is no reason to give up a call. */
   const pass = <T>(shape: z.ZodType<T>, data: string, to: (value: T) => void): void => {
-    const parsed = shape.safeParse(scrubJson(read(data), secretsIn(data, secrets)));
+    if (data.length > MAX_NOTICE_CHARS) return;
+    const parsed = shape.safeParse(scrubJson(readNotice(data), secretsIn(data, secrets)));
     if (parsed.success) to(parsed.data);
   };
   const parser = createParser({
     onEvent({ event, data }) {
-      if (event === 'result') {
-        result = read(data);
-        reflected = secretsIn(data, secrets);
-      }
+      if (event === 'result') result ??= data;
       if (event === 'progress' && onProgress) pass(progressShape, data, onProgress);
       if (event === 'log' && onLog) pass(logShape, data, onLog);
       if (event === 'wait') onWait?.();
@@ -71,5 +63,28 @@ export async function readEvents(
       details: { reason: 'reset' },
     });
   }
-  return { body: result, reflected };
+  return { body: await readResult(result, pause), reflected: secretsIn(result, secrets) };
+}
+
+function readNotice(data: string): Json {
+  try {
+    return parseJson(data);
+  } catch (error) {
+    throw notJson(error);
+  }
+}
+
+async function readResult(data: string, pause: Pause): Promise<Json> {
+  try {
+    return await parseAnswer(Buffer.from(data), pause);
+  } catch (error) {
+    throw error instanceof GatehouseError ? error : notJson(error);
+  }
+}
+
+function notJson(cause: unknown): GatehouseError {
+  return new GatehouseError('upstream_failed', 'The third party sent an event that is no JSON.', {
+    details: { reason: 'not_json' },
+    cause,
+  });
 }

@@ -2,7 +2,9 @@ import type { Clock } from '../lib/clock.ts';
 import { HOUR, MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { UpstreamCall } from './call.ts';
-import { createTurns, type Turns } from './large-answers.ts';
+import type { Pause } from '../lib/json-steps.ts';
+import { createLargeBodies, type BodyPlace } from '../lib/large-bodies.ts';
+import { createPause } from './large-answers.ts';
 import { cancelled, pause } from './pause.ts';
 
 const MAX_LINES = 10_000;
@@ -12,6 +14,9 @@ const MAX_BUDGET = 10;
 const MAX_WAIT_MS = 20 * SECOND;
 /** What an answer may ask for at most: a credential that is held longer asks again after this. */
 const MAX_HOLD_MS = HOUR;
+
+/** Each has 10 MiB at most, and takes about ten times as much memory while it is parsed. */
+const LARGE_BODIES = { most: 6, mostEach: 3 };
 
 /** The third parties' own limits, kept per credential, in this process. */
 export interface Throttle {
@@ -24,8 +29,10 @@ export interface Throttle {
   hold(call: UpstreamCall, untilMs: number): void;
   /** Whether a retry is within the budget of its third party: one retry for ten calls, and a few to begin with. */
   mayRetry(call: UpstreamCall): boolean;
-  /** Waits for the turn to parse an answer of this many bytes; undefined where it may be parsed at once. */
-  turn: Turns;
+  /** Places for large answers that are read and parsed at once; owners are credentials. */
+  place(call: UpstreamCall): BodyPlace;
+  /** Waits between two steps over large values. */
+  pause: Pause;
 }
 
 interface Line {
@@ -39,9 +46,10 @@ interface Line {
 export function createThrottle(clock: Clock): Throttle {
   const lines = new Map<string, Line>();
   const budgets = new Map<string, number>();
+  const bodies = createLargeBodies(LARGE_BODIES);
 
   const lineOf = (call: UpstreamCall): Line => {
-    const key = call.credential?.credentialId ?? call.connector.connectorId;
+    const key = ownerOf(call);
     let line = lines.get(key);
     if (!line) {
       if (lines.size >= MAX_LINES) sweep(lines, clock.now());
@@ -61,7 +69,8 @@ export function createThrottle(clock: Clock): Throttle {
   };
 
   return {
-    turn: createTurns(),
+    place: (call) => bodies.place(ownerOf(call)),
+    pause: createPause(),
     async enter(call, deadline) {
       const { rateLimit } = call.connector.definition;
       const line = lineOf(call);
@@ -100,6 +109,11 @@ export function createThrottle(clock: Clock): Throttle {
       return true;
     },
   };
+}
+
+/** Whose limit at the third party a call counts against. */
+function ownerOf({ connector, credential }: UpstreamCall): string {
+  return credential?.credentialId ?? connector.connectorId;
 }
 
 /** Where a call goes: every credential has a host of its own when the base URL asks for one. */

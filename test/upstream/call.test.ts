@@ -221,6 +221,11 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
       expect((await failure(send(call(events)))).code).toBe('upstream_failed');
     });
 
+    test('with millions of values is refused before it is parsed', async () => {
+      stream(`event: result\ndata: [${Array(600_000).fill('{}').join(',')}]\n\n`);
+      expect((await failure(send(call(events)))).code).toBe('upstream_too_large');
+    });
+
     test('or with plain JSON all the same', async () => {
       upstream.handler = (_req, res) => json(res, 200, { plain: true });
       expect(await send(call(events))).toEqual({ plain: true });

@@ -1,5 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTurns } from '../../src/upstream/large-answers.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createLargeBodies, type BodyPlace } from '../../src/lib/large-bodies.ts';
+import { createOutbound, type Outbound } from '../../src/lib/outbound.ts';
+import { createPause } from '../../src/upstream/large-answers.ts';
 import { startShop, type Shop } from '../support/shop.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -55,15 +57,114 @@ test('a large answer of texts is taken, whatever signs they hold', async () => {
   expect(taken.at('data.text')).toBe(text);
 });
 
-test('large answers are parsed one at a time, with the event loop between them', async () => {
-  const turn = createTurns();
+test('steps over large values run one a turn of the event loop', async () => {
+  const pause = createPause();
   const order: string[] = [];
-  const parse = async (name: string) => {
-    await turn(MIB);
+  const step = async (name: string) => {
+    await pause();
     order.push(name);
     setImmediate(() => order.push(`after ${name}`));
   };
-  await Promise.all(['a', 'b', 'c'].map(parse));
+  await Promise.all(['a', 'b', 'c'].map(step));
   expect(order).toEqual(['a', 'after a', 'b', 'after b', 'c']);
-  expect(turn(1000)).toBeUndefined();
+});
+
+test('a large answer is read and written in steps, as it came', async () => {
+  const record = {
+    name: 'Ünïcode "quoted" \\',
+    list: [[], {}, [1, [2]]],
+    none: null,
+    many: Array(50).fill(1.5),
+  };
+  const value = {
+    first: 'x'.repeat(200_000),
+    data: Array(5000).fill(record),
+    nested: { data: { data: record } },
+  };
+  answer = JSON.stringify(value, null, 1);
+  expect((await read()).at('data')).toEqual(value);
+});
+
+test.each([
+  ['a list with a value missing', `[${'"x",'.repeat(50_000)},1]`],
+  ['a list that ends in a comma', `[${'"x",'.repeat(50_000)}]`],
+  ['a list that closes as an object', `[${'{"a":[1}],'.repeat(30_000)}1]`],
+  ['two lists', `[${'"x",'.repeat(50_000)}1],[2]`],
+  ['a large member without a colon', `{"a" [${'"x",'.repeat(50_000)}1]}`],
+])('%s is no JSON', async (_, text) => {
+  answer = text;
+  expect(await read()).toMatchObject({ status: 502, body: { details: { reason: 'not_json' } } });
+});
+
+test('a large answer that nests too deep is refused', async () => {
+  const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+  const within = (text: string) =>
+    `{"pad":"${'x'.repeat(200_000)}","list":[${text},${'"y",'.repeat(50_000)}1]}`;
+  answer = within(deep(61));
+  expect((await read()).status).toBe(200);
+  answer = within(deep(63));
+  expect(await read()).toMatchObject({ status: 502, body: { details: { reason: 'too_deep' } } });
+});
+
+test('a large answer loses members that would be prototypes', async () => {
+  const list = `[${'1,'.repeat(100_000)}1]`;
+  answer = `{"__proto__":${list},"a":{"__proto__":1,"b":2},"list":${list}}`;
+  const body = (await read()).at('data');
+  expect(Object.keys(Object(body))).toEqual(['a', 'list']);
+  expect(Object(body).a).toEqual({ b: 2 });
+});
+
+describe('places for large answers', () => {
+  const LARGE = Buffer.alloc(MIB, 'x');
+  let outbound: Outbound;
+  beforeAll(() => {
+    outbound = createOutbound({ allowedNetworks: [], allowPrivateNetwork: true });
+    roomy.handler = (_req, res) => res.end(LARGE);
+  });
+  afterAll(() => outbound.close());
+
+  test('an answer without a place waits, and ends by its own deadline', async () => {
+    const bodies = createLargeBodies({ most: 1, mostEach: 1 });
+    using taken = bodies.place('a');
+    expect(taken.take(() => {})).toBe(true);
+    using place = bodies.place('b');
+    const waiting = outbound.request({ method: 'GET', url: roomy.origin, timeoutMs: 200, place });
+    await expect(waiting).rejects.toMatchObject({ code: 'upstream_timeout' });
+  });
+
+  test('an answer is read on when a place is freed', async () => {
+    const bodies = createLargeBodies({ most: 1, mostEach: 1 });
+    const taken = bodies.place('a');
+    taken.take(() => {});
+    let asked = false;
+    const own = bodies.place('b');
+    using place: BodyPlace = {
+      take: (resume) => {
+        const goesOn = own.take(resume);
+        if (!asked) setImmediate(() => taken[Symbol.dispose]());
+        asked = true;
+        return goesOn;
+      },
+      [Symbol.dispose]: () => own[Symbol.dispose](),
+    };
+    const { body } = await outbound.request({ method: 'GET', url: roomy.origin, place });
+    expect(asked).toBe(true);
+    expect(body.equals(LARGE)).toBe(true);
+  });
+
+  test('one owner leaves places to others, and places are given in order', () => {
+    const bodies = createLargeBodies({ most: 3, mostEach: 2 });
+    const begun: string[] = [];
+    const places = ['a', 'a', 'a', 'b', 'c'].map((owner, at) => {
+      const place = bodies.place(owner);
+      const name = `${owner}${at}`;
+      if (place.take(() => begun.push(name))) begun.push(name);
+      return place;
+    });
+    expect(begun).toEqual(['a0', 'a1', 'b3']);
+    places[3]?.[Symbol.dispose]();
+    expect(begun).toEqual(['a0', 'a1', 'b3', 'c4']);
+    places[0]?.[Symbol.dispose]();
+    expect(begun).toEqual(['a0', 'a1', 'b3', 'c4', 'a2']);
+  });
 });

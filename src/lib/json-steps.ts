@@ -1,0 +1,166 @@
+import { MAX_JSON_DEPTH, parseJson, type Json, type JsonObject } from './json.ts';
+
+/** Resolves when the event loop may be held for another step of a few milliseconds. */
+export type Pause = () => Promise<void>;
+
+/** More values than the caller of parseInSteps() takes. */
+export class TooManyValues extends Error {}
+
+/** A part of this size is parsed at once: it takes a millisecond or two. */
+const PART_BYTES = 128 * 1024;
+/** Bytes that are searched for the ends of values between two pauses. */
+const SEARCHED_BYTES = 1024 * 1024;
+/** Lists and objects are taken apart down to this level. Each level searches the bytes again. */
+const LEVELS = 4;
+
+const QUOTE = 34;
+const COMMA = 44;
+const COLON = 58;
+const LIST = 91;
+const BACKSLASH = 92;
+const LIST_END = 93;
+const OBJECT = 123;
+const OBJECT_END = 125;
+
+/** What a search has in common on all levels. */
+interface Search {
+  bytes: Buffer;
+  pause: Pause;
+}
+
+/** The bytes of a value or of several with their commas: `from` is the first, `to` the one behind the last. */
+interface Range {
+  from: number;
+  to: number;
+}
+
+/**
+ * Parses UTF-8 JSON as parseJson() does, in parts between which it pauses: 10 MiB at once hold the event loop for 100 ms.
+ * @throws TooManyValues before anything is parsed, SyntaxError, RangeError as parseJson()
+ */
+export async function parseInSteps(bytes: Buffer, maxValues: number, pause: Pause): Promise<Json> {
+  await assertFewValues({ bytes, pause }, maxValues);
+  return parseRange({ bytes, pause }, trimmed(bytes, { from: 0, to: bytes.length }), 0);
+}
+
+async function parseRange(search: Search, range: Range, level: number): Promise<Json> {
+  const { bytes } = search;
+  const first = bytes[range.from];
+  const last = bytes[range.to - 1];
+  const isList = first === LIST && last === LIST_END;
+  const isObject = first === OBJECT && last === OBJECT_END;
+  if (level === LEVELS || range.to - range.from <= PART_BYTES || !(isList || isObject))
+    return parseJson(bytes.toString('utf8', range.from, range.to), MAX_JSON_DEPTH - level);
+  const list: Json[] = [];
+  const object: JsonObject = {};
+  for (const part of await partsOf(search, range)) {
+    await search.pause();
+    if (isList) await addItems(search, list, part, level);
+    else await addMembers(search, object, part, level);
+  }
+  return isList ? list : object;
+}
+
+async function addItems(search: Search, list: Json[], part: Range, level: number): Promise<void> {
+  const { bytes } = search;
+  if (isLarge(part)) {
+    list.push(await parseRange(search, trimmed(bytes, part), level + 1));
+    return;
+  }
+  const items = parseJson(`[${textOf(bytes, part)}]`, MAX_JSON_DEPTH - level);
+  if (Array.isArray(items)) for (const item of items) list.push(item);
+}
+
+async function addMembers(search: Search, object: JsonObject, part: Range, level: number): Promise<void> {
+  const { bytes } = search;
+  const { from, to } = trimmed(bytes, part);
+  if (isLarge(part) && bytes[from] === QUOTE) {
+    const nameEnd = endOfText(bytes, from) + 1;
+    const colon = trimmed(bytes, { from: nameEnd, to }).from;
+    if (bytes[colon] !== COLON) throw new SyntaxError('a member has no colon behind its name');
+    const name = parseJson(bytes.toString('utf8', from, nameEnd));
+    const value = await parseRange(search, trimmed(bytes, { from: colon + 1, to }), level + 1);
+    // As parseJson() does: no later merge may reach a prototype.
+    if (name !== '__proto__') object[String(name)] = value;
+    return;
+  }
+  Object.assign(object, parseJson(`{${textOf(bytes, part)}}`, MAX_JSON_DEPTH - level));
+}
+
+/** A part of nothing stands between two commas; its brackets alone would be JSON. */
+function textOf(bytes: Buffer, { from, to }: Range): string {
+  const text = bytes.toString('utf8', from, to);
+  if (text.trim() === '') throw new SyntaxError('a value is missing');
+  return text;
+}
+
+/** Cuts what a list or object holds at its own commas, into parts of PART_BYTES; a larger value is a part of its own. */
+async function partsOf({ bytes, pause }: Search, { from, to }: Range): Promise<Range[]> {
+  const parts: Range[] = [];
+  let depth = 0;
+  let begin = from + 1;
+  let lastComma = from;
+  let pauseAt = from + SEARCHED_BYTES;
+  const end = (at: number): void => {
+    if (at - lastComma > PART_BYTES || at - begin > PART_BYTES) {
+      if (lastComma >= begin) parts.push({ from: begin, to: lastComma });
+      begin = Math.max(begin, lastComma + 1);
+    }
+    lastComma = at;
+  };
+  for (let at = from + 1; at < to - 1; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) at = endOfText(bytes, at);
+    else if (byte === LIST || byte === OBJECT) depth++;
+    else if (byte === LIST_END || byte === OBJECT_END) depth--;
+    else if (byte === COMMA && depth === 0) end(at);
+    if (depth < 0) throw new SyntaxError('a list or object ends twice');
+    if (at < pauseAt) continue;
+    pauseAt = at + SEARCHED_BYTES;
+    await pause();
+  }
+  end(to - 1);
+  if (begin < to) parts.push({ from: begin, to: to - 1 });
+  return parts;
+}
+
+function isLarge({ from, to }: Range): boolean {
+  return to - from > PART_BYTES;
+}
+
+/** Refuses JSON with more values than `maxValues`: its commas and openings outside of texts. */
+async function assertFewValues({ bytes, pause }: Search, maxValues: number): Promise<void> {
+  // Each value takes two bytes at least, with what parts it from the next.
+  if (bytes.length < 2 * maxValues) return;
+  let values = 1;
+  let pauseAt = SEARCHED_BYTES;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) at = endOfText(bytes, at);
+    else if (byte === COMMA || byte === LIST || byte === OBJECT) values++;
+    if (values > maxValues) throw new TooManyValues();
+    if (at < pauseAt) continue;
+    pauseAt = at + SEARCHED_BYTES;
+    await pause();
+  }
+}
+
+/** Where the text that begins at `start` ends: at the next quote that no odd run of backslashes escapes. */
+function endOfText(bytes: Buffer, start: number): number {
+  for (let at = bytes.indexOf(QUOTE, start + 1); at >= 0; at = bytes.indexOf(QUOTE, at + 1)) {
+    let escapes = 0;
+    while (bytes[at - 1 - escapes] === BACKSLASH) escapes++;
+    if (escapes % 2 === 0) return at;
+  }
+  return bytes.length;
+}
+
+/** Without the blanks of JSON around it. */
+function trimmed(bytes: Buffer, { from, to }: Range): Range {
+  const isBlank = (byte: number | undefined) => byte === 32 || byte === 10 || byte === 13 || byte === 9;
+  let first = from;
+  let end = to;
+  while (first < end && isBlank(bytes[first])) first++;
+  while (end > first && isBlank(bytes[end - 1])) end--;
+  return { from: first, to: end };
+}
