@@ -1,12 +1,11 @@
 import { createServer } from 'node:http';
 import { parseArgs } from 'node:util';
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { launch, lineWith, residentMb } from './processes.ts';
 import { table } from './table.ts';
 
 /*
  * npm run bench:large [-- --calls 20 --rounds 3]: calls of actions whose answers have 10 MiB, all at once, and how long
- * /health takes at the same time. A thread of its own asks /health, so the figure holds none of this program's own work.
+ * /health takes at the same time. A process of its own asks /health, so the figure holds none of this program's own work.
  */
 const MIB = 1024 * 1024;
 const SIZE = 10 * MIB - 1024;
@@ -49,8 +48,10 @@ async function main(): Promise<void> {
       calls: { type: 'string', default: '20' },
       rounds: { type: 'string', default: '3' },
       only: { type: 'string', default: '' },
+      probe: { type: 'string' },
     },
   });
+  if (values.probe !== undefined) return probe(values.probe);
   const party = createServer((req, res) => {
     const body = BODIES[req.url?.split('/').at(-1) ?? ''] ?? Buffer.from('{}');
     res.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body);
@@ -88,8 +89,12 @@ async function measure(of: {
   const started: Started = JSON.parse(await lineWith(child.process.stdout, '{'));
   const call = of.way === 'REST' ? callRest(started) : callMcp(started);
   for (let n = 0; n < 20; n++) await call('small');
-  const prober = new Worker(new URL(import.meta.url), { workerData: { url: `${started.origin}/health` } });
-  await new Promise((ready) => prober.once('message', ready));
+  await using prober = launch('0-1', [
+    new URL(import.meta.url).pathname,
+    '--probe',
+    `${started.origin}/health`,
+  ]);
+  await lineWith(prober.process.stdout, 'ready');
   let peakMb = 0;
   const pid = child.process.pid ?? 0;
   const watch = setInterval(() => (peakMb = Math.max(peakMb, residentMb(pid))), 20);
@@ -102,9 +107,8 @@ async function measure(of: {
     for (const status of all) statuses.set(status, (statuses.get(status) ?? 0) + 1);
   }
   clearInterval(watch);
-  const worst = new Promise<number>((resolve) => prober.once('message', resolve));
-  prober.postMessage('end');
-  const worstMs = await worst;
+  prober.process.stdin?.end();
+  const worstMs = Number((await lineWith(prober.process.stdout, 'worst')).split(' ')[1]);
   const counts = [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
   return [`${of.way} ${of.body}`, counts, worstMs.toFixed(0), slowestMs.toFixed(0), peakMb.toFixed(0)];
 }
@@ -144,21 +148,20 @@ function codeIn(body: ArrayBuffer): string {
   return code ? ` ${code[1]}` : '';
 }
 
-/** Asks one address again and again, on a connection that is kept, and remembers the longest wait. */
+/** Asks one address again and again until its input ends, on a connection that is kept. Prints the longest wait. */
 async function probe(url: string): Promise<void> {
-  let worst = 0;
-  let over = false;
-  parentPort?.once('message', () => (over = true));
+  const over = new AbortController();
+  process.stdin.once('end', () => over.abort()).resume();
   await (await fetch(url)).arrayBuffer();
-  parentPort?.postMessage('ready');
-  while (!over) {
+  process.stdout.write('ready\n');
+  let worst = 0;
+  while (!over.signal.aborted) {
     const beganAt = performance.now();
     await (await fetch(url)).arrayBuffer();
     worst = Math.max(worst, performance.now() - beganAt);
     await new Promise((next) => setTimeout(next, 5));
   }
-  parentPort?.postMessage(worst);
+  process.stdout.write(`worst ${worst}\n`);
 }
 
-if (isMainThread) await main();
-else await probe(String(workerData.url));
+await main();

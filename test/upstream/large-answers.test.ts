@@ -78,7 +78,7 @@ test('a large answer is read and written in steps, as it came', async () => {
   };
   const value = {
     first: 'x'.repeat(200_000),
-    data: Array(5000).fill(record),
+    data: Array.from({ length: 5000 }, () => record),
     nested: { data: { data: record } },
   };
   answer = JSON.stringify(value, null, 1);
