@@ -211,6 +211,14 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s lets a running request finish and 
   expect(out).toContain('"stopped"');
 });
 
+test('the start warns of a variable that nothing reads', async () => {
+  using home = tempHome();
+  const gatehouse = await startCli(cliEnv(home.path, { GATEHOUSE_PUBLIC_URI: 'https://example.com' }));
+  const { out } = await gatehouse.stop();
+  const warning = out.split('\n').find((line) => line.includes('unknown variable, not read'));
+  expect(JSON.parse(warning ?? '{}')).toMatchObject({ level: 40, variable: 'GATEHOUSE_PUBLIC_URI' });
+});
+
 test('a stop does not wait for connections that were opened ahead of need', async () => {
   using home = tempHome();
   const gatehouse = await startCli(cliEnv(home.path));

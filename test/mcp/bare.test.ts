@@ -17,6 +17,18 @@ const withKey = (headers: Record<string, string> = {}) => ({
   headers: { authorization: `Bearer ${service.developmentKey}`, ...headers },
 });
 
+test('HEAD of an MCP address is 405, and Allow names the methods that it takes', async () => {
+  const { accessUrl } = one;
+  const byKey = accessUrl.slice(0, accessUrl.lastIndexOf('/'));
+  for (const [url, init] of [
+    [accessUrl, {}],
+    [byKey, withKey()],
+  ] as const) {
+    const head = await fetch(url, { method: 'HEAD', ...init });
+    expect([head.status, head.headers.get('allow')]).toEqual([405, 'POST, GET, DELETE, OPTIONS']);
+  }
+});
+
 describe('a bare request on the token URL', () => {
   test('lists tools: the built-in ones first, then one per action, in the same order each time', async () => {
     const first = await rpc(one.accessUrl, 'tools/list');
