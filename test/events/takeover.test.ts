@@ -1,3 +1,6 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { pollSource } from '../../src/events/poll.ts';
 import { claimSources } from '../../src/events/sources.ts';
@@ -23,6 +26,16 @@ const startSecond = ({ env }: Service, now: number, catalogFolder: string): Prom
 const secondOf = ({ service, clock, catalogFolder }: TestedApp): Promise<Service> =>
   startSecond(service, clock.now(), catalogFolder);
 
+/** A process of its own over the same store, which follows the clock of this machine. */
+async function serveUntilKilled({ service, catalogFolder }: TestedApp): Promise<ChildProcess> {
+  const program = join(import.meta.dirname, '../support/workflow-process.ts');
+  const env = { PORT: '0', GATEHOUSE_ALLOW_PRIVATE_NETWORK: '1', ...service.env };
+  const child = fork(program, [JSON.stringify({ env, catalogFolder })], { execArgv: [] });
+  await once(child, 'message');
+  child.send('serve');
+  return child;
+}
+
 describe.each(STORE_KINDS)('on %s', (kind) => {
   test('a source whose poll stopped midway is polled by another process', async () => {
     await using app = await openApp(kind);
@@ -43,6 +56,24 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     clock.advance(MINUTE);
     await held.answer(200, { orders: app.orders, more: false, next: null });
     expect((await stopped).deliveries).toBe(0);
+    expect(await app.told(connectionId)).toEqual(['created o1']);
+  });
+
+  test('a poll whose process is killed by SIGKILL is taken over within 30 s', async () => {
+    await using app = await openApp(kind);
+    const { order, service } = app;
+    const connectionId = await app.listen('sequential', { polled: true });
+    app.orders = [order('o1')];
+    const held = app.hold('/orders');
+    const child = await serveUntilKilled(app);
+    await held.asked;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    app.recover();
+
+    await using second = await startSecond(service, Date.now(), app.catalogFolder);
+    await until(async () => (await app.told(connectionId)).length > 0);
+    await second.context.sources.close();
     expect(await app.told(connectionId)).toEqual(['created o1']);
   });
 
