@@ -13,6 +13,7 @@ test.each(CONNECTORS)('%s: every recorded example replays, request and answer', 
   expect(checked.faults).toEqual([]);
   expect(checked.examples).toBeGreaterThanOrEqual(8);
   expect(checked.untried).toEqual([]);
+  expect(checked.untriedActions).toEqual([]);
 });
 
 /** A refusal for want of a right, by its status or its words; the words differ from app to app. */
