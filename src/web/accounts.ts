@@ -33,13 +33,19 @@ export async function showAccounts(accounts: Accounts, notice?: Notice): Promise
   frame.show(drawAccounts(accounts, answer.value, notice), { back });
 }
 
-/** All pages of the list. */
+/** Returns the ids of the apps where the user has an account; none when they cannot be read. */
+export async function connectedApps(call: Call): Promise<ReadonlySet<string>> {
+  const answer = await readAccounts(call);
+  return new Set(answer.ok ? answer.value.map(({ connectorId }) => connectorId) : []);
+}
+
+/** Reads all pages of the list: the accounts of one app, or of all. */
 async function readAccounts(
   call: Call,
-  connectorId: string,
+  connectorId?: string,
   offset = 0,
 ): Promise<Answer<ConnectedAccount[]>> {
-  const query = new URLSearchParams({ connectorId, offset: String(offset) });
+  const query = new URLSearchParams({ ...(connectorId && { connectorId }), offset: String(offset) });
   const answer = await call<AccountPage>('GET', `/connect/accounts?${query}`);
   if (!answer.ok) return answer;
   const { data, pagination } = answer.value;

@@ -64,6 +64,7 @@ export interface Session {
 /** An account that the user has connected. */
 export interface ConnectedAccount {
   credentialId: string;
+  connectorId: string;
   name: string;
   state: 'active' | 'needs_reconnect' | 'revoked';
   /** The account as the app tells it. */

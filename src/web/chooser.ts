@@ -7,10 +7,20 @@ const MANY = 8;
 /** A category of one app narrows nothing down that the search would not. */
 const LEAST = 2;
 
-/** The list of apps with its search. `choose` is called with the one that was clicked. */
-export function drawChooser(all: AppView[], choose: (app: AppView) => void): HTMLElement {
+/** The list of apps with its search. */
+interface Chooser {
+  /** Called with the app that was clicked. */
+  choose(app: AppView): void;
+  /** Ids of the apps to mark as connected, once they are known. */
+  connected?: Promise<ReadonlySet<string>> | undefined;
+}
+
+export function drawChooser(all: AppView[], { choose, connected }: Chooser): HTMLElement {
   const apps = usable(all);
   const rows = apps.map((app) => ({ app, element: drawRow(app, choose), text: searchText(app) }));
+  void connected?.then((ids) => {
+    for (const { app, element } of rows) if (ids.has(app.connectorId)) mark(element);
+  });
   const list = h('ul', { class: 'apps' }, ...rows.map(({ element }) => element));
   const count = h('p', { class: 'hidden', role: 'status' });
   const nothing = h('div', { class: 'nothing', hidden: true });
@@ -90,6 +100,11 @@ function drawRow(app: AppView, choose: (app: AppView) => void): HTMLLIElement {
       icon('forward'),
     ),
   );
+}
+
+/** The mark stands in the button, so that it is part of the button's name. */
+function mark(row: HTMLLIElement): void {
+  row.querySelector('.app')?.lastElementChild?.before(h('span', { class: 'tag' }, texts.appConnected));
 }
 
 function drawChips(apps: AppView[], choose: (category: string | undefined) => void) {

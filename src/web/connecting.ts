@@ -1,5 +1,5 @@
 import { drawAccount } from './account.ts';
-import { showAccounts } from './accounts.ts';
+import { connectedApps, showAccounts } from './accounts.ts';
 import {
   BASE,
   type AppView,
@@ -84,7 +84,10 @@ export function createConnecting(
     frame.show(
       drawList(
         on,
-        drawChooser(on.connectors, (app) => void open(on, app)),
+        drawChooser(on.connectors, {
+          choose: (app) => void open(on, app),
+          connected: manages ? connectedApps(call) : undefined,
+        }),
       ),
     );
   }

@@ -63,10 +63,7 @@ function showChooser(frame: Frame, session: Session): void {
     return showFailure(frame, { code: 'no_apps', message: texts.noApps, faults: [] }, session);
   }
   frame.show(
-    drawList(
-      session,
-      drawChooser(session.connectors, (app) => showAccount(frame, session, app)),
-    ),
+    drawList(session, drawChooser(session.connectors, { choose: (app) => showAccount(frame, session, app) })),
   );
 }
 

@@ -25,6 +25,7 @@ export const texts = {
   found: (count: number) => (count === 1 ? '1 app' : `${count} apps`),
   foundNothing: (words: string) => `No app matches “${words}”.`,
   clearSearch: 'Show all apps',
+  appConnected: 'Connected',
   noApps: 'There is no app to connect here. Please tell the people who run this application.',
 
   connectTitle: (app: string) => `Connect ${app}`,

@@ -1,7 +1,7 @@
 import axe from 'axe-core';
 import type { FrameLocator, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { HAS_BROWSER, resultsOf, startWeb, type Web } from '../support/web.ts';
+import { closesAt, HAS_BROWSER, resultsOf, startWeb, type Web } from '../support/web.ts';
 
 describe.skipIf(!HAS_BROWSER)('connected accounts in the modal', () => {
   let web: Web;
@@ -105,6 +105,44 @@ describe.skipIf(!HAS_BROWSER)('connected accounts in the modal', () => {
     await modal.getByRole('button', { name: 'Done' }).click();
     expect((await resultsOf(page)).called).toMatchObject([{ success: true, credentialId }]);
     expect(await stored()).toMatchObject({ data: [{ credentialId, state: 'active' }] });
+  });
+
+  test('the list of apps marks those that are connected', async () => {
+    await connect('Northwind shop', 'sandbox_north');
+    const { page, modal } = await open({});
+    await modal.getByRole('button', { name: /^Sandbox .*Connected$/ }).waitFor();
+    expect(await modal.getByRole('button', { name: /Connected$/ }).count()).toBe(1);
+    expect(await faultsOf(page)).toEqual([]);
+  });
+
+  test('an account is reconnected by signing in again, under its id', async () => {
+    const signIn = async (modal: FrameLocator, page: Page): Promise<void> => {
+      const [popup] = await Promise.all([
+        page.context().waitForEvent('page'),
+        modal.getByRole('button', { name: 'Continue to Sandbox' }).click(),
+      ]);
+      await closesAt(popup, 'Allow');
+      await modal.getByRole('button', { name: 'Done' }).click();
+    };
+    const first = await open();
+    await first.modal.getByRole('radio', { name: 'Sign in' }).check();
+    await signIn(first.modal, first.page);
+    const [made] = (await resultsOf(first.page)).called;
+    const { credentialId } = Object(made);
+    await web.service.context.db
+      .updateTable('credentials')
+      .set({ state: 'needs_reconnect', reason: 'The access has ended.' })
+      .where('credential_id', '=', credentialId)
+      .execute();
+
+    const { page, modal } = await open();
+    await modal.getByText('Needs reconnecting').waitFor();
+    await modal.getByRole('button', { name: /^Reconnect/ }).click();
+    await modal.getByRole('heading', { name: 'Reconnect Sandbox' }).waitFor();
+    await modal.getByRole('radio', { name: 'Sign in' }).check();
+    await signIn(modal, page);
+    expect((await resultsOf(page)).called).toMatchObject([{ success: true, credentialId }]);
+    expect(await stored()).toMatchObject({ data: [{ credentialId, type: 'oauth2', state: 'active' }] });
   });
 
   test('a JWT reaches the accounts of its own user alone, from our own page alone', async () => {
