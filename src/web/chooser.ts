@@ -18,9 +18,7 @@ interface Chooser {
 export function drawChooser(all: AppView[], { choose, connected }: Chooser): HTMLElement {
   const apps = usable(all);
   const rows = apps.map((app) => ({ app, element: drawRow(app, choose), text: searchText(app) }));
-  void connected?.then((ids) => {
-    for (const { app, element } of rows) if (ids.has(app.connectorId)) mark(element);
-  });
+  void markConnected(rows, connected);
   const list = h('ul', { class: 'apps' }, ...rows.map(({ element }) => element));
   const count = h('p', { class: 'hidden', role: 'status' });
   const nothing = h('div', { class: 'nothing', hidden: true });
@@ -100,6 +98,14 @@ function drawRow(app: AppView, choose: (app: AppView) => void): HTMLLIElement {
       icon('forward'),
     ),
   );
+}
+
+async function markConnected(
+  rows: { app: AppView; element: HTMLLIElement }[],
+  connected: Chooser['connected'],
+): Promise<void> {
+  const ids = await connected;
+  for (const { app, element } of rows) if (ids?.has(app.connectorId)) mark(element);
 }
 
 /** The mark stands in the button, so that it is part of the button's name. */
