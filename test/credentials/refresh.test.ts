@@ -58,13 +58,13 @@ describe.each(STORE_KINDS)('tokens on %s', (kind) => {
     const made = await bench.connect();
     bench.clock.advance(57 * MINUTE);
     bench.party.mode = 'hang';
-    const first = freshCredential(bench, bench.connector, made);
+    let renewed = false;
+    const first = freshCredential(bench, bench.connector, made).finally(() => (renewed = true));
     await expect.poll(() => bench.party.asked.length).toBe(1);
     const other = await bench.another();
-    const began = performance.now();
     expect(await freshCredential(bench, bench.connector, made)).toBe(made);
     expect((await freshCredential(other, other.connector, made)).version).toBe(1);
-    expect(performance.now() - began).toBeLessThan(1000);
+    expect(renewed).toBe(false);
     await other[Symbol.asyncDispose]();
     await bench.outbound.close();
     expect((await first).version).toBe(1);
