@@ -132,11 +132,24 @@ function restricted({ connector }: UpstreamCall, { actionId }: Action, rule: str
 function readCall(call: UpstreamCall, action: Action, read: EachRead, names: JsonObject): UpstreamCall {
   const { connector, credential, signal, trace } = call;
   const known = Object.entries(read.input).filter(([, member]) => !isMissing(member, names));
-  const input = filledInput(Object.fromEntries(known), (path) => valueAt(names, path));
+  const filled = filledInput(Object.fromEntries(known), (path) => valueAt(names, path));
+  const input = Object.fromEntries(
+    Object.entries(filled).map(([name, value]) => [name, asTyped(action, name, value)]),
+  );
   const faults = checkInput(action, input);
   if (faults.length > 0)
     throw invalidRequest(faults, `The input of ${action.actionId}, which is read for this,`);
   return { connector, action, credential, input, signal, trace };
+}
+
+/** Ids are numbers in one answer and texts in another parameter of the same app. */
+function asTyped({ definition }: Action, name: string, value: Json): Json {
+  const { path, query, body } = definition;
+  const type = (path[name] ?? query[name] ?? body[name])?.['type'];
+  if (typeof value === 'number' && type === 'string') return String(value);
+  const isNumber =
+    typeof value === 'string' && (type === 'integer' || type === 'number') && /^\d+$/.test(value);
+  return isNumber ? Number(value) : value;
 }
 
 function isMissing(member: Json, names: JsonObject): boolean {

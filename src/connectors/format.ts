@@ -246,8 +246,7 @@ const action = z.strictObject({
   response: response.prefault({}),
   /** Reads whose values fill parameters before the call: an answer to a mail takes the thread of the mail. */
   before: before.optional(),
-  /** A list whose records are completed by a read for each: for apps whose lists give ids alone. Events and unified
-   *  models take the records as the list gives them. */
+  /** A list whose records are completed by a read for each: for apps whose lists give ids alone. */
   each: each.optional(),
   /** The member of the body by which the app recognises a repeated call: it is filled in here, beside what `wrap`
    *  wraps, and makes the call safe to retry. */

@@ -339,6 +339,7 @@ function checkProbe(file: ConnectorFile): MeaningFault[] {
   if (file.probe === undefined) return [];
   const action = file.actions[file.probe];
   if (!action) return [{ path: 'probe', rule: `"${file.probe}" is no action of this file` }];
+  if (action.before) return [{ path: 'probe', rule: 'must be one call; this action has `before`' }];
   const needed = parametersOf(action).filter(
     ({ place, parameter }) => place === 'path' || parameter.required === true,
   );

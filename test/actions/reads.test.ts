@@ -17,7 +17,7 @@ const READS = `${SHOP}  read_part: {internal: true, description: A part., reques
       bare: {type: boolean}
     each:
       - {unless: {parameter: bare}, action: get_thing, input: {thingId: '{record.key}'}}
-    response: {data: data, map: '{"key": $string(id)}'}
+    response: {data: data, map: '{"key": id}'}
   answer_thing:
     description: An answer.
     request: POST /answers
@@ -33,6 +33,12 @@ const READS = `${SHOP}  read_part: {internal: true, description: A part., reques
       total: {type: number}
 `;
 
+/** The same, of which an account may call four times in a while: the probe, a list and two reads. */
+const LIMITED = READS.replace('id: shop', 'id: limited').replace(
+  'actions:',
+  'rateLimit: {requests: 4, perSeconds: 600}\nactions:',
+);
+
 describe('an action with further reads', () => {
   let folder: string;
   let service: Service;
@@ -41,8 +47,10 @@ describe('an action with further reads', () => {
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'gatehouse-connectors-'));
-    mkdirSync(join(folder, 'shop'));
-    writeFileSync(join(folder, 'shop', 'connector.yaml'), READS);
+    for (const [id, text] of Object.entries({ shop: READS, limited: LIMITED })) {
+      mkdirSync(join(folder, id));
+      writeFileSync(join(folder, id, 'connector.yaml'), text);
+    }
     party = await startThirdParty();
     service = await startService({ catalogFolder: folder });
   });
@@ -78,12 +86,12 @@ describe('an action with further reads', () => {
   test('completes each record of a page and keeps its paging', async () => {
     things(labelled);
     const first = await execute('list_completed', { limit: 10 });
-    expect(first.at('data.9')).toEqual({ key: '10', label: 'thing 10' });
+    expect(first.at('data.9')).toEqual({ key: 10, label: 'thing 10' });
     expect(first.at('pagination')).toEqual({ hasMore: true, nextOffset: 10 });
     const rest = await execute('list_completed', { limit: 10, offset: 10 });
     expect(rest.at('data')).toEqual([
-      { key: '11', label: 'thing 11' },
-      { key: '12', label: 'thing 12' },
+      { key: 11, label: 'thing 11' },
+      { key: 12, label: 'thing 12' },
     ]);
     expect(rest.at('pagination')).toEqual({ hasMore: false });
     expect(paths().filter((path) => path === 'GET /cursors')).toHaveLength(2);
@@ -105,7 +113,7 @@ describe('an action with further reads', () => {
   });
 
   test('leaves the reads out where the caller wants none', async () => {
-    expect((await execute('list_completed', { bare: true, limit: 1 })).at('data')).toEqual([{ key: '1' }]);
+    expect((await execute('list_completed', { bare: true, limit: 1 })).at('data')).toEqual([{ key: 1 }]);
     expect(paths()).toEqual(['GET /cursors']);
   });
 
@@ -114,17 +122,31 @@ describe('an action with further reads', () => {
     const { status, at } = await execute('list_completed', { limit: 3 });
     expect(status).toBe(200);
     expect(at('data')).toEqual([
-      { key: '1', label: 'thing 1' },
+      { key: 1, label: 'thing 1' },
       {
-        key: '2',
+        key: 2,
         readError: {
           code: 'upstream_rejected',
           message: 'Shop refused the call (HTTP 404).',
           said: 'it went away',
         },
       },
-      { key: '3', label: 'thing 3' },
+      { key: 3, label: 'thing 3' },
     ]);
+  });
+
+  test('counts its reads toward the limit of the connector', async () => {
+    things(labelled);
+    const data = { apiKey: party.otherKey(), origin: party.origin };
+    await call('POST', `/users/${userId}/credentials`, { connectorId: 'limited', data });
+    const path = '/connectors/limited/actions/list_completed/execute';
+    const listed = await call('POST', path, { input: { limit: 3 } });
+    expect(listed.at('data')).toMatchObject([
+      { key: 1, label: 'thing 1' },
+      { key: 2, label: 'thing 2' },
+      { key: 3, readError: { code: 'upstream_rate_limited' } },
+    ]);
+    expect(paths().filter((one) => one.startsWith('GET /things/'))).toHaveLength(2);
   });
 
   test('fails as a whole where every read meets the limit', async () => {
@@ -148,7 +170,7 @@ describe('an action with further reads', () => {
       rpc(server.text('accessUrl'), 'tools/call', { name, arguments: args });
     const listed = await run('shop_list_completed', { limit: 1 });
     expect(listed.at('result.structuredContent.data')).toMatchObject([
-      { key: '1', readError: { code: 'restricted' } },
+      { key: 1, readError: { code: 'restricted' } },
     ]);
     const refused = await run('shop_answer_thing', { thingId: '1', text: 'x' });
     expect(refused.at('result.structuredContent.error.code')).toBe('restricted');
@@ -194,6 +216,11 @@ describe('an action with further reads', () => {
     ['total: $sum', 'sum: $sum', /fill\.sum: is no parameter of this action|sum.*is no parameter/],
     ['unless: {parameter: bare}', 'unless: {parameter: bear}', /names no parameter/],
     ['$sum(parts.price)', '$sum(', /is no JSONata expression/],
+    [
+      'request: GET /me}',
+      'request: GET /me, before: {reads: {a: {action: get_thing}}, fill: {a: a}}}',
+      /probe: must be one call/,
+    ],
   ])('is refused by the check with %s as %s', async (from, to, fault) => {
     expect(READS).toContain(from);
     const file = join(folder, 'changed.yaml');
