@@ -7,10 +7,10 @@ import type { Catalog } from './connectors/catalog.ts';
 import { loadCatalog } from './connectors/load.ts';
 import { loadKeyRing, type KeyRing } from './crypto/key-ring.ts';
 import { createAudit, type Audit } from './guard/audit.ts';
-import { createListening, type Listening } from './events/anew.ts';
-import { createSources, type Sources } from './events/loops.ts';
-import { createDeliverer, type Deliverer } from './events/deliver.ts';
-import { createOperator, type Operator } from './events/operator.ts';
+import { createListening, type Listening } from './sources/account-switch.ts';
+import { createSources, type Sources } from './sources/loops.ts';
+import { createDeliverer, type Deliverer } from './outbox/dispatcher.ts';
+import { createOperator, type Operator } from './outbox/operator-events.ts';
 import { createLimits, type Limits } from './guard/limits.ts';
 import { createReadiness, type Readiness } from './guard/readiness.ts';
 import { createCallers, type Callers } from './identity/caller.ts';
@@ -23,6 +23,7 @@ import { shareLookups } from './lib/outbound-names.ts';
 import type { Logger } from './log.ts';
 import type { Listings } from './mcp/listing.ts';
 import { PACKAGE_FOLDER } from './package.ts';
+import { closeIdleListeners } from './subscriptions/idle-listeners.ts';
 import { createLiveServers, type LiveServer, type LiveServers } from './servers/live.ts';
 import type { ToolListing } from './servers/tool-listing.ts';
 import { migrate } from './store/migrate.ts';
@@ -138,7 +139,7 @@ export async function openContext(
     const executions = createExecutionLog({ db, clock, log });
     const deliverer = createDeliverer(
       { db, store, clock, keys, log },
-      { outbound: toReceivers, scheduleMs: config.retrySchedule },
+      { outbound: toReceivers, scheduleMs: config.retrySchedule, sweeps: [closeIdleListeners] },
     );
     const limits = createLimits(config);
     let listings: Listings | undefined;

@@ -10,7 +10,7 @@ import type { ConnectorFile } from '../connectors/format.ts';
 import type { LineOf } from '../connectors/lines.ts';
 import type { MeaningFault } from '../connectors/meaning.ts';
 import { parseConnector, parseYaml, withLine, type FileFault } from '../connectors/parse.ts';
-import { replayHook } from '../events/replay.ts';
+import { replayHook } from '../sources/webhooks/replay-hook.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
 import { createLog } from '../log.ts';

@@ -5,8 +5,8 @@ import type { EventScope } from '../connectors/event-scopes.ts';
 import { eventScope } from '../connectors/events-format.ts';
 import type { Context } from '../context.ts';
 import { requireConnection } from '../credentials/records.ts';
-import { READ_BYTES } from '../events/attempt.ts';
-import { TIMING } from '../events/claim.ts';
+import { READ_BYTES } from '../outbox/attempt.ts';
+import { TIMING } from '../outbox/claim.ts';
 import {
   closeListener,
   hear,
@@ -15,7 +15,7 @@ import {
   type Heard,
   type Listener,
   type ListenerWish,
-} from '../events/listener.ts';
+} from '../subscriptions/listener.ts';
 import { isLoopback } from '../lib/addresses.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
-import { findOperatorSubscription, OPERATOR_EVENTS } from '../events/operator.ts';
-import { setEventsAddress } from '../events/operator-address.ts';
+import { findOperatorSubscription, OPERATOR_EVENTS } from '../outbox/operator-events.ts';
+import { setEventsAddress } from '../subscriptions/operator-address.ts';
 import { listAudit } from '../guard/audit.ts';
 import { rotateApiKey } from '../identity/api-keys.ts';
 import { publicKeys } from '../identity/user-tokens.ts';

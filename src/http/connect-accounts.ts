@@ -6,7 +6,7 @@ import {
   requireCredential,
   updateCredential,
 } from '../credentials/records.ts';
-import { endListening } from '../events/accounts.ts';
+import { endListening } from '../subscriptions/end-listening.ts';
 import { credentialShape } from './credentials.ts';
 import { defineRoute } from './route.ts';
 import { cursorQuery, pageOf, toCursorPage } from './shapes.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { endListening } from '../events/accounts.ts';
+import { endListening } from '../subscriptions/end-listening.ts';
 import { beforeSignIn } from '../connect/apps.ts';
 import { makeLink } from '../connect/offer.ts';
 import { describeCredential } from '../credentials/credential.ts';

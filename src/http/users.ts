@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { endListening } from '../events/accounts.ts';
+import { endListening } from '../subscriptions/end-listening.ts';
 import {
   createUser,
   listUsers,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { listDeliveries } from '../events/deliveries.ts';
-import { recover, replayDelivery, sendTest } from '../events/recover.ts';
-import { requireSubscription } from '../events/subscriptions.ts';
+import { listDeliveries } from '../outbox/deliveries.ts';
+import { recover, replayDelivery, sendTest } from '../subscriptions/recover.ts';
+import { requireSubscription } from '../subscriptions/subscriptions.ts';
 import { invalidRequest } from '../lib/errors.ts';
 import { defineRoute } from './route.ts';
 import { cursorQuery, pageOf, time, toCursorPage } from './shapes.ts';

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { eventScope } from '../connectors/events-format.ts';
 import type { Context } from '../context.ts';
 import { requireConnection } from '../credentials/records.ts';
-import { describeSubscription, describeSubscriptions } from '../events/described.ts';
-import { subscriberHeaders } from '../events/headers.ts';
+import { describeSubscription, describeSubscriptions } from '../subscriptions/describe.ts';
+import { subscriberHeaders } from '../subscriptions/headers.ts';
 import {
   createSubscription,
   deleteSubscription,
@@ -12,7 +12,7 @@ import {
   requireSubscription,
   rotateSecret,
   updateSubscription,
-} from '../events/subscriptions.ts';
+} from '../subscriptions/subscriptions.ts';
 import { defineRoute, type Whose } from './route.ts';
 import { cursorQuery, pageOf, time, toCursorPage } from './shapes.ts';
 

@@ -4,7 +4,7 @@ import { hashToken, newRandomToken } from '../crypto/tokens.ts';
 import { chooseCredential } from '../credentials/choose.ts';
 import type { Credential } from '../credentials/credential.ts';
 import { findCredential } from '../credentials/records.ts';
-import { holdSource, releaseIfUnheard } from '../events/audience.ts';
+import { holdSource, releaseIfUnheard } from '../sources/consumers.ts';
 import { requireEnabled, requireUser } from '../identity/users.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import type { Context } from '../context.ts';
-import type { EventSource, NewEvent } from '../events/publish.ts';
+import type { EventSource, NewEvent } from '../outbox/publish.ts';
 import { isoTime } from '../lib/clock.ts';
 import { perDatabase, runKept } from '../store/kept.ts';
 import type { Tables } from '../store/schema.ts';

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { Context } from '../context.ts';
-import { holdSource, releaseIfUnheard } from '../events/audience.ts';
+import { holdSource, releaseIfUnheard } from '../sources/consumers.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Json } from '../lib/json.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import type { Context } from '../context.ts';
-import type { EventSource, NewEvent } from '../events/publish.ts';
+import type { EventSource, NewEvent } from '../outbox/publish.ts';
 import { SECOND } from '../lib/clock.ts';
 import type { Tables } from '../store/schema.ts';
 import type { runsOfEvents } from './occasions.ts';

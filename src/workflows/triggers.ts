@@ -1,8 +1,8 @@
 import type { Transaction, Updateable } from 'kysely';
 import type { Context } from '../context.ts';
 import type { Credential } from '../credentials/credential.ts';
-import { planInventory } from '../events/audience.ts';
-import { ensureSource } from '../events/sources.ts';
+import { planInventory } from '../sources/consumers.ts';
+import { ensureSource } from '../sources/sources.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { canonicalJson } from '../lib/json.ts';
 import type { Environment, Tables } from '../store/schema.ts';

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { listen } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { createCredential } from '../../src/credentials/records.ts';
-import { createSubscription } from '../../src/events/subscriptions.ts';
+import { createSubscription } from '../../src/subscriptions/subscriptions.ts';
 import { createUser } from '../../src/identity/users.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import { shopsCatalog } from '../proofs/provider.ts';

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { listenUntil } from '../../src/cli/listen.ts';
-import { tellIn } from '../../src/events/operator.ts';
-import { deleteOldEvents } from '../../src/events/retention.ts';
-import { newSigningSecret } from '../../src/events/signature.ts';
+import { tellIn } from '../../src/outbox/operator-events.ts';
+import { closeIdleListeners } from '../../src/subscriptions/idle-listeners.ts';
+import { newSigningSecret } from '../../src/outbox/signature.ts';
 import { BIN, cliEnv, startCli, tempHome, waitFor } from '../support/cli.ts';
 import { manualClock } from '../support/clock.ts';
 import { startReceiver, verified } from '../support/receiver.ts';
@@ -92,7 +92,7 @@ test('who forwards to a program that is slow is not taken for silent', async () 
     context.db.selectFrom('subscriptions').select('subscription_id').where('kind', '=', 'listener').execute();
   receiver.answer = async (_, res) => {
     clock.advance(15 * SECOND);
-    await deleteOldEvents(context);
+    await closeIdleListeners(context);
     res.writeHead(200).end();
   };
   const stop = new AbortController();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { makeDueAfterJump } from '../../src/events/jumps.ts';
+import { makeDueAfterJump } from '../../src/sources/clock-jumps.ts';
 import { beginJobs, dueJobs, isRunning, planJob, type JobKind } from '../../src/jobs/jobs.ts';
 import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { createLog } from '../../src/log.ts';

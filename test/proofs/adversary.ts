@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { delays, depths, openWorld, skews, stepsOf, styles } from '../events/world.ts';
+import { delays, depths, openWorld, skews, stepsOf, styles } from '../sources/polling/world.ts';
 import { claim, type Proof } from './proof.ts';
 
 /**

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { listen } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
-import { publish } from '../../src/events/publish.ts';
+import { publish } from '../../src/outbox/publish.ts';
 import { openProof } from './scene.ts';
 
 /*

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { readConfig } from '../../src/config.ts';
 import { openContext, type OpenContext } from '../../src/context.ts';
 import { createCredential } from '../../src/credentials/records.ts';
-import { createSubscription } from '../../src/events/subscriptions.ts';
+import { createSubscription } from '../../src/subscriptions/subscriptions.ts';
 import { createUser } from '../../src/identity/users.ts';
 import { createLog } from '../../src/log.ts';
 import { shopsCatalog, startProvider, type Provider } from './provider.ts';

@@ -4,8 +4,8 @@ import { claim, type Proof } from './proof.ts';
 import { HOSTILE, PUBLIC } from '../support/addresses.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { createDeliverer } from '../../src/events/deliver.ts';
-import { assertAddress } from '../../src/events/address.ts';
+import { createDeliverer } from '../../src/outbox/dispatcher.ts';
+import { assertAddress } from '../../src/subscriptions/address.ts';
 import { createOutbound } from '../../src/lib/outbound.ts';
 import type { Lookup } from '../../src/lib/outbound-names.ts';
 

@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module';
 import { z } from 'zod';
 import { readConfig } from '../../src/config.ts';
-import { createDeliverer } from '../../src/events/deliver.ts';
+import { createDeliverer } from '../../src/outbox/dispatcher.ts';
 import { createOutbound } from '../../src/lib/outbound.ts';
 import { createLog } from '../../src/log.ts';
 import { openProof } from './scene.ts';

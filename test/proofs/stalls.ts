@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { publish } from '../../src/events/publish.ts';
+import { publish } from '../../src/outbox/publish.ts';
 import { until } from '../support/events.ts';
 import { startReceiver, type Received, type Receiver } from '../support/receiver.ts';
 import { claim, type Proof } from './proof.ts';

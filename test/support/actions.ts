@@ -2,7 +2,7 @@ import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { ExecuteContext } from '../../src/actions/execute.ts';
 import { createExecutionLog } from '../../src/actions/executions.ts';
 import { createKeyRing } from '../../src/crypto/key-ring.ts';
-import { createListening, type Listening } from '../../src/events/anew.ts';
+import { createListening, type Listening } from '../../src/sources/account-switch.ts';
 import { createUser } from '../../src/identity/users.ts';
 import { createOutbound } from '../../src/lib/outbound.ts';
 import { createLog } from '../../src/log.ts';

@@ -1,6 +1,6 @@
 import type { Context } from '../../src/context.ts';
-import { createDeliverer } from '../../src/events/deliver.ts';
-import { createOperator, type Operator } from '../../src/events/operator.ts';
+import { createDeliverer } from '../../src/outbox/dispatcher.ts';
+import { createOperator, type Operator } from '../../src/outbox/operator-events.ts';
 
 /** Tells operators as a process does that does not serve: what there is to tell waits in the store. */
 export function silentOperator(

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { notice } from '../../src/events/notice.ts';
-import { toSource } from '../../src/events/source.ts';
+import { notice } from '../../src/sources/polling/record-changes.ts';
+import { toSource } from '../../src/sources/source.ts';
 import type { Json } from '../../src/lib/json.ts';
 import { toUnified } from '../../src/unified/map.ts';
 import { startEvents, subscribe } from '../support/events.ts';

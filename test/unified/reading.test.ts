@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DAY } from '../../src/lib/clock.ts';
-import { openApp, type TestedApp } from '../events/app.ts';
+import { openApp, type TestedApp } from '../sources/app.ts';
 
 let app: TestedApp;
 beforeAll(async () => {

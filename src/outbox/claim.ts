@@ -1,0 +1,438 @@
+import { sql, type Transaction } from 'kysely';
+import type { Context } from '../context.ts';
+import { SECOND } from '../lib/clock.ts';
+import { chunksOf, inTexts, perDatabase, runKept, textsFor } from '../store/kept.ts';
+import type { Db, Tables } from '../store/schema.ts';
+import type { Room, Share } from './capacity.ts';
+import { readTargets, type Target } from './target.ts';
+
+type Tx = Transaction<Tables>;
+type ClaimContext = Pick<Context, 'db' | 'clock' | 'keys' | 'store' | 'log'>;
+
+/** How long things take, in milliseconds. */
+export interface Timing {
+  /** One attempt may take this long, from the connection to the end of the answer. */
+  attemptMs: number;
+  /** For writing down what came of it, and for clocks that differ between processes. */
+  marginMs: number;
+  /**
+   * For how long a delivery is somebody's. An attempt begins only while attemptMs and marginMs are left of it, so that
+   * nobody else takes a delivery that is still being attempted.
+   */
+  leaseMs: number;
+}
+
+/**
+ * contract.md section 7: 15 s for an attempt. The lease leaves 8 s of waiting in this process, and ends early enough that
+ * another process continues an ordered queue within 30 s of its holder's death.
+ */
+export const TIMING: Timing = { attemptMs: 15 * SECOND, marginMs: 5 * SECOND, leaseMs: 28 * SECOND };
+
+/** How far a rate's slots are given out ahead. */
+const SLOTS_AHEAD_MS = 2 * SECOND;
+
+/** When a slot is. One further ahead than they are given out is from before a clock was put back, and open now. */
+export function slotAt(at: number, now: number): number {
+  return at > now + SLOTS_AHEAD_MS + TIMING.marginMs ? now : Math.max(at, now);
+}
+
+/** A delivery that this process has. */
+export interface Item {
+  deliveryId: string;
+  sequence: number;
+  scope: string;
+  event: string;
+  body: string;
+  /** Extra headers, as JSON. */
+  marks: string | null;
+  attempts: number;
+  step: number;
+  /** Whose it is: one text for each process. */
+  token: string;
+  /** Until when. */
+  until: number;
+  /** Not before this: the slot that its rate gave it. */
+  notBefore: number;
+  /** See Crowd. */
+  place: number;
+  /** Whose room it takes. */
+  share: Share;
+}
+
+export interface Claim {
+  target: Target;
+  items: Item[];
+  /** More may be due. */
+  more: boolean;
+}
+
+/** Written out, so that the partial indexes are seen to fit. What waits for its time, … */
+export const WAITS = sql<boolean>`deliveries.status = 'waiting' and deliveries.offered = 0`;
+/** … and what was handed over by who published it. */
+export const IS_OFFERED = sql<boolean>`deliveries.status = 'waiting' and deliveries.offered = 1`;
+/** In which PostgreSQL locks rows of subscriptions: that of their texts here, whatever the language of the database. */
+export const SUBSCRIPTION_ORDER = sql<string>`subscriptions.subscription_id collate "C"`;
+/** Offers that ended in one statement. */
+const ENDED_AT_ONCE = 1000;
+
+const anythingDue = perDatabase((db) =>
+  db
+    .selectFrom('deliveries')
+    .select('delivery_id')
+    .where(WAITS)
+    .where('next_at', '<=', 0)
+    .orderBy('next_at')
+    .limit(sql.lit(1))
+    .compile(),
+);
+const anyOfferOver = perDatabase((db) =>
+  db
+    .selectFrom('deliveries')
+    // In the index, as all that is asked for.
+    .select('sequence')
+    .where(IS_OFFERED)
+    .where('next_at', '<=', 0)
+    .limit(sql.lit(1))
+    .compile(),
+);
+
+const subscriptionsDue = perDatabase((db) =>
+  db
+    .selectFrom('subscriptions')
+    .select('subscription_id')
+    .where('status', '=', sql.lit('active'))
+    .where('kind', '!=', sql.lit('listener'))
+    .where((e) =>
+      e.exists(
+        e
+          .selectFrom('deliveries')
+          .select('delivery_id')
+          .whereRef('deliveries.subscription_id', '=', 'subscriptions.subscription_id')
+          .where(WAITS)
+          .where('deliveries.next_at', '<=', 0),
+      ),
+    )
+    .compile(),
+);
+
+/** Subscriptions with deliveries whose time has come and that nobody has. One look at an index when there are none. */
+export async function dueSubscriptions(context: Pick<Context, 'db' | 'clock' | 'store'>): Promise<string[]> {
+  const { db, clock } = context;
+  const now = clock.now();
+  const { rows: over } = await runKept(db, anyOfferOver(db), [now]);
+  if (over.length > 0) await endOffers(context, now);
+  const { rows: first } = await runKept(db, anythingDue(db), [now]);
+  if (first.length === 0) return [];
+  const { rows } = await runKept(db, subscriptionsDue(db), [now]);
+  return rows.map((row) => row.subscription_id);
+}
+
+/** What was handed over to a process that did not live to tell waits like all else from now on. */
+async function endOffers({ db, store }: Pick<Context, 'db' | 'store'>, now: number): Promise<void> {
+  let over = db
+    .selectFrom('deliveries')
+    .select('delivery_id')
+    .where(IS_OFFERED)
+    .where('next_at', '<=', now)
+    .orderBy('subscription_id')
+    .orderBy('sequence')
+    .limit(ENDED_AT_ONCE);
+  if (store.kind === 'postgres') over = over.forUpdate().skipLocked();
+  for (;;) {
+    const { numUpdatedRows } = await db
+      .updateTable('deliveries')
+      .set({ offered: 0 })
+      .where('delivery_id', 'in', over)
+      .executeTakeFirst();
+    if (numUpdatedRows < ENDED_AT_ONCE) return;
+  }
+}
+
+/** A subscription of which somebody takes so many. */
+interface Wish {
+  subscriptionId: string;
+  limit: number;
+}
+
+/** For as many as there is room, of each and of all together (`left`). */
+export function wishesFor(
+  subscriptionIds: readonly string[],
+  roomFor: (subscriptionId: string) => number,
+  left: number,
+): Wish[] {
+  const wishes: Wish[] = [];
+  for (const subscriptionId of subscriptionIds) {
+    const limit = Math.min(roomFor(subscriptionId), left);
+    if (limit <= 0) continue;
+    wishes.push({ subscriptionId, limit });
+    left -= limit;
+  }
+  return wishes;
+}
+
+/**
+ * Takes deliveries that are due, up to `limit` of each subscription and as their bodies fit into `room`, in one transaction.
+ * `token` is who takes them, for `leaseMs`.
+ */
+export async function claim(
+  context: ClaimContext,
+  { token, leaseMs, room }: { token: string; leaseMs: number; room: Room },
+  wishes: readonly Wish[],
+): Promise<Claim[]> {
+  if (wishes.length === 0) return [];
+  return context.db.transaction().execute(async (tx) => {
+    const targets = new Map(
+      (
+        await readTargets(
+          tx,
+          context,
+          wishes.map(({ subscriptionId }) => subscriptionId),
+        )
+      ).map((target) => [target.subscriptionId, target]),
+    );
+    const claims: Claim[] = [];
+    const brought = { items: 0, chars: 0 };
+    for (const { subscriptionId, limit } of wishes.toSorted(byId)) {
+      const target = targets.get(subscriptionId);
+      if (!target?.active || target.holdUntil > context.clock.now()) continue;
+      const share = room.shareOf(target.owner);
+      // As if all that came before were this owner's.
+      const most = Math.min(limit, room.left('queued') - share.queued - 2 * brought.items);
+      const chars = room.left('chars') - share.chars - 2 * brought.chars;
+      if (most <= 0 || chars <= 0) continue;
+      const wish = { target, token, leaseMs, limit: most, share, chars };
+      const { taken, more } = await takeDue(tx, context, wish);
+      brought.items += taken.length;
+      for (const { body } of taken) brought.chars += body.length;
+      if (taken.length > 0) claims.push({ target, items: taken, more });
+    }
+    return claims;
+  });
+}
+
+/**
+ * Claims without what somebody here holds already: who stood still past its own lease takes some anew, and those go on. One
+ * look at what is held for all claims.
+ */
+export function withoutHeld(held: Iterable<Item>, claims: readonly Claim[]): Claim[] {
+  const claimed = new Map(claims.flatMap(({ items }) => items.map((item) => [item.deliveryId, item])));
+  for (const mine of held) {
+    const again = claimed.get(mine.deliveryId);
+    if (!again) continue;
+    mine.until = again.until;
+    // Somebody may have had it in between, whose attempt took the number that this one would have.
+    mine.attempts = again.attempts;
+    mine.step = again.step;
+    claimed.delete(mine.deliveryId);
+  }
+  return claims.map((one) => ({ ...one, items: one.items.filter((item) => claimed.has(item.deliveryId)) }));
+}
+
+/** Takes what is due of one subscription, respecting its order and rate; of more than one, bodies of so many `chars`. */
+async function takeDue(
+  tx: Tx,
+  context: ClaimContext,
+  {
+    target,
+    token,
+    leaseMs,
+    limit,
+    share,
+    chars,
+  }: {
+    target: Pick<Target, 'subscriptionId' | 'ordered' | 'ratePerSecond'>;
+    token: string;
+    leaseMs: number;
+    limit: number;
+    share: Share;
+    chars: number;
+  },
+): Promise<{ taken: Item[]; more: boolean }> {
+  const now = context.clock.now();
+  let slot = now;
+  let most = limit;
+  const paced = target.ordered || target.ratePerSecond !== null;
+  if (paced) {
+    // Whoever has the row gives out slots and order; other processes wait for it.
+    let query = tx
+      .selectFrom('subscriptions')
+      .select('next_slot_at')
+      .where('subscription_id', '=', target.subscriptionId);
+    if (context.store.kind === 'postgres') query = query.forUpdate();
+    const row = await query.executeTakeFirst();
+    slot = slotAt(row?.next_slot_at ?? now, now);
+  }
+  if (target.ratePerSecond !== null) {
+    const open = Math.floor(((now + SLOTS_AHEAD_MS - slot) / SECOND) * target.ratePerSecond);
+    most = Math.min(limit, Math.max(open, slot <= now ? 1 : 0));
+    if (most <= 0) return { taken: [], more: false };
+  }
+  const due = await dueIds(tx, context, target, most, now);
+  if (due.length === 0) return { taken: [], more: false };
+  const ids = due.length === 1 ? due : await fitting(tx, context, due, chars);
+  const until = now + leaseMs;
+  const idTexts = textsFor(context.db, ids);
+  await runKept(tx, lease(context.db), [token, until, now, idTexts]);
+  const intervalMs = target.ratePerSecond === null ? 0 : SECOND / target.ratePerSecond;
+  if (intervalMs > 0) {
+    await tx
+      .updateTable('subscriptions')
+      .set({ next_slot_at: Math.ceil(slot + ids.length * intervalMs) })
+      .where('subscription_id', '=', target.subscriptionId)
+      .execute();
+  }
+  const { rows } = await runKept(tx, storedItems(context.db), [idTexts]);
+  const taken = rows.map((row, position) => ({
+    deliveryId: row.delivery_id,
+    sequence: row.sequence,
+    scope: row.scope,
+    event: row.event,
+    body: row.body,
+    marks: row.marks,
+    attempts: row.attempts,
+    step: row.step,
+    token,
+    until,
+    notBefore: intervalMs > 0 ? slot + position * intervalMs : now,
+    place: -1,
+    share,
+  }));
+  return { taken, more: due.length === most || ids.length < due.length };
+}
+
+/** The first of them, as many as have bodies of `chars` together, and one at least. */
+async function fitting(
+  tx: Tx,
+  { db }: Pick<Context, 'db'>,
+  ids: readonly string[],
+  chars: number,
+): Promise<string[]> {
+  const { rows } = await runKept(tx, bodySizes(db), [textsFor(db, ids)]);
+  const sizes = new Map(rows.map((row) => [row.delivery_id, row.size]));
+  let sum = 0;
+  const tooMuch = ids.findIndex((id) => (sum += sizes.get(id) ?? 0) > chars);
+  return ids.slice(0, tooMuch === -1 ? ids.length : Math.max(1, tooMuch));
+}
+
+async function dueIds(
+  tx: Tx,
+  { db, store }: Pick<Context, 'db' | 'store'>,
+  { subscriptionId, ordered }: Pick<Target, 'subscriptionId' | 'ordered'>,
+  limit: number,
+  now: number,
+): Promise<string[]> {
+  if (ordered) {
+    // Handed over before the order was asked for: it goes first.
+    const offered = await tx
+      .selectFrom('deliveries')
+      .select('delivery_id')
+      .where('subscription_id', '=', subscriptionId)
+      .where(IS_OFFERED)
+      .limit(1)
+      .executeTakeFirst();
+    if (offered) return [];
+    const rows = await tx
+      .selectFrom('deliveries')
+      .select(['delivery_id', 'next_at'])
+      .where('subscription_id', '=', subscriptionId)
+      .where(WAITS)
+      .orderBy('sequence')
+      .limit(limit)
+      .execute();
+    // The head blocks: what follows one that is not due, or that somebody has, stays.
+    const blocked = rows.findIndex((row) => row.next_at > now);
+    const ids = rows.slice(0, blocked === -1 ? rows.length : blocked).map((row) => row.delivery_id);
+    return store.kind === 'postgres' ? unlockedFirst(tx, ids, now) : ids;
+  }
+  const due = store.kind === 'postgres' ? dueUnlocked(db) : dueFirst(db);
+  const { rows } = await runKept(tx, due, [subscriptionId, now, limit]);
+  return rows.map((row) => row.delivery_id);
+}
+
+/**
+ * Those before the first that somebody writes just now. Who does may want the subscription's row, which is ours: we would
+ * wait for each other.
+ */
+async function unlockedFirst(tx: Tx, ids: readonly string[], now: number): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const rows = await tx
+    .selectFrom('deliveries')
+    .select('delivery_id')
+    .where('delivery_id', 'in', ids)
+    .where(WAITS)
+    .where('next_at', '<=', now)
+    .forUpdate()
+    .skipLocked()
+    .execute();
+  const unlocked = new Set(rows.map((row) => row.delivery_id));
+  const first = ids.findIndex((id) => !unlocked.has(id));
+  return ids.slice(0, first === -1 ? ids.length : first);
+}
+
+const selectDue = (db: Db) =>
+  db
+    .selectFrom('deliveries')
+    .select('delivery_id')
+    .where('subscription_id', '=', '')
+    .where(WAITS)
+    .where('next_at', '<=', 0)
+    .orderBy('next_at')
+    .limit(0);
+const dueFirst = perDatabase((db) => selectDue(db).compile());
+const dueUnlocked = perDatabase((db) => selectDue(db).forUpdate().skipLocked().compile());
+const lease = perDatabase((db) =>
+  db
+    .updateTable('deliveries')
+    .set({ lease_token: '', next_at: 0, updated_at: 0 })
+    .where('delivery_id', 'in', inTexts(db))
+    .compile(),
+);
+const bodySizes = perDatabase((db) =>
+  db
+    .selectFrom('deliveries')
+    .innerJoin('events', 'events.event_id', 'deliveries.event_id')
+    // Bytes, which neither store reads the text for.
+    .select(['deliveries.delivery_id', sql<number>`octet_length(events.body)`.as('size')])
+    .where('deliveries.delivery_id', 'in', inTexts(db))
+    .compile(),
+);
+const storedItems = perDatabase((db) =>
+  db
+    .selectFrom('deliveries')
+    .innerJoin('events', 'events.event_id', 'deliveries.event_id')
+    .select([
+      'deliveries.delivery_id',
+      'deliveries.sequence',
+      'deliveries.marks',
+      'deliveries.attempts',
+      'deliveries.step',
+      'events.scope',
+      'events.event',
+      'events.body',
+    ])
+    .where('deliveries.delivery_id', 'in', inTexts(db))
+    .orderBy('deliveries.sequence')
+    .compile(),
+);
+
+/** Gives deliveries back untouched: they are due at once. */
+export async function release(
+  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  token: string,
+  deliveryIds: readonly string[],
+): Promise<void> {
+  const now = clock.now();
+  for (const chunk of chunksOf(deliveryIds)) {
+    await db
+      .updateTable('deliveries')
+      .set({ lease_token: null, offered: 0, next_at: now, updated_at: now })
+      .where('delivery_id', 'in', chunk)
+      .where('lease_token', '=', token)
+      .where('status', '=', 'waiting')
+      .execute();
+  }
+}
+
+function byId(a: { subscriptionId: string }, b: { subscriptionId: string }): number {
+  return a.subscriptionId < b.subscriptionId ? -1 : 1;
+}

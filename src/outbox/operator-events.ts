@@ -1,0 +1,119 @@
+import type { Transaction } from 'kysely';
+import type { EventScope } from '../connectors/event-scopes.ts';
+import { isoTime } from '../lib/clock.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import { announce, listeners, newEvent, type PublishContext } from './publish.ts';
+import type { Disabled } from './outcome.ts';
+import type { SubscriptionRow } from './target.ts';
+
+/** What an environment tells its operator (contract.md section 7), at `eventsAddress` of the settings. */
+export const OPERATOR_EVENTS = [
+  'credential.created',
+  'credential.needs_reconnect',
+  'credential.deleted',
+  'subscription.disabled',
+  'poll.gap_risk',
+  'run.failed',
+  'run.recovered',
+] as const;
+export type OperatorEvent = (typeof OPERATOR_EVENTS)[number];
+
+export const OPERATOR_SCOPE = 'operator';
+
+/** What rooms below tell of: they know that something happened, and nothing of events. */
+export interface Operator {
+  /**
+   * Tells the operator of an environment in the transaction of what happened; it goes out within a second of the commit.
+   * `data` holds ids and reasons, never a secret.
+   */
+  tell(
+    tx: Transaction<Tables>,
+    environment: Environment,
+    type: OperatorEvent,
+    data: JsonObject,
+  ): Promise<void>;
+}
+
+export function createOperator(context: PublishContext): Operator {
+  return { tell: (tx, environment, type, data) => tellIn(tx, context, environment, type, data) };
+}
+
+/** Tells the operator of an environment, if it wants to know. `data` holds ids and reasons, never a secret. */
+export async function tellIn(
+  tx: Transaction<Tables>,
+  context: PublishContext,
+  environment: Environment,
+  type: OperatorEvent,
+  data: JsonObject,
+): Promise<void> {
+  const operator = await findOperatorSubscription(tx, environment);
+  const subscribers = [...(operator ? [operator] : []), ...(await listeners(tx, context, environment))];
+  if (subscribers.length === 0) return;
+  const body = JSON.stringify({ type, timestamp: isoTime(context.clock.now()), data });
+  const recordId = [data['credentialId'], data['runId']].find((id) => typeof id === 'string') ?? '';
+  await announce(
+    tx,
+    context,
+    [newEvent(context, { environment, sourceId: null, scope: OPERATOR_SCOPE, event: type, recordId, body })],
+    { others: subscribers },
+  );
+}
+
+interface Heard {
+  environment: Environment;
+  sourceId: string;
+  connectorId: string;
+  credentialId: string;
+  scope: EventScope;
+}
+
+/** Tells that something which happens at an app may not be heard of, or late, and why. */
+export async function tellGapRisk(context: PublishContext, source: Heard, reason: string): Promise<void> {
+  await context.db.transaction().execute((tx) => tellGapRiskIn(tx, context, source, reason));
+  context.deliverer.wake();
+}
+
+/** As tellGapRisk(), in the transaction of what happened. */
+export async function tellGapRiskIn(
+  tx: Transaction<Tables>,
+  context: PublishContext,
+  { environment, sourceId, connectorId, credentialId, scope }: Heard,
+  reason: string,
+): Promise<void> {
+  await tellIn(tx, context, environment, 'poll.gap_risk', {
+    sourceId,
+    connectorId,
+    connectionId: credentialId,
+    scope,
+    reason: reason.slice(0, 500),
+  });
+}
+
+/** Tells that a subscription was given up. */
+export async function announceDisabled(
+  tx: Transaction<Tables>,
+  context: PublishContext,
+  { target, reason }: Disabled,
+): Promise<void> {
+  const { environment, subscriptionId, connectionId, scope, address } = target;
+  await tellIn(tx, context, environment, 'subscription.disabled', {
+    subscriptionId,
+    connectionId,
+    scope,
+    address,
+    reason,
+  });
+}
+
+export async function findOperatorSubscription(
+  db: DbOrTx,
+  environment: Environment,
+): Promise<SubscriptionRow | undefined> {
+  return db
+    .selectFrom('subscriptions')
+    .selectAll()
+    .where('environment', '=', environment)
+    .where('kind', '=', 'operator')
+    .executeTakeFirst();
+}

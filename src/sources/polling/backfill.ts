@@ -1,0 +1,230 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { z } from 'zod';
+import type { JobKind } from '../../jobs/jobs.ts';
+import { HOUR, MINUTE, SECOND } from '../../lib/clock.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import { customFieldsOf } from '../../unified/field-mappings.ts';
+import { unifiedOf, type Unified } from '../../unified/map.ts';
+import { holdSame } from '../consumers.ts';
+import { LARGEST_SKEW_MS, knownAmong } from './record-changes.ts';
+import type { PollContext } from './poll.ts';
+import { BACKFILL_MARK, publish, type NewEvent } from '../../outbox/publish.ts';
+import { MAX_MIB, MAX_RECORDS, readAll } from './read-all.ts';
+import { isConnected } from './remote-record.ts';
+import { firstPollWaitMs, toSource, type Source } from '../source.ts';
+
+const payloadSchema = z.object({ subscriptionId: z.string(), sourceId: z.string() });
+const RECORDS_AT_ONCE = 250;
+const DELIVERIES_AT_ONCE = 1000;
+/** Hourly in the end: it outlives an outage of a week. */
+const ATTEMPTS = 7 * 24;
+/** Whether an account was connected anew is a look at the store. */
+const LOOK_AGAIN_MS = HOUR;
+
+/**
+ * Sends a new subscription what was there before it, oldest first, as `created`; what is seen first from then on is told
+ * to it as to others. How far it came is kept with each batch, so that after a crash none is sent twice. The header
+ * x-svc-backfill says `first`, `next`, `last`, or `only`.
+ */
+export function backfillJob(context: PollContext): JobKind {
+  return {
+    attempts: ATTEMPTS,
+    async run(payload, signal) {
+      const { subscriptionId, sourceId } = payloadSchema.parse(payload);
+      const row = await context.db
+        .selectFrom('sources')
+        .innerJoin('subscriptions', 'subscriptions.source_id', 'sources.source_id')
+        .selectAll('sources')
+        .select(['subscriptions.status as wish', 'subscriptions.created_at as wished_at'])
+        .where('sources.source_id', '=', sourceId)
+        .where('subscription_id', '=', subscriptionId)
+        .executeTakeFirst();
+      if (!row) return undefined;
+      const source = toSource(row);
+      // What is disabled collects nothing; enabled, it goes on.
+      if (row.wish !== 'active') return MINUTE;
+      if (!(await isConnected(context, source))) return LOOK_AGAIN_MS;
+      // The baseline says what was there before; it comes first.
+      if (source.baselineAt === null) return firstPollWaitMs(source);
+      const { records: all, isAll } = await recordsOf(context, source, signal);
+      const oldUntil = Math.max(source.baselineAt + SECOND, row.wished_at - LARGEST_SKEW_MS);
+      const records = await untold(context, source, subscriptionId, { all, oldUntil });
+      let left: Left = 'more';
+      while (left === 'more' && !signal.aborted) {
+        left = await sendBatch(context, source, subscriptionId, records);
+        await nextTurn();
+      }
+      if (left === 'more') return 0;
+      if (left === 'waits') return MINUTE;
+      if (!isAll) await say(context, subscriptionId, INCOMPLETE);
+      return undefined;
+    },
+    async gaveUp(payload, error) {
+      const { subscriptionId } = payloadSchema.parse(payload);
+      context.log.warn({ subscriptionId, reason: error.message }, 'a backfill was given up');
+      await say(context, subscriptionId, `The backfill failed: ${error.message}`);
+      await context.db
+        .updateTable('subscriptions')
+        .set({ backfill: 'none' })
+        .where('subscription_id', '=', subscriptionId)
+        .execute();
+      return undefined;
+    },
+  };
+}
+
+const INCOMPLETE =
+  `The backfill may lack records: the app has more than the ${MAX_RECORDS}, or ${MAX_MIB} MiB, that are read, they kept changing ` +
+  'meanwhile, or some do not fit the model. Fetch the rest with the list of the unified model.';
+
+/** Tells the subscriber why, in words of ours. */
+async function say({ db }: PollContext, subscriptionId: string, reason: string): Promise<void> {
+  await db
+    .updateTable('subscriptions')
+    .set({ reason: reason.slice(0, 500) })
+    .where('subscription_id', '=', subscriptionId)
+    .where('status', '=', 'active')
+    .execute();
+}
+
+/** What is left after a batch; `waits`: the subscription was disabled meanwhile. */
+type Left = 'more' | 'none' | 'waits';
+
+/** Publishes the next batch and notes how far it came, in one transaction. */
+async function sendBatch(
+  context: PollContext,
+  source: Source,
+  subscriptionId: string,
+  records: readonly Unified[],
+): Promise<Left> {
+  const left = await context.db.transaction().execute(async (tx): Promise<Left> => {
+    await holdSame(tx, source);
+    const row = await tx
+      .selectFrom('subscriptions')
+      .select(['status', 'backfill', 'backfill_after'])
+      .where('subscription_id', '=', subscriptionId)
+      .$if(context.store.kind === 'postgres', (query) => query.forUpdate())
+      .executeTakeFirst();
+    if (!row || row.backfill === 'done' || row.backfill === 'none') return 'none';
+    if (row.status !== 'active') return 'waits';
+    const { backfill_after: after } = row;
+    const unsent = after === null ? records : records.filter((record) => placeOf(record) > after);
+    const batch = unsent.slice(0, RECORDS_AT_ONCE);
+    const isLast = batch.length === unsent.length;
+    const end = batch.at(-1);
+    for (const [mark, events] of marked(batch, { isFirst: after === null, isLast })) {
+      await publish(
+        tx,
+        context,
+        source,
+        events.map((one) => eventOf(source, one)),
+        {
+          only: subscriptionId,
+          marks: { [BACKFILL_MARK]: mark },
+        },
+      );
+    }
+    await tx
+      .updateTable('subscriptions')
+      .set({
+        backfill: isLast ? 'done' : 'running',
+        backfill_after: isLast || !end ? null : placeOf(end),
+        updated_at: context.clock.now(),
+      })
+      .where('subscription_id', '=', subscriptionId)
+      .execute();
+    return isLast ? 'none' : 'more';
+  });
+  context.deliverer.wake();
+  return left;
+}
+
+function eventOf({ scope }: Source, { id, body }: Unified): NewEvent {
+  return { eventScope: scope, event: 'created', recordId: id, body };
+}
+
+/** Records under the marks that they carry, in order. */
+function marked(
+  batch: readonly Unified[],
+  { isFirst, isLast }: { isFirst: boolean; isLast: boolean },
+): [mark: string, records: readonly Unified[]][] {
+  if (isFirst && isLast && batch.length === 1) return [['only', batch]];
+  const from = isFirst ? 1 : 0;
+  const to = isLast ? -1 : batch.length;
+  const parts: [string, readonly Unified[]][] = [
+    ['first', batch.slice(0, from)],
+    ['next', batch.slice(from, to)],
+    ['last', isLast ? batch.slice(from).slice(-1) : []],
+  ];
+  return parts.filter(([, records]) => records.length > 0);
+}
+
+/** Sorts by the time of creation, then by id. */
+function placeOf({ createdAt, remoteId }: Unified): string {
+  return `${String(createdAt ?? 0).padStart(15, '0')}|${remoteId}`;
+}
+
+async function recordsOf(
+  context: PollContext,
+  source: Source,
+  signal: AbortSignal,
+): Promise<{ records: Unified[]; isAll: boolean }> {
+  const { environment, connectorId, credentialId, scope } = source;
+  const { records, complete, unreadable } = await readAll(context, source, signal);
+  const connector = context.catalog.connector(environment, connectorId);
+  if (!connector) throw new GatehouseError('connector_not_found', `There is no ${connectorId}.`);
+  const fields = await customFieldsOf(context, { environment, connectorId, credentialId, scope });
+  const found: Unified[] = [];
+  let isAll = complete && unreadable === 0;
+  const what = { connector, scope, connectionId: credentialId };
+  for await (const [, one] of unifiedOf(what, records.values(), fields)) {
+    if (one instanceof GatehouseError) isAll = false;
+    else found.push(one);
+  }
+  return { records: found.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1)), isAll };
+}
+
+/**
+ * Leaves out what its subscription hears of anyway. Made before `oldUntil`, the time of the app, a record was there before
+ * it; of younger ones those were that are known: the clocks of apps are not ours. Either may have been told to it since: a
+ * checkout is told once it is done, under the time at which it began.
+ */
+async function untold(
+  context: PollContext,
+  source: Source,
+  subscriptionId: string,
+  { all, oldUntil }: { all: readonly Unified[]; oldUntil: number },
+): Promise<Unified[]> {
+  const isOld = ({ createdAt = 0 }: Unified) => createdAt < oldUntil;
+  const young = all.filter((record) => !isOld(record));
+  // First what is known: it was told in the transaction that made it so.
+  const known = await knownAmong(context.db, source.sourceId, young);
+  const told = await toldTo(context, source, subscriptionId);
+  return all.filter((record) => (isOld(record) || known.has(record.remoteId)) && !told.has(record.id));
+}
+
+/**
+ * The ids of the records of which a subscription heard as new ones. Its deliveries are walked over once, in parts: no index
+ * leads from a record to them. What was told of another account, before listening began anew, says nothing of this one.
+ */
+async function toldTo({ db }: PollContext, source: Source, subscriptionId: string): Promise<Set<string>> {
+  const told = new Set<string>();
+  for (let after = 0; ;) {
+    const rows = await db
+      .selectFrom('deliveries')
+      .innerJoin('events', 'events.event_id', 'deliveries.event_id')
+      .select(['sequence', 'marks', 'event', 'record_id', 'events.created_at'])
+      .where('subscription_id', '=', subscriptionId)
+      .where('sequence', '>', after)
+      .orderBy('sequence')
+      .limit(DELIVERIES_AT_ONCE)
+      .execute();
+    for (const { marks, event, record_id: recordId, created_at: toldAt } of rows)
+      if (marks === null && event === 'created' && toldAt > source.createdAt) told.add(recordId);
+    const last = rows.at(-1);
+    if (!last || rows.length < DELIVERIES_AT_ONCE) return told;
+    after = last.sequence;
+    // SQLite answers within the turn, and there may be a million.
+    await nextTurn();
+  }
+}

@@ -1,0 +1,381 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { sql, type Transaction } from 'kysely';
+import type { Context } from '../../context.ts';
+import { openCredential } from '../../credentials/open.ts';
+import { findConnection } from '../../credentials/records.ts';
+import { judgeFailure } from '../../credentials/refusal.ts';
+import { withFreshTokens } from '../../credentials/refresh.ts';
+import { DAY, MINUTE, SECOND } from '../../lib/clock.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import { keepRenewing } from '../../lib/lease.ts';
+import { createGroupCommit, type GroupCommit } from '../../store/group-commit.ts';
+import type { Db, Tables } from '../../store/schema.ts';
+import { customFieldsOf } from '../../unified/field-mappings.ts';
+import type { UnifiedModel } from '../../connectors/events-format.ts';
+import { modelOf, unifiedOf, type Unified } from '../../unified/map.ts';
+import { tellGapRisk, tellGapRiskIn } from '../../outbox/operator-events.ts';
+import { LARGEST_SKEW_MS, hasNews, notice, noticeUnreadable } from './record-changes.ts';
+import { nextRound, readSince, type Pass, type Unreadable } from './listing.ts';
+import type { Continuation, Source } from '../source.ts';
+import { renewLease } from '../sources.ts';
+
+/** What polling needs of the context. */
+export type PollContext = Pick<
+  Context,
+  | 'db'
+  | 'store'
+  | 'clock'
+  | 'log'
+  | 'keys'
+  | 'catalog'
+  | 'outbound'
+  | 'throttle'
+  | 'config'
+  | 'deliverer'
+  | 'expressions'
+  | 'operator'
+  | 'runs'
+>;
+
+/** An idle source is polled less often, up to this many times the shortest interval. */
+const SLOWEST = 5;
+const SLOWER = 1.5;
+const LONGEST_BACKOFF_MS = 60 * MINUTE;
+/** So many polls that fail one after the other are told: by then over three intervals went by. */
+const FAILURES_TOLD = 3;
+/** How far a poll reaches back once a day, for what came to light late. */
+const DEEP_WINDOW_MS = 2 * DAY;
+/** Between two rounds of one reading. */
+const BETWEEN_ROUNDS_MS = SECOND;
+const NOTICED_AT_ONCE = 250;
+
+/** What a poll found, for the log and for tests. */
+export interface Polled {
+  records: number;
+  deliveries: number;
+}
+
+/**
+ * One round of a source, under its lease: read what changed since the cursor less an overlap, tell what is new, and
+ * move the cursor, in one transaction that a stale poller cannot commit. The first round only remembers what is there.
+ * Failures leave the cursor where it is; a credential that does not work suspends the source.
+ */
+export async function pollSource(
+  context: PollContext,
+  source: Source,
+  signal?: AbortSignal,
+): Promise<Polled> {
+  const endRenewal = keepRenewing(
+    () => renewLease(context, source),
+    (error) =>
+      context.log.error({ err: error, sourceId: source.sourceId }, 'the lease of a poll was not renewed'),
+  );
+  try {
+    return await poll(context, source, signal);
+  } catch (error) {
+    await (signal?.aborted ? letGo(context, source) : failed(context, source, error));
+    return { records: 0, deliveries: 0 };
+  } finally {
+    endRenewal();
+  }
+}
+
+async function poll(context: PollContext, source: Source, signal: AbortSignal | undefined): Promise<Polled> {
+  const { environment, credentialId, connectorId, scope } = source;
+  const connector = context.catalog.connector(environment, connectorId);
+  const credential = await findConnection(context.db, environment, credentialId);
+  if (!connector || !credential)
+    throw new GatehouseError('connector_not_found', `There is no ${connectorId}.`);
+  if (credential.state !== 'active') throw suspended(credential.reason ?? 'The credential does not work.');
+
+  const model = modelOf(connector, scope);
+  const now = context.clock.now();
+  const span = spanOf(source, model, now);
+  const from = source.continuation ?? undefined;
+  // Renewed or not: the one that was refused is judged.
+  let latest = credential;
+  const pass = await withFreshTokens(context, connector, credential, (fresh) => {
+    latest = fresh;
+    return readSince(context, {
+      connector,
+      credential: openCredential(context, connector, fresh),
+      model,
+      since: span.since,
+      from,
+      now,
+      signal,
+    });
+  }).catch(async (error: unknown) => {
+    throw await judgeFailure(context, { connector, credential: latest, effect: 'read' }, error);
+  });
+
+  const lagMs = model.poll.lagSeconds * SECOND;
+  const until = pass.startedAt - lagMs;
+  const fields = await customFieldsOf(context, { environment, connectorId, credentialId, scope });
+  const unified: Unified[] = [];
+  /** Those that the cursor leaves behind. */
+  const settled: Unified[] = [];
+  const { unreadable } = pass;
+  const what = { connector, scope, connectionId: credentialId };
+  for await (const [record, one] of unifiedOf(what, pass.records.values(), fields)) {
+    if (one instanceof GatehouseError) {
+      unreadable.push({ record, reason: one.message });
+      continue;
+    }
+    const at = model.poll.by === 'createdAt' ? one.createdAt : one.updatedAt;
+    // Younger ones wait for the next round, when everything of their time can be seen.
+    if (span.baseline || at === undefined || at <= pass.appTime - lagMs || lagMs === 0) unified.push(one);
+    if (at === undefined || at <= until) settled.push(one);
+  }
+  const next = await nextRound(pass, from, () => hasNews(context.db, source.sourceId, settled));
+  const baselineAt = source.baselineAt ?? beganAt(source, pass) - lagMs;
+  const deliveries = await commit(
+    context,
+    { ...source, baselineAt },
+    {
+      ...span,
+      ...next,
+      refusal: pass.refusal?.message,
+      unified,
+      unreadable,
+      until,
+      listedFrom: now,
+      knownFrom: knownFrom(model, span, baselineAt),
+    },
+  );
+  context.log.debug(
+    { sourceId: source.sourceId, records: unified.length, deliveries, skewMs: now - pass.startedAt },
+    'polled',
+  );
+  return { records: unified.length, deliveries };
+}
+
+/** What a round reads, by the app's clock. */
+interface Span {
+  /** From when on; undefined: everything. */
+  since: number | undefined;
+  cursorUntil: number | null;
+  /** The first reading, which only remembers what is there. */
+  baseline: boolean;
+  /** It reaches back far enough to find what came to light late; once a day. */
+  deep: boolean;
+}
+
+function spanOf(source: Source, { poll }: UnifiedModel, now: number): Span {
+  const { continuation, nextReconcileAt } = source;
+  const overlapMs = poll.overlapSeconds * SECOND;
+  const bounded = poll.since !== undefined || poll.order === 'descending';
+  const sinceOf = (wished: number) =>
+    continuation ? (continuation.since ?? undefined) : bounded ? wished : undefined;
+  if (source.cursorUntil === null) {
+    const since = sinceOf(Math.min(now, source.createdAt) - overlapMs - LARGEST_SKEW_MS);
+    return { since, cursorUntil: null, baseline: true, deep: false };
+  }
+  // A cursor that ran ahead while our own clock did comes back.
+  const cursorUntil = Math.min(source.cursorUntil, now);
+  const deepSince = cursorUntil - Math.max(DEEP_WINDOW_MS, overlapMs);
+  // One that is days ahead was set while our own clock was.
+  const isDue = nextReconcileAt !== null && (nextReconcileAt <= now || nextReconcileAt > now + 2 * DAY);
+  const since = sinceOf(isDue ? deepSince : cursorUntil - overlapMs);
+  return { since, cursorUntil, baseline: false, deep: isDue && (since ?? 0) <= deepSince };
+}
+
+/** When somebody began to listen, by the app's clock; the app may have been down since. */
+function beganAt({ createdAt }: Source, { appTime, aheadMs }: Pass): number {
+  return Math.min(appTime, createdAt + aheadMs);
+}
+
+/** Since when the first reading saw all there was, where records tell no time of change: a checkout is listed once done. */
+function knownFrom(
+  { updatedAt, poll }: UnifiedModel,
+  { since }: Span,
+  baselineAt: number,
+): number | undefined {
+  if (updatedAt !== undefined) return undefined;
+  return since === undefined ? 0 : baselineAt - poll.overlapSeconds * SECOND;
+}
+
+/** What came of a round, and how far the cursor may move for it. */
+interface Round extends Span {
+  unified: Unified[];
+  unreadable: Unreadable[];
+  /** When it began, by our clock. */
+  listedFrom: number;
+  knownFrom: number | undefined;
+  until: number;
+  continuation: Continuation | undefined;
+  unstable: boolean;
+  /** What the app said as it refused to go on. */
+  refusal: string | undefined;
+}
+
+/** Events, what was seen, and the cursor in one transaction, if the lease still holds. The number of deliveries. */
+async function commit(context: PollContext, source: Source, round: Round): Promise<number> {
+  const { unified, unreadable, until, cursorUntil, continuation, unstable, refusal, baseline, deep } = round;
+  const now = context.clock.now();
+  const incomplete = continuation !== undefined || unstable;
+  const failures = refusal === undefined ? 0 : source.failures + 1;
+  const deliveries = await together(context).add(async (tx) => {
+    const intervalMs = nextInterval(context, source, unified.length > 0 && !baseline);
+    const restMs = source.kind === 'native' && source.hookState === 'registered' ? DAY : intervalMs;
+    // Lists that never end would be read without a pause.
+    const waitMs = continuation ? BETWEEN_ROUNDS_MS : refusal ? backoff(source, failures) : jittered(restMs);
+    // Of one to which somebody began to listen meanwhile (ensureSource).
+    const isReset = sql<boolean>`interval_ms < ${source.intervalMs}`;
+    const shortestMs = context.config.pollIntervalSeconds * SECOND;
+    const soonMs = refusal ? waitMs : Math.min(waitMs, jittered(shortestMs));
+    const { numUpdatedRows } = await tx
+      .updateTable('sources')
+      .set({
+        baseline_at: source.baselineAt,
+        ...(incomplete ? {} : { cursor_until: Math.max(until, cursorUntil ?? 0) }),
+        continuation: continuation ? JSON.stringify(continuation) : null,
+        interval_ms: sql<number>`case when ${isReset} then interval_ms else ${intervalMs} end`,
+        // Whoever asked for a round since this one began gets it.
+        next_poll_at: sql<number>`case when next_poll_at <> ${source.nextPollAt} then next_poll_at
+          when ${isReset} then ${now + soonMs} else ${now + waitMs} end`,
+        ...(source.nextReconcileAt === null || (deep && !incomplete)
+          ? { next_reconcile_at: now + jittered(DAY) }
+          : {}),
+        // Between the passes of a reading that the app refuses again and again they are kept.
+        ...(continuation ? {} : { failures, reason: refusal?.slice(0, 500) ?? null }),
+        lease_token: null,
+        lease_until: null,
+        updated_at: now,
+      })
+      .where('source_id', '=', source.sourceId)
+      .where('lease_token', '=', source.leaseToken)
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) return undefined;
+    return noticeAll(tx, context, { ...source, cursorUntil }, round);
+  });
+  if (deliveries === undefined) {
+    context.log.warn({ sourceId: source.sourceId }, 'a poll was overtaken and left nothing');
+    return 0;
+  }
+  // Of a reading that takes several rounds it is told once, of a record too.
+  if (unstable)
+    await tellGapRisk(
+      context,
+      source,
+      refusal ?? 'the list kept changing while it was read, or the app did not give all of it',
+    );
+  else if (continuation && !source.continuation)
+    await tellGapRisk(context, source, 'more records than one round reads');
+  const [first] = unreadable;
+  if (
+    first &&
+    (await noticeUnreadable(
+      context,
+      source.sourceId,
+      unreadable.map(({ record }) => record),
+    )) > 0
+  )
+    await tellGapRisk(context, source, first.reason);
+  return deliveries;
+}
+
+/** In parts: SQLite waits for nothing, and the event loop would stand still until the last of thousands. */
+async function noticeAll(
+  tx: Transaction<Tables>,
+  context: PollContext,
+  source: Source,
+  { unified, ...how }: Round,
+): Promise<number> {
+  let deliveries = 0;
+  for (let at = 0; at < unified.length; at += NOTICED_AT_ONCE) {
+    if (at > 0) await nextTurn();
+    const sightings = unified.slice(at, at + NOTICED_AT_ONCE).map((one) => ({ unified: one }));
+    deliveries += await notice(tx, context, source, sightings, how);
+  }
+  return deliveries;
+}
+
+/** What polls of one database write, with few commits: most found nothing and only move their cursor. */
+const groups = new WeakMap<Db, GroupCommit<Write, number | undefined>>();
+type Write = (tx: Transaction<Tables>) => Promise<number | undefined>;
+
+function together({ db, deliverer }: PollContext): GroupCommit<Write, number | undefined> {
+  const known = groups.get(db);
+  if (known) return known;
+  const write = async (tx: Transaction<Tables>, writes: Write[]) => {
+    const results: (number | undefined)[] = [];
+    for (const one of writes) results.push(await one(tx));
+    return results;
+  };
+  const made = createGroupCommit(db, write, (tx) => deliverer.committed(tx));
+  groups.set(db, made);
+  return made;
+}
+
+/** A busy source is polled at the shortest interval, an idle one less and less often. */
+function nextInterval({ config }: PollContext, { intervalMs, cursorUntil }: Source, busy: boolean): number {
+  const shortest = config.pollIntervalSeconds * SECOND;
+  if (busy || cursorUntil === null) return shortest;
+  return Math.round(Math.min(shortest * SLOWEST, Math.max(shortest, intervalMs * SLOWER)));
+}
+
+async function failed(context: PollContext, source: Source, error: unknown): Promise<void> {
+  const now = context.clock.now();
+  const known = error instanceof GatehouseError;
+  const stops = known && error.code === 'credential_invalid' && !(await isActive(context, source));
+  const failures = source.failures + 1;
+  const asked =
+    known && typeof error.headers['Retry-After'] === 'string' ? Number(error.headers['Retry-After']) : 0;
+  const waitMs = Math.max(Math.min(asked * SECOND, LONGEST_BACKOFF_MS), backoff(source, failures));
+  const facts = known ? { code: error.code } : { err: error };
+  context.log.warn(
+    { sourceId: source.sourceId, connectorId: source.connectorId, failures, ...facts },
+    'poll failed',
+  );
+  const reason = known ? error.message : 'Something went wrong on our side; the log has it.';
+  await context.db.transaction().execute(async (tx) => {
+    const { numUpdatedRows } = await tx
+      .updateTable('sources')
+      .set({
+        status: stops ? 'suspended' : 'active',
+        reason: reason.slice(0, 500),
+        failures,
+        next_poll_at: now + waitMs,
+        lease_token: null,
+        lease_until: null,
+        updated_at: now,
+      })
+      .where('source_id', '=', source.sourceId)
+      .where('lease_token', '=', source.leaseToken)
+      .executeTakeFirst();
+    // A credential that does not work was told of by itself.
+    if (numUpdatedRows === 0n || stops || failures !== FAILURES_TOLD) return;
+    await tellGapRiskIn(tx, context, source, `${failures} polls in a row failed, the last one so: ${reason}`);
+  });
+  context.deliverer.wake();
+}
+
+/** Whether the credential works, as far as is known: one that was put right during the round that it was refused in does. */
+async function isActive({ db }: PollContext, { environment, credentialId }: Source): Promise<boolean> {
+  return (await findConnection(db, environment, credentialId))?.state === 'active';
+}
+
+/** The process ends in the middle of a round: another one takes it. */
+async function letGo({ db, clock }: PollContext, { sourceId, leaseToken }: Source): Promise<void> {
+  await db
+    .updateTable('sources')
+    .set({ next_poll_at: clock.now(), lease_token: null, lease_until: null })
+    .where('source_id', '=', sourceId)
+    .where('lease_token', '=', leaseToken)
+    .execute();
+}
+
+function suspended(reason: string): GatehouseError {
+  return new GatehouseError('credential_invalid', reason, { details: { reason: 'revoked' } });
+}
+
+/** How long an app that failed is left alone, longer each time. */
+function backoff({ intervalMs }: Source, failures: number): number {
+  return jittered(Math.min(LONGEST_BACKOFF_MS, intervalMs * 2 ** Math.min(failures - 1, 10)));
+}
+
+/** Between 90 % and 110 %, so that sources that began together drift apart. */
+function jittered(ms: number): number {
+  return Math.round(ms * (0.9 + Math.random() * 0.2));
+}

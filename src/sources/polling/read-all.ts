@@ -1,0 +1,104 @@
+import { openCredential } from '../../credentials/open.ts';
+import { findConnection } from '../../credentials/records.ts';
+import { withFreshTokens } from '../../credentials/refresh.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import { MIB } from '../../lib/http-body.ts';
+import { memoryOf, type Json } from '../../lib/json.ts';
+import { modelOf } from '../../unified/map.ts';
+import { isSettled, nextRound, readSince } from './listing.ts';
+import type { PollContext } from './poll.ts';
+import type { Continuation, Source } from '../source.ts';
+
+/** More records than this are not read: the app's whole store would be held in memory. */
+export const MAX_RECORDS = 50_000;
+/** And no more than take so much memory. */
+export const MAX_MIB = 256;
+
+/** `complete`: false when there are more, or when the list kept changing under the reading. `unreadable`: so many have no id. */
+interface Read {
+  records: Map<string, Json>;
+  complete: boolean;
+  unreadable: number;
+}
+
+/**
+ * Every record of a source's model by its id at the app, up to MAX_RECORDS or MAX_MIB.
+ * @throws GatehouseError `connector_not_found`, and those of readSince.
+ */
+export function readAll(context: PollContext, source: Source, signal?: AbortSignal): Promise<Read> {
+  return read(context, source, { signal, keep: (record) => record });
+}
+
+/**
+ * The ids alone, up to MAX_RECORDS, however large the records are.
+ * @throws GatehouseError as readAll().
+ */
+export async function readIds(
+  context: PollContext,
+  source: Source,
+  signal?: AbortSignal,
+): Promise<{ ids: Set<string>; complete: boolean }> {
+  const { records, complete } = await read(context, source, { signal, keep: () => null });
+  return { ids: new Set(records.keys()), complete };
+}
+
+async function read(
+  context: PollContext,
+  source: Source,
+  { signal, keep }: { signal: AbortSignal | undefined; keep: (record: Json) => Json },
+): Promise<Read> {
+  const { environment, connectorId, credentialId, scope } = source;
+  const connector = context.catalog.connector(environment, connectorId);
+  const credential = await findConnection(context.db, environment, credentialId);
+  if (!connector || !credential)
+    throw new GatehouseError('connector_not_found', `There is no ${connectorId}.`);
+  const model = modelOf(connector, scope);
+  const records = new Map<string, Json>();
+  let from: Continuation | undefined;
+  let complete = true;
+  let unreadable = 0;
+  let held = 0;
+  do {
+    const pass = await withFreshTokens(context, connector, credential, (fresh) =>
+      readSince(context, {
+        connector,
+        credential: openCredential(context, connector, fresh),
+        model,
+        since: undefined,
+        from,
+        now: context.clock.now(),
+        signal,
+      }),
+    );
+    const fresh: Json[] = [];
+    for (const [id, record] of pass.records) {
+      const kept = keep(record);
+      if (!records.has(id)) {
+        fresh.push(record);
+        held += memoryOf(kept);
+      }
+      records.set(id, kept);
+    }
+    unreadable += pass.unreadable.length;
+    const next = await nextRound(pass, from, async () =>
+      fresh.some((record) => isSettled(model, record, pass.startedAt)),
+    );
+    if (next.unstable) complete = false;
+    from = next.continuation;
+  } while (
+    from &&
+    records.size < MAX_RECORDS &&
+    held < MAX_MIB * MIB &&
+    (await isListenedTo(context, source))
+  );
+  return { records, complete: complete && !from, unreadable };
+}
+
+async function isListenedTo({ db }: PollContext, { sourceId }: Source): Promise<boolean> {
+  const row = await db
+    .selectFrom('sources')
+    .select('status')
+    .where('source_id', '=', sourceId)
+    .executeTakeFirst();
+  return row !== undefined && row.status !== 'ending';
+}

@@ -1,0 +1,66 @@
+import type { Connector } from '../../connectors/catalog.ts';
+import { judgeFailure } from '../../credentials/refusal.ts';
+import { openCredential } from '../../credentials/open.ts';
+import { findConnection } from '../../credentials/records.ts';
+import { withFreshTokens } from '../../credentials/refresh.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import type { Json } from '../../lib/json.ts';
+import { recordInput } from '../../unified/inputs.ts';
+import { modelOf, saysGone } from '../../unified/map.ts';
+import { callUpstream } from '../../upstream/call.ts';
+import { interpretAnswer, saysNone } from '../../upstream/response.ts';
+import type { PollContext } from './poll.ts';
+import type { Source } from '../source.ts';
+
+/** Which record is read, of which app. */
+export interface Wanted {
+  connector: Connector;
+  remoteId: string;
+}
+
+/**
+ * A record by its id at the app, as it is now; null only when the app says that there is none.
+ * @throws GatehouseError `upstream_failed` when it says nothing of it; as withFreshTokens, callUpstream, interpretAnswer.
+ */
+export async function fetchRecord(
+  context: PollContext,
+  source: Source,
+  { connector, remoteId, signal }: Wanted & { signal: AbortSignal },
+): Promise<Json> {
+  const model = modelOf(connector, source.scope);
+  const action = connector.actions.get(model.get.action);
+  const credential = await findConnection(context.db, source.environment, source.credentialId);
+  if (!action || !credential)
+    throw new GatehouseError('connector_not_found', `There is no ${source.connectorId}.`);
+  let used = credential;
+  return withFreshTokens(context, connector, credential, async (fresh) => {
+    used = fresh;
+    const open = openCredential(context, connector, fresh);
+    const input = recordInput(connector, model, open, remoteId);
+    const call = { connector, action, credential: open, input, signal };
+    try {
+      const answer = await callUpstream(context, call);
+      const { value } = await interpretAnswer(call, answer);
+      if (saysNone(call, answer) || saysGone(value, model)) return null;
+      if (value !== null) return value;
+      throw new GatehouseError('upstream_failed', `${connector.name} answered without a record.`, {
+        details: { status: answer.status, connectorId: connector.connectorId, reason: 'no_record' },
+      });
+    } catch (error) {
+      const status = error instanceof GatehouseError ? error.details?.['status'] : undefined;
+      if (status === 404 || status === 410) return null;
+      throw error;
+    }
+  }).catch(async (error: unknown) => {
+    throw await judgeFailure(context, { connector, credential: used, effect: 'read' }, error);
+  });
+}
+
+/** Whether the account of a source can be asked: it need not be connected anew first. */
+export async function isConnected(
+  { db }: PollContext,
+  { environment, credentialId }: Source,
+): Promise<boolean> {
+  const credential = await findConnection(db, environment, credentialId);
+  return credential === undefined || credential.state === 'active';
+}

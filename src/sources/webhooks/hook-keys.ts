@@ -1,0 +1,63 @@
+import type { Connector } from '../../connectors/catalog.ts';
+import type { EventScope } from '../../connectors/event-scopes.ts';
+import type { HookVerification } from '../../connectors/events-format.ts';
+import { templateNames } from '../../connectors/templates.ts';
+import type { Context } from '../../context.ts';
+import type { Credential } from '../../credentials/credential.ts';
+import { findOAuthApp } from '../../credentials/oauth-apps.ts';
+import { openCredential } from '../../credentials/open.ts';
+
+type KeysContext = Pick<Context, 'db' | 'clock' | 'keys' | 'catalog'>;
+
+/**
+ * What the templates of a verification may name beside `{secret}`: the fields of the credential, and `{clientSecret}`
+ * of the OAuth app that it was granted to.
+ */
+export async function keysOf(
+  context: KeysContext,
+  connector: Connector,
+  credential: Credential,
+): Promise<(name: string) => string | undefined> {
+  const { values } = openCredential(context, connector, credential);
+  const app =
+    credential.type === 'oauth2'
+      ? await findOAuthApp(context, credential.environment, connector.connectorId)
+      : undefined;
+  return (name) => values[name]?.open() ?? (name === 'clientSecret' ? app?.clientSecret?.open() : undefined);
+}
+
+/**
+ * Whether an app's own webhooks can serve a scope of an account: its file has topics for it, credentials of this type
+ * can register, and all that registering and verifying take is known. Without that the source is polled.
+ */
+export async function isNative(
+  context: KeysContext,
+  connector: Connector,
+  credential: Credential,
+  scope: EventScope,
+): Promise<boolean> {
+  const { webhooks } = connector.definition;
+  if (webhooks?.topics[scope] === undefined) return false;
+  if (webhooks.authentication?.includes(credential.type) === false) return false;
+  // Else events of other accounts could not be told from those of this one.
+  if (webhooks.account !== undefined && credential.account === null) return false;
+  const value = await keysOf(context, connector, credential);
+  const create = connector.definition.actions[webhooks.register.create.action];
+  const names = [
+    ...keyNames(webhooks.verify),
+    ...Object.values(create?.fixed?.headers ?? {}).flatMap(templateNames),
+  ];
+  return names.every((name) => name === 'secret' || (value(name) ?? '') !== '');
+}
+
+function keyNames(verify: HookVerification): string[] {
+  switch (verify.type) {
+    case 'hmac':
+    case 'standard':
+      return templateNames(verify.key);
+    case 'header':
+      return templateNames(verify.value);
+    case 'basic':
+      return [...templateNames(verify.username), ...templateNames(verify.password)];
+  }
+}

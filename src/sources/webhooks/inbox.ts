@@ -1,0 +1,261 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Transaction } from 'kysely';
+import { MINUTE, SECOND } from '../../lib/clock.ts';
+import { GatehouseError, type ErrorCode } from '../../lib/errors.ts';
+import { parseJson, type Json } from '../../lib/json.ts';
+import type { Db, Tables } from '../../store/schema.ts';
+import { holdSame } from '../consumers.ts';
+import { topicsToRead } from './hook-events.ts';
+import {
+  BATCH_BYTES,
+  nextDue,
+  postpone,
+  putOff,
+  readDue,
+  REST_MS,
+  type Due,
+  type Row,
+} from './inbox-rows.ts';
+import type { PollContext } from '../polling/poll.ts';
+import { fetchRecord, isConnected, type Wanted } from '../polling/remote-record.ts';
+import { toSource, type Source } from '../source.ts';
+import { fieldsOf, meaningOf, publishMeanings, seen, type Meaning, type Sender } from './interpretation.ts';
+
+const OUTAGES = new Set<ErrorCode>([
+  'credential_invalid',
+  'upstream_failed',
+  'upstream_rate_limited',
+  'upstream_timeout',
+]);
+
+/** Some apps show a record only a moment after its webhook, so a record that is not there is read again for this long. */
+const SHOWN_WITHIN_MS = 2 * MINUTE;
+/** The first wait before such a read; later waits are three times the age of the webhook. */
+const ASKED_AGAIN_MS = 10 * SECOND;
+
+/** Records are read one after the other until the app fails: one that hangs would keep a place for hours. */
+interface Reading {
+  signal: AbortSignal;
+  restsUntil: number;
+  /** How the app failed last. */
+  outage?: unknown;
+}
+
+/** Sources whose webhooks this process is turning into events, and whether more arrived meanwhile. */
+const underWay = new WeakMap<Db, Map<string, { again: boolean }>>();
+
+/**
+ * Turns webhooks that arrived into events: each source by itself and in order, so that an app that is slow, or whose
+ * webhooks nobody can store, holds up no other. Begins up to `room` sources, and answers with what is under way.
+ */
+export async function processInbox(
+  context: PollContext,
+  { signal, room }: { signal: AbortSignal; room: number },
+): Promise<Promise<void>[]> {
+  const busy = underWay.get(context.db) ?? new Map<string, { again: boolean }>();
+  underWay.set(context.db, busy);
+  const due = await context.db
+    .selectFrom('inbox')
+    .select('source_id')
+    .distinct()
+    // Written out, so that the partial index is seen to fit.
+    .where('processed_at', 'is', null)
+    .where('next_at', '<=', context.clock.now())
+    .limit(room + busy.size)
+    .execute();
+  const idle: string[] = [];
+  for (const { source_id: sourceId } of due) {
+    const state = busy.get(sourceId);
+    if (state) state.again = true;
+    else idle.push(sourceId);
+  }
+  return idle.slice(0, room).map(async (sourceId) => {
+    const state = { again: false };
+    const reading: Reading = { signal, restsUntil: 0 };
+    busy.set(sourceId, state);
+    try {
+      do state.again = false;
+      while (((await processSome(context, sourceId, reading)) || state.again) && !signal.aborted);
+    } finally {
+      busy.delete(sourceId);
+    }
+  });
+}
+
+/** Some of the webhooks of a source that are due. False when there were none. */
+async function processSome(context: PollContext, sourceId: string, reading: Reading): Promise<boolean> {
+  const due = await nextDue(context, sourceId);
+  if (due.ids.length === 0) return false;
+  const work = () => understand(context, sourceId, due, reading);
+  return due.bytes > BATCH_BYTES ? afterOtherLong(context.db, work) : work();
+}
+
+/** The last of the long webhooks, whosever they are: read one after the other, however many sources have some. */
+const lastLong = new WeakMap<Db, Promise<unknown>>();
+
+function afterOtherLong<T>(db: Db, work: () => Promise<T>): Promise<T> {
+  const mine = (lastLong.get(db) ?? Promise.resolve()).then(work);
+  lastLong.set(
+    db,
+    mine.catch(() => {}),
+  );
+  return mine;
+}
+
+/** False when their source is gone: with it its webhooks go. */
+async function understand(
+  context: PollContext,
+  sourceId: string,
+  due: Due,
+  reading: Reading,
+): Promise<boolean> {
+  const found = await context.db
+    .selectFrom('sources')
+    .selectAll()
+    .where('source_id', '=', sourceId)
+    .executeTakeFirst();
+  if (!found) return false;
+  const source = toSource(found);
+  const connector = context.catalog.connector(source.environment, source.connectorId);
+  if (!connector || source.isForgetting) {
+    // A file may be back soon; polls wait for it as well. What was stored just as another account took the place goes with
+    // what else is forgotten (accounts.ts).
+    await putOff(context, sourceId, { until: context.clock.now() + REST_MS });
+    return true;
+  }
+  const rows = await readDue(context, due);
+  const sender = { source, connector, fields: await fieldsOf(context, source) };
+  const meanings = new Map<Row, Meaning>();
+  for (const row of rows) {
+    if (reading.signal.aborted) break;
+    try {
+      const meaning = await understoodRow(context, sender, row, reading);
+      if (meaning) meanings.set(row, meaning);
+    } catch (error) {
+      if (!reading.signal.aborted)
+        await postpone(context, source, row, { error, isOut: error === reading.outage });
+    }
+  }
+  await rest(context, sender, reading);
+  const deliveries = await commitAll(context, source, meanings);
+  if (deliveries > 0) context.deliverer.wake();
+  // SQLite answers within the turn, and there may be thousands.
+  await nextTurn();
+  return true;
+}
+
+/** While records cannot be read, all that names one is put off at once: there may be thousands. */
+async function rest(
+  context: PollContext,
+  { source, connector }: Sender,
+  { restsUntil }: Reading,
+): Promise<void> {
+  if (restsUntil <= context.clock.now()) return;
+  const { webhooks } = connector.definition;
+  const topics = webhooks ? topicsToRead(webhooks, source.scope) : [];
+  await putOff(context, source.sourceId, { until: restsUntil, topics });
+}
+
+/** All in one transaction; when the store refuses that, each in its own, and those that it refuses then wait. */
+async function commitAll(
+  context: PollContext,
+  source: Source,
+  meanings: ReadonlyMap<Row, Meaning>,
+): Promise<number> {
+  try {
+    return await commit(context, source, meanings);
+  } catch (error) {
+    if (meanings.size === 1)
+      for (const row of meanings.keys()) await postpone(context, source, row, { error, isOut: false });
+    if (meanings.size < 2) return 0;
+    let deliveries = 0;
+    for (const one of meanings) deliveries += await commitAll(context, source, new Map([one]));
+    return deliveries;
+  }
+}
+
+/** Marks the rows and tells what they say in one transaction: of two processes the first one counts. */
+async function commit(
+  context: PollContext,
+  source: Source,
+  meanings: ReadonlyMap<Row, Meaning>,
+): Promise<number> {
+  if (meanings.size === 0) return 0;
+  return context.db.transaction().execute(async (tx) => {
+    // It may be made due, and is to be locked before what subscribes to it.
+    await holdSame(tx, source);
+    const won = await mark(tx, context.clock.now(), meanings);
+    // In the order of arrival, which is that of the rows.
+    const ours = [...meanings].flatMap(([row, meaning]) => (won.has(row.inbox_id) ? [meaning] : []));
+    return publishMeanings(tx, context, source, ours);
+  });
+}
+
+/** Which of the webhooks nobody else took: they are done, or wait until they are looked at again. */
+async function mark(
+  tx: Transaction<Tables>,
+  now: number,
+  meanings: ReadonlyMap<Row, Meaning>,
+): Promise<Set<string>> {
+  const won = new Set<string>();
+  const times = Map.groupBy(meanings, ([, { again }]) => again);
+  for (const [again, some] of times) {
+    const rows = await tx
+      .updateTable('inbox')
+      .set(again === undefined ? { processed_at: now, error: null } : { next_at: again })
+      .where(
+        'inbox_id',
+        'in',
+        some.map(([row]) => row.inbox_id),
+      )
+      .where('processed_at', 'is', null)
+      .returning('inbox_id')
+      .execute();
+    for (const row of rows) won.add(row.inbox_id);
+  }
+  return won;
+}
+
+/** Undefined for one that names a record which cannot be read now. */
+async function understoodRow(
+  context: PollContext,
+  sender: Sender,
+  row: Row,
+  reading: Reading,
+): Promise<Meaning | undefined> {
+  const event = { topic: row.topic, body: parseJson(row.body), receivedAt: row.received_at };
+  const meaning = await meaningOf(context, sender, event);
+  if (meaning.kind !== 'fetch') return meaning;
+  const { connector, source } = sender;
+  const record = await readRecord(context, source, { connector, remoteId: meaning.remoteId }, reading);
+  if (record === undefined) return undefined;
+  if (record !== null) return seen(sender, { event: meaning.event, record });
+  const now = context.clock.now();
+  const age = now - row.received_at;
+  const again = now + Math.max(ASKED_AGAIN_MS, 3 * age);
+  return { kind: 'nothing', again: age < SHOWN_WITHIN_MS ? again : undefined };
+}
+
+/** As fetchRecord; undefined, and no call, while the app is out or the account has to be connected anew. */
+async function readRecord(
+  context: PollContext,
+  source: Source,
+  wanted: Wanted,
+  reading: Reading,
+): Promise<Json | undefined> {
+  const { clock } = context;
+  if (clock.now() < reading.restsUntil) return undefined;
+  if (!(await isConnected(context, source))) {
+    reading.restsUntil = clock.now() + REST_MS;
+    return undefined;
+  }
+  try {
+    return await fetchRecord(context, source, { ...wanted, signal: reading.signal });
+  } catch (error) {
+    if (!reading.signal.aborted && error instanceof GatehouseError && OUTAGES.has(error.code)) {
+      reading.restsUntil = clock.now() + REST_MS;
+      reading.outage = error;
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,266 @@
+import type { Insertable, Transaction } from 'kysely';
+import type { Context } from '../../context.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import { newOrderedId } from '../../lib/ids.ts';
+import { createGroupCommit } from '../../store/group-commit.ts';
+import { manyRows, runKept, textsFor } from '../../store/kept.ts';
+import type { Tables } from '../../store/schema.ts';
+import { listenedAnew } from '../consumers.ts';
+import { eventsIn, type HookEvent } from './hook-events.ts';
+import {
+  createHookSenders,
+  unknownAddress,
+  isCurrent,
+  lockSenders,
+  readSenders,
+  type HookSender,
+  type SenderRow,
+} from './senders.ts';
+import type { PollContext } from '../polling/poll.ts';
+import { UNTIL_FORGOTTEN } from '../source.ts';
+import { textAt, type HookRequest } from './verify.ts';
+import { fieldsOf, meaningOf, publishMeanings, type Meaning } from './interpretation.ts';
+
+export type IntakeContext = PollContext & Pick<Context, 'hashKey' | 'sources'>;
+
+/** The answer to an app. */
+export interface Accepted {
+  status: number;
+  body: string;
+  contentType: string;
+}
+
+/** Takes webhooks of apps. */
+export interface Intake {
+  /**
+   * Finds the app that posts to an address, before anything of a body is read.
+   * @throws GatehouseError `not_found` for an unknown address.
+   */
+  expect(connectorId: string, token: string): Promise<HookSender>;
+  /**
+   * Takes a webhook: checks it by the scheme of the connector file, stores it once by the app's event id, and returns only
+   * after the commit. Its events are published in that commit where nothing must be read at the app first.
+   * @throws GatehouseError `unauthorized` for a wrong signature, `invalid_request` for a body of too many events,
+   * `not_found` or `unavailable` when the source ended or changed its account at the same time.
+   */
+  accept(sender: HookSender, request: HookRequest): Promise<Accepted>;
+}
+
+/** Webhooks up to this size are understood before the answer; longer ones are stored and understood later. */
+const UNDERSTOOD_AT_ONCE = { bytes: 64 * 1024, events: 20 };
+const RECEIVED: Accepted = { status: 200, body: '{"received":true}', contentType: 'application/json' };
+
+/** A genuine webhook to be stored. */
+interface Arrival {
+  sender: HookSender;
+  rows: InboxRow[];
+  /** The meaning of each row; undefined when the inbox must find it out later. */
+  meanings: readonly Meaning[] | undefined;
+}
+
+type InboxRow = Required<Insertable<Tables['inbox']>>;
+
+/** `outdated`, `ended`: nothing was stored, because the source has changed or ended since it was read. */
+type Stored = 'published' | 'waiting' | 'outdated' | 'ended';
+type Taken = Stored | 'not_genuine';
+
+const insertInbox = manyRows((db, rows: InboxRow[]) =>
+  db
+    .insertInto('inbox')
+    .values(rows)
+    .onConflict((c) => c.columns(['source_id', 'dedupe_key']).doNothing())
+    .returning('inbox_id'),
+);
+
+/** The intake of a process: webhooks that arrive together share a transaction and its sync. */
+export function createIntake(context: IntakeContext): Intake {
+  const senders = createHookSenders(context);
+  const arrivals = createGroupCommit<Arrival, Stored>(
+    context.db,
+    (tx, some) => storeAll(tx, context, some),
+    (tx) => context.deliverer.committed(tx),
+  );
+
+  /** A webhook whose events the store refuses is stored alone: the inbox tries those again and reports why. */
+  const store = async (arrival: Arrival): Promise<Stored> => {
+    try {
+      return await arrivals.add(arrival);
+    } catch (error) {
+      if (!arrival.meanings) throw error;
+      return arrivals.add({ ...arrival, meanings: undefined });
+    }
+  };
+
+  const take = async (sender: HookSender, request: HookRequest): Promise<Taken> => {
+    if (!sender.isGenuine(request, context.clock.now())) return 'not_genuine';
+    const arrival = await arrivalOf(context, sender, request);
+    if (arrival.rows.length === 0) return 'published';
+    const stored = await store(arrival);
+    if (stored === 'waiting') context.sources.wake();
+    return stored;
+  };
+
+  return {
+    expect: (connectorId, token) => senders.find(connectorId, token),
+    async accept(sender, request) {
+      const challenged = challengeOf(sender, request);
+      if (challenged) return challenged;
+      let taken = await take(sender, request);
+      if (taken === 'not_genuine' || taken === 'outdated') {
+        // The sender in memory may be older than a change of the key. After a change of the account the address is unknown.
+        const current = await senders.reload(sender).catch((error: unknown) => {
+          if (taken === 'outdated') throw listenedAnew();
+          throw error;
+        });
+        if (!isCurrent(sender, current.row)) taken = await take(current, request);
+      }
+      switch (taken) {
+        case 'not_genuine':
+          throw new GatehouseError('unauthorized', 'The signature of this webhook is not right.');
+        case 'outdated':
+          throw listenedAnew();
+        case 'ended':
+          throw unknownAddress();
+        default:
+          return RECEIVED;
+      }
+    },
+  };
+}
+
+/** The answer to an app that checks the address before its first webhook. */
+function challengeOf({ webhooks }: HookSender, request: HookRequest): Accepted | undefined {
+  const { challenge } = webhooks;
+  const asked = challenge?.method === request.method ? textAt(request, challenge.value) : undefined;
+  if (!challenge || asked === undefined) return undefined;
+  const value = asked.slice(0, 1000);
+  return challenge.as === 'text'
+    ? { status: 200, body: value, contentType: 'text/plain; charset=utf-8' }
+    : { status: 200, body: JSON.stringify({ [challenge.member]: value }), contentType: 'application/json' };
+}
+
+async function arrivalOf(context: IntakeContext, sender: HookSender, request: HookRequest): Promise<Arrival> {
+  const now = context.clock.now();
+  const events = eventsIn(sender.webhooks, request, sender.account);
+  const isSmall =
+    request.raw.length <= UNDERSTOOD_AT_ONCE.bytes && events.length <= UNDERSTOOD_AT_ONCE.events;
+  const meanings = isSmall ? await meaningsOf(context, sender, events, now) : undefined;
+  const rows = events.map(({ topic, dedupeKey, body }) => ({
+    inbox_id: newOrderedId('inb', now),
+    source_id: sender.source.sourceId,
+    dedupe_key: dedupeKey,
+    topic,
+    body: JSON.stringify(body),
+    received_at: now,
+    processed_at: null,
+    attempts: 0,
+    next_at: now,
+    error: null,
+  }));
+  return { sender, rows, meanings };
+}
+
+/**
+ * Undefined when the inbox must find the meanings out: an event is to be read at the app, causes a poll or cannot be
+ * understood, or the operator has fields of their own, whose expressions may take seconds while the app waits.
+ */
+async function meaningsOf(
+  context: IntakeContext,
+  sender: HookSender,
+  events: readonly HookEvent[],
+  receivedAt: number,
+): Promise<Meaning[] | undefined> {
+  const { source, connector } = sender;
+  const fields = await fieldsOf(context, source);
+  if (fields) return undefined;
+  const meanings: Meaning[] = [];
+  for (const { topic, body } of events) {
+    const event = { topic, body, receivedAt };
+    const meaning = await meaningOf(context, { source, connector, fields }, event).catch(() => undefined);
+    if (!meaning || meaning.kind === 'fetch' || meaning.kind === 'changed') return undefined;
+    meanings.push(meaning);
+  }
+  return meanings;
+}
+
+/** Stores webhooks in one transaction, and publishes the events of those that are understood already. */
+async function storeAll(
+  tx: Transaction<Tables>,
+  context: IntakeContext,
+  arrivals: readonly Arrival[],
+): Promise<Stored[]> {
+  const now = context.clock.now();
+  const states = await statesOf(tx, context, arrivals);
+  const results: Stored[] = [];
+  const rows: InboxRow[] = [];
+  const understood = new Map<string, Arrival[]>();
+  const held = new Set<string>();
+  for (const arrival of arrivals) {
+    const { sourceId } = arrival.sender.source;
+    const state = states.get(sourceId);
+    if (!isCurrent(arrival.sender, state?.row)) {
+      results.push(!state || state.row.status === 'ending' ? 'ended' : 'outdated');
+      continue;
+    }
+    // Webhooks of a source are understood in their order, so none overtakes one that waits.
+    if (!state?.isFree || !arrival.meanings) held.add(sourceId);
+    const published = !held.has(sourceId);
+    results.push(published ? 'published' : 'waiting');
+    if (published) understood.set(sourceId, [...(understood.get(sourceId) ?? []), arrival]);
+    for (const row of arrival.rows) rows.push(published ? { ...row, body: 'null', processed_at: now } : row);
+  }
+  const inserted = await insertInbox(context.db, tx, rows);
+  const fresh = new Set(inserted.map((row) => row.inbox_id));
+  for (const some of understood.values()) await publishFresh(tx, context, some, fresh);
+  return results;
+}
+
+/** Publishes what webhooks of one source say, but for those that were stored before. */
+async function publishFresh(
+  tx: Transaction<Tables>,
+  context: IntakeContext,
+  arrivals: readonly Arrival[],
+  fresh: ReadonlySet<string>,
+): Promise<void> {
+  const [first] = arrivals;
+  if (!first) return;
+  const meanings = arrivals.flatMap(({ rows, meanings: all = [] }) =>
+    all.filter((_, position) => fresh.has(rows[position]?.inbox_id ?? '')),
+  );
+  await publishMeanings(tx, context, first.sender.source, meanings);
+}
+
+interface SenderState {
+  row: SenderRow;
+  /** Its row is ours, and no webhook of it waits. */
+  isFree: boolean;
+}
+
+/**
+ * The state of each sender's rows in this transaction. Rows of webhooks that are only stored are not locked: a poll, or a
+ * change of the account, may hold them for long.
+ */
+async function statesOf(
+  tx: Transaction<Tables>,
+  { db, clock }: IntakeContext,
+  arrivals: readonly Arrival[],
+): Promise<Map<string, SenderState>> {
+  const states = new Map<string, SenderState>();
+  const understood = idsOf(arrivals.filter(({ meanings }) => meanings));
+  if (understood.length > 0) {
+    const { rows } = await runKept(tx, lockSenders(db), [clock.now(), textsFor(db, understood)]);
+    for (const row of rows) {
+      const isFree = !row.waiting && row.lease_until !== UNTIL_FORGOTTEN;
+      states.set(row.source_id, { row, isFree });
+    }
+  }
+  const others = idsOf(arrivals).filter((id) => !states.has(id));
+  if (others.length === 0) return states;
+  const { rows } = await runKept(tx, readSenders(db), [textsFor(db, others)]);
+  for (const row of rows) states.set(row.source_id, { row, isFree: false });
+  return states;
+}
+
+function idsOf(arrivals: readonly Arrival[]): string[] {
+  return [...new Set(arrivals.map(({ sender }) => sender.source.sourceId))];
+}

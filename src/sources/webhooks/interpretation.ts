@@ -1,0 +1,110 @@
+import type { Transaction } from 'kysely';
+import type { Connector } from '../../connectors/catalog.ts';
+import { MINUTE } from '../../lib/clock.ts';
+import type { Json } from '../../lib/json.ts';
+import type { Tables } from '../../store/schema.ts';
+import { customFieldsOf, type CustomFields } from '../../unified/field-mappings.ts';
+import { unifiedId } from '../../unified/ids.ts';
+import { toUnified } from '../../unified/map.ts';
+import { sayingOf, type HookEvent } from './hook-events.ts';
+import { notice, noticeDeleted, type Sighting } from '../polling/record-changes.ts';
+import type { PollContext } from '../polling/poll.ts';
+import { pollNow, type Source } from '../source.ts';
+
+/** A webhook that only says that something changed causes another poll this much later. */
+const POLLED_AGAIN_MS = 1.5 * MINUTE;
+
+/** The source of a webhook, the connector that says how to read it, and the operator's own fields of its records. */
+export interface Sender {
+  source: Source;
+  connector: Connector;
+  fields: CustomFields;
+}
+
+/** Returns the operator's own fields of the records of a source; undefined without any. */
+export async function fieldsOf(context: PollContext, source: Source): Promise<CustomFields> {
+  const { environment, connectorId, credentialId, scope } = source;
+  return customFieldsOf(context, { environment, connectorId, credentialId, scope });
+}
+
+/** The meaning of a webhook. `again`: when to look at it once more (epoch ms), because the app may not show the record yet. */
+export type Meaning =
+  | { kind: 'seen'; sighting: Sighting; again?: undefined }
+  | { kind: 'deleted'; id: string; remoteId: string; again?: undefined }
+  | { kind: 'changed'; again: number | undefined }
+  | { kind: 'nothing'; again?: number | undefined };
+
+/** A webhook that only names a record, which must be read at the app. */
+export interface NamedRecord {
+  kind: 'fetch';
+  event: 'created' | 'updated';
+  remoteId: string;
+}
+
+/**
+ * Returns what an event of a webhook means for the scope of its source. Nothing is read at the app.
+ * @throws GatehouseError `upstream_failed` when the event names no record, or its record does not fit the model.
+ */
+export async function meaningOf(
+  context: PollContext,
+  sender: Sender,
+  { topic, body, receivedAt }: Pick<HookEvent, 'topic' | 'body'> & { receivedAt: number },
+): Promise<Meaning | NamedRecord> {
+  const { source, connector } = sender;
+  const { webhooks } = connector.definition;
+  if (!webhooks) return { kind: 'nothing' };
+  const said = await sayingOf(connector, webhooks, source.scope, { topic, body });
+  switch (said.kind) {
+    case 'nothing':
+    case 'fetch':
+      return said;
+    case 'changed': {
+      const again = receivedAt + POLLED_AGAIN_MS;
+      return { kind: 'changed', again: again > context.clock.now() ? again : undefined };
+    }
+    case 'deleted': {
+      const { remoteId } = said;
+      return { kind: 'deleted', id: unifiedId(source.scope, source.credentialId, remoteId), remoteId };
+    }
+    case 'record':
+      return seen(sender, { event: said.event, record: said.record });
+  }
+}
+
+/** Returns the meaning of a record that a webhook brought, or that was read at the app. */
+export async function seen(
+  { source, connector, fields }: Sender,
+  { event, record }: { event: 'created' | 'updated'; record: Json },
+): Promise<Meaning> {
+  const what = { connector, scope: source.scope, connectionId: source.credentialId };
+  const unified = await toUnified(what, record, fields);
+  return { kind: 'seen', sighting: { unified, topic: event } };
+}
+
+/**
+ * Publishes what webhooks of a source say, in their order, in the caller's transaction, which holds the source's row.
+ * @returns the number of deliveries made.
+ */
+export async function publishMeanings(
+  tx: Transaction<Tables>,
+  context: PollContext,
+  source: Source,
+  meanings: readonly Meaning[],
+): Promise<number> {
+  if (meanings.some(({ kind }) => kind === 'changed')) await pollNow(tx, context, source.sourceId);
+  let deliveries = 0;
+  let sightings: Sighting[] = [];
+  const flush = async () => {
+    if (sightings.length > 0) deliveries += await notice(tx, context, source, sightings);
+    sightings = [];
+  };
+  for (const meaning of meanings) {
+    if (meaning.kind === 'seen') sightings.push(meaning.sighting);
+    if (meaning.kind === 'deleted') {
+      await flush();
+      deliveries += await noticeDeleted(tx, context, source, meaning);
+    }
+  }
+  await flush();
+  return deliveries;
+}

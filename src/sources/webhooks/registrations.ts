@@ -1,0 +1,233 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { readPage } from '../../actions/pages.ts';
+import { listSource } from '../../actions/results.ts';
+import type { Action, Connector } from '../../connectors/catalog.ts';
+import type { Webhooks } from '../../connectors/events-format.ts';
+import { filledInput, fillTemplate } from '../../connectors/templates.ts';
+import type { Context } from '../../context.ts';
+import { accountChange } from '../../credentials/account-change.ts';
+import type { Credential } from '../../credentials/credential.ts';
+import { openCredential } from '../../credentials/open.ts';
+import { findConnection } from '../../credentials/records.ts';
+import { withFreshTokens } from '../../credentials/refresh.ts';
+import { SECOND } from '../../lib/clock.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import { valueAt, type Json, type JsonObject } from '../../lib/json.ts';
+import { fieldsOf } from '../../unified/inputs.ts';
+import { callUpstream } from '../../upstream/call.ts';
+import { interpretAnswer } from '../../upstream/response.ts';
+import { hookPath, type Hook } from './hook.ts';
+import type { PollContext } from '../polling/poll.ts';
+import { toSource, type Source } from '../source.ts';
+
+/* What is asked of an app about our webhooks: to list, to make and to remove them. */
+
+export type RegisterContext = PollContext & Pick<Context, 'hashKey' | 'publicUrl'>;
+
+/** What jobs of registering and removing are about. */
+export const payloadSchema = z.object({ sourceId: z.string() });
+const LISTED_AT_MOST = 500;
+/** Registering and removing never run side by side: one waits until the other is done. So does registering for forgetting. */
+export const MEANWHILE_MS = 5 * SECOND;
+
+/** A source with everything that registering needs. */
+export interface Registration {
+  source: Source;
+  connector: Connector;
+  credential: Credential;
+  webhooks: Webhooks;
+  /** Ends the calls to the app: what one of them did all the same is found as after a crash. */
+  signal: AbortSignal | undefined;
+}
+
+/** `gone`: the source, or its account. `away`: the file of its connector, or the webhooks in it, which may be back soon. */
+export async function load(
+  context: RegisterContext,
+  payload: Json,
+  signal?: AbortSignal,
+): Promise<Registration | 'gone' | 'away'> {
+  const { sourceId } = payloadSchema.parse(payload);
+  const { source, credential } = await context.db.transaction().execute(async (tx) => {
+    // Held, so that the account is that of the registrations noted.
+    const row = await tx
+      .selectFrom('sources')
+      .selectAll()
+      .where('source_id', '=', sourceId)
+      .$if(context.store.kind === 'postgres', (query) => query.forUpdate())
+      .executeTakeFirst();
+    const found = row && toSource(row);
+    return {
+      source: found,
+      credential: found && (await findConnection(tx, found.environment, found.credentialId)),
+    };
+  });
+  if (!source || !credential) return 'gone';
+  const connector = context.catalog.connector(source.environment, source.connectorId);
+  const webhooks = connector?.definition.webhooks;
+  return connector && webhooks ? { source, credential, connector, webhooks, signal } : 'away';
+}
+
+/** One of our registrations at the app. */
+export interface Registered {
+  /** `*` when one serves all. */
+  topic: string;
+  id: string;
+  /** Whether it is at our present public address. */
+  isHere: boolean;
+  /** Whether the app has not switched it off. */
+  isAlive: boolean;
+}
+
+export interface Listed {
+  ours: Registered[];
+  /** Whether there are no more than were read. */
+  isWhole: boolean;
+}
+
+/**
+ * What leads to the token of a source, at whichever public address: what is listed elsewhere is somebody else's, though
+ * its id is one that we noted. Undefined where the app cannot list registrations.
+ */
+export async function listed(
+  context: RegisterContext,
+  found: Registration,
+  { token }: Hook,
+): Promise<Listed | undefined> {
+  const { list } = found.webhooks.register;
+  if (!list) return undefined;
+  const action = actionOf(found.connector, list.action);
+  const { records, hasMore } = await withCredential(context, found, async (credential) => {
+    const target = { connector: found.connector, action, credential, input: {}, signal: found.signal };
+    if (!action.list) {
+      const { value } = await interpretAnswer(target, await callUpstream(context, target));
+      return { records: Array.isArray(value) ? value : [], hasMore: false };
+    }
+    const positions = { nearest: async () => undefined, remember: async () => {}, forget: async () => {} };
+    return readPage(
+      listSource(context, target, () => {}),
+      positions,
+      { limit: LISTED_AT_MOST, offset: 0 },
+    );
+  });
+  const servesAll = found.webhooks.register.create.each === 'all';
+  const path = hookPath(found.connector.connectorId, token);
+  const ours = records.flatMap((record) => {
+    const address = valueAt(record, list.address);
+    const id = valueAt(record, list.id);
+    if (typeof address !== 'string' || !address.endsWith(path) || id === undefined || id === null) return [];
+    return {
+      topic: servesAll || list.topic === undefined ? '*' : String(valueAt(record, list.topic)),
+      id: String(id),
+      isHere: address === `${context.publicUrl}${path}`,
+      isAlive: Object.entries(list.alive).every(([at, value]) => valueAt(record, at) === value),
+    };
+  });
+  return { ours, isWhole: !hasMore };
+}
+
+/**
+ * Registers one topic at the app. `secret`: one that the app made.
+ * @throws GatehouseError `upstream_failed` when it tells no id; those of callUpstream and interpretAnswer.
+ */
+export async function create(
+  context: RegisterContext,
+  found: Registration,
+  topic: string,
+  names: { readonly [name: string]: Json },
+): Promise<{ id: string; secret: string | undefined }> {
+  const { connector, webhooks } = found;
+  const { create: how } = webhooks.register;
+  const input = await inputOf(context, found, how.input, topic, {
+    ...names,
+    topic: topic === '*' ? '' : topic,
+  });
+  const answer = await call(context, found, how.action, input);
+  const id = valueAt(answer.value, how.id);
+  if (typeof id !== 'string' && typeof id !== 'number') {
+    throw new GatehouseError(
+      'upstream_failed',
+      `${connector.name} registered a webhook without telling its id.`,
+    );
+  }
+  return { id: String(id), secret: how.secret === undefined ? undefined : secretIn(answer, how.secret) };
+}
+
+/** Removes one registration; what the app no longer knows counts as removed. */
+export async function remove(
+  context: RegisterContext,
+  found: Registration,
+  { topic, id }: Pick<Registered, 'topic' | 'id'>,
+): Promise<void> {
+  const { action, param, input } = found.webhooks.register.delete;
+  try {
+    const filled = await inputOf(context, found, input, topic, { id, topic: topic === '*' ? '' : topic });
+    await call(context, found, action, { ...filled, ...(param === undefined ? {} : { [param]: id }) });
+  } catch (error) {
+    const status = error instanceof GatehouseError ? error.details?.['status'] : undefined;
+    if (status !== 404 && status !== 410) throw error;
+  }
+}
+
+/** The input of the file with its names filled: `names`, the values of the topic, and fields of the credential. */
+async function inputOf(
+  context: RegisterContext,
+  { source, connector, credential, webhooks }: Registration,
+  input: { readonly [name: string]: Json },
+  topicName: string,
+  names: { readonly [name: string]: Json },
+): Promise<JsonObject> {
+  const field = fieldsOf(openCredential(context, connector, credential));
+  const topic = webhooks.topics[source.scope]?.find((one) => one.topic === topicName);
+  const value = (name: string): Json | undefined => {
+    const own = topic?.values[name];
+    return names[name] ?? (own === undefined ? field(name) : fillTemplate(own, (part) => field(part) ?? ''));
+  };
+  return filledInput(input, value);
+}
+
+async function call(
+  context: RegisterContext,
+  found: Registration,
+  actionId: string,
+  input: JsonObject,
+): Promise<{ value: Json; headers: Record<string, string>; body: Json }> {
+  const action = actionOf(found.connector, actionId);
+  return withCredential(context, found, async (credential) => {
+    // A write that is tried again after an outage is one write, where the app knows such keys.
+    const { connector, signal } = found;
+    const target = { connector, action, credential, input, signal, idempotencyKey: randomUUID() };
+    const answer = await callUpstream(context, target);
+    const { value } = await interpretAnswer(target, answer);
+    return { value, headers: answer.headers, body: answer.body };
+  });
+}
+
+function withCredential<T>(
+  context: RegisterContext,
+  { connector, credential }: Registration,
+  run: (open: ReturnType<typeof openCredential>) => Promise<T>,
+): Promise<T> {
+  return withFreshTokens(context, connector, credential, async (fresh) => {
+    // Tokens renewed meanwhile may be another account's: the ids that we noted are others there.
+    if (accountChange(context, credential, fresh) !== 'none')
+      throw new GatehouseError('unavailable', 'Another account took the place meanwhile.');
+    return run(openCredential(context, connector, fresh));
+  });
+}
+
+function actionOf(connector: Connector, actionId: string): Action {
+  const action = connector.internal.get(actionId) ?? connector.actions.get(actionId);
+  if (action) return action;
+  throw new Error(`${connector.connectorId} has no action ${actionId}.`);
+}
+
+function secretIn(
+  answer: { headers: Record<string, string>; body: Json },
+  place: string,
+): string | undefined {
+  const [where = '', ...rest] = place.split(':');
+  const name = rest.join(':');
+  const value = where === 'header' ? answer.headers[name.toLowerCase()] : valueAt(answer.body, name);
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,88 @@
+import { isDeepStrictEqual } from 'node:util';
+import { credentialOf } from '../../actions/replay.ts';
+import type { Connector } from '../../connectors/catalog.ts';
+import { SCOPES_OF_EVENTS } from '../../connectors/event-scopes.ts';
+import { type Webhooks } from '../../connectors/events-format.ts';
+import type { HookExample } from '../../connectors/examples-format.ts';
+import type { Fault } from '../../lib/errors.ts';
+import { eventsIn, sayingOf } from './hook-events.ts';
+import { bodyOf, isGenuine, type HookRequest } from './verify.ts';
+
+type Expected = HookExample['expect']['events'][number];
+
+/**
+ * Plays a recorded webhook: whether its signature is good, and which events of the unified models it brings. Answers
+ * with what differs. Events of one that is not genuine are not looked at.
+ */
+export async function replayHook(connector: Connector, example: HookExample): Promise<Fault[]> {
+  const { webhooks } = connector.definition;
+  if (!webhooks) return [{ field: 'webhooks', rule: 'the connector has none' }];
+  const value = valuesOf(connector, example);
+  if (Array.isArray(value)) return value;
+  const { expect } = example;
+  const request = toRequest(example);
+  const genuine = isGenuine(webhooks.verify, request, value, Date.parse(example.at));
+  if (genuine !== expect.genuine)
+    return [{ field: 'expect.genuine', rule: `should be ${expect.genuine}, is ${genuine}` }];
+  if (!genuine) return [];
+  const [first, ...others] = eventsIn(webhooks, request, example.account);
+  const faults: Fault[] = [];
+  if (expect.topic !== undefined && first?.topic !== expect.topic)
+    faults.push({
+      field: 'expect.topic',
+      rule: `should be ${expect.topic}, is ${first?.topic ?? 'nothing'}`,
+    });
+  const events: Expected[] = [];
+  for (const one of first ? [first, ...others] : [])
+    events.push(...(await said(connector, webhooks, example, one)));
+  if (!isDeepStrictEqual(events, expect.events)) {
+    const rule = `should be ${JSON.stringify(expect.events)}, is ${JSON.stringify(events)}`;
+    faults.push({ field: 'expect.events', rule });
+  }
+  return faults;
+}
+
+async function said(
+  connector: Connector,
+  webhooks: Webhooks,
+  { scope }: HookExample,
+  event: { topic: string; body: Parameters<typeof sayingOf>[3]['body'] },
+): Promise<Expected[]> {
+  const events: Expected[] = [];
+  for (const one of scope === undefined ? SCOPES_OF_EVENTS : [scope]) {
+    const saying = await sayingOf(connector, webhooks, one, event);
+    if (saying.kind === 'nothing') continue;
+    if (saying.kind === 'changed') events.push({ event: 'changed' });
+    else if (saying.kind === 'deleted') events.push({ event: 'deleted', remoteId: saying.remoteId });
+    else events.push({ event: saying.event, remoteId: saying.remoteId });
+  }
+  return events;
+}
+
+function toRequest({ request }: HookExample): HookRequest {
+  const headers = new Map(
+    Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  const raw = Buffer.from(request.body, 'utf8');
+  return {
+    method: request.method,
+    url: request.url,
+    query: new URL(request.url).searchParams,
+    header: (name) => headers.get(name.toLowerCase()),
+    raw,
+    body: bodyOf(raw, headers.get('content-type') ?? ''),
+  };
+}
+
+function valuesOf(
+  connector: Connector,
+  example: HookExample,
+): ((name: string) => string | undefined) | Fault[] {
+  const open = credentialOf(connector, example);
+  if (Array.isArray(open)) return open;
+  const { secret, clientSecret } = example;
+  return (name) =>
+    name === 'secret'
+      ? secret
+      : (open?.values[name]?.open() ?? (name === 'clientSecret' ? clientSecret : undefined));
+}

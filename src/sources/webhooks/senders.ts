@@ -1,0 +1,154 @@
+import { sql, type Selectable } from 'kysely';
+import type { Connector } from '../../connectors/catalog.ts';
+import type { Webhooks } from '../../connectors/events-format.ts';
+import type { Context } from '../../context.ts';
+import { hashToken } from '../../crypto/tokens.ts';
+import { findConnection } from '../../credentials/records.ts';
+import { MINUTE } from '../../lib/clock.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import { createTtlCache } from '../../lib/ttl-cache.ts';
+import { inTexts, isPostgres, perDatabase } from '../../store/kept.ts';
+import type { Db, Tables } from '../../store/schema.ts';
+import { keysOf } from './hook-keys.ts';
+import { openHook } from './hook.ts';
+import { toSource, type Source } from '../source.ts';
+import { createVerifier, type Verifier } from './verify.ts';
+
+/** An app that posts webhooks to an address of ours, with what checking its signature takes. */
+export interface HookSender {
+  source: Source;
+  connector: Connector;
+  webhooks: Webhooks;
+  /** The app's id of the account, where it is known. */
+  account: string | undefined;
+  /** The check of the connector's signature scheme. */
+  isGenuine: Verifier;
+  /** The token in the path of its address. */
+  token: string;
+  /** The state of the rows that all this was read from; see isCurrent(). */
+  row: SenderRow;
+}
+
+/** A source, and when its credential and the OAuth app of its connector were changed last (epoch ms). */
+export type SenderRow = Selectable<Tables['sources']> & {
+  credential_at: number | null;
+  app_at: number | null;
+};
+
+/** How long a sender stays in memory. The intake compares it with the store at each webhook, so this only bounds memory. */
+const KEPT_MS = MINUTE;
+const MAX_KEPT = 1000;
+
+/** Finds senders by the token in the path of their address. */
+export interface HookSenders {
+  /** @throws GatehouseError `not_found` for an unknown address. */
+  find(connectorId: string, token: string): Promise<HookSender>;
+  /** Reads a sender again: its rows have changed since, or a signature did not fit. @throws as find(). */
+  reload(sender: HookSender): Promise<HookSender>;
+}
+
+type SenderContext = Pick<Context, 'db' | 'clock' | 'keys' | 'hashKey' | 'catalog'>;
+
+export function createHookSenders(context: SenderContext): HookSenders {
+  const kept = createTtlCache<HookSender>({ ttlMs: KEPT_MS, max: MAX_KEPT, clock: context.clock });
+  // By the token itself: its hash costs as much as checking a signature.
+  const get = (connectorId: string, token: string): Promise<HookSender> =>
+    kept.get(`${connectorId} ${token}`, () => readSender(context, connectorId, token));
+  const reload = ({ source: { connectorId }, token }: HookSender): Promise<HookSender> => {
+    kept.delete(`${connectorId} ${token}`);
+    return get(connectorId, token);
+  };
+  return {
+    async find(connectorId, token) {
+      const sender = await get(connectorId, token);
+      const connector = context.catalog.connector(sender.source.environment, connectorId);
+      return connector === sender.connector ? sender : reload(sender);
+    },
+    reload,
+  };
+}
+
+/** Whether `now`, the same rows read later, would make the same sender. */
+export function isCurrent({ row }: HookSender, now: SenderRow | undefined): boolean {
+  return (
+    now !== undefined &&
+    now.created_at === row.created_at &&
+    now.status !== 'ending' &&
+    now.hook_sealed === row.hook_sealed &&
+    now.credential_at === row.credential_at &&
+    now.app_at === row.app_at
+  );
+}
+
+async function readSender(context: SenderContext, connectorId: string, token: string): Promise<HookSender> {
+  const hash = hashToken(context.hashKey, token);
+  const row = await senderRows(context.db).where('hook_hash', '=', hash).executeTakeFirst();
+  const source = row && toSource(row);
+  const connector = source && context.catalog.connector(source.environment, connectorId);
+  const webhooks = connector?.definition.webhooks;
+  if (!source || source.connectorId !== connectorId || !connector || !webhooks || source.status === 'ending')
+    throw unknownAddress();
+  const credential = await findConnection(context.db, source.environment, source.credentialId);
+  const known = credential ? await keysOf(context, connector, credential) : () => undefined;
+  const secret = openHook(context, source)?.secret;
+  const value = (name: string) => (name === 'secret' ? secret : known(name));
+  return {
+    source,
+    connector,
+    webhooks,
+    account: credential?.account?.id,
+    isGenuine: createVerifier(webhooks.verify, value),
+    token,
+    row,
+  };
+}
+
+export function unknownAddress(): GatehouseError {
+  return new GatehouseError('not_found', 'No webhook is expected at this address.');
+}
+
+function senderRows(db: Db) {
+  return db
+    .selectFrom('sources')
+    .leftJoin('credentials', 'credentials.credential_id', 'sources.credential_id')
+    .selectAll('sources')
+    .select('credentials.updated_at as credential_at')
+    .select((e) =>
+      e
+        .selectFrom('oauth_apps')
+        .select('oauth_apps.updated_at')
+        .whereRef('oauth_apps.environment', '=', 'sources.environment')
+        .whereRef('oauth_apps.connector_id', '=', 'sources.connector_id')
+        .as('app_at'),
+    );
+}
+
+/**
+ * The rows of sources by id, in the order of their ids, and with each whether webhooks of it wait to be understood at
+ * `now`. On PostgreSQL the rows are locked, and left out where another transaction has them: a poll may hold one for long,
+ * and the app waits for its answer. Parameters: now, ids (textsFor).
+ */
+export const lockSenders = perDatabase((db) => {
+  const found = senderRows(db)
+    .select((e) =>
+      e
+        .exists(
+          e
+            .selectFrom('inbox')
+            .select('inbox.inbox_id')
+            .whereRef('inbox.source_id', '=', 'sources.source_id')
+            .where('inbox.processed_at', 'is', null)
+            .where('inbox.error', 'is', null)
+            .where('inbox.next_at', '<=', 0),
+        )
+        .as('waiting'),
+    )
+    .where('sources.source_id', 'in', inTexts(db))
+    .orderBy('sources.source_id');
+  return (isPostgres(db) ? found.modifyEnd(sql`for update of sources skip locked`) : found).compile();
+});
+
+/** The same without locking. Parameters: ids (textsFor). */
+export const readSenders = perDatabase((db) =>
+  senderRows(db).where('sources.source_id', 'in', inTexts(db)).compile(),
+);

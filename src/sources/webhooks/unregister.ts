@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isRunning, type JobKind } from '../../jobs/jobs.ts';
+import { SECOND } from '../../lib/clock.ts';
+import { GatehouseError, publicError } from '../../lib/errors.ts';
+import { openHook, saveHook } from './hook.ts';
+import {
+  listed,
+  load,
+  MEANWHILE_MS,
+  payloadSchema,
+  remove,
+  type RegisterContext,
+  type Registration,
+} from './registrations.ts';
+import { deleteSource } from '../sources.ts';
+
+/** Deleting a credential waits for an app at most so long. */
+const REMOVAL_MS = 5 * SECOND;
+
+/** Removes our registrations at the app, then the source. */
+export function unregisterJob(context: RegisterContext): JobKind {
+  return {
+    attempts: 8,
+    async run(payload, signal) {
+      const { sourceId } = payloadSchema.parse(payload);
+      const found = await load(context, payload, signal);
+      if (found === 'away')
+        throw new GatehouseError('unavailable', 'The connector of this source is not there.');
+      if (found !== 'gone') {
+        if (found.source.status !== 'ending') return undefined;
+        if (await isRunning(context.db, context, { kind: 'register', key: sourceId })) return MEANWHILE_MS;
+        await removeAll(context, found);
+      }
+      await deleteSource(context, sourceId);
+      return undefined;
+    },
+    async gaveUp(payload, error) {
+      const { sourceId } = payloadSchema.parse(payload);
+      context.log.warn({ sourceId, reason: error.message }, 'webhooks could not be removed at the app');
+      await deleteSource(context, sourceId);
+      return undefined;
+    },
+  };
+}
+
+/**
+ * Removes what is registered for credentials that are about to go: afterwards nobody may. Best effort, a few seconds at
+ * most: the credentials go in any case, and an app drops addresses that answer 404.
+ */
+export async function removeHooksOf(
+  context: RegisterContext,
+  of: { credentialId: string } | { userId: string },
+): Promise<void> {
+  let query = context.db.selectFrom('sources').select('source_id').where('hook_sealed', 'is not', null);
+  query =
+    'userId' in of
+      ? query.where('user_id', '=', of.userId)
+      : query.where('credential_id', '=', of.credentialId);
+  const rows = await query.execute();
+  if (rows.length === 0) return;
+  const removal = Promise.all(
+    rows.map(({ source_id: sourceId }) =>
+      removeOf(context, sourceId).catch((error: unknown) => warnOfRest(context, sourceId, error)),
+    ),
+  );
+  const end = new AbortController();
+  await Promise.race([removal, sleep(REMOVAL_MS, undefined, { signal: end.signal, ref: false })]);
+  end.abort();
+}
+
+async function removeOf(context: RegisterContext, sourceId: string): Promise<void> {
+  const found = await load(context, { sourceId });
+  if (typeof found === 'object') await removeAll(context, found);
+}
+
+/** As far as the app lets us. */
+export async function removeQuietly(context: RegisterContext, found: Registration): Promise<void> {
+  try {
+    await removeAll(context, found);
+  } catch (error) {
+    warnOfRest(context, found.source.sourceId, error);
+  }
+}
+
+export function warnOfRest({ log }: RegisterContext, sourceId: string, error: unknown): void {
+  log.warn({ sourceId, code: publicError(error).code }, 'webhooks could not be removed at the app');
+}
+
+/**
+ * All that is listed as ours, and, of what the app does not list, all that we noted. Each is forgotten as it goes: somebody
+ * may listen again before the last one did.
+ */
+async function removeAll(context: RegisterContext, found: Registration): Promise<void> {
+  const hook = openHook(context, found.source);
+  if (!hook) return;
+  const there = await listed(context, found, hook);
+  const ours = there?.ours ?? [];
+  const noted = Object.entries(hook.ids).map(([topic, id]) => ({ topic, id }));
+  const unlisted = there?.isWhole ? [] : noted.filter(({ id }) => !ours.some((one) => one.id === id));
+  for (const one of [...ours, ...unlisted]) {
+    await remove(context, found, one);
+    hook.ids = Object.fromEntries(Object.entries(hook.ids).filter(([, id]) => id !== one.id));
+    await saveHook(context, found.source, hook);
+  }
+}

@@ -1,0 +1,133 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Context } from '../context.ts';
+import { GatehouseError, invalidRequest } from '../lib/errors.ts';
+import { updateInBatches } from '../store/batches.ts';
+import { WAITS } from '../outbox/claim.ts';
+
+const MAX_CHARS = 2000;
+/** Deliveries that are sent elsewhere in one statement: SQLite has one writer. */
+const AT_ONCE = 500;
+
+/** Coarse on purpose: whoever may subscribe must not learn what the network inside looks like. */
+const RULES: Record<string, string> = {
+  blocked_address:
+    'must be an https address that leads to no private, loopback, link-local or metadata address',
+  dns: 'has a host that could not be found (DNS)',
+};
+
+/**
+ * An address that deliveries may go to: https (http where the configuration allows a plain address), no user name, no
+ * fragment, and neither a literal nor a name that leads to a refused address now. Each connection is judged again.
+ * @throws GatehouseError `invalid_request` naming the field and the rule, with a coarse `details.reason`.
+ */
+export async function assertAddress(
+  { outbound }: Pick<Context, 'outbound'>,
+  address: string,
+  field: string,
+): Promise<void> {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.hash) {
+    throw invalidRequest([{ field, rule: 'must be an https address without user name and fragment' }]);
+  }
+  if (address.length > MAX_CHARS) {
+    throw invalidRequest([{ field, rule: `must have at most ${MAX_CHARS} characters` }]);
+  }
+  try {
+    await outbound.examine(address);
+  } catch (error) {
+    if (!(error instanceof GatehouseError)) throw error;
+    const reason = String(error.details?.['reason'] ?? 'blocked_address');
+    const rule = RULES[reason] ?? RULES['blocked_address'] ?? '';
+    const refusal = invalidRequest([{ field, rule }]);
+    throw new GatehouseError('invalid_request', refusal.message, {
+      details: { ...refusal.details, reason },
+      cause: error,
+    });
+  }
+}
+
+/** A new address begins with a clean slate: what the one before asked for, and how long it failed, says nothing of it. */
+export function atAddress(address: string) {
+  return { address, next_slot_at: null, hold_until: null, failing_since: null };
+}
+
+type SendContext = Pick<Context, 'db' | 'clock' | 'store' | 'deliverer'>;
+
+/**
+ * Before a new address is stored: what is due already, and stands in line for the one before, has the whole schedule before it.
+ * Before, since it is claimed for the new one as soon as that is stored. PostgreSQL passes over rows that somebody else holds.
+ */
+export async function beginSchedulesAnew(
+  { db, clock, store }: SendContext,
+  subscriptionId: string,
+): Promise<void> {
+  const now = clock.now();
+  const inLine = db
+    .selectFrom('deliveries')
+    .select(['delivery_id', 'next_at'])
+    .where('subscription_id', '=', subscriptionId)
+    .where(WAITS)
+    .where('lease_token', 'is', null)
+    .where('next_at', '<=', now)
+    .where('step', '>', 0)
+    .orderBy('next_at')
+    .orderBy('delivery_id')
+    .limit(AT_ONCE);
+  for (let after = { at: 0, id: '' }; ;) {
+    const some = await inLine
+      // Said by itself, so that the index begins there.
+      .where('next_at', '>=', after.at)
+      .where((e) => e.or([e('next_at', '>', after.at), e('delivery_id', '>', after.id)]))
+      .execute();
+    const last = some.at(-1);
+    if (!last) return;
+    await db
+      .updateTable('deliveries')
+      .set({ step: 0, updated_at: now })
+      .where('delivery_id', 'in', (free) =>
+        free
+          .selectFrom('deliveries')
+          .select('delivery_id')
+          .where(
+            'delivery_id',
+            'in',
+            some.map((row) => row.delivery_id),
+          )
+          .where(WAITS)
+          .where('lease_token', 'is', null)
+          .$if(store.kind === 'postgres', (query) => query.forUpdate().skipLocked()),
+      )
+      .execute();
+    after = { at: last.next_at, id: last.delivery_id };
+    await nextTurn();
+  }
+}
+
+/**
+ * After it is stored: what waits for a retry that the one before was to blame for is due now, the whole schedule before it.
+ * PostgreSQL passes over rows that somebody else holds: those are being written or claimed, and go there as well.
+ */
+export async function sendAtNewAddress(
+  { db, clock, store, deliverer }: SendContext,
+  subscriptionId: string,
+): Promise<void> {
+  const now = clock.now();
+  await updateInBatches((limit) =>
+    db
+      .updateTable('deliveries')
+      .set({ next_at: now, step: 0, updated_at: now })
+      .where('delivery_id', 'in', (some) =>
+        some
+          .selectFrom('deliveries')
+          .select('delivery_id')
+          .where('subscription_id', '=', subscriptionId)
+          .where(WAITS)
+          .where('lease_token', 'is', null)
+          .where('next_at', '>', now)
+          .limit(limit)
+          .$if(store.kind === 'postgres', (query) => query.forUpdate().skipLocked()),
+      )
+      .executeTakeFirst(),
+  );
+  deliverer.wake();
+}

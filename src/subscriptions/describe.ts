@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import type { Context } from '../context.ts';
+import { isoTime } from '../lib/clock.ts';
+import type { Db } from '../store/schema.ts';
+import { sealBinding, type SubscriptionRow } from '../outbox/target.ts';
+
+type DescribeContext = Pick<Context, 'db' | 'keys' | 'log'>;
+
+/** How an app is heard of. `reason`: how what was last asked of it failed; null once a poll works. */
+interface Heard {
+  kind: 'native' | 'polling';
+  reason: string | null;
+}
+
+/** Subscriptions as they are answered: never a secret in them. */
+export async function describeSubscriptions(context: DescribeContext, rows: readonly SubscriptionRow[]) {
+  const sources = await sourcesOf(context.db, rows);
+  return rows.map((row) => describe(context, row, sources.get(row.source_id ?? '')));
+}
+
+/** One as it is answered: never a secret in it. */
+export async function describeSubscription(context: DescribeContext, row: SubscriptionRow) {
+  const sources = await sourcesOf(context.db, [row]);
+  return describe(context, row, sources.get(row.source_id ?? ''));
+}
+
+async function sourcesOf(db: Db, rows: readonly SubscriptionRow[]): Promise<Map<string, Heard>> {
+  const ids = rows.map((row) => row.source_id).filter((id) => id !== null);
+  if (ids.length === 0) return new Map();
+  const sources = await db
+    .selectFrom('sources')
+    .select(['source_id', 'kind', 'reason'])
+    .where('source_id', 'in', [...new Set(ids)])
+    .execute();
+  return new Map(sources.map(({ source_id: sourceId, ...heard }) => [sourceId, heard]));
+}
+
+const eventsText = z.array(z.string());
+
+function describe(context: Pick<Context, 'keys' | 'log'>, row: SubscriptionRow, heard: Heard | undefined) {
+  return {
+    subscriptionId: row.subscription_id,
+    ...(row.credential_id === null ? {} : { connectionId: row.credential_id }),
+    address: row.address,
+    scope: row.scope,
+    events: eventsText.parse(JSON.parse(row.events)),
+    status: row.status,
+    ...(row.reason === null ? {} : { reason: row.reason }),
+    ...(heard ? { source: heard.kind } : {}),
+    ...(heard && heard.reason !== null ? { sourceReason: heard.reason } : {}),
+    headers: headerNames(row, context),
+    ratePerSecond: row.rate_per_second,
+    ordered: row.ordered === 1,
+    backfill: row.backfill,
+    failingSince: isoTime(row.failing_since),
+    createdAt: isoTime(row.created_at),
+    updatedAt: isoTime(row.updated_at),
+  };
+}
+
+/** None, and logged, where they do not open: of a page of subscriptions that one must not hide the others. */
+function headerNames(row: SubscriptionRow, { keys, log }: Pick<Context, 'keys' | 'log'>): string[] {
+  if (row.headers_sealed === null) return [];
+  const { subscription_id: subscriptionId } = row;
+  try {
+    const text = keys.open(row.headers_sealed, sealBinding(subscriptionId, 'headers'));
+    return Object.keys(z.record(z.string(), z.string()).parse(JSON.parse(text)));
+  } catch (error) {
+    log.error({ err: error, subscriptionId }, 'headers of a subscription not opened');
+    return [];
+  }
+}

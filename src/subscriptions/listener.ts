@@ -1,0 +1,174 @@
+import type { EventScope } from '../connectors/event-scopes.ts';
+import type { Context } from '../context.ts';
+import type { Credential } from '../credentials/credential.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import { newId } from '../lib/ids.ts';
+import type { Environment } from '../store/schema.ts';
+import { requestOf } from '../outbox/attempt.ts';
+import { ensureSource } from '../sources/sources.ts';
+import { newSigningSecret } from '../outbox/signature.ts';
+import { sealBinding, toTarget, type Target } from '../outbox/target.ts';
+import { holdSource, planInventory, releaseIfUnheard } from '../sources/consumers.ts';
+import { forgetDeliveries } from './subscriptions.ts';
+
+/*
+ * `gatehouse listen`: a subscription whose deliveries are fetched from the store instead of being sent, as long as
+ * somebody sits before it. The processes that serve publish to it as to any other.
+ */
+
+type ListenerContext = Pick<Context, 'db' | 'clock' | 'keys' | 'catalog' | 'config'>;
+
+export interface Listener {
+  subscriptionId: string;
+  /** Signs what is forwarded. */
+  secret: string;
+  target: Target;
+}
+
+export interface ListenerWish {
+  environment: Environment;
+  /** A connection and scope to listen to, whether anybody subscribed or not; else all events of the environment. */
+  source?: { credential: Credential; scope: EventScope } | undefined;
+  /** Default: a new one. */
+  secret?: string | undefined;
+}
+
+/** An event for a listener, ready to be forwarded. */
+export interface Heard {
+  deliveryId: string;
+  scope: string;
+  event: string;
+  recordId: string;
+  body: string;
+  /** As a subscriber gets them; signed now. */
+  headers: Record<string, string>;
+}
+
+/** @throws GatehouseError `invalid_request` when the connector has no such model, `connector_not_found`. */
+export async function openListener(
+  context: ListenerContext,
+  { environment, source, secret = newSigningSecret() }: ListenerWish,
+): Promise<Listener> {
+  const subscriptionId = newId('sub');
+  const now = context.clock.now();
+  const row = await context.db.transaction().execute(async (tx) => {
+    const sourceId = source && (await ensureSource(tx, context, wishOf(context, source))).sourceId;
+    if (sourceId !== undefined) await planInventory(tx, context, sourceId);
+    return tx
+      .insertInto('subscriptions')
+      .values({
+        subscription_id: subscriptionId,
+        environment,
+        kind: 'listener',
+        user_id: source?.credential.userId ?? null,
+        credential_id: source?.credential.credentialId ?? null,
+        source_id: sourceId ?? null,
+        scope: source?.scope ?? '*',
+        // Nothing is sent to it, and several may listen to the same.
+        address: `listener:${subscriptionId}`,
+        events: '["created","updated","deleted"]',
+        secret_sealed: context.keys.seal(secret, sealBinding(subscriptionId, 'secret')),
+        status: 'active',
+        ordered: 0,
+        backfill: 'none',
+        created_at: now,
+        updated_at: now,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+  });
+  return { subscriptionId, secret, target: toTarget(context, row) };
+}
+
+function wishOf(
+  { catalog }: Pick<Context, 'catalog'>,
+  source: { credential: Credential; scope: EventScope },
+) {
+  const { credential } = source;
+  const { environment, userId } = credential;
+  const connector = catalog.connector(environment, credential.connectorId);
+  if (connector) return { ...source, environment, userId, connector };
+  throw new GatehouseError(
+    'connector_not_found',
+    `There is no connector "${credential.connectorId}" any more.`,
+  );
+}
+
+/** Takes what came since the last time, in order. Each is heard once: it is not there afterwards. */
+export async function hear(
+  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  { subscriptionId, target }: Listener,
+  limit: number,
+): Promise<Heard[]> {
+  const rows = await db
+    .selectFrom('deliveries')
+    .innerJoin('events', 'events.event_id', 'deliveries.event_id')
+    .leftJoin('sources', 'sources.source_id', 'events.source_id')
+    .select(['deliveries.delivery_id', 'deliveries.sequence', 'deliveries.marks', 'sources.credential_id'])
+    .select(['events.scope', 'events.event', 'events.record_id', 'events.body'])
+    .where('deliveries.subscription_id', '=', subscriptionId)
+    .orderBy('deliveries.sequence')
+    .limit(limit)
+    .execute();
+  if (rows.length === 0) return [];
+  const now = clock.now();
+  await db
+    .deleteFrom('deliveries')
+    .where(
+      'delivery_id',
+      'in',
+      rows.map((row) => row.delivery_id),
+    )
+    .execute();
+  return rows.map((row) => ({
+    deliveryId: row.delivery_id,
+    scope: row.scope,
+    event: row.event,
+    recordId: row.record_id,
+    body: row.body,
+    headers: requestOf(
+      { ...target, connectionId: row.credential_id },
+      {
+        deliveryId: row.delivery_id,
+        sequence: row.sequence,
+        marks: row.marks,
+        scope: row.scope,
+        event: row.event,
+        body: row.body,
+      },
+      now,
+    ),
+  }));
+}
+
+/** Says that somebody still listens. False when the listener is gone: it was silent for too long. */
+export async function stayListening(
+  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  { subscriptionId }: Listener,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('subscriptions')
+    .set({ updated_at: clock.now() })
+    .where('subscription_id', '=', subscriptionId)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** Ends a listener; a source that nobody else listens to goes with it. */
+export async function closeListener(
+  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  subscriptionId: string,
+): Promise<void> {
+  await forgetDeliveries({ db }, subscriptionId);
+  await db.transaction().execute(async (tx) => {
+    const row = await tx
+      .selectFrom('subscriptions')
+      .select('source_id')
+      .where('subscription_id', '=', subscriptionId)
+      .executeTakeFirst();
+    const sourceId = row?.source_id ?? null;
+    if (sourceId !== null) await holdSource(tx, sourceId);
+    await tx.deleteFrom('subscriptions').where('subscription_id', '=', subscriptionId).execute();
+    if (sourceId !== null) await releaseIfUnheard(tx, { clock }, sourceId);
+  });
+}

@@ -1,0 +1,87 @@
+import { newId } from '../lib/ids.ts';
+import type { Environment } from '../store/schema.ts';
+import { assertAddress, atAddress, beginSchedulesAnew, sendAtNewAddress } from './address.ts';
+import { cancelWaiting } from '../outbox/cancel.ts';
+import { findOperatorSubscription, OPERATOR_EVENTS, OPERATOR_SCOPE } from '../outbox/operator-events.ts';
+import { newSigningSecret } from '../outbox/signature.ts';
+import { deleteIfThere, type SubscriptionContext } from './subscriptions.ts';
+import { sealBinding } from '../outbox/target.ts';
+
+/**
+ * Sets where operator events go; null ends them. The secret is there when this made the subscription.
+ * @throws GatehouseError `invalid_request` for an address that may not be called.
+ */
+export async function setEventsAddress(
+  context: SubscriptionContext,
+  environment: Environment,
+  address: string | null,
+): Promise<{ secret: string | undefined }> {
+  if (address === null) {
+    const known = await findOperatorSubscription(context.db, environment);
+    if (known) await deleteIfThere(context, environment, known.subscription_id);
+    return { secret: undefined };
+  }
+  await assertAddress(context, address, 'eventsAddress');
+  const secret = await makeAt(context, environment, address);
+  if (secret === undefined) await enableAt(context, environment, address);
+  return { secret };
+}
+
+/** Undefined when there is one: of two that make it at once, the later one finds that of the other. */
+async function makeAt(
+  { db, clock, keys }: SubscriptionContext,
+  environment: Environment,
+  address: string,
+): Promise<string | undefined> {
+  const subscriptionId = newId('sub');
+  const secret = newSigningSecret();
+  const now = clock.now();
+  const made = await db
+    .insertInto('subscriptions')
+    .values({
+      subscription_id: subscriptionId,
+      environment,
+      kind: 'operator',
+      scope: OPERATOR_SCOPE,
+      address,
+      events: JSON.stringify(OPERATOR_EVENTS),
+      secret_sealed: keys.seal(secret, sealBinding(subscriptionId, 'secret')),
+      status: 'active',
+      ordered: 0,
+      backfill: 'none',
+      created_at: now,
+      updated_at: now,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('subscription_id')
+    .executeTakeFirst();
+  return made && secret;
+}
+
+/** As enableSubscription() does, and at this address from now on. */
+async function enableAt(
+  context: SubscriptionContext,
+  environment: Environment,
+  address: string,
+): Promise<void> {
+  const before = await findOperatorSubscription(context.db, environment);
+  if (!before) return;
+  const { subscription_id: subscriptionId } = before;
+  await cancelWaiting(context, subscriptionId);
+  const isMoved = address !== before.address;
+  if (isMoved) await beginSchedulesAnew(context, subscriptionId);
+  await context.db
+    .updateTable('subscriptions')
+    .set({
+      status: 'active',
+      reason: null,
+      failing_since: null,
+      // In the same object: PostgreSQL refuses a column that is set twice.
+      ...(isMoved ? atAddress(address) : {}),
+      updated_at: context.clock.now(),
+    })
+    .where('subscription_id', '=', subscriptionId)
+    .execute();
+  context.deliverer.changed(subscriptionId);
+  if (isMoved) await sendAtNewAddress(context, subscriptionId);
+}

@@ -1,0 +1,221 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Transaction } from 'kysely';
+import { z } from 'zod';
+import type { Context } from '../context.ts';
+import { isoTime } from '../lib/clock.ts';
+import { GatehouseError } from '../lib/errors.ts';
+import type { Environment, Tables } from '../store/schema.ts';
+import { deliveryNotFound, isDeliveryId } from '../outbox/deliveries.ts';
+import { BACKFILL_MARK, deliverStored, listeners, newEvent, type PublishContext } from '../outbox/publish.ts';
+import { requireSubscription } from './subscriptions.ts';
+import type { SubscriptionRow } from '../outbox/target.ts';
+
+type Tx = Transaction<Tables>;
+
+const TEST_MARKS = { 'x-svc-test': 'true' };
+/** Events of one transaction while many are recovered. */
+const AT_ONCE = 200;
+
+type RecoverContext = PublishContext & Pick<Context, 'store'>;
+
+interface Key {
+  environment: Environment;
+  subscriptionId: string;
+}
+
+/**
+ * Sends a delivery again, under its own id and number, with the whole schedule before it. One that waits for its next
+ * attempt is due now; one that is being attempted is left alone.
+ * @throws GatehouseError `subscription_not_found`, `delivery_not_found`, `subscription_disabled`
+ */
+export async function replayDelivery(
+  context: RecoverContext,
+  { environment, subscriptionId, deliveryId }: Key & { deliveryId: string },
+): Promise<void> {
+  const now = context.clock.now();
+  await context.db.transaction().execute(async (tx) => {
+    await requireActive(tx, { environment, subscriptionId }, context);
+    const found = isDeliveryId(deliveryId)
+      ? await tx
+          .selectFrom('deliveries')
+          .select('lease_token')
+          .where('delivery_id', '=', deliveryId)
+          .where('subscription_id', '=', subscriptionId)
+          .executeTakeFirst()
+      : undefined;
+    if (!found) throw deliveryNotFound(deliveryId);
+    await tx
+      .updateTable('deliveries')
+      .set({ status: 'waiting', offered: 0, step: 0, next_at: now, updated_at: now })
+      .where('delivery_id', '=', deliveryId)
+      .where('lease_token', 'is', null)
+      .execute();
+  });
+  context.deliverer.wake();
+}
+
+/**
+ * Sends what a subscription missed of the events since a time: deliveries that are dead or were cancelled begin anew,
+ * events that came while it was disabled are delivered now; those from before it was there, and backfills of others, it
+ * never missed. What was delivered or still waits is left alone, so asking
+ * twice changes nothing. Times are epoch milliseconds; `until` is not included.
+ * @returns how many deliveries this began.
+ * @throws GatehouseError `subscription_not_found`, `subscription_disabled`
+ */
+export async function recover(
+  context: RecoverContext,
+  { environment, subscriptionId, since, until }: Key & { since: number; until?: number | undefined },
+): Promise<number> {
+  const end = until ?? context.clock.now() + 1;
+  let after = { at: since, id: '' };
+  let begun = 0;
+  for (;;) {
+    const step = await context.db.transaction().execute(async (tx) => {
+      const subscription = await requireActive(tx, { environment, subscriptionId }, context);
+      return recoverSome(tx, context, subscription, { after, end });
+    });
+    begun += step.begun;
+    if (!step.last) break;
+    after = step.last;
+    // SQLite answers within the turn, and there may be a million events.
+    await nextTurn();
+  }
+  if (begun > 0) context.deliverer.wake();
+  return begun;
+}
+
+const kinds = z.array(z.string());
+
+async function recoverSome(
+  tx: Tx,
+  context: PublishContext,
+  subscription: SubscriptionRow,
+  { after, end }: { after: { at: number; id: string }; end: number },
+): Promise<{ begun: number; last: { at: number; id: string } | undefined }> {
+  const subscriptionId = subscription.subscription_id;
+  const rows = await tx
+    .selectFrom('events')
+    .leftJoin('deliveries', (join) =>
+      join
+        .onRef('deliveries.event_id', '=', 'events.event_id')
+        .on('deliveries.subscription_id', '=', subscriptionId),
+    )
+    .selectAll('events')
+    .select(['deliveries.delivery_id', 'deliveries.status'])
+    .select((e) =>
+      e
+        .exists(
+          e
+            .selectFrom('deliveries as told')
+            .select('told.delivery_id')
+            .whereRef('told.event_id', '=', 'events.event_id')
+            .where('told.marks', 'like', `%"${BACKFILL_MARK}"%`),
+        )
+        .as('is_backfill'),
+    )
+    .where((e) =>
+      subscription.source_id === null
+        ? e.and([
+            e('events.source_id', 'is', null),
+            e('events.environment', '=', subscription.environment),
+            e('events.scope', '=', subscription.scope),
+          ])
+        : e('events.source_id', '=', subscription.source_id),
+    )
+    // Said by itself, so that the index begins there.
+    .where('events.created_at', '>=', after.at)
+    .where((e) =>
+      e.or([
+        e('events.created_at', '>', after.at),
+        e.and([e('events.created_at', '=', after.at), e('events.event_id', '>', after.id)]),
+      ]),
+    )
+    .where('events.created_at', '<', end)
+    .orderBy('events.created_at')
+    .orderBy('events.event_id')
+    .limit(AT_ONCE)
+    .execute();
+  const last = rows.at(-1);
+  const now = context.clock.now();
+  const wanted = new Set(kinds.parse(JSON.parse(subscription.events)));
+
+  const ended = rows.flatMap((row) =>
+    row.delivery_id !== null && (row.status === 'dead' || row.status === 'cancelled')
+      ? [row.delivery_id]
+      : [],
+  );
+  if (ended.length > 0) {
+    await tx
+      .updateTable('deliveries')
+      .set({ status: 'waiting', offered: 0, step: 0, next_at: now, updated_at: now })
+      .where('delivery_id', 'in', ended)
+      .execute();
+  }
+  // What came before it, or was said to another alone of what is old, it never missed.
+  const missed = rows.filter(
+    (row) =>
+      row.delivery_id === null &&
+      row.created_at >= subscription.created_at &&
+      !row.is_backfill &&
+      wanted.has(row.event),
+  );
+  const made = await deliverStored(tx, context, subscription, missed);
+  return {
+    begun: ended.length + made.length,
+    last: rows.length === AT_ONCE && last ? { at: last.created_at, id: last.event_id } : undefined,
+  };
+}
+
+/**
+ * Publishes a test event to one subscription, and to whoever runs `gatehouse listen`: `x-svc-event: test`,
+ * `x-svc-test: true`, signed and numbered as all.
+ * @returns the id of its delivery, which is stored.
+ * @throws GatehouseError `subscription_not_found`, `subscription_disabled`
+ */
+export async function sendTest(context: PublishContext, key: Key): Promise<string> {
+  const now = context.clock.now();
+  const deliveryId = await context.db.transaction().execute(async (tx) => {
+    const subscription = await requireActive(tx, key);
+    const event = newEvent(context, {
+      environment: key.environment,
+      sourceId: null,
+      scope: subscription.scope,
+      event: 'test',
+      recordId: 'test',
+      body: JSON.stringify({ id: 'test', remoteId: 'test', createdAt: isoTime(now), test: true }),
+    });
+    await tx.insertInto('events').values(event).execute();
+    const [made] = await deliverStored(tx, context, subscription, [event], TEST_MARKS);
+    if (made === undefined) throw disabled();
+    for (const listener of await listeners(tx, context, key.environment)) {
+      // One that is tested itself has it already.
+      if (listener.subscription_id !== subscription.subscription_id)
+        await deliverStored(tx, context, listener, [event], TEST_MARKS);
+    }
+    return made;
+  });
+  context.deliverer.wake();
+  return deliveryId;
+}
+
+/**
+ * `holdIn`: the store where its row is to be held until the transaction ends. Somebody who ends it meanwhile would leave what we
+ * begin waiting for ever. SQLite has one writer.
+ */
+async function requireActive(
+  tx: Tx,
+  { environment, subscriptionId }: Key,
+  holdIn?: Pick<Context, 'store'>,
+): Promise<SubscriptionRow> {
+  const forUpdate = holdIn?.store.kind === 'postgres';
+  const subscription = await requireSubscription(tx, environment, subscriptionId, { forUpdate });
+  if (subscription.status !== 'active') throw disabled();
+  return subscription;
+}
+
+function disabled(): GatehouseError {
+  return new GatehouseError(
+    'subscription_disabled',
+    'This subscription is disabled, so nothing is sent. Enable it first: POST /webhooks/{subscriptionId}/enable.',
+  );
+}

@@ -1,0 +1,355 @@
+import type { Updateable } from 'kysely';
+import type { EventScope } from '../connectors/event-scopes.ts';
+import type { Context } from '../context.ts';
+import type { Credential } from '../credentials/credential.ts';
+import { DAY } from '../lib/clock.ts';
+import { GatehouseError, invalidRequest } from '../lib/errors.ts';
+import { newId } from '../lib/ids.ts';
+import { planJob } from '../jobs/jobs.ts';
+import { deleteInBatches } from '../store/batches.ts';
+import { againAfterDeadlock } from '../store/deadlock.ts';
+import { isUniqueViolation } from '../store/open.ts';
+import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
+import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import { assertAddress, atAddress, beginSchedulesAnew, sendAtNewAddress } from './address.ts';
+import { cancelWaiting } from '../outbox/cancel.ts';
+import { BACKFILL_MARK } from '../outbox/publish.ts';
+import { holdSource, planInventory, releaseIfUnheard } from '../sources/consumers.ts';
+import { newSigningSecret } from '../outbox/signature.ts';
+import { deleteSource, ensureSource } from '../sources/sources.ts';
+import { previousSecrets, sealBinding, type PreviousSecret, type SubscriptionRow } from '../outbox/target.ts';
+
+export type SubscriptionContext = Pick<
+  Context,
+  'db' | 'store' | 'clock' | 'keys' | 'catalog' | 'outbound' | 'deliverer' | 'sources' | 'config'
+>;
+
+/** For so long after a rotation the old secret signs too. */
+const OLD_SECRET_MS = DAY;
+/** Each is a signature in a header: who rotates more often in a day loses the oldest. */
+const MOST_OLD_SECRETS = 8;
+
+/** What is not of this form never reaches the store, which may refuse its characters. */
+const SUBSCRIPTION_ID = /^sub_[0-9A-Za-z]{22}$/;
+
+export interface SubscriptionWish {
+  /** The connection, and with it the user. */
+  credential: Credential;
+  address: string;
+  scope: EventScope;
+  events: ('created' | 'updated' | 'deleted')[];
+  headers: Record<string, string>;
+  ratePerSecond: number | null;
+  ordered: boolean;
+  backfill: boolean;
+}
+
+/** What differs by kind of delivery may change; scope and connection are what a subscription is. */
+export type SubscriptionChanges = Partial<
+  Pick<SubscriptionWish, 'address' | 'events' | 'headers' | 'ratePerSecond' | 'ordered'>
+>;
+
+/**
+ * Subscribes to events of a connection; the source and the subscription come into being together.
+ * @returns the subscription with the signing secret, which is shown here only.
+ * @throws GatehouseError `invalid_request` for an address that may not be called, a scope that the connector has no
+ * model for, or a backfill that nobody would hear of; `subscription_exists` for the same connection, scope and address twice.
+ */
+export async function createSubscription(
+  context: SubscriptionContext,
+  wish: SubscriptionWish,
+): Promise<{ subscription: SubscriptionRow; source: 'native' | 'polling'; secret: string }> {
+  const { credential, scope } = wish;
+  const { environment, userId } = credential;
+  if (wish.backfill && !wish.events.includes('created')) {
+    const rule = 'needs created among events: what is there already is delivered as created';
+    throw invalidRequest([{ field: 'backfill', rule }]);
+  }
+  await assertAddress(context, wish.address, 'address');
+  const connector = context.catalog.connector(environment, credential.connectorId);
+  if (!connector) {
+    throw new GatehouseError(
+      'connector_not_found',
+      'The connector of this connection is not there any more.',
+    );
+  }
+  const subscriptionId = newId('sub');
+  const secret = newSigningSecret();
+  const now = context.clock.now();
+  const made = await orExists(
+    context.db.transaction().execute(async (tx) => {
+      const source = await ensureSource(tx, context, { environment, userId, credential, connector, scope });
+      const subscription = await tx
+        .insertInto('subscriptions')
+        .values({
+          subscription_id: subscriptionId,
+          environment,
+          kind: 'connection',
+          user_id: userId,
+          credential_id: credential.credentialId,
+          source_id: source.sourceId,
+          scope,
+          address: wish.address,
+          events: JSON.stringify(wish.events),
+          headers_sealed: sealHeaders(context, subscriptionId, wish.headers),
+          secret_sealed: context.keys.seal(secret, sealBinding(subscriptionId, 'secret')),
+          status: 'active',
+          rate_per_second: wish.ratePerSecond,
+          ordered: wish.ordered ? 1 : 0,
+          backfill: wish.backfill ? 'wanted' : 'none',
+          created_at: now,
+          updated_at: now,
+        })
+        .returningAll()
+        .executeTakeFirstOrThrow();
+      if (wish.backfill) {
+        const payload = { subscriptionId, sourceId: source.sourceId };
+        await planJob(tx, context, { kind: 'backfill', key: subscriptionId, payload });
+      }
+      if (wish.events.includes('deleted')) await planInventory(tx, context, source.sourceId);
+      return { subscription, source: source.kind };
+    }),
+  );
+  context.sources.wake();
+  return { ...made, secret };
+}
+
+/**
+ * The subscription of this environment, whatever its kind; a `userId` that is given must be that of its user: the
+ * operator's has none. `forUpdate`, which PostgreSQL knows, holds its row.
+ * @throws GatehouseError `subscription_not_found`
+ */
+export async function requireSubscription(
+  db: DbOrTx,
+  environment: Environment,
+  subscriptionId: string,
+  { forUpdate = false, userId }: { forUpdate?: boolean; userId?: string } = {},
+): Promise<SubscriptionRow> {
+  const row = SUBSCRIPTION_ID.test(subscriptionId)
+    ? await db
+        .selectFrom('subscriptions')
+        .selectAll()
+        .where('subscription_id', '=', subscriptionId)
+        .where('environment', '=', environment)
+        .$if(forUpdate, (query) => query.forUpdate())
+        .executeTakeFirst()
+    : undefined;
+  if (!row || (userId !== undefined && userId !== row.user_id)) throw notFound(subscriptionId);
+  return row;
+}
+
+const ORDER: ListOrder<{ created_at: number; subscription_id: string }> = {
+  columns: { created_at: 'whole', subscription_id: 'id' },
+  direction: 'asc',
+  position: (row) => [row.created_at, row.subscription_id],
+};
+
+/** A page of the subscriptions to connections, oldest first, and where it ends. */
+export async function listSubscriptions(
+  db: DbOrTx,
+  filter: PageRequest & {
+    environment: Environment;
+    connectionId?: string | undefined;
+    userId?: string | undefined;
+  },
+): Promise<PageEnd & { subscriptions: SubscriptionRow[] }> {
+  let query = db
+    .selectFrom('subscriptions')
+    .selectAll()
+    .where('environment', '=', filter.environment)
+    .where('kind', '=', 'connection');
+  if (filter.connectionId !== undefined) query = query.where('credential_id', '=', filter.connectionId);
+  if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId);
+  const { rows: subscriptions, ...end } = await readPage(query, ORDER, filter);
+  return { subscriptions, ...end };
+}
+
+/** Changes what is named. @throws GatehouseError as createSubscription, and `subscription_not_found`. */
+export async function updateSubscription(
+  context: SubscriptionContext,
+  environment: Environment,
+  subscriptionId: string,
+  changes: SubscriptionChanges,
+): Promise<SubscriptionRow> {
+  const before = await requireSubscription(context.db, environment, subscriptionId);
+  if (before.kind !== 'connection' && changes.events !== undefined) {
+    throw invalidRequest([
+      { field: 'events', rule: 'cannot be chosen for events of the environment itself' },
+    ]);
+  }
+  if (changes.address !== undefined) await assertAddress(context, changes.address, 'address');
+  const { address = before.address } = changes;
+  const isMoved = address !== before.address;
+  const set: Updateable<Tables['subscriptions']> = isMoved ? atAddress(address) : {};
+  if (changes.events !== undefined) set.events = JSON.stringify(changes.events);
+  if (changes.headers !== undefined) {
+    set.headers_sealed = sealHeaders(context, subscriptionId, changes.headers);
+  }
+  if (changes.ratePerSecond !== undefined) set.rate_per_second = changes.ratePerSecond;
+  if (changes.ordered !== undefined) set.ordered = changes.ordered ? 1 : 0;
+  if (isMoved) await beginSchedulesAnew(context, subscriptionId);
+  const changed = await change(context, environment, subscriptionId, set);
+  if (isMoved) await sendAtNewAddress(context, subscriptionId);
+  if (changes.events?.includes('deleted') && changed.source_id !== null)
+    await planInventory(context.db, context, changed.source_id);
+  return changed;
+}
+
+/**
+ * Ends a subscription for good, with its deliveries; the source goes when nobody else listens to it.
+ * @throws GatehouseError `subscription_not_found`
+ */
+export async function deleteSubscription(
+  context: SubscriptionContext,
+  environment: Environment,
+  subscriptionId: string,
+): Promise<void> {
+  await change(context, environment, subscriptionId, {
+    status: 'disabled',
+    reason: 'It is being deleted. Delete it again, should it still be there.',
+  });
+  await forgetDeliveries(context, subscriptionId);
+  const ended = await againAfterDeadlock(() =>
+    context.db.transaction().execute(async (tx) => {
+      const { source_id: sourceId } = await requireSubscription(tx, environment, subscriptionId);
+      if (sourceId !== null) await holdSource(tx, sourceId);
+      await tx.deleteFrom('subscriptions').where('subscription_id', '=', subscriptionId).execute();
+      return sourceId !== null && (await releaseIfUnheard(tx, context, sourceId)) ? sourceId : undefined;
+    }),
+  );
+  context.deliverer.changed(subscriptionId);
+  if (ended !== undefined) await deleteSource(context, ended);
+}
+
+/** As deleteSubscription(); one that somebody else deletes at the same time is done. */
+export async function deleteIfThere(
+  context: SubscriptionContext,
+  environment: Environment,
+  subscriptionId: string,
+): Promise<void> {
+  try {
+    await deleteSubscription(context, environment, subscriptionId);
+  } catch (error) {
+    if (!(error instanceof GatehouseError && error.code === 'subscription_not_found')) throw error;
+  }
+}
+
+/**
+ * Few at a time: a million that went with their subscription would keep everybody else waiting for twenty seconds. Events of
+ * its backfill, which only these told apart from new ones, go with them: nobody else was to hear of them.
+ */
+export async function forgetDeliveries({ db }: Pick<Context, 'db'>, subscriptionId: string): Promise<void> {
+  const deleteSome = (limit: number) =>
+    db.transaction().execute(async (tx) => {
+      const gone = await tx
+        .deleteFrom('deliveries')
+        .where('delivery_id', 'in', (some) =>
+          some
+            .selectFrom('deliveries')
+            .select('delivery_id')
+            .where('subscription_id', '=', subscriptionId)
+            .limit(limit),
+        )
+        .returning(['event_id', 'marks'])
+        .execute();
+      const old = gone.filter(({ marks }) => marks?.includes(`"${BACKFILL_MARK}"`));
+      const ids = old.map(({ event_id: eventId }) => eventId);
+      if (ids.length > 0) await tx.deleteFrom('events').where('event_id', 'in', ids).execute();
+      return { numDeletedRows: BigInt(gone.length) };
+    });
+  await deleteInBatches((limit) => againAfterDeadlock(() => deleteSome(limit)));
+}
+
+/** A new secret; the old one signs beside it for 24 hours. @throws GatehouseError `subscription_not_found` */
+export async function rotateSecret(
+  context: SubscriptionContext,
+  environment: Environment,
+  subscriptionId: string,
+): Promise<{ subscription: SubscriptionRow; secret: string }> {
+  const secret = newSigningSecret();
+  const subscription = await context.db.transaction().execute(async (tx) => {
+    // Writing first keeps the row ours: of two rotations at once, the second sees what the first made.
+    const before = await change({ ...context, db: tx }, environment, subscriptionId, {});
+    const now = context.clock.now();
+    const replaced = context.keys.open(before.secret_sealed, sealBinding(subscriptionId, 'secret'));
+    const previous: PreviousSecret[] = [
+      { secret: replaced, until: now + OLD_SECRET_MS },
+      ...previousSecrets(context, before).filter(({ until }) => until > now),
+    ];
+    return change({ ...context, db: tx }, environment, subscriptionId, {
+      secret_sealed: context.keys.seal(secret, sealBinding(subscriptionId, 'secret')),
+      previous_secrets_sealed: context.keys.seal(
+        JSON.stringify(previous.slice(0, MOST_OLD_SECRETS)),
+        sealBinding(subscriptionId, 'previous'),
+      ),
+    });
+  });
+  context.deliverer.changed(subscriptionId);
+  return { subscription, secret };
+}
+
+/** Collects and delivers again from now on; recover() fetches what was missed. @throws `subscription_not_found` */
+export async function enableSubscription(
+  context: SubscriptionContext,
+  environment: Environment,
+  subscriptionId: string,
+): Promise<SubscriptionRow> {
+  await requireSubscription(context.db, environment, subscriptionId);
+  // What its end left to be cancelled is not of the time from now on.
+  await cancelWaiting(context, subscriptionId);
+  return change(context, environment, subscriptionId, {
+    status: 'active',
+    reason: null,
+    failing_since: null,
+  });
+}
+
+async function change(
+  context: Pick<Context, 'clock' | 'deliverer'> & { db: DbOrTx },
+  environment: Environment,
+  subscriptionId: string,
+  set: Updateable<Tables['subscriptions']>,
+): Promise<SubscriptionRow> {
+  if (!SUBSCRIPTION_ID.test(subscriptionId)) throw notFound(subscriptionId);
+  const row = await orExists(
+    context.db
+      .updateTable('subscriptions')
+      .set({ ...set, updated_at: context.clock.now() })
+      .where('subscription_id', '=', subscriptionId)
+      .where('environment', '=', environment)
+      .returningAll()
+      .executeTakeFirst(),
+  );
+  if (!row) throw notFound(subscriptionId);
+  context.deliverer.changed(subscriptionId);
+  return row;
+}
+
+function sealHeaders(
+  { keys }: Pick<Context, 'keys'>,
+  subscriptionId: string,
+  headers: Record<string, string>,
+): string | null {
+  if (Object.keys(headers).length === 0) return null;
+  return keys.seal(JSON.stringify(headers), sealBinding(subscriptionId, 'headers'));
+}
+
+async function orExists<T>(write: Promise<T>): Promise<T> {
+  try {
+    return await write;
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    throw new GatehouseError(
+      'subscription_exists',
+      'This connection has a subscription of this scope to this address already. Change that one, or delete it.',
+      { cause: error },
+    );
+  }
+}
+
+function notFound(subscriptionId: string): GatehouseError {
+  return new GatehouseError(
+    'subscription_not_found',
+    `There is no subscription "${subscriptionId.slice(0, 64)}" in this environment.`,
+  );
+}

@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest';
+import { publish } from '../../src/outbox/publish.ts';
+import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startService } from '../support/service.ts';
+
+/* Who fills what all share: places for attempts, and memory. */
+
+const QUIET = { env: { LOG_LEVEL: 'error' } };
+
+/** The same service as another user has it. */
+async function another(service: EventsService): Promise<EventsService> {
+  const userId = (await service.call('POST', '/users', { body: { username: 'another' } })).text('userId');
+  const connectionId = (
+    await service.call('POST', `/users/${userId}/credentials`, {
+      headers: { 'x-svc-userid': userId },
+      body: { connectorId: 'shop', data: { token: 'shop_another' } },
+    })
+  ).text('credentialId');
+  return { ...service, userId, connectionId };
+}
+
+const many = (name: string, count: number): string[] =>
+  Array.from({ length: count }, (_, n) => `${name}${n}`);
+
+/** Subscriptions to as many addresses of a receiver. */
+async function subscribeMany(service: EventsService, receiver: Receiver, count: number): Promise<void> {
+  for (let left = count; left > 0; left -= 25)
+    await Promise.all(
+      many('', Math.min(25, left)).map((n) =>
+        subscribe(service, { address: `${receiver.url}?${left}-${n}` }),
+      ),
+    );
+}
+
+test('addresses that hang for one user keep nobody else waiting, failed before or not', async () => {
+  await using service = await startEvents(QUIET);
+  await using hanging = await startReceiver();
+  await using receiver = await startReceiver();
+  hanging.answer = () => {};
+  await subscribeMany(service, hanging, 450);
+  const other = await another(service);
+  await subscribe(other, { address: receiver.url });
+
+  await created(service, many('h', 5));
+  await until(() => hanging.open >= 500);
+  await created(other, ['a']);
+  await receiver.arrived(1, 900);
+
+  receiver.answer = (_, res) => void res.writeHead(500).end();
+  await created(other, ['b']);
+  await receiver.arrived(2, 900);
+  // All that hang are known as such by now.
+  await new Promise((later) => setTimeout(later, 1500));
+  receiver.answer = (_, res) => void res.writeHead(200).end();
+  await created(other, ['c']);
+  await receiver.arrived(3, 10_000);
+  expect(hanging.open).toBeGreaterThan(500);
+});
+
+test('deliveries in memory are bounded by their size', async () => {
+  await using service = await startEvents(QUIET);
+  const { context } = service;
+  await using receiver = await startReceiver();
+  for (const n of many('', 8))
+    await subscribe(service, { address: `${receiver.url}?${n}`, ratePerSecond: 100 });
+  await created(service, ['warm']);
+  await receiver.arrived(8);
+  receiver.answer = (_, res) => void setTimeout(() => res.writeHead(200).end(), 250);
+
+  const source = await context.db.selectFrom('sources').selectAll().executeTakeFirstOrThrow();
+  const note = 'x'.repeat(4 * 1024 * 1024);
+  for (const id of many('large', 6))
+    await context.db
+      .transaction()
+      .execute((tx) =>
+        publish(tx, context, { sourceId: source.source_id, environment: source.environment }, [
+          { eventScope: 'commerce/orders', event: 'created', recordId: id, body: { id, note } },
+        ]),
+      );
+  context.deliverer.wake();
+  let most = 0;
+  await until(async () => {
+    const { leased } = await context.db
+      .selectFrom('deliveries')
+      .select((e) => e.fn.countAll<number>().as('leased'))
+      .where('status', '=', 'waiting')
+      .where('lease_token', 'is not', null)
+      .executeTakeFirstOrThrow();
+    most = Math.max(most, Number(leased));
+    return receiver.received.length >= 8 + 48;
+  });
+  // One user has 64 MiB at most, and each claim brings one at least.
+  expect(most).toBeLessThanOrEqual(16 + 8);
+  expect(most).toBeGreaterThanOrEqual(8);
+});
+
+test('who has more to send does not wait until all others have begun', async () => {
+  await using service = await startEvents(QUIET);
+  await using receiver = await startReceiver();
+  await subscribeMany(service, receiver, 200);
+  await service.context.deliverer.close();
+  await created(service, many('o', 8));
+
+  // Nothing is known of any there: each gets five at first, and more when they are done.
+  await using anew = await startService({ env: { ...service.env, ...QUIET.env } });
+  await receiver.arrived(200 * 8);
+  const first = receiver.received[0]?.path;
+  const done = receiver.received.findLastIndex(({ path }) => path === first);
+  const begun = new Set(receiver.received.slice(0, done).map(({ path }) => path));
+  expect(begun.size).toBeLessThan(150);
+  const waiting = anew.context.db.selectFrom('deliveries').select('status').where('status', '=', 'waiting');
+  await until(async () => (await waiting.executeTakeFirst()) === undefined);
+});

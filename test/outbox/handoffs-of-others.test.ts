@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sql, type Transaction } from 'kysely';
+import { createDeliverer } from '../../src/outbox/dispatcher.ts';
+import { publish } from '../../src/outbox/publish.ts';
+import { newOrderedId } from '../../src/lib/ids.ts';
+import type { Tables } from '../../src/store/schema.ts';
+import { startEvents, subscribe, until, type EventsService } from '../support/events.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+
+/* What a process was handed over by its own publishing, seen by others. */
+
+let service: EventsService;
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+  service = await startEvents();
+  await subscribe(service, { address: receiver.url, scope: 'commerce/customers' });
+});
+afterAll(async () => {
+  await service.stop();
+  await receiver[Symbol.asyncDispose]();
+});
+
+/** Another process over the same store. It tells of a customer, and does `then` in the same transaction. */
+function startBeside() {
+  const { context } = service;
+  const deliverer = createDeliverer(context, { outbound: context.outbound, scheduleMs: [1000] });
+  deliverer.start();
+  return {
+    deliverer,
+    publish: (recordId: string, then: (tx: Transaction<Tables>) => Promise<unknown>) =>
+      context.db.transaction().execute(async (tx) => {
+        const { source_id: sourceId } = await tx
+          .selectFrom('sources')
+          .select('source_id')
+          .where('scope', '=', 'commerce/customers')
+          .executeTakeFirstOrThrow();
+        await publish(tx, { ...context, deliverer }, { sourceId, environment: 'development' }, [
+          { eventScope: 'commerce/customers', event: 'created', recordId, body: { id: recordId } },
+        ]);
+        await then(tx);
+      }),
+  };
+}
+
+test('an ordered subscription waits for what another process has, and takes it over when its lease ends', async () => {
+  const { subscriptionId } = await subscribe(service, { address: receiver.url, ordered: true });
+  const { db } = service.context;
+  const now = Date.now();
+  const insert = async (sequence: number, lease: { token: string; until: number } | undefined) => {
+    const eventId = newOrderedId('evt', now);
+    const body = JSON.stringify({ id: `o${sequence}` });
+    await db
+      .insertInto('events')
+      .values({
+        event_id: eventId,
+        environment: 'development',
+        scope: 'commerce/orders',
+        event: 'created',
+        record_id: `o${sequence}`,
+        body,
+        created_at: now,
+      })
+      .execute();
+    const deliveryId = newOrderedId('msg', now);
+    await db
+      .insertInto('deliveries')
+      .values({
+        delivery_id: deliveryId,
+        subscription_id: subscriptionId,
+        event_id: eventId,
+        sequence,
+        status: 'waiting',
+        next_at: lease?.until ?? now,
+        lease_token: lease?.token ?? null,
+        offered: lease ? 1 : 0,
+        created_at: now,
+        updated_at: now,
+      })
+      .execute();
+    return deliveryId;
+  };
+  const first = await insert(1, { token: 'another process', until: now + 60_000 });
+  await insert(2, undefined);
+  // Two looks of the deliverer.
+  await sleep(2200);
+  expect(receiver.received).toEqual([]);
+  const listed = await service.call('GET', `/webhooks/${subscriptionId}/deliveries?status=waiting`);
+  expect([listed.at('data.0.sequence'), listed.at('data.1.sequence')]).toEqual([2, 1]);
+
+  await db.updateTable('deliveries').set({ next_at: now }).where('delivery_id', '=', first).execute();
+  await receiver.arrived(2);
+  expect(receiver.received.map(({ headers }) => headers['x-svc-sequence'])).toEqual(['1', '2']);
+  await until(async () => {
+    const left = await service.call('GET', `/webhooks/${subscriptionId}/deliveries?status=waiting`);
+    return left.at('data.0') === undefined;
+  });
+});
+
+test('what the store could not be asked about for a moment goes out when it can', async () => {
+  const { deliverer, publish } = startBeside();
+  const before = receiver.received.length;
+  await publish('unseen', (tx) => sql`alter table deliveries rename to hidden_deliveries`.execute(tx));
+  deliverer.wake();
+  await until(() => service.logged.some((line) => line.includes('deliveries not taken over')));
+  await sql`alter table hidden_deliveries rename to deliveries`.execute(service.context.db);
+  await receiver.arrived(before + 1);
+  expect(receiver.received.at(-1)?.body).toBe('{"id":"unseen"}');
+  await deliverer.close();
+});
+
+test('a stop gives back what a transaction under way hands over', async () => {
+  const { deliverer, publish } = startBeside();
+  const before = receiver.received.length;
+  let closed: Promise<void> | undefined;
+  await publish('late', async () => void (closed = deliverer.close()));
+  await closed;
+  await receiver.arrived(before + 1);
+  expect(receiver.received.at(-1)?.body).toBe('{"id":"late"}');
+});

@@ -1,0 +1,98 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { TIMING } from '../../src/outbox/claim.ts';
+import { createDeliverer } from '../../src/outbox/dispatcher.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
+import { manualClock } from '../support/clock.ts';
+import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
+import { startReceiver } from '../support/receiver.ts';
+
+/* When a delivery that failed is tried again, and when one has failed (contract.md section 7). */
+
+const SCHEDULE = [
+  5 * SECOND,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  24 * HOUR,
+];
+
+/** The only delivery of a subscription, once it was tried so often. */
+async function tried(service: EventsService, subscriptionId: string, times: number) {
+  const read = () => service.call('GET', `/webhooks/${subscriptionId}/deliveries`);
+  await until(async () => (await read()).at('data.0.attemptCount') === times);
+  return read();
+}
+
+test('what fails is tried again after each wait of the schedule, and is dead after the last', async () => {
+  const clock = manualClock();
+  await using service = await startEvents({ clock });
+  await using receiver = await startReceiver();
+  receiver.answer = (_, res) => res.writeHead(500).end();
+  const { subscriptionId } = await subscribe(service, { address: receiver.url });
+  await created(service, ['o1']);
+  for (const [index, wait] of SCHEDULE.entries()) {
+    const delivery = await tried(service, subscriptionId, index + 1);
+    const waitMs = Date.parse(delivery.text('data.0.nextAttemptAt')) - clock.now();
+    expect(waitMs / wait).toBeGreaterThanOrEqual(0.8);
+    expect(waitMs / wait).toBeLessThanOrEqual(1.2);
+    clock.advance(waitMs);
+    service.context.deliverer.wake();
+  }
+  const dead = await tried(service, subscriptionId, 10);
+  expect([dead.at('data.0.status'), dead.at('data.0.nextAttemptAt')]).toEqual(['dead', null]);
+  clock.advance(DAY);
+  service.context.deliverer.wake();
+  await new Promise((next) => setTimeout(next, 100));
+  expect(receiver.received).toHaveLength(10);
+});
+
+test('a receiver that fails and names a time is tried again then', async () => {
+  const clock = manualClock();
+  await using service = await startEvents({ clock });
+  await using receiver = await startReceiver();
+  receiver.answer = (_, res) => res.writeHead(500, { 'retry-after': '600' }).end();
+  const { subscriptionId } = await subscribe(service, { address: receiver.url });
+  await created(service, ['o1']);
+  const delivery = await tried(service, subscriptionId, 1);
+  expect(Date.parse(delivery.text('data.0.nextAttemptAt'))).toBe(clock.now() + 10 * MINUTE);
+});
+
+test('a receiver that does not answer in time has failed; one that does not end what it says has not', async () => {
+  expect(TIMING.attemptMs).toBe(15 * SECOND);
+  await using service = await startEvents();
+  const { context } = service;
+  await using receiver = await startReceiver();
+  receiver.answer = (_, res) => {
+    if (receiver.received.length > 1) res.writeHead(200).write('so far');
+  };
+  const { subscriptionId } = await subscribe(service, { address: receiver.url });
+  await context.deliverer.close();
+  await created(service, ['o1']);
+  const deliverer = createDeliverer(context, {
+    outbound: context.outbound,
+    scheduleMs: [SECOND],
+    timing: { attemptMs: 300, marginMs: 100, leaseMs: 5 * SECOND },
+  });
+  onTestFinished(() => deliverer.close());
+  deliverer.start();
+  const failed = await tried(service, subscriptionId, 1);
+  expect(failed.at('data.0')).toMatchObject({
+    status: 'waiting',
+    lastError: 'timeout',
+    attempts: [{ number: 1, status: null, error: 'timeout', excerpt: null }],
+  });
+  const durationMs = Number(failed.at('data.0.attempts.0.durationMs'));
+  expect(durationMs).toBeGreaterThan(250);
+  expect(durationMs).toBeLessThan(5 * SECOND);
+  const done = await tried(service, subscriptionId, 2);
+  expect(done.at('data.0')).toMatchObject({
+    status: 'succeeded',
+    attempts: [{ error: 'timeout' }, { number: 2, status: 200, error: null, excerpt: 'so far' }],
+  });
+  // The deadline of the attempt ends the connection of the unfinished answer too.
+  await until(() => receiver.open === 0);
+});

@@ -1,0 +1,397 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pollSource } from '../../src/sources/polling/poll.ts';
+import { inboxRound, pollRound, readingRound, shortJobRound, type Round } from '../../src/sources/rounds.ts';
+import { claimSources } from '../../src/sources/sources.ts';
+import { MINUTE } from '../../src/lib/clock.ts';
+import { manualClock } from '../support/clock.ts';
+import { separate } from '../support/events.ts';
+import { startService } from '../support/service.ts';
+import type { StoreKind } from '../support/stores.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+/** An order as the app shows it; times in ISO 8601. */
+export interface Order {
+  id: string;
+  created_at?: string;
+  updated_at?: string;
+  total?: string;
+  /** Where it was made, of an app that lists orders place by place. */
+  place?: string;
+}
+
+const PAGE = 3;
+const PAGINGS = {
+  wide: `{ style: offset, offsetParam: offset, limitParam: limit, maxLimit: 1000, hasMore: 'body:more' }`,
+  offset: `{ style: offset, offsetParam: offset, limitParam: limit, maxLimit: ${PAGE}, hasMore: 'body:more' }`,
+  cursor: `{ style: cursor, cursorParam: after, limitParam: limit, maxLimit: ${PAGE}, next: 'body:next' }`,
+};
+
+const TOPICS =
+  'topics: { commerce/orders: [{ topic: made, event: created }, { topic: changed, event: updated }, { topic: gone, event: deleted }] }';
+
+/** What most connectors of the app have. */
+const PARTS = {
+  paging: PAGINGS.offset,
+  times: 'createdAt: created_at, updatedAt: updated_at',
+  by: 'updatedAt',
+  auth: '{ type: bearer }',
+  account: 'account: { id: id }',
+  timeoutSeconds: 30,
+  /** More of what is listed. */
+  input: '',
+  /** Where a record is read, and in what of the answer it lies. */
+  get: "'GET /orders/{orderId}'",
+  /** What its webhooks say of which topics. */
+  says: `record: order\n  ${TOPICS}`,
+  /** How they are listed. */
+  hooks: 'list: { action: list_hooks, id: id, address: url, topic: topic }',
+};
+
+/** Connectors of the app, by what is their own. */
+const CONNECTORS = {
+  numbered: {},
+  sequential: { paging: PAGINGS.cursor },
+  placed: {
+    paging: PAGINGS.cursor,
+    input: 'inputFrom: { places: { action: list_places, path: id, most: 1 } },',
+  },
+  timeless: { times: 'createdAt: created_at', by: 'createdAt' },
+  renewed: { auth: "{ type: oauth2_client_credentials, tokenUrl: '{origin}/token' }" },
+  /** It cannot list its webhooks. */
+  listless: { hooks: '' },
+  /** Nor does it tell whose account it is. */
+  nameless: { hooks: '', account: '' },
+  /** Its webhooks name records alone, and there are two ways to sign in. */
+  naming: {
+    auth: '{ type: bearer }, { type: api_key, in: header, name: X-Key }',
+    says: `fetchId: order.id\n  ${TOPICS}`,
+  },
+  /** Its webhooks name a record, hold one, or say that something changed. */
+  telling: {
+    timeoutSeconds: 3,
+    says: `topics: { commerce/orders: [{ topic: made, event: created, fetchId: order.id }, { topic: told, event: created, record: order }, { topic: hinted, event: changed }] }`,
+  },
+  /** It looks records up, and answers with a list of those that it found. */
+  finding: { paging: PAGINGS.wide, get: "'GET /found/{orderId}', response: { data: found.0 }" },
+} satisfies Record<string, Partial<typeof PARTS>>;
+
+export type ConnectorName = keyof typeof CONNECTORS;
+
+function connectorFile(id: ConnectorName): string {
+  const parts = { ...PARTS, ...CONNECTORS[id] };
+  return `
+id: ${id}
+name: ${id}
+description: An app of the tests.
+categories: [commerce]
+website: https://example.com
+sources: [{ title: the tests, read: '2026-11-22' }]
+baseUrl: '{origin}'
+variables: { origin: { title: Address, format: origin } }
+authentication: [${parts.auth}]
+probe: get_me
+timeoutSeconds: ${parts.timeoutSeconds}
+${parts.account}
+actions:
+  get_me: { description: Whose account it is., request: GET /me }
+  list_orders:
+    description: Orders.
+    request: GET /orders
+    query: { since: { type: string }, places: { type: array, items: { type: string }, style: comma } }
+    paging: ${parts.paging}
+    response: { data: orders }
+  list_places: { description: Places., request: GET /places, paging: ${PAGINGS.offset}, response: { data: places } }
+  get_order: { description: An order., request: ${parts.get}, path: { orderId: { type: string } } }
+  list_hooks: { internal: true, description: Webhooks., request: GET /hooks, response: { data: hooks } }
+  add_hook:
+    internal: true
+    description: A webhook.
+    request: POST /hooks
+    body: { url: { type: string }, topic: { type: string }, secret: { type: string } }
+  drop_hook: { internal: true, description: Ends one., request: 'DELETE /hooks/{hookId}', path: { hookId: { type: string } } }
+unified:
+  commerce/orders: { list: list_orders, ${parts.input} get: { action: get_order, param: orderId, gone: { path: deleted, equals: true } }, remoteId: id, ${parts.times},
+    map: '{"orderNumber": id, "totalPrice": total}', poll: { since: since, by: ${parts.by}, order: ascending, overlapSeconds: 600 } }
+webhooks:
+  verify: { type: header, header: X-Secret }
+  topic: body:what
+  ${parts.says}
+  register:
+    ${parts.hooks}
+    create: { action: add_hook, input: { url: '{address}', topic: '{topic}', secret: '{secret}' }, id: id }
+    delete: { action: drop_hook, param: hookId }
+`;
+}
+
+/** What a webhook of the app is about. */
+type Word = 'made' | 'changed' | 'gone' | 'told' | 'hinted';
+
+export type TestedApp = Awaited<ReturnType<typeof openApp>>;
+
+/** An app that a test answers for, and a Gatehouse whose loops turn when the test says so; both follow one clock. */
+export async function openApp(kind: StoreKind = 'sqlite') {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-app-'));
+  for (const id of Object.keys(CONNECTORS) as ConnectorName[]) {
+    mkdirSync(join(folder, id));
+    writeFileSync(join(folder, id, 'connector.yaml'), connectorFile(id));
+  }
+  const clock = manualClock();
+  const upstream = await startUpstream();
+  const service = await startService({
+    kind,
+    clock,
+    catalogFolder: folder,
+    env: { GATEHOUSE_SANDBOX: '0', LOG_LEVEL: 'warn' },
+  });
+  const { context } = service;
+  await context.sources.close();
+  const userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
+  const { signal } = new AbortController();
+  let calls: string[] = [];
+  let hooks: { id: string; url: string; topic: string; secret: string }[] = [];
+  let made = 0;
+
+  function send(res: ServerResponse, status: number, body: unknown, headers = {}): void {
+    res.sendDate = false;
+    res.writeHead(status, {
+      date: new Date(clock.now()).toUTCString(),
+      'content-type': 'application/json',
+      ...headers,
+    });
+    res.end(JSON.stringify(body));
+  }
+
+  const app = {
+    clock,
+    service,
+    userId,
+    origin: upstream.origin,
+    /** The folder of its connectors. */
+    catalogFolder: folder,
+    send,
+    /** Whose it is. */
+    account: 'acct_1',
+    /** What the app lists. */
+    orders: [] as Order[],
+    places: [] as string[],
+    /** Ids that its list does not show, although they are there. */
+    hidden: [] as string[],
+    /** Answers instead of the app, where it answers true. */
+    instead: (_url: URL, _res: ServerResponse, _req: IncomingMessage): boolean => false,
+    /** Refuses what is asked under a path. */
+    refuse(status: number, path = '/orders'): void {
+      app.instead = (url, res) => {
+        if (url.pathname !== path) return false;
+        app.send(res, status, {});
+        return true;
+      };
+    },
+    /** The account is dead: its probe is refused too, whatever its token. */
+    refuseAccount(status: number): void {
+      app.instead = (url, res) => {
+        if (url.pathname.endsWith('/token')) return false;
+        app.send(res, status, {});
+        return true;
+      };
+    },
+    /** Goes on as it should. */
+    recover: () => void (app.instead = () => false),
+    /** Keeps the next call under a path waiting for what the test answers. */
+    hold(path: string) {
+      const held = Promise.withResolvers<ServerResponse>();
+      let isHeld = false;
+      app.instead = (url, res) => {
+        if (isHeld || !url.pathname.startsWith(path)) return false;
+        isHeld = true;
+        held.resolve(res);
+        return true;
+      };
+      return {
+        asked: held.promise,
+        answer: async (status: number, body: object) => app.send(await held.promise, status, body),
+      };
+    },
+    /** Runs before a page of the list is made. */
+    onPage: (_offset: number): void => {},
+    get calls() {
+      return calls;
+    },
+    get hooks() {
+      return hooks;
+    },
+    dropHooks: () => (hooks = []),
+    forgetCalls: () => (calls = []),
+    order: (id: string, at = clock.now(), more: Partial<Order> = {}): Order => ({
+      id,
+      created_at: iso(at),
+      updated_at: iso(at),
+      ...more,
+    }),
+    async connect(connectorId: ConnectorName, data: object = { token: 'x' }): Promise<string> {
+      const answer = await service.call('POST', `/users/${userId}/credentials`, {
+        headers: { 'x-svc-userid': userId },
+        body: { connectorId, data: { ...data, origin: upstream.origin } },
+      });
+      return separate(service, answer.text('credentialId'));
+    },
+    /** Another key for the same connection, perhaps for another address. */
+    replaceKey: (connectionId: string, token: string, address: { origin?: string } = {}) =>
+      service.call('PUT', `/users/${userId}/credentials/${connectionId}`, {
+        headers: { 'x-svc-userid': userId },
+        body: { data: { token, ...address } },
+      }),
+    async subscribe(
+      connectionId: string,
+      events = ['created', 'updated', 'deleted'],
+      more = {},
+    ): Promise<string> {
+      const answer = await service.call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
+        body: { address: 'https://127.0.0.1:9/never', scope: 'commerce/orders', events, ...more },
+      });
+      if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+      return answer.text('subscriptionId');
+    },
+    /** A connection that somebody listens to, past its first reading; by webhooks, but where it is to be polled alone. */
+    async listen(
+      connectorId: ConnectorName,
+      { data, polled = false }: { data?: object; polled?: boolean } = {},
+    ): Promise<string> {
+      const connectionId = await app.connect(connectorId, data);
+      await app.subscribe(connectionId);
+      if (!polled) await app.look('jobs');
+      await app.poll(connectionId);
+      clock.advance(MINUTE);
+      return connectionId;
+    },
+    /** Polls as time goes by. */
+    async polls(connectionId: string, times: number, everyMs: number): Promise<void> {
+      for (let n = 0; n < times; n++) {
+        clock.advance(everyMs);
+        await app.poll(connectionId);
+      }
+    },
+    async poll(connectionId: string): Promise<void> {
+      for (const source of await claimSources(context, 1000))
+        if (source.credentialId === connectionId) await pollSource(context, source);
+    },
+    /** What the loops do in one look, and all that it began. */
+    async look(round: 'polls' | 'jobs' | 'readings' | 'inbox' = 'polls'): Promise<number> {
+      const rounds: Record<typeof round, Round[]> = {
+        polls: [pollRound],
+        jobs: [shortJobRound, readingRound],
+        readings: [readingRound],
+        inbox: [inboxRound],
+      };
+      const how = { signal, room: 1000 };
+      const begun = (await Promise.all(rounds[round].map((one) => one(context, how)))).flat();
+      await Promise.all(begun);
+      return begun.length;
+    },
+    /** Sends as the app does; answers with the status of our answer. */
+    async announce(what: Word, order: object): Promise<number> {
+      const hook = hooks.findLast(({ topic }) => topic === what);
+      const answer = await fetch(hook?.url ?? '', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-secret': hook?.secret ?? '' },
+        body: JSON.stringify({ what, order }),
+      });
+      return answer.status;
+    },
+    source: (connectionId: string) =>
+      context.db
+        .selectFrom('sources')
+        .selectAll()
+        .where('credential_id', '=', connectionId)
+        .executeTakeFirstOrThrow(),
+    /** Of each event what it is, and its record as it was told; in that order. */
+    async events(connectionId: string): Promise<{ event: string; remoteId: string; totalPrice?: string }[]> {
+      const rows = await context.db
+        .selectFrom('events')
+        .innerJoin('sources', 'sources.source_id', 'events.source_id')
+        .select(['body', 'event'])
+        .where('sources.credential_id', '=', connectionId)
+        .orderBy('event_id')
+        .execute();
+      return rows.map(({ body, event }) => ({ event, ...JSON.parse(body) }));
+    },
+    /** `created o1` and so on. */
+    told: async (connectionId: string): Promise<string[]> =>
+      (await app.events(connectionId)).map(({ event, remoteId }) => `${event} ${remoteId}`),
+    /** From now on the operator is told what may be missing. */
+    async warn(): Promise<void> {
+      await service.call('PUT', '/api/settings', { body: { eventsAddress: 'https://127.0.0.1:9/operator' } });
+    },
+    /** What the operator was told that may be missing. */
+    async warnings(): Promise<object[]> {
+      const rows = await context.db
+        .selectFrom('events')
+        .select('body')
+        .where('event', '=', 'poll.gap_risk')
+        .execute();
+      return rows.map(({ body }) => JSON.parse(body).data);
+    },
+    async [Symbol.asyncDispose]() {
+      await service.stop();
+      await upstream[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+
+  upstream.handler = (req, res) => {
+    let text = '';
+    req.on('data', (chunk) => (text += String(chunk)));
+    req.on('end', () => {
+      const url = new URL(req.url ?? '', upstream.origin);
+      calls.push(`${req.method} ${url.pathname}`);
+      if (!app.instead(url, res, req)) answer(req.method ?? '', url, text, res);
+    });
+  };
+
+  function answer(method: string, url: URL, text: string, res: ServerResponse): void {
+    const [, kind, id] = url.pathname.split('/');
+    if (kind === 'token') return send(res, 200, { access_token: `t${calls.length}`, expires_in: 3600 });
+    if (kind === 'me') return send(res, 200, { id: app.account });
+    if (kind === 'places') {
+      const from = Number(url.searchParams.get('offset'));
+      const places = app.places.slice(from, from + PAGE).map((place) => ({ id: place }));
+      return send(res, 200, { places, more: from + PAGE < app.places.length });
+    }
+    if (kind === 'hooks' && method === 'GET') return send(res, 200, { hooks });
+    if (kind === 'hooks' && method === 'POST') {
+      const hook = { id: `h${++made}`, ...JSON.parse(text) };
+      hooks.push(hook);
+      return send(res, 201, hook);
+    }
+    if (kind === 'hooks') {
+      hooks = hooks.filter((hook) => hook.id !== id);
+      return send(res, 200, {});
+    }
+    if (kind === 'found') return send(res, 200, { found: app.orders.filter((order) => order.id === id) });
+    if (id !== undefined) {
+      const found = app.orders.find((order) => order.id === id);
+      return send(res, found ? 200 : 404, found ?? {});
+    }
+    const since = Date.parse(url.searchParams.get('since') ?? iso(0));
+    const offset = Number(url.searchParams.get('offset') ?? url.searchParams.get('after') ?? 0);
+    app.onPage(offset);
+    const places = url.searchParams.get('places');
+    const all = app.orders.filter(
+      ({ id, created_at, updated_at, place }) =>
+        !app.hidden.includes(id) &&
+        Date.parse(updated_at ?? created_at ?? '') >= since &&
+        (places === null || place === places),
+    );
+    const limit = Number(url.searchParams.get('limit') ?? PAGE);
+    const more = offset + limit < all.length;
+    const orders = all.slice(offset, offset + limit);
+    return send(res, 200, { orders, more, next: more ? String(offset + limit) : null });
+  }
+  return app;
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}

@@ -1,0 +1,405 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { z } from 'zod';
+import { claimSources } from '../../../src/sources/sources.ts';
+import { forgetJob } from '../../../src/sources/prune.ts';
+import { makeDueAfterJump } from '../../../src/sources/clock-jumps.ts';
+import { pollSource } from '../../../src/sources/polling/poll.ts';
+import { inboxRound, shortJobRound } from '../../../src/sources/rounds.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
+import { manualClock } from '../../support/clock.ts';
+import { separate } from '../../support/events.ts';
+import { startService } from '../../support/service.ts';
+import { shopConnector, startShop, type Shop, type ShopStyle } from './adversary.ts';
+
+const POLLED: ShopStyle[] = (['offset', 'page', 'cursor'] as const).flatMap((paging) =>
+  (['none', 'ascending', 'descending'] as const).map((order) => ({ paging, order })),
+);
+const HEARD: ShopStyle[] = [
+  { paging: 'offset', order: 'ascending', hooks: 'record' },
+  { paging: 'cursor', order: 'descending', hooks: 'record' },
+  { paging: 'page', order: 'none', hooks: 'id' },
+];
+
+/** What happens next between a shop and who polls it. */
+export type Step =
+  | { kind: 'create'; lateSeconds: number }
+  /** More orders than one round of a poll reads. */
+  | { kind: 'burst' }
+  | { kind: 'update' | 'remove' | 'shift'; pick: number }
+  | { kind: 'wait'; seconds: number }
+  | { kind: 'poll'; faults: Shop['faults'] }
+  | { kind: 'die' }
+  /** A webhook that the shop owes, in whatever order, or once more; `later`: it is understood with the next poll. */
+  | { kind: 'announce'; pick: number; again: boolean; later: boolean }
+  /** Days without a poll, after which what was seen long ago is forgotten. */
+  | { kind: 'away'; days: number }
+  /** Our own clock is ahead for one poll, or as a process dies under its lease. */
+  | { kind: 'jump'; hours: number; dies: boolean };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 60,
+    arbitrary: fc.record({
+      kind: fc.constant('create'),
+      lateSeconds: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 540 })),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('burst') }) },
+  {
+    weight: 40,
+    arbitrary: fc.record({
+      kind: fc.constantFrom('update', 'update', 'remove', 'shift'),
+      pick: fc.nat(1000),
+    }),
+  },
+  {
+    weight: 30,
+    arbitrary: fc.record({
+      kind: fc.constant('wait'),
+      seconds: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 1200 })),
+    }),
+  },
+  {
+    weight: 40,
+    arbitrary: fc.record({
+      kind: fc.constant('poll'),
+      faults: fc.array(fc.constantFrom<Shop['faults'][number]>('none', 'none', 400, 429, 500, 'drop'), {
+        maxLength: 3,
+      }),
+    }),
+  },
+  { weight: 10, arbitrary: fc.record({ kind: fc.constant('die') }) },
+  {
+    weight: 50,
+    arbitrary: fc.record({
+      kind: fc.constant('announce'),
+      pick: fc.integer({ min: -3, max: 1 }),
+      again: fc.boolean(),
+      later: fc.boolean(),
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('away'), days: fc.integer({ min: 2, max: 5 }) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('jump'),
+      hours: fc.oneof(fc.integer({ min: 1, max: 23 }), fc.integer({ min: 25, max: 14 * 24 })),
+      dies: fc.boolean(),
+    }),
+  },
+);
+
+/** A round reads 40 pages of three. */
+export const BURST = 125;
+/** Two for the pages of a burst, and each of them up to four times. */
+const ROUNDS_OF_A_READING = 8;
+
+export const styles = fc.oneof(
+  { weight: 2, arbitrary: fc.constantFrom(...POLLED) },
+  { weight: 1, arbitrary: fc.constantFrom(...HEARD) },
+);
+export const stepsOf = fc.array(step, { minLength: 5, maxLength: 40 });
+/** Records beyond which a shop refuses to page, where its list can be asked for from a later time on. */
+export const depths = fc.constantFrom(Infinity, 60);
+/** How often the shop is down before the first poll that works. */
+export const delays = fc.integer({ min: 0, max: 3 });
+/** Seconds that a shop's clock is ahead of ours. */
+export const skews = fc.integer({ min: -10 * 60, max: 10 * 60 });
+
+const listAnswer = z.object({
+  orders: z.array(z.object({ id: z.number(), created_at: z.string(), updated_at: z.string() })),
+  more: z.boolean(),
+  next: z.string().nullable(),
+});
+
+/** A connection that is polled, or a poller of another kind. */
+export interface Run {
+  connectionId: string;
+  expected: Set<number>;
+  alive: number[];
+  poll(faults: Shop['faults']): Promise<void>;
+}
+
+/** Orders that were told, and those that should have been, in the order of their ids. */
+export interface Outcome {
+  told: number[];
+  expected: number[];
+}
+
+export type World = Awaited<ReturnType<typeof openWorld>>;
+
+/** A Gatehouse whose sources are polled when a test says so, a shop, and a clock that both follow. */
+export async function openWorld() {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-shops-'));
+  for (const style of [...POLLED, ...HEARD]) {
+    const { id, text } = shopConnector(style);
+    mkdirSync(join(folder, id));
+    writeFileSync(join(folder, id, 'connector.yaml'), text);
+  }
+  const clock = manualClock();
+  const shop = await startShop();
+  const service = await startService({
+    clock,
+    catalogFolder: folder,
+    env: { GATEHOUSE_SANDBOX: '0', LOG_LEVEL: 'error' },
+  });
+  await service.context.sources.close();
+  const userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
+
+  const how = { signal: new AbortController().signal, room: 100 };
+  /** How far our clock is ahead of the true time, which the shop goes by. */
+  let aheadMs = 0;
+
+  function newRun(connectionId: string): Run {
+    return {
+      connectionId,
+      expected: new Set(),
+      alive: [],
+      async poll(faults) {
+        shop.faults = [...faults];
+        await makeDueAfterJump(service.context);
+        for (const source of await claimSources(service.context, 100)) {
+          if (source.credentialId === connectionId) await pollSource(service.context, source);
+        }
+        await understand();
+        shop.faults = [];
+      },
+    };
+  }
+
+  async function understand(): Promise<void> {
+    await Promise.all(await inboxRound(service.context, how));
+  }
+
+  function beginShop(style: ShopStyle, skewSeconds: number, deepest = Infinity): void {
+    shop.reset();
+    shop.style = style;
+    if (style.order === 'ascending' && style.paging !== 'cursor') shop.deepest = deepest;
+    shop.setClock(() => clock.now() - aheadMs + skewSeconds * SECOND);
+    for (let n = 0; n < 5; n++) shop.create(0);
+  }
+
+  /** A connection to a shop whose orders are so old when listening begins, and whose Date header says so much more. */
+  async function begin(
+    style: ShopStyle,
+    skewSeconds: number,
+    { ageMs = 2 * SECOND, dateAheadMs = 0, downFor = 0, deepest = Infinity } = {},
+  ): Promise<Run> {
+    beginShop(style, skewSeconds, deepest);
+    clock.advance(ageMs);
+    shop.dateAheadMs = dateAheadMs;
+    const connectorId = shopConnector(style).id;
+    const made = await service.call('POST', `/users/${userId}/credentials`, {
+      headers: { 'x-svc-userid': userId },
+      body: { connectorId, data: { token: 'x', origin: shop.url } },
+    });
+    const connectionId = await separate(service, made.text('credentialId'));
+    const subscribed = await service.call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
+      body: {
+        address: 'https://127.0.0.1:9/never',
+        scope: 'commerce/orders',
+        events: ['created', 'updated', 'deleted'],
+      },
+    });
+    if (subscribed.status !== 201) throw new Error(JSON.stringify(subscribed.body));
+    await Promise.all(await shortJobRound(service.context, how));
+    const run = newRun(connectionId);
+    for (let polls = 0; polls < downFor; polls++) {
+      await run.poll([500]);
+      clock.advance(70 * MINUTE);
+      create(run, 0);
+    }
+    await run.poll([]);
+    clock.advance(2 * SECOND);
+    return run;
+  }
+
+  async function end({ connectionId }: Run): Promise<void> {
+    const gone = await service.call('DELETE', `/users/${userId}/credentials/${connectionId}`, {
+      headers: { 'x-svc-userid': userId },
+    });
+    if (gone.status !== 200) throw new Error(JSON.stringify(gone.body));
+  }
+
+  /** What many integrations do: ask for what is newer than the newest seen, without overlap or memory. */
+  function watermarkPoller() {
+    const told: number[] = [];
+    let watermark = 0;
+    return {
+      told,
+      async poll(faults: Shop['faults']): Promise<void> {
+        shop.faults = [...faults];
+        const since = new Date(watermark).toISOString();
+        for (let offset = 0, page = 1, after = ''; ; offset += 3, page += 1) {
+          const query = new URLSearchParams({ since, offset: `${offset}`, page: `${page}`, limit: '3' });
+          if (after !== '') query.set('after', after);
+          const answer = await fetch(`${shop.url}/orders?${query}`).catch(() => undefined);
+          if (!answer?.ok) break;
+          const read = listAnswer.parse(await answer.json());
+          for (const order of read.orders) {
+            const at = Date.parse(order.updated_at);
+            if (at <= watermark) continue;
+            if (order.created_at === order.updated_at) told.push(order.id);
+            watermark = Math.max(watermark, at);
+          }
+          if (!read.more) break;
+          after = read.next ?? '';
+        }
+        shop.faults = [];
+      },
+    };
+  }
+
+  function create(run: Run, lateMs: number): void {
+    const id = shop.create(lateMs);
+    run.expected.add(id);
+    run.alive.push(id);
+  }
+
+  async function take(run: Run, one: Step): Promise<void> {
+    switch (one.kind) {
+      case 'create':
+        create(run, one.lateSeconds * SECOND);
+        return;
+      case 'burst':
+        for (let n = 0; n < BURST; n++) {
+          create(run, 0);
+          if (n % 10 === 0) clock.advance(2 * SECOND);
+        }
+        return;
+      case 'update': {
+        const id = run.alive[one.pick % Math.max(1, run.alive.length)];
+        if (id !== undefined) shop.update(id);
+        return;
+      }
+      case 'remove':
+        // One of those from before, which shifts the pages of the others.
+        shop.remove((one.pick % 5) + 1);
+        return;
+      case 'shift':
+        shop.between = () => {
+          const id = run.alive[one.pick % Math.max(1, run.alive.length)];
+          if (id !== undefined) shop.update(id);
+          shop.remove((one.pick % 5) + 1);
+        };
+        return;
+      case 'wait':
+        clock.advance(one.seconds * SECOND);
+        return;
+      case 'poll':
+        clock.advance(5 * MINUTE);
+        await run.poll(one.faults);
+        return;
+      case 'die':
+        // A process that took the source and was killed: its lease has to run out.
+        clock.advance(5 * MINUTE);
+        await claimSources(service.context, 100);
+        clock.advance(6 * MINUTE);
+        return;
+      case 'announce':
+        await shop.announce(one.pick, one.again);
+        if (!one.later) await understand();
+        return;
+      case 'away':
+        clock.advance(one.days * DAY);
+        await forget();
+        return;
+      case 'jump':
+        aheadMs = one.hours * HOUR;
+        clock.advance(aheadMs);
+        if (one.dies) await claimSources(service.context, 100);
+        else await run.poll([]);
+        await forget();
+        clock.advance(-aheadMs);
+        aheadMs = 0;
+    }
+  }
+
+  async function forget(): Promise<void> {
+    await forgetJob(service.context).run({}, how.signal);
+  }
+
+  /** Quiet time until everything has come to light and was polled, which those that send webhooks are once a day. */
+  async function settle(run: Run): Promise<void> {
+    for (let round = 0; round < 6; round++) {
+      clock.advance(shop.style.hooks ? 14 * HOUR : 2 * HOUR);
+      for (let more = 0; more < ROUNDS_OF_A_READING; more++) {
+        await run.poll([]);
+        clock.advance(SECOND);
+      }
+    }
+  }
+
+  async function toldOf(connectionId: string): Promise<number[]> {
+    const rows = await service.context.db
+      .selectFrom('events')
+      .innerJoin('sources', 'sources.source_id', 'events.source_id')
+      .select('body')
+      .where('sources.credential_id', '=', connectionId)
+      .where('event', '=', 'created')
+      .execute();
+    return rows.map(({ body }) => Number(JSON.parse(body).remoteId)).toSorted((a, b) => a - b);
+  }
+
+  async function statusOf(connectionId: string): Promise<string | undefined> {
+    const row = await service.context.db
+      .selectFrom('sources')
+      .select('status')
+      .where('credential_id', '=', connectionId)
+      .executeTakeFirst();
+    return row?.status;
+  }
+
+  /** All steps with a connection of its own, then quiet time. */
+  async function play(
+    style: ShopStyle,
+    skewSeconds: number,
+    steps: readonly Step[],
+    shopIs: { downFor?: number; deepest?: number } = {},
+  ): Promise<Outcome> {
+    const run = await begin(style, skewSeconds, shopIs);
+    for (const one of steps) await take(run, one);
+    await settle(run);
+    const told = await toldOf(run.connectionId);
+    await end(run);
+    return { told, expected: sorted(run.expected) };
+  }
+
+  /** The same with a poller that keeps the newest time it saw. */
+  async function playWatermark(style: ShopStyle, steps: readonly Step[]): Promise<Outcome> {
+    beginShop(style, 0);
+    const naive = watermarkPoller();
+    const run = { ...newRun(''), poll: naive.poll };
+    await naive.poll([]);
+    naive.told.length = 0;
+    clock.advance(2 * SECOND);
+    for (const one of steps) await take(run, one);
+    await settle(run);
+    return { told: sorted(naive.told), expected: sorted(run.expected) };
+  }
+
+  return {
+    clock,
+    shop,
+    service,
+    begin,
+    take,
+    settle,
+    toldOf,
+    statusOf,
+    play,
+    playWatermark,
+    async [Symbol.asyncDispose]() {
+      await service.stop();
+      await shop.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function sorted(ids: Iterable<number>): number[] {
+  return [...ids].toSorted((a, b) => a - b);
+}

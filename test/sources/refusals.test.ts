@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest';
+import { forgetJob } from '../../src/sources/prune.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
+import { openApp } from './app.ts';
+
+/* Apps that refuse to be polled, and accounts that go on once they are mended. */
+
+test('a credential that is refused whatever its token is marked as such, not renewed for ever', async () => {
+  await using app = await openApp();
+  const { clock } = app;
+  const connectionId = await app.listen('renewed', {
+    data: { clientId: 'a', clientSecret: 'b' },
+    polled: true,
+  });
+  app.refuseAccount(401);
+  clock.advance(10 * MINUTE);
+  app.forgetCalls();
+  for (let second = 0; second < 20; second++) {
+    await app.look('polls');
+    clock.advance(SECOND);
+  }
+  expect(app.calls.filter((call) => call.endsWith('/token')).length).toBeLessThan(3);
+  const { state } = await app.service.context.db
+    .selectFrom('credentials')
+    .select('state')
+    .where('credential_id', '=', connectionId)
+    .executeTakeFirstOrThrow();
+  expect([state, (await app.source(connectionId)).status]).toEqual(['needs_reconnect', 'suspended']);
+});
+
+test('an app that wants to be left alone for a year is asked after an hour', async () => {
+  await using app = await openApp();
+  const connectionId = await app.listen('numbered', { polled: true });
+  app.instead = (_url, res) => {
+    app.send(res, 429, {}, { 'retry-after': '31536000' });
+    return true;
+  };
+  await app.polls(connectionId, 1, 10 * MINUTE);
+  const waitMs = (await app.source(connectionId)).next_poll_at - app.clock.now();
+  expect(waitMs).toBeGreaterThanOrEqual(HOUR);
+  expect(waitMs).toBeLessThan(1.5 * HOUR);
+});
+
+test('an account that had to be reconnected for long goes on without telling anything twice', async () => {
+  await using app = await openApp();
+  const { clock, order } = app;
+  const { context } = app.service;
+  const connectionId = await app.listen('numbered', { polled: true });
+  for (let n = 0; n < 5; n++) {
+    app.orders.push(order(`o${n}`, clock.now() + MINUTE));
+    await app.polls(connectionId, 1, 10 * MINUTE);
+  }
+  await app.polls(connectionId, 2, 10 * MINUTE);
+  const before = await app.told(connectionId);
+  expect(before).toHaveLength(5);
+  const set = (state: 'needs_reconnect' | 'active') =>
+    context.db
+      .updateTable('credentials')
+      .set({ state, updated_at: clock.now() })
+      .where('credential_id', '=', connectionId)
+      .execute();
+  await set('needs_reconnect');
+  await app.polls(connectionId, 1, 20 * MINUTE);
+  for (let day = 0; day < 40; day++) {
+    clock.advance(DAY);
+    await forgetJob(context).run({}, new AbortController().signal);
+  }
+  await set('active');
+  await app.look('polls');
+  await app.polls(connectionId, 2, 10 * MINUTE);
+  expect(await app.told(connectionId)).toEqual(before);
+});
+
+test('a source goes on once its account is mended, though somebody subscribes to it at the same moment', async () => {
+  await using app = await openApp();
+  const { clock, order } = app;
+  const connectionId = await app.listen('numbered', { polled: true });
+  app.refuseAccount(401);
+  clock.advance(10 * MINUTE);
+  await app.look();
+  expect((await app.source(connectionId)).status).toBe('suspended');
+  app.recover();
+  clock.advance(MINUTE);
+  expect((await app.replaceKey(connectionId, 'y')).status).toBe(200);
+  await app.subscribe(connectionId, ['created'], { address: 'https://127.0.0.1:9/second' });
+  app.orders = [order('o1')];
+  await app.look();
+  expect(await app.told(connectionId)).toEqual(['created o1']);
+});
+
+test('a round that is refused after its account was mended is a failed one, and not the end', async () => {
+  await using app = await openApp();
+  const { clock, order } = app;
+  const connectionId = await app.listen('numbered', { polled: true });
+  const held = app.hold('/orders');
+  clock.advance(10 * MINUTE);
+  const polling = app.poll(connectionId);
+  await held.asked;
+  expect((await app.replaceKey(connectionId, 'y')).status).toBe(200);
+  clock.advance(SECOND);
+  await held.answer(401, {});
+  await polling;
+  expect(await app.source(connectionId)).toMatchObject({ status: 'active', failures: 1 });
+  app.orders = [order('o1')];
+  await app.polls(connectionId, 1, 5 * MINUTE);
+  expect(await app.told(connectionId)).toEqual(['created o1']);
+});
+
+test('an app that refuses a later page again and again is asked less and less often, and what came before it is told', async () => {
+  await using app = await openApp();
+  const { clock } = app;
+  const connectionId = await app.listen('sequential', { polled: true });
+  clock.advance(HOUR);
+  app.orders = Array.from({ length: 9 }, (_, n) => app.order(`o${n}`, clock.now() - 40 * MINUTE + n));
+  app.instead = (url, res) => {
+    if (url.searchParams.get('after') !== '6') return false;
+    app.send(res, 400, { message: 'Not beyond the sixth.' });
+    return true;
+  };
+  app.forgetCalls();
+  await app.polls(connectionId, 720, 5 * SECOND);
+  expect(app.calls.length).toBeLessThan(100);
+  expect(await app.source(connectionId)).toMatchObject({
+    failures: 6,
+    reason: expect.stringContaining('HTTP 400'),
+  });
+  expect(await app.told(connectionId)).toHaveLength(6);
+  app.recover();
+  await app.polls(connectionId, 1, HOUR + 10 * MINUTE);
+  await app.polls(connectionId, 1, 2 * HOUR);
+  expect(await app.told(connectionId)).toHaveLength(9);
+  expect(await app.source(connectionId)).toMatchObject({ failures: 0, reason: null });
+});

@@ -1,0 +1,268 @@
+import { createHmac } from 'node:crypto';
+import fc from 'fast-check';
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, test } from 'vitest';
+import { webhooks, type HookVerification } from '../../../src/connectors/events-format.ts';
+import { bodyOf, isGenuine, textAt, type HookRequest } from '../../../src/sources/webhooks/verify.ts';
+
+const NOW = Date.parse('2026-11-20T09:00:00Z');
+const ADDRESS = 'https://gatehouse.example.com/hooks/app/token';
+
+/** A scheme as a connector file has it, with the format's defaults. */
+function scheme(verify: object): HookVerification {
+  return webhooks.shape.verify.parse(verify);
+}
+
+function request(body: string | Buffer, headers: Record<string, string> = {}, url = ADDRESS): HookRequest {
+  const raw = Buffer.from(body);
+  const known = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  return {
+    method: 'POST',
+    url,
+    query: new URL(url).searchParams,
+    header: (name) => known.get(name),
+    raw,
+    body: bodyOf(raw, known.get('content-type') ?? 'application/json'),
+  };
+}
+
+const named =
+  (values: Record<string, string>) =>
+  (name: string): string | undefined =>
+    values[name];
+const key = named({ secret: 's3cret' });
+
+describe('published examples are genuine, and nothing near them', () => {
+  test('GitHub: a prefixed hash of the body', () => {
+    const github = scheme({ type: 'hmac', header: 'X-Hub-Signature-256', prefix: 'sha256=' });
+    const signature = 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17';
+    const secret = named({ secret: "It's a Secret to Everybody" });
+    const judge = (body: string, given: string) =>
+      isGenuine(github, request(body, { 'X-Hub-Signature-256': given }), secret, NOW);
+    expect(judge('Hello, World!', signature)).toBe(true);
+    expect(judge('Hello, World!', signature.toUpperCase().replace('SHA256=', 'sha256='))).toBe(true);
+    expect(judge('Hello, World?', signature)).toBe(false);
+    expect(judge('Hello, World!', signature.replace('sha256=', 'sha1='))).toBe(false);
+    expect(judge('Hello, World!', signature.replace('sha256=', ''))).toBe(false);
+    expect(judge('Hello, World!', signature.slice(0, -1))).toBe(false);
+    expect(judge('Hello, World!', '')).toBe(false);
+  });
+
+  test('Slack: version, time and body, five minutes', () => {
+    const slack = scheme({
+      type: 'hmac',
+      header: 'X-Slack-Signature',
+      prefix: 'v0=',
+      content: 'v0:{timestamp}:{body}',
+      timestamp: 'header:X-Slack-Request-Timestamp',
+    });
+    const body =
+      'token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar' +
+      '&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com' +
+      '%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c';
+    const judge = (timestamp: string, at: number) =>
+      isGenuine(
+        slack,
+        request(body, {
+          'X-Slack-Signature': 'v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503',
+          'X-Slack-Request-Timestamp': timestamp,
+        }),
+        named({ secret: '8f742231b10e8888abcd99yyyzzz85a5' }),
+        at * 1000,
+      );
+    expect(judge('1531420618', 1531420618)).toBe(true);
+    expect(judge('1531420618', 1531420618 + 300)).toBe(true);
+    expect(judge('1531420618', 1531420618 + 301)).toBe(false);
+    expect(judge('1531420618', 1531420618 - 301)).toBe(false);
+    expect(judge('1531420619', 1531420618)).toBe(false);
+    for (const timestamp of ['', 'now', '1531420618.0', '-1531420618', '99999999999999'])
+      expect(judge(timestamp, 1531420618)).toBe(false);
+  });
+
+  test('Square: our address and the body', () => {
+    const square = scheme({
+      type: 'hmac',
+      header: 'X-Square-HmacSha256-Signature',
+      content: '{url}{body}',
+      encoding: 'base64',
+    });
+    const judge = (url: string) =>
+      isGenuine(
+        square,
+        request(
+          '{"hello":"world"}',
+          { 'X-Square-HmacSha256-Signature': '2kRE5qRU2tR+tBGlDwMEw2avJ7QM4ikPYD/PJ3bd9Og=' },
+          url,
+        ),
+        named({ secret: 'asdf1234' }),
+        NOW,
+      );
+    expect(judge('https://example.com/webhook')).toBe(true);
+    expect(judge('https://example.com/webhook?x=1')).toBe(false);
+  });
+
+  test('Standard Webhooks: the example of the specification', () => {
+    const judge = (id: string) =>
+      isGenuine(
+        scheme({ type: 'standard' }),
+        request('{"test": 2432232314}', {
+          'webhook-id': id,
+          'webhook-timestamp': '1614265330',
+          'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+        }),
+        named({ secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' }),
+        1614265330_000,
+      );
+    expect(judge('msg_p5jXN8AQM9LWM0D4loKWxJek')).toBe(true);
+    expect(judge('msg_p5jXN8AQM9LWM0D4loKWxJel')).toBe(false);
+  });
+});
+
+/** How each scheme of the format signs, by another hand. */
+const SIGNERS: [name: string, verify: object, sign: (body: Buffer) => Record<string, string>][] = [
+  [
+    'Standard Webhooks, by its own library',
+    { type: 'standard', key: 'whsec_czNjcmV0czNjcmV0czNjcmV0' },
+    (body) => {
+      const signature = new Webhook('whsec_czNjcmV0czNjcmV0czNjcmV0').sign(
+        'msg_1',
+        new Date(NOW),
+        body.toString(),
+      );
+      return {
+        'webhook-id': 'msg_1',
+        'webhook-timestamp': String(NOW / 1000),
+        // While a secret rolls there are several.
+        'webhook-signature': `v1a,other v1,AAAA ${signature}`,
+      };
+    },
+  ],
+  [
+    'a list of time and signatures',
+    {
+      type: 'hmac',
+      header: 'X-Sig',
+      list: { signature: 'v1', timestamp: 't' },
+      content: '{timestamp}.{body}',
+    },
+    (body) => {
+      const signed = createHmac('sha256', 's3cret')
+        .update(`${NOW / 1000}.`)
+        .update(body)
+        .digest('hex');
+      return { 'X-Sig': `t=${NOW / 1000}, v1=${'0'.repeat(64)}, v1=${signed}, v0=1` };
+    },
+  ],
+  [
+    'SHA-1, base64url and a key in hex',
+    {
+      type: 'hmac',
+      header: 'X-Sig',
+      algorithm: 'sha1',
+      encoding: 'base64url',
+      key: '0a0b0c',
+      keyEncoding: 'hex',
+    },
+    (body) => ({
+      'X-Sig': createHmac('sha1', Buffer.from('0a0b0c', 'hex')).update(body).digest('base64url'),
+    }),
+  ],
+  [
+    'SHA-512 over method, time in milliseconds and body twice',
+    {
+      type: 'hmac',
+      header: 'X-Sig',
+      algorithm: 'sha512',
+      content: '{method}\n{timestamp}\n{body}\n{body}',
+      timestamp: 'header:X-Time',
+    },
+    (body) => {
+      const content = Buffer.concat([Buffer.from(`POST\n${NOW}\n`), body, Buffer.from('\n'), body]);
+      return { 'X-Time': String(NOW), 'X-Sig': createHmac('sha512', 's3cret').update(content).digest('hex') };
+    },
+  ],
+];
+
+describe.each(SIGNERS)('%s', (_, verify, sign) => {
+  test('is right for every body, and wrong once a bit of it differs', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.string({ unit: 'binary', maxLength: 200 }), fc.constant('Grüße\r\n🌍'), fc.constant('')),
+        fc.nat(),
+        (text, pick) => {
+          const body = Buffer.from(text, 'utf8');
+          const headers = sign(body);
+          expect(isGenuine(scheme(verify), request(body, headers), key, NOW)).toBe(true);
+          if (body.length === 0) return;
+          const other = Buffer.from(body);
+          const at = pick % other.length;
+          other[at] = (other[at] ?? 0) ^ (1 << (pick % 8));
+          expect(isGenuine(scheme(verify), request(other, headers), key, NOW)).toBe(false);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  test('is wrong without its headers', () => {
+    const body = Buffer.from('{}');
+    const headers = sign(body);
+    for (const name of Object.keys(headers)) {
+      const { [name]: _left, ...rest } = headers;
+      expect(isGenuine(scheme(verify), request(body, rest), key, NOW)).toBe(false);
+    }
+  });
+});
+
+test('a shared secret in a header, and Basic', () => {
+  const header = scheme({ type: 'header', header: 'X-Key', value: 'Bearer {secret}' });
+  const judge = (given: string) => isGenuine(header, request('{}', { 'X-Key': given }), key, NOW);
+  expect(['Bearer s3cret', 'Bearer s3creT', 'Bearer s3cret ', 's3cret', ''].map(judge)).toEqual([
+    true,
+    false,
+    false,
+    false,
+    false,
+  ]);
+  const basic = scheme({ type: 'basic', username: 'hub' });
+  const pair = (text: string) =>
+    isGenuine(
+      basic,
+      request('{}', { Authorization: `Basic ${Buffer.from(text).toString('base64')}` }),
+      key,
+      NOW,
+    );
+  expect([pair('hub:s3cret'), pair('hub:secret'), pair('hub'), pair('')]).toEqual([
+    true,
+    false,
+    false,
+    false,
+  ]);
+});
+
+test('what cannot be verified is refused: a key that is not known, or empty', () => {
+  for (const verify of [
+    { type: 'header', header: 'X-Key', value: '{secret}' },
+    { type: 'header', header: 'X-Key', value: 'Bearer {secret}' },
+    { type: 'hmac', header: 'X-Key', encoding: 'hex' },
+    { type: 'standard' },
+  ]) {
+    for (const value of [named({}), named({ secret: '' })]) {
+      const emptyKey = createHmac('sha256', '').update('{}').digest('hex');
+      for (const given of ['', 'Bearer ', emptyKey])
+        expect(isGenuine(scheme(verify), request('{}', { 'X-Key': given }), value, NOW)).toBe(false);
+    }
+  }
+});
+
+test('values are found in headers, in the query and in bodies, JSON or form', () => {
+  const found = request('{"a":{"b":7},"c":""}', { 'X-Topic': 'made' }, `${ADDRESS}?topic=asked`);
+  expect(
+    ['header:X-Topic', 'query:topic', 'body:a.b', 'body:c', 'body:none', 'header:none'].map((place) =>
+      textAt(found, place),
+    ),
+  ).toEqual(['made', 'asked', '7', undefined, undefined, undefined]);
+  const form = request('webhook_id=7', { 'Content-Type': 'application/x-www-form-urlencoded' });
+  expect(textAt(form, 'body:webhook_id')).toBe('7');
+  expect(request('no json').body).toBe(null);
+});

@@ -1,0 +1,315 @@
+import { expect, test } from 'vitest';
+import { inboxRound } from '../../../src/sources/rounds.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
+import { until } from '../../support/events.ts';
+import { openApp } from '../app.ts';
+
+/* Webhooks that name a record which cannot be read now. */
+
+/** An app that tells somebody of orders, and answers for them as the test says. */
+async function openTeller() {
+  const app = await openApp();
+  const connectionId = await app.listen('telling');
+  const { context } = app.service;
+  const { db } = context;
+  const credential = () => db.updateTable('credentials').where('credential_id', '=', connectionId);
+  const teller = {
+    app,
+    connectionId,
+    /** How the app answers for an order: as it should, with a status of trouble, or never. */
+    answers: 'well' as 'well' | 'never' | 401 | 403 | 404 | 500,
+    /** Orders for which it always answers 500. */
+    broken: new Set<string>(),
+    /** Orders that it was asked for. */
+    asked: [] as string[],
+    async send(what: 'made' | 'told' | 'hinted', order: object = {}): Promise<void> {
+      expect(await app.announce(what, order)).toBe(200);
+    },
+    async look(signal = new AbortController().signal): Promise<void> {
+      await Promise.all(await inboxRound(context, { signal, room: 100 }));
+    },
+    /** So much time, with a look at what is due every so often. */
+    async pass(ms: number, everyMs: number): Promise<void> {
+      for (let passed = 0; passed < ms; passed += everyMs) {
+        await teller.look();
+        app.clock.advance(everyMs);
+      }
+    },
+    setState: (state: 'active' | 'needs_reconnect') => credential().set({ state }).execute(),
+    async state(): Promise<string> {
+      const row = await db
+        .selectFrom('credentials')
+        .select('state')
+        .where('credential_id', '=', connectionId)
+        .executeTakeFirstOrThrow();
+      return row.state;
+    },
+    /** How often each of those that wait was tried. */
+    async waiting(): Promise<number[]> {
+      const rows = await db
+        .selectFrom('inbox')
+        .select('attempts')
+        .where('processed_at', 'is', null)
+        .execute();
+      return rows.map(({ attempts }) => attempts);
+    },
+    async told(): Promise<string[]> {
+      return (await app.told(connectionId)).map((one) => one.replace('created ', '')).toSorted();
+    },
+    [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
+  };
+  app.instead = ({ pathname }, res) => {
+    const id = /^\/orders\/(.+)$/.exec(pathname)?.[1];
+    if (id === undefined) {
+      // An account that is dead fails its probe too.
+      if (teller.answers === 401) app.send(res, 401, {});
+      return teller.answers === 401;
+    }
+    teller.asked.push(id);
+    if (teller.answers === 'never') return true;
+    const status = teller.answers === 'well' ? 200 : teller.answers;
+    app.send(res, teller.broken.has(id) ? 500 : status, { id });
+    return true;
+  };
+  return teller;
+}
+
+test('a webhook waits without a call while its account has to be connected anew, and is told then', async () => {
+  await using teller = await openTeller();
+  await teller.setState('needs_reconnect');
+  await teller.send('made', { id: 'ord_1' });
+  await teller.send('told', { id: 'ord_2' });
+  await teller.pass(48 * HOUR, HOUR);
+  expect([teller.asked, await teller.waiting(), await teller.told()]).toEqual([[], [0], ['ord_2']]);
+  await teller.setState('active');
+  await teller.look();
+  expect(await teller.told()).toEqual(['ord_1', 'ord_2']);
+});
+
+test('an account that is refused when a record is read has to be connected anew', async () => {
+  await using teller = await openTeller();
+  teller.answers = 401;
+  await teller.send('made', { id: 'ord_1' });
+  await teller.pass(24 * HOUR, HOUR);
+  expect([teller.asked, await teller.waiting(), await teller.state()]).toEqual([
+    ['ord_1'],
+    [0],
+    'needs_reconnect',
+  ]);
+  teller.answers = 'well';
+  await teller.setState('active');
+  await teller.look();
+  expect(await teller.told()).toEqual(['ord_1']);
+});
+
+test.each([500, 'never'] as const)('an app that answers %s is asked once for all that waits', async (how) => {
+  await using teller = await openTeller();
+  teller.answers = how;
+  const ids = Array.from({ length: 60 }, (_, n) => `ord_${n}`);
+  for (const id of ids) await teller.send('made', { id });
+  await teller.send('told', { id: 'whole' });
+  await teller.look();
+  expect([teller.asked.length, await teller.told()]).toEqual([1, ['whole']]);
+  expect(await teller.waiting()).toEqual(ids.map(() => 0));
+  teller.answers = 'well';
+  teller.app.clock.advance(MINUTE);
+  await teller.look();
+  expect(await teller.told()).toEqual([...ids, 'whole'].toSorted());
+});
+
+test('what waits for an app that is out is put off without being looked at', async () => {
+  await using teller = await openTeller();
+  const { db } = teller.app.service.context;
+  teller.answers = 500;
+  // More than are looked at together.
+  for (let n = 0; n < 50; n++) await teller.send('made', { id: `ord_${n}` });
+  teller.app.clock.advance(1);
+  await teller.send('made', { id: 'unread' });
+  await db.updateTable('inbox').set({ body: 'no JSON' }).where('body', 'like', '%unread%').execute();
+  await teller.look();
+  expect(new Set(await teller.waiting())).toEqual(new Set([0]));
+  await teller.look();
+  expect(teller.asked).toHaveLength(1);
+});
+
+test('webhooks outlive an outage of days, and come within an hour of its end', async () => {
+  await using teller = await openTeller();
+  teller.answers = 500;
+  await teller.send('made', { id: 'ord_1' });
+  await teller.send('made', { id: 'ord_2' });
+  await teller.pass(72 * HOUR, HOUR);
+  teller.answers = 'well';
+  await teller.pass(60 * MINUTE, MINUTE);
+  expect(await teller.told()).toEqual(['ord_1', 'ord_2']);
+});
+
+test('records for which the app fails for ever hold up no other', async () => {
+  await using teller = await openTeller();
+  const ids = Array.from({ length: 40 }, (_, n) => `broken_${n}`);
+  teller.broken = new Set(ids);
+  for (const id of ids) await teller.send('made', { id });
+  await teller.pass(60 * MINUTE, MINUTE);
+  teller.asked = [];
+  for (const id of ['ord_1', 'ord_2']) await teller.send('made', { id });
+  await teller.look();
+  expect([teller.asked.slice(0, 2), await teller.told()]).toEqual([
+    ['ord_1', 'ord_2'],
+    ['ord_1', 'ord_2'],
+  ]);
+});
+
+test('a record that the app does not give for more than a week is given up, though not at once', async () => {
+  await using teller = await openTeller();
+  teller.broken = new Set(['broken']);
+  await teller.send('made', { id: 'broken' });
+  teller.app.clock.advance(8 * DAY);
+  await teller.look();
+  expect(await teller.waiting()).toEqual([1]);
+  for (let hours = 0; hours < 12; hours++) {
+    teller.app.clock.advance(HOUR);
+    await teller.look();
+  }
+  expect(await teller.waiting()).toEqual([]);
+});
+
+test('the operator hears of a webhook that is given up, and the app may send it again', async () => {
+  await using teller = await openTeller();
+  await teller.app.service.call('PUT', '/api/settings', {
+    body: { eventsAddress: 'https://127.0.0.1:9/operator' },
+  });
+  const nameless = { total: '1.00' };
+  await teller.send('told', nameless);
+  for (let hours = 0; hours < 12; hours++) {
+    await teller.send('told', nameless);
+    await teller.look();
+    teller.app.clock.advance(HOUR);
+  }
+  expect(await teller.waiting()).toEqual([]);
+  const { connectionId } = teller;
+  expect(await teller.app.warnings()).toMatchObject([
+    { connectionId, reason: 'A webhook was given up: The webhook names no record.' },
+  ]);
+  expect(teller.app.service.logged.filter((line) => line.includes('given up'))).toHaveLength(1);
+  await teller.send('told', nameless);
+  expect(await teller.waiting()).toEqual([0]);
+});
+
+test('a record that the app shows only after its webhook is told then', async () => {
+  await using teller = await openTeller();
+  teller.answers = 404;
+  await teller.send('made', { id: 'ord_1' });
+  await teller.look();
+  teller.answers = 'well';
+  teller.app.clock.advance(15 * SECOND);
+  await teller.look();
+  expect(await teller.told()).toEqual(['ord_1']);
+});
+
+test('a record that is not there is asked for a few times, then no more', async () => {
+  await using teller = await openTeller();
+  teller.answers = 404;
+  await teller.send('made', { id: 'ord_1' });
+  await teller.pass(10 * MINUTE, 10 * SECOND);
+  expect([teller.asked, await teller.waiting(), await teller.told()]).toEqual([
+    Array(4).fill('ord_1'),
+    [],
+    [],
+  ]);
+});
+
+test('after a word that something changed the app is polled twice, two minutes apart at most', async () => {
+  await using teller = await openTeller();
+  const polls: number[] = [];
+  const began = teller.app.clock.now();
+  await teller.send('hinted');
+  for (let seconds = 0; seconds < 600; seconds += 10) {
+    await teller.look();
+    if ((await teller.app.look()) > 0) polls.push((teller.app.clock.now() - began) / SECOND);
+    teller.app.clock.advance(10 * SECOND);
+  }
+  expect([polls, await teller.waiting()]).toEqual([[0, 90], []]);
+});
+
+test('webhooks wait while their connector is not there', async () => {
+  await using teller = await openTeller();
+  const { context } = teller.app.service;
+  const { catalog } = context;
+  // It names its record alone: one that holds it is published at once.
+  await teller.send('made', { id: 'ord_1' });
+  Object.assign(context, { catalog: { ...catalog, connector: () => undefined } });
+  try {
+    await teller.pass(24 * HOUR, HOUR);
+  } finally {
+    Object.assign(context, { catalog });
+  }
+  expect(await teller.waiting()).toEqual([0]);
+  await teller.look();
+  expect(await teller.told()).toEqual(['ord_1']);
+});
+
+test('a record that the app refuses holds up no other', async () => {
+  await using teller = await openTeller();
+  teller.answers = 403;
+  await teller.send('made', { id: 'ord_1' });
+  await teller.send('made', { id: 'ord_2' });
+  await teller.look();
+  expect(teller.asked).toEqual(['ord_1', 'ord_2']);
+});
+
+test('a reading under way ends with the process, and counts as no attempt', async () => {
+  await using teller = await openTeller();
+  teller.answers = 'never';
+  await teller.send('made', { id: 'ord_1' });
+  const stop = new AbortController();
+  const looked = teller.look(stop.signal);
+  await until(() => teller.asked.length === 1);
+  stop.abort();
+  await looked;
+  expect(await teller.waiting()).toEqual([0]);
+  // What the app did not answer in time would rest for a minute.
+  teller.answers = 'well';
+  await teller.look();
+  expect(await teller.told()).toEqual(['ord_1']);
+});
+
+test('long webhooks are told one by one, before what comes after them is looked at', async () => {
+  await using teller = await openTeller();
+  teller.answers = 'never';
+  for (const id of ['long_1', 'long_2']) await teller.send('told', { id, note: '[],'.repeat(100_000) });
+  await teller.send('made', { id: 'ord_1' });
+  const stop = new AbortController();
+  const looked = teller.look(stop.signal);
+  await until(() => teller.asked.length === 1);
+  const before = await teller.told();
+  stop.abort();
+  await looked;
+  expect(before).toEqual(['long_1', 'long_2']);
+});
+
+test('who listens again is not told what came for who listened before', async () => {
+  await using app = await openApp();
+  const { clock } = app;
+  const connectionId = await app.connect('naming');
+  const first = await app.subscribe(connectionId, ['created']);
+  await app.look('jobs');
+  await app.look();
+  clock.advance(MINUTE);
+  app.orders = [app.order('5')];
+  // While the app is out its webhooks wait, and so do the registrations that are to go.
+  expect(await app.announce('made', app.order('5'))).toBe(200);
+  app.instead = (_url, res) => {
+    app.send(res, 503, {});
+    return true;
+  };
+  await app.look('inbox');
+  await app.service.call('DELETE', `/webhooks/${first}`);
+  await app.look('jobs');
+  clock.advance(HOUR);
+  await app.subscribe(connectionId, ['created']);
+  app.recover();
+  for (let n = 0; n < 4; n++) {
+    for (const what of ['jobs', 'polls', 'inbox'] as const) await app.look(what);
+    clock.advance(HOUR);
+  }
+  expect(await app.told(connectionId)).toEqual([]);
+});
