@@ -15,9 +15,9 @@ type Led = Pick<
 type AccountChange = 'none' | 'moved' | 'other';
 
 /**
- * Whether a credential leads to another account than before. The id that the app tells decides; where it tells none, the
- * address does: of shops that count their orders from 1, another address is another shop. What was not known before is
- * taken for the same.
+ * Compares the account before and after a change of the credential. The id that the app reports decides.
+ * Without an id on both sides the address decides, because ids can repeat: each shop counts its orders from 1.
+ * Returns `none` when the old or the new address is unknown.
  */
 export function accountChange(
   context: Pick<Context, 'keys' | 'catalog'>,
@@ -32,7 +32,7 @@ export function accountChange(
   return before.account && now.account ? 'moved' : 'other';
 }
 
-/** What says where an account is, besides its keys: variables, and the other values that its address is made of. */
+/** Returns the values that locate an account, without its keys: the variables and the other parts of its base URL. */
 export function placeIn(
   { definition: { baseUrl, variables } }: Connector,
   values: Record<string, string>,
@@ -45,15 +45,15 @@ function placeOf(context: Pick<Context, 'keys'>, connector: Connector, credentia
   try {
     return placeIn(connector, openValues(context, credential));
   } catch (error) {
-    // New values mend a row whose old ones no longer open.
+    // A row whose old values no longer open can still take new ones.
     if (error instanceof KeyError) return undefined;
     throw error;
   }
 }
 
 /**
- * Whoever reconnects an account brings the same one: everything that uses the credential goes on with it. Another way to
- * authenticate may know the same account by another id, so only the same way is compared.
+ * Rejects a reconnect that brings another account, because everything that uses the credential continues with it.
+ * Compares only credentials of the same type: another scheme may report another id for the same account.
  * @throws GatehouseError `credential_conflict`, in words for the person.
  */
 export function assertSameAccount(

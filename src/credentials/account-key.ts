@@ -8,7 +8,7 @@ import type { Account, Credential } from './credential.ts';
 import { credentialFields } from './fields.ts';
 import { openValues } from './open.ts';
 
-/** The account that a credential opens. */
+/** The account that a credential opens, with the values that identify it. */
 interface Identified {
   scheme: Authentication;
   values: Record<string, string>;
@@ -16,8 +16,9 @@ interface Identified {
 }
 
 /**
- * The keyed hash that two credentials of a user and connector share when they open one account: over its address and the
- * id that the app tells of it. Where the app tells none, over what was entered; of OAuth tokens the one that lasts.
+ * Returns the keyed hash that two credentials of one user and connector share when they open the same account.
+ * The hash covers the address and the id that the app reports.
+ * Without an id it covers the entered values, or for OAuth the longest-lived token.
  */
 export function accountKeyOf(
   { hashKey }: Pick<Context, 'hashKey'>,
@@ -27,7 +28,10 @@ export function accountKeyOf(
   return hashToken(hashKey, `account|${JSON.stringify(identityOf(connector, identified))}`);
 }
 
-/** The same of a stored credential; undefined when it does not open, or its connector no longer offers its type. */
+/**
+ * Returns the account key of a stored credential; undefined when it does not open or the connector no longer has its
+ * type.
+ */
 export function accountKeyOfStored(
   context: Pick<Context, 'hashKey' | 'keys'>,
   connector: Connector,
@@ -45,8 +49,9 @@ export function accountKeyOfStored(
 }
 
 /**
- * Another way to authenticate opens the same account where the app tells the same id. An app with actions that only one
- * way can run is connected in both, so there the way counts.
+ * Returns the parts of the account key.
+ * The scheme type is left out when the app reports an id: another scheme then opens the same account.
+ * It is a part when the connector has actions that only one scheme can run, because users connect both schemes.
  */
 function identityOf(connector: Connector, { scheme, values, account }: Identified): unknown[] {
   const ways = [...connector.actions.values()].some(({ definition }) => definition.authentication);

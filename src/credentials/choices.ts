@@ -6,11 +6,11 @@ import { createTtlCache, type TtlCache } from '../lib/ttl-cache.ts';
 import type { DbOrTx, Environment } from '../store/schema.ts';
 import { scopesIn, toCredential, type Credential } from './credential.ts';
 
-/** More choices than anybody reads; beyond them one is chosen by id. */
+/** The limit for a list that a person reads; a caller with more credentials names one by id. */
 const MAX_CHOICES = 50;
 const MAX_KEPT = 10_000;
 
-/** The ways into each connector that a user has an active credential for, by connector. */
+/** Types and scopes of a user's active credentials, by connector id. */
 export type ConnectedMeans = ReadonlyMap<string, readonly Means[]>;
 
 interface Kept {
@@ -19,14 +19,14 @@ interface Kept {
 }
 const keptByDb = new WeakMap<DbOrTx, Kept>();
 
-/** Forgets what was read: a credential that was changed here is seen as it is at the next call. */
+/** Empties the caches, so that the next call sees a credential that this process changed. */
 export function forgetChoices(db: DbOrTx): void {
   const kept = keptByDb.get(db);
   kept?.choices.clear();
   kept?.connected.clear();
 }
 
-/** What there is to choose from, kept for half a second: a busy user's call costs no read of the store. */
+/** Returns the user's credentials for a connector, cached for 0.5 s, so that a busy user's calls cost no read. */
 export function choices(
   db: DbOrTx,
   environment: Environment,
@@ -38,7 +38,7 @@ export function choices(
   );
 }
 
-/** What the user has active credentials for, kept as long. */
+/** Returns the types and scopes of the user's active credentials, cached for 0.5 s. */
 export function connectedMeans(
   db: DbOrTx,
   { environment, userId }: { environment: Environment; userId: string },
@@ -58,7 +58,7 @@ export function connectedMeans(
   });
 }
 
-/** Connectors that the user has an active credential for. */
+/** Returns the connectors for which the user has an active credential. */
 export async function connectedConnectors(
   db: DbOrTx,
   user: { environment: Environment; userId: string },
@@ -68,7 +68,7 @@ export async function connectedConnectors(
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Connectors of which the user has several active credentials, so that a call may have to choose. */
+/** Returns the connectors for which the user has several active credentials; a call may have to choose one. */
 export async function severalAccounts(
   db: DbOrTx,
   { environment, userId }: { environment: Environment; userId: string | undefined },
@@ -89,7 +89,7 @@ function keptOf(db: DbOrTx): Kept {
   return kept;
 }
 
-/** Oldest first, without the sort and the bound parameters of a page, which cost as much as the read. */
+/** Reads the oldest first. It avoids the sort and the bound parameters of a page, which cost as much as the read. */
 async function readChoices(
   db: DbOrTx,
   environment: Environment,
@@ -111,7 +111,7 @@ async function readChoices(
   return marked ? [marked, ...found] : found;
 }
 
-/** The default of a user who has more accounts of an app than were read. */
+/** Reads the default credential of a user with more accounts of an app than MAX_CHOICES. */
 async function readDefault(db: DbOrTx, userId: string, connectorId: string): Promise<Credential | undefined> {
   const row = await db
     .selectFrom('credentials')

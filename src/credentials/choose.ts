@@ -12,19 +12,20 @@ export interface Choice {
   environment: Environment;
   userId: string | undefined;
   connector: Connector;
-  /** Given: a credential that cannot run it is not chosen. */
+  /** When given, a credential that cannot run this action is not chosen. */
   action?: Action | undefined;
-  /** The header x-credential-id: counts for calls of its own connector, and is ignored for others. */
+  /** The header x-credential-id. It counts for calls of its own connector only. */
   header?: string | undefined;
   /** The argument `credentialId`. */
   argument?: string | undefined;
 }
 
 /**
- * The credential that a call runs with: the header's, else the argument's, else the user's default, else the single
- * active one (contract.md section 5). A default that needs to be reconnected is refused, although another account works:
- * that would be acting in the wrong one. Undefined where the connector needs none.
- * @throws GatehouseError `credential_not_found` (absent or somebody else's), `credential_conflict`,
+ * Returns the credential that a call runs with; undefined when the connector needs none.
+ * The order is: the header's, the argument's, the user's default, the single active one.
+ * A default that needs to be reconnected is rejected even if another account works, because the call would act in the
+ * wrong account.
+ * @throws GatehouseError `credential_not_found` (absent or another user's), `credential_conflict`,
  * `credential_required`, `credential_ambiguous` (`details.credentials`), `credential_invalid`, `user_id_missing`.
  */
 export async function chooseCredential(db: DbOrTx, choice: Choice): Promise<Credential | undefined> {
@@ -73,7 +74,7 @@ export async function chooseCredential(db: DbOrTx, choice: Choice): Promise<Cred
   );
 }
 
-/** The credential that the caller named, which belongs to the user and the connector. */
+/** Returns the credential that the caller named, if it belongs to the user and the connector. */
 async function namedCredential(
   db: DbOrTx,
   { environment, userId, connector, header, argument }: Choice & { userId: string },
@@ -100,7 +101,7 @@ async function namedCredential(
   );
 }
 
-/** The default, or where it cannot run the action, another credential of its account that can. */
+/** Returns the default or, if it cannot run the action, another credential of its account that can. */
 function sameAccount(marked: Credential, fitting: Credential[]): Credential | undefined {
   return (
     fitting.find((one) => one === marked) ??
@@ -160,7 +161,7 @@ function listed({ credentialId, name, type, state, account, reason, createdAt }:
   };
 }
 
-/** Whether a call can run with nothing stored: no authentication, and no variable that somebody has to give. */
+/** Returns whether a call can run with nothing stored: no authentication and no variable without a default. */
 function runsWithout(connector: Connector, action: Action | undefined): boolean {
   if (action && lackOf(action, { type: 'none', scopes: null })) return false;
   const none = connector.definition.authentication.find(({ type }) => type === 'none');

@@ -4,7 +4,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import type { Selectable } from 'kysely';
 import type { Environment, Tables } from '../store/schema.ts';
 
-/** `needs_reconnect`: the third party refused it; a check or new data brings it back. `revoked`: ended for good. */
+/** `needs_reconnect`: the third party rejected it, and a check or new data restores it. `revoked`: permanent. */
 export type CredentialState = Tables['credentials']['state'];
 
 /** The third party's account behind a credential. */
@@ -13,38 +13,41 @@ export interface Account {
   name?: string | undefined;
 }
 
-/** A stored credential. Its values are in `sealed` alone: see open.ts. Times are epoch milliseconds. */
+/** A stored credential. Its values are only in `sealed`: see open.ts. Times are epoch milliseconds. */
 export interface Credential {
   credentialId: string;
   environment: Environment;
   userId: string;
   connectorId: string;
-  /** The scheme of the connector file that it belongs to: bearer, api_key … */
+  /** The authentication type in the connector file: bearer, api_key … */
   type: string;
   name: string;
   state: CredentialState;
-  /** Why it is not active, in words for its owner. */
+  /** The reason why it is not active, in words for its owner. */
   reason: string | null;
-  /** The app's words about the reason, which stay apart from ours. */
+  /** The app's own words about the reason, kept apart from ours. */
   appMessage: string | null;
   account: Account | null;
-  /** What credentials of one account share; null for rows of earlier releases until they are written. See account-key.ts. */
+  /**
+   * The hash that credentials of one account share; null in rows of earlier releases until their next write. See
+   * account-key.ts.
+   */
   accountKey: string | null;
   /** Whether calls that name no credential use this one. */
   isDefault: boolean;
   sealed: string;
   /** Rises with each change of `sealed`. */
   version: number;
-  /** What was granted; null where the scheme has no scopes. */
+  /** The granted scopes; null where the scheme has none. */
   scopes: string[] | null;
-  /** When the access token ends. */
+  /** Expiry of the access token, epoch ms; null when unknown. */
   expiresAt: number | null;
-  /** From when on it is renewed: before it ends, so that no call waits for nothing. */
+  /** Start of renewal, epoch ms: before the expiry, so that no call has to wait. */
   renewAt: number | null;
-  /** Renewals that failed in a row, and when the next is tried. */
+  /** Failed renewals in a row. `refreshAfter` is the time of the next attempt. */
   refreshFailures: number;
   refreshAfter: number | null;
-  /** At most a minute behind: see executions.ts. */
+  /** The stored time can be a minute old: see executions.ts. */
   lastUsedAt: number | null;
   createdAt: number;
   updatedAt: number;
@@ -54,7 +57,7 @@ const account = z.object({ id: z.string(), name: z.string().optional() });
 
 const scopes = z.array(z.string());
 
-/** What the operator is told of a credential: which, and whose. */
+/** Returns the facts that events for the operator carry: which credential, and whose. */
 export function credentialFacts({
   credentialId,
   userId,
@@ -96,7 +99,7 @@ export function scopesIn(text: string | null): string[] | null {
   return text === null ? null : scopes.parse(JSON.parse(text));
 }
 
-/** The record as it is answered (contract.md section 6): never a secret in it. */
+/** Returns the credential as the API answers it, without secrets. */
 export function describeCredential(credential: Credential) {
   return {
     credentialId: credential.credentialId,
@@ -119,7 +122,7 @@ export function describeCredential(credential: Credential) {
   };
 }
 
-/** The same for an absent credential, one of another user, and one of the other environment. */
+/** Returns the same error for an absent credential, one of another user and one of the other environment. */
 export function credentialNotFound(credentialId: string): GatehouseError {
   return new GatehouseError(
     'credential_not_found',

@@ -4,11 +4,11 @@ import type { Fault } from '../lib/errors.ts';
 import { isJsonObject, type Json } from '../lib/json.ts';
 import { compilePattern } from '../lib/linear-pattern.ts';
 
-/** Longer values are no keys of any app; a PEM private key has about 3,300 characters. */
+/** No app has longer keys; a PEM private key has about 3,300 characters. */
 export const MAX_VALUE_CHARS = 10_000;
 
 const LABEL = '[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?';
-/** What each format means, as JSON Schema says it and as a person reads it. */
+/** The pattern of each format for JSON Schema, and the rule for a person. */
 export const FORMATS = {
   text: undefined,
   multiline: undefined,
@@ -24,7 +24,7 @@ export const FORMATS = {
   email: { pattern: '^[^\\s@]+@[^\\s@]+$', rule: 'must be an e-mail address' },
 } satisfies Record<CredentialField['format'], { pattern: string; rule: string } | undefined>;
 
-/** The name with which the host of an address template ends: `{siteUrl}/oauth`, `https://{host}:8443/oauth`. */
+/** Matches the variable that ends the host of an address template: `{siteUrl}/oauth`, `https://{host}:8443/oauth`. */
 const HOST_END = /^(?:https?:\/\/)?[^/?#]*\{(\w+)\}(?::\d+)?(?=[/?#]|$)/;
 
 // eslint-disable-next-line no-control-regex -- what it finds is the point
@@ -39,15 +39,16 @@ const field = (title: string, secret: boolean): CredentialField => ({
   format: 'text',
 });
 
-/** What a person is asked for: the scheme's fields, its file's description of them first, then the variables. */
+/** Returns the fields that a person enters: the scheme's first, as its file describes them, then the variables. */
 export function credentialFields(connector: Connector, scheme: Authentication): Map<string, CredentialField> {
   const own = scheme.type === 'none' ? {} : scheme.fields;
   return new Map(Object.entries({ ...broughtBy(scheme), ...own, ...connector.definition.variables }));
 }
 
 /**
- * What a credential of this scheme holds in the end. Those of OAuth hold tokens and captured values beside what a
- * person is asked for; an account that is taken over brings them along.
+ * Returns every field that a credential of this scheme stores.
+ * OAuth credentials store tokens and captured values in addition to the entered fields. An imported account brings
+ * them along.
  */
 export function storedFields(connector: Connector, scheme: Authentication): Map<string, CredentialField> {
   const asked = credentialFields(connector, scheme);
@@ -67,8 +68,9 @@ export function storedFields(connector: Connector, scheme: Authentication): Map<
 }
 
 /**
- * Fields by which anybody could name the host that is given the secret of the OAuth app: they end the host of an address
- * that it is sent to, and neither enum nor pattern bounds them. Whoever registered the app says what they are.
+ * Returns the fields with which a caller could choose the host that receives the OAuth app's secret.
+ * They end the host of an address that receives the secret, and neither enum nor pattern limits them.
+ * The operator who registers the app sets their values.
  */
 export function appFields(connector: Connector, scheme: Authentication): Map<string, CredentialField> {
   if (scheme.type !== 'oauth2') return new Map();
@@ -81,7 +83,7 @@ export function appFields(connector: Connector, scheme: Authentication): Map<str
   );
 }
 
-/** Fields that a scheme has without naming them. */
+/** Returns the fields that a scheme has although its file does not name them. */
 function broughtBy(scheme: Authentication): Record<string, CredentialField> {
   switch (scheme.type) {
     case 'bearer':
@@ -98,8 +100,9 @@ function broughtBy(scheme: Authentication): Record<string, CredentialField> {
 }
 
 /**
- * The values to store, hosts in lower case and addresses without trailing slash, and every fault by field
- * (`data.<field>`). Values of absent fields that have a default are not stored: see open.ts.
+ * Returns the values to store and every fault by field (`data.<field>`).
+ * Hosts are in lower case, addresses without trailing slash.
+ * Defaults of absent fields are not stored: see open.ts.
  */
 export function checkFields(
   fields: ReadonlyMap<string, CredentialField>,
@@ -131,7 +134,7 @@ export function isRequired(definition: CredentialField): boolean {
   return definition.required && definition.default === undefined;
 }
 
-/** The rule that `value` breaks. The value itself is never part of it. */
+/** Returns the rule that `value` breaks. The rule never contains the value. */
 function brokenRule(definition: CredentialField, value: Json | undefined): string | undefined {
   if (typeof value !== 'string')
     return `must be a string, got ${isJsonObject(value) ? 'an object' : describe(value)}`;

@@ -6,25 +6,25 @@ import type { Tokens } from './oauth.ts';
 import { unsavedCredential } from './open.ts';
 import { probe, type ProbeContext } from './probe.ts';
 
-/** A grant that was just made, with what it began with. */
+/** A new grant with the values that it began with. */
 export interface Granted {
   connector: Connector;
   scheme: OAuth;
-  /** The fields that were asked for before. */
+  /** The fields that the person entered before the grant. */
   values: Record<string, string>;
   tokens: Tokens;
 }
 
-/** What a credential holds after a grant. */
+/** Returns the values that a credential stores after a grant. */
 export function valuesOf({ values, tokens }: Pick<Granted, 'values' | 'tokens'>): Record<string, string> {
   const { accessToken, refreshToken, captured } = tokens;
   return { ...values, ...captured, accessToken, ...(refreshToken === undefined ? {} : { refreshToken }) };
 }
 
 /**
- * The account behind fresh tokens: what the grant itself told, else the connector's probe. An app that gives no
- * definite answer now does not make good tokens bad, which could not be asked for again.
- * @throws GatehouseError `credential_invalid` when the app refuses the tokens.
+ * Returns the account behind new tokens: from the grant itself, else from the connector's probe.
+ * An app without a definite answer does not invalidate the tokens, because the grant cannot be repeated.
+ * @throws GatehouseError `credential_invalid` when the app rejects the tokens.
  */
 export async function probeTokens(
   context: ProbeContext,
@@ -38,7 +38,7 @@ export async function probeTokens(
       unsavedCredential(connector, scheme, credentialId, valuesOf(granted)),
     );
     const { account } = tokens;
-    // Some grants say whose the tokens are by an id alone.
+    // Some grants report only the account's id; the probe adds the name.
     if (!account || account.name !== undefined || probed.account?.name === undefined)
       return account ?? probed.account;
     return { ...account, name: probed.account.name };

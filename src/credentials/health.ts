@@ -8,18 +8,18 @@ const MAX_REASON_CHARS = 500;
 
 type EndContext = Pick<Context, 'db' | 'clock' | 'log' | 'operator'>;
 
-/** Why a credential no longer works: for its owner in words, for the log as a cause. */
+/** The reason why a credential no longer works: words for its owner, a cause for the log. */
 export interface Ending {
   state: Exclude<CredentialState, 'active'>;
   cause: 'refused' | 'invalid_grant' | 'no_refresh_token';
   reason: string;
-  /** The app's words about it, if any; never part of the reason. */
+  /** The app's own words, if any; never part of the reason. */
   appMessage?: string | undefined;
 }
 
 /**
- * Records that a credential no longer works, in its row and in one line of the log. Only for the values that were
- * refused: those that were replaced meanwhile stay as they are.
+ * Records that a credential no longer works, in its row and in one line of the log.
+ * Does nothing if the values were replaced after they were rejected.
  */
 export async function endCredential(
   { db, clock, log, operator }: EndContext,
@@ -42,7 +42,7 @@ export async function endCredential(
         .executeTakeFirst();
       return numUpdatedRows > 0n;
     };
-    // The operator hears of it once, however often it is refused from then on.
+    // The operator is notified once, however often the app rejects the credential later.
     if (!(await endFrom('active'))) return endFrom('needs_reconnect');
     await operator.tell(tx, environment, 'credential.needs_reconnect', {
       ...credentialFacts(credential),
@@ -57,11 +57,11 @@ export async function endCredential(
   await noteChange(db, clock.now(), { environment, kind: 'accounts', subject: userId });
   log.warn(
     { credentialId, connectorId, userId, environment, state, cause },
-    'credential needs to be connected anew',
+    'credential needs to be reconnected',
   );
 }
 
-/** Records that the third party refused this credential in a call. */
+/** Records that the third party rejected this credential in a call. */
 export function markRefused(
   context: EndContext,
   credential: Credential,

@@ -5,12 +5,12 @@ import { toCredential, type Credential } from './credential.ts';
 import { freshCredential, type RefreshContext } from './refresh.ts';
 
 const ROUND_MS = 10 * MINUTE;
-/** Processes that start together do not look together. */
+/** Processes that start together begin their first round at different times. */
 const FIRST_ROUND_WITHIN_MS = MINUTE;
 const BATCH = 20;
-/** When a renewal that did not work is tried again; refresh tokens live for days. */
+/** Delay before a failed renewal is retried. An hour is short, because refresh tokens live for days. */
 const AGAIN_MS = HOUR;
-/** How long a stop waits for the renewal that is running: its tokens are on their way. */
+/** Longest wait of close() for a running renewal, whose new tokens must be stored. */
 const CLOSE_MS = 20 * SECOND;
 
 /** Keeps idle credentials alive until it is closed. */
@@ -19,8 +19,8 @@ export interface KeepAlive {
 }
 
 /**
- * Renews credentials that nobody uses before their refresh tokens die of disuse, in rounds of ten minutes. Any number
- * of processes may do so: the lease of each row sees to it that one renews.
+ * Renews unused credentials before their refresh tokens expire of disuse, every ten minutes.
+ * Any number of processes may run it: the lease of each row lets only one of them renew.
  */
 export function startKeepAlive(context: RefreshContext & Pick<Context, 'log'>): KeepAlive {
   const ended = new AbortController();
@@ -49,7 +49,7 @@ export function startKeepAlive(context: RefreshContext & Pick<Context, 'log'>): 
   };
 }
 
-/** Renews every credential whose `refresh_by` has come, one after the other. */
+/** Renews every credential whose `refresh_by` has passed, one after the other. */
 export async function renewIdle(context: RefreshContext, signal?: AbortSignal): Promise<void> {
   const began = context.clock.now();
   for (;;) {
@@ -77,7 +77,9 @@ async function findIdle({ db, clock }: RefreshContext, until: number): Promise<C
   return rows.map(toCredential);
 }
 
-/** A renewal saves a new `refresh_by`. What was not renewed is put off, so that it holds up nobody else. */
+/**
+ * Renews one credential, which saves a new `refresh_by`. A failure is put off, so that it does not block the others.
+ */
 async function renewOne(context: RefreshContext, credential: Credential): Promise<void> {
   const { catalog, log } = context;
   const { credentialId, connectorId, version, environment } = credential;

@@ -4,22 +4,22 @@ import { LEASE_MS } from '../lib/lease.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import { toCredential, type Credential } from './credential.ts';
 
-/** A credential as the store has it now, and who is renewing it. Times are epoch milliseconds. */
+/** A credential as it is stored now, with the state of its lease. Times are epoch milliseconds. */
 export interface Leased {
   credential: Credential;
-  /** Whether somebody is renewing it. */
+  /** Whether a process is renewing it. */
   held: boolean;
-  /** When the last attempt ended or, of one that never said so, was taken for dead. */
+  /** End of the last renewal, or expiry of its lease if the process died; null while held. */
   lastEndedAt: number | null;
 }
 
-/** The right to renew, until it is overtaken: each holder has a higher fence than the one before. */
+/** The right to renew until the lease is overtaken. Each holder has a higher fence than the one before. */
 export interface Lease {
   credential: Credential;
   fence: number;
 }
 
-/** A credential by its id alone; undefined when it is gone. */
+/** Reads a credential by its id alone; undefined when it is deleted. */
 export async function readLeased(db: DbOrTx, credentialId: string, now: number): Promise<Leased | undefined> {
   const row = await db
     .selectFrom('credentials')
@@ -34,7 +34,7 @@ function toLeased(row: Selectable<Tables['credentials']>, now: number): Leased {
   return { credential: toCredential(row), held, lastEndedAt: held ? null : row.lease_until };
 }
 
-/** Takes the lease, with the row as it is from now on. Undefined when somebody else has it. */
+/** Takes the lease and returns the row as updated; undefined when another process holds it. */
 export async function acquireLease(
   db: DbOrTx,
   credentialId: string,
@@ -52,7 +52,7 @@ export async function acquireLease(
   return row && { credential: toCredential(row), fence: row.fence };
 }
 
-/** Begins the lease anew; false when somebody has overtaken it. */
+/** Restarts the lease; false when another process has overtaken it. */
 export async function extendLease(db: DbOrTx, { credential, fence }: Lease, now: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('credentials')
@@ -64,7 +64,7 @@ export async function extendLease(db: DbOrTx, { credential, fence }: Lease, now:
   return numUpdatedRows > 0n;
 }
 
-/** Gives the lease back, and leaves when that was. Does nothing to one that overtook it. */
+/** Releases the lease and records the time. Does nothing when another process has overtaken it. */
 export async function releaseLease(db: DbOrTx, { credential, fence }: Lease, now: number): Promise<void> {
   await db
     .updateTable('credentials')

@@ -2,17 +2,17 @@ import type { Connector } from '../connectors/catalog.ts';
 import type { Authentication, CredentialField, JsonSchema } from '../connectors/format.ts';
 import { credentialFields, FORMATS, isRequired, MAX_VALUE_CHARS } from './fields.ts';
 
-/** What one way to authenticate asks for (contract.md section 6, credentials metadata). */
+/** The input that one way to authenticate needs. */
 export interface AuthenticationMetadata {
   type: Authentication['type'];
   title: string;
-  /** What the consent asks for, unless the OAuth app names others. */
+  /** The scopes that the consent page lists, unless the OAuth app names others. */
   scopes?: string[];
   /** JSON Schema 2020-12 of `data` when a credential is created. Secret fields are `writeOnly`. */
   inputSchema: JsonSchema;
   /** A filled-in example of `data`. */
   sampleInput: Record<string, string>;
-  /** Where a person finds what is asked for. */
+  /** The page where a person finds the values. */
   docsUrl: string | null;
 }
 
@@ -35,7 +35,7 @@ const SAMPLES = {
   email: 'name@example.com',
 } satisfies Record<CredentialField['format'], string | undefined>;
 
-/** What JSON Schema calls the formats that it knows. */
+/** The JSON Schema names of the formats that the standard has. */
 const STANDARD = {
   text: undefined,
   multiline: undefined,
@@ -45,7 +45,7 @@ const STANDARD = {
   email: 'email',
 } satisfies Record<CredentialField['format'], string | undefined>;
 
-/** Every way to authenticate at a connector, in the order of its file. */
+/** Returns every way to authenticate at a connector, in the order of its file. */
 export function authenticationMetadata(connector: Connector): AuthenticationMetadata[] {
   return connector.definition.authentication.map((scheme) => {
     const fields = credentialFields(connector, scheme);
@@ -81,7 +81,7 @@ function propertyOf(field: CredentialField): JsonSchema {
     maxLength: MAX_VALUE_CHARS,
     ...(pattern === undefined ? {} : { pattern }),
     ...(format === undefined ? {} : { format }),
-    // A text of lines, such as a private key in PEM.
+    // A text of several lines, such as a private key in PEM.
     ...(field.format === 'multiline' ? { contentMediaType: 'text/plain' } : {}),
     ...(field.enum === undefined ? {} : { enum: field.enum }),
     ...(field.default === undefined ? {} : { default: field.default }),

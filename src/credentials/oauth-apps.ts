@@ -11,15 +11,15 @@ import { forgetChoices } from './choices.ts';
 import { appFields, checkFields } from './fields.ts';
 import type { OAuthClient } from './oauth.ts';
 
-/** What somebody registered at a third party, so that its users can be asked for their consent. */
+/** An OAuth app that the operator registered at a third party, so that users can sign in there. */
 export interface OAuthApp {
   connectorId: string;
   clientId: string;
   /** Absent for public clients. */
   clientSecret: Secret | undefined;
-  /** What is asked for; null: the connector's own. */
+  /** The scopes to request; null means the connector's own. */
   scopes: string[] | null;
-  /** Where it is registered, by field: see `appFields`. Those that are left out have the connector's default. */
+  /** Values of the host fields (see `appFields`), by name. An absent field has the connector's default. */
   fields: Record<string, string>;
   /** Epoch milliseconds. */
   createdAt: number;
@@ -29,7 +29,7 @@ export interface OAuthApp {
 const scopesText = z.array(z.string());
 const fieldsText = z.record(z.string(), z.string());
 
-/** The OAuth app of a connector in an environment; the sandbox's is always there. */
+/** Returns the OAuth app of a connector in an environment. The sandbox always has one. */
 export async function findOAuthApp(
   context: Pick<Context, 'db' | 'keys' | 'catalog'>,
   environment: Environment,
@@ -54,7 +54,7 @@ export async function findOAuthApp(
   };
 }
 
-/** The connectors that people can sign in to: those with an OAuth app, and the sandbox. */
+/** Returns the connectors that people can sign in to: those with an OAuth app, and the sandbox. */
 export async function connectorsWithOAuthApp(
   { db }: Pick<Context, 'db'>,
   environment: Environment,
@@ -67,7 +67,7 @@ export async function connectorsWithOAuthApp(
   return new Set([SANDBOX_ID, ...rows.map((row) => row.connector_id)]);
 }
 
-/** The client of a grant. @throws GatehouseError `oauth_app_missing` */
+/** Returns the client for a grant. @throws GatehouseError `oauth_app_missing` */
 export async function requireOAuthClient(
   context: Pick<Context, 'db' | 'keys' | 'catalog'>,
   environment: Environment,
@@ -87,9 +87,9 @@ export async function requireOAuthClient(
 }
 
 /**
- * Stores the OAuth app of a connector, in place of the one before.
- * @throws GatehouseError `connector_not_found`; `invalid_request` when the connector has no consent page, needs a
- * secret and none is given, or does not know where the app is registered.
+ * Stores the OAuth app of a connector and replaces the one before.
+ * @throws GatehouseError `connector_not_found`; `invalid_request` when the connector has no consent page, when a
+ * required secret is missing, or when a host field is missing.
  */
 export async function saveOAuthApp(
   context: Pick<Context, 'db' | 'keys' | 'catalog' | 'clock'>,
@@ -128,7 +128,7 @@ export async function saveOAuthApp(
     .onConflict((c) => c.columns(['environment', 'connector_id']).doUpdateSet(set))
     .returningAll()
     .executeTakeFirstOrThrow();
-  // Renewals that wait because the app before this one was refused need not wait any longer.
+  // Renewals that wait because the app rejected the old client need not wait any longer.
   await context.db
     .updateTable('credentials')
     .set({ refresh_after: null })
@@ -141,7 +141,7 @@ export async function saveOAuthApp(
 }
 
 /**
- * Removes an OAuth app. Credentials that it made work until their access tokens end.
+ * Removes an OAuth app. Its credentials work until their access tokens expire.
  * @throws GatehouseError `oauth_app_not_found`
  */
 export async function deleteOAuthApp(
@@ -188,7 +188,7 @@ function defaultsOf(fields: ReadonlyMap<string, CredentialField>): Record<string
   );
 }
 
-/** A secret opens for its own client id alone: one that was exchanged in the row would send it to a stranger. */
+/** Binds a secret to its client id; otherwise a changed client id in the row would send it to another app. */
 function binding(environment: Environment, connectorId: string, clientId: string): string {
   return `oauth-app|${environment}|${connectorId}|${clientId}`;
 }

@@ -5,7 +5,7 @@ import { isJsonObject, parseJson, valueAt, type Json } from '../lib/json.ts';
 import type { Account } from './credential.ts';
 import { checkFields, storedFields } from './fields.ts';
 
-/** Where captured values come from: the token answer, the redirect back, the claims of the ID token, the lookup. */
+/** The sources of captured values: the token answer, the redirect, the claims of the ID token, the lookup. */
 export interface CaptureSource {
   raw: Json;
   lookup?: Json | undefined;
@@ -16,8 +16,8 @@ export interface CaptureSource {
 const MAX_ACCOUNT_CHARS = 200;
 
 /**
- * The scheme's captured values, checked by their format. A renewal may leave out what the grant told: then the stored
- * values stay.
+ * Returns the scheme's captured values, checked by their format.
+ * A renewal may omit values of the grant; the stored ones then stay.
  * @throws GatehouseError `upstream_failed` naming the value that is missing or breaks its format.
  */
 export function captureValues(
@@ -38,7 +38,7 @@ export function captureValues(
   );
   const { values, faults } = checkFields(fields, Object.fromEntries(found));
   const [fault] = faults;
-  // What was renewed cannot be had twice: the stored value stays instead.
+  // A renewal cannot be repeated, so a faulty value is ignored and the stored one stays.
   if (!fault || !complete) return values;
   const name = fault.field.replace(/^data\./, '');
   throw new GatehouseError(
@@ -48,7 +48,7 @@ export function captureValues(
   );
 }
 
-/** The account that the grant itself names. */
+/** Returns the account that the grant itself names. */
 export function accountOf({ account }: OAuth, source: CaptureSource): Account | undefined {
   const id = account && textAt(source, account.id);
   if (!account || id === undefined) return undefined;
@@ -70,8 +70,9 @@ function textAt(source: CaptureSource, place: string): string | undefined {
 }
 
 /**
- * The claims of the ID token in a token answer. It came from the token endpoint itself over TLS, which stands for its
- * signature (OpenID Connect Core section 3.1.3.7, point 6); for whom it was made is looked at all the same.
+ * Returns the claims of the ID token in a token answer.
+ * TLS to the token endpoint replaces the check of its signature (OpenID Connect Core section 3.1.3.7, point 6). The
+ * audience is checked.
  */
 function claimsOf({ raw, clientId }: CaptureSource): Json | undefined {
   const token = valueAt(raw, 'id_token');

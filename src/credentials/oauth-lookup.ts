@@ -6,12 +6,12 @@ import type { OutboundAnswer } from '../lib/outbound.ts';
 import { mapValue } from '../upstream/expression.ts';
 import { filledAddress, filler, noAnswer, TOKEN_TIMEOUT_MS, type Grant } from './oauth-wire.ts';
 
-/** A second try, because the code of the grant is spent and the person would have to consent anew. */
+/** A second attempt, because the code of the grant is spent and the person would have to consent again. */
 const TRIES = 2;
 
 /**
- * What the scheme's `lookup` tells after a grant: its answer, mapped. Undefined for schemes without one.
- * @throws GatehouseError upstream_* when it cannot be had.
+ * Returns the mapped answer of the scheme's `lookup` after a grant; undefined for schemes without one.
+ * @throws GatehouseError upstream_* when the lookup fails.
  */
 export async function lookUp(
   context: Pick<Context, 'outbound'>,

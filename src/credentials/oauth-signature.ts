@@ -2,8 +2,9 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { OAuth2, OAuthClient } from './oauth.ts';
 
 /**
- * Whether a redirect back carries the HMAC that its scheme asks for (`callbackSignature`); always where it asks for
- * none. A parameter that is there twice is part of what was signed, the signature itself may be there only once.
+ * Returns whether a redirect carries the HMAC that its scheme requires (`callbackSignature`); true if it requires
+ * none.
+ * A repeated parameter is part of the signed text. A repeated signature is rejected.
  */
 export function isSigned(
   { callbackSignature }: Pick<OAuth2, 'callbackSignature'>,

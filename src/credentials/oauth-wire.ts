@@ -10,7 +10,7 @@ import { addressFault } from '../upstream/request.ts';
 import { appFields } from './fields.ts';
 import type { OAuthClient } from './oauth.ts';
 
-/** What requests to an authorization server are made of. */
+/** The parts of a request to an authorization server. */
 export interface Grant {
   connector: Connector;
   scheme: OAuth;
@@ -24,15 +24,16 @@ export const TOKEN_TIMEOUT_MS = 15 * SECOND;
 const MAX_ANSWER_BYTES = 256 * 1024;
 const HEADERS = { accept: 'application/json', 'user-agent': 'Gatehouse/0.1' };
 
-/** Fills parameters and headers of a grant from fields, variables, `{clientId}`, and `more`. */
+/** Returns a function that fills a template from fields, variables, `{clientId}`, and `more`. */
 export function filler(grant: Grant, more: Record<string, string> = {}): (template: string) => string {
   return (template) => fillTemplate(template, (name) => more[name] ?? valueOf(grant, name));
 }
 
 /**
- * An address of the authorization server, its parts checked again by their format: a stored value may be older than
- * the rule. `more` holds further parts, which are encoded. Nowhere but where the OAuth app is registered is its secret
- * sent.
+ * Returns an address of the authorization server. Each part is checked again, because a stored value may be older
+ * than its rule.
+ * `more` holds further parts, which are encoded. The client secret goes only to the host where the OAuth app is
+ * registered.
  * @throws GatehouseError `credential_invalid` naming the value that does not fit, `oauth_app_missing`.
  */
 export function filledAddress(grant: Grant, template: string, more: Record<string, string> = {}): URL {
@@ -79,7 +80,7 @@ function valueOf({ connector, scheme, client, values }: Grant, name: string): st
   return values[name] ?? field?.default ?? '';
 }
 
-/** How the client shows who it is (RFC 6749 section 2.3.1). Without a secret it says its id alone. */
+/** Authenticates the client (RFC 6749 section 2.3.1). Without a secret it sends its id alone. */
 export function clientAuth(style: OAuth['clientAuthentication'], { clientSecret }: OAuthClient): ClientAuth {
   return (_server, { client_id: clientId }, body, headers) => {
     const secret = clientSecret?.open() ?? '';
@@ -93,14 +94,14 @@ export function clientAuth(style: OAuth['clientAuthentication'], { clientSecret 
   };
 }
 
-/** Form encoding that leaves `-._~` as they are: ids and secrets are full of them, and few apps decode at all. */
+/** Encodes for a form but leaves `-._~` unchanged: ids and secrets often contain them, and few apps decode. */
 function encodePart(text: string): string {
   return encodeURIComponent(text.toWellFormed())
     .replaceAll(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
     .replaceAll('%20', '+');
 }
 
-/** Sends parameters as a form, as JSON or in the query, through the guarded door. @throws GatehouseError upstream_* */
+/** Sends parameters as a form, as JSON or in the query, through the SSRF guard. @throws GatehouseError upstream_* */
 export async function sendParams(
   { outbound }: Pick<Context, 'outbound'>,
   { connector }: Pick<Grant, 'connector'>,
@@ -139,7 +140,7 @@ export async function sendParams(
   });
 }
 
-/** What an answer is that decides nothing: the server's own trouble, or something that is no answer of OAuth. */
+/** Returns the error for an answer that decides nothing: a server fault, or a body that is not OAuth. */
 export function noAnswer({ name, connectorId }: Connector, answer: OutboundAnswer): GatehouseError {
   const { status, headers } = answer;
   const details = { status, connectorId, reason: 'token_endpoint' };

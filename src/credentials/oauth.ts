@@ -28,37 +28,37 @@ export type OAuth2 = Extract<OAuth, { type: 'oauth2' }>;
 /** Client credentials (RFC 6749 section 4.4). */
 export type OAuth2ClientCredentials = Extract<OAuth, { type: 'oauth2_client_credentials' }>;
 
-/** Who asks: an OAuth app that somebody registered at the third party. */
+/** An OAuth app that the operator registered at the third party. */
 export interface OAuthClient {
   clientId: string;
-  /** Absent for public clients, which prove themselves by PKCE alone. */
+  /** Absent for public clients, which authenticate by PKCE alone. */
   clientSecret: Secret | undefined;
-  /** Those of the OAuth app; undefined: the scheme's. */
+  /** The scopes of the OAuth app; undefined means the scheme's. */
   scopes: string[] | undefined;
-  /** Where it is registered, for connectors of many hosts: see `appFields`. */
+  /** Values of the host fields, for connectors with several hosts: see `appFields`. */
   fields: Record<string, string>;
 }
 
-/** What a grant gave. */
+/** The result of a grant. */
 export interface Tokens {
   accessToken: string;
   refreshToken?: string;
-  /** Epoch milliseconds; absent where nobody knows. */
+  /** Expiry of the access token, epoch ms; absent when the answer has none. */
   expiresAt?: number;
-  /** The end of the refresh token, in epoch milliseconds, where the answer tells it. */
+  /** Expiry of the refresh token, epoch ms; absent when the answer has none. */
   refreshExpiresAt?: number;
-  /** What was granted, where the answer says so. */
+  /** The granted scopes; absent when the answer has none. */
   scopes?: string[];
   /** The scheme's `capture`, by name. */
   captured: Record<string, string>;
   account?: Account;
 }
 
-/** The third party said no, in the words of RFC 6749 section 5.2: `invalid_grant`, `invalid_client` … */
+/** The third party's refusal, with a code of RFC 6749 section 5.2: `invalid_grant`, `invalid_client` … */
 export class OAuthRefusal extends Error {
   override readonly name = 'OAuthRefusal';
   readonly error: string;
-  /** Its own sentence, without secrets. */
+  /** The app's own sentence, without secrets. */
   readonly description: string | undefined;
   /** HTTP status of the refusal. */
   readonly status: number;
@@ -71,7 +71,7 @@ export class OAuthRefusal extends Error {
   }
 }
 
-/** One way through the consent page and back. */
+/** One authorization, from the consent page to the redirect. */
 export interface Authorization extends Grant {
   scheme: OAuth2;
   redirectUri: string;
@@ -84,16 +84,16 @@ interface Cancellable {
   signal?: AbortSignal | undefined;
 }
 
-/** How long a deletion waits for the third party to end the tokens. */
+/** Longest wait of a deletion for the third party to revoke the tokens. */
 const REVOKE_TIMEOUT_MS = 5 * SECOND;
 
-/** A PKCE verifier: 256 bits, base64url (RFC 7636 section 4.1). */
+/** Returns a PKCE verifier: 256 bits, base64url (RFC 7636 section 4.1). */
 export function newVerifier(): string {
   return randomBytes(32).toString('base64url');
 }
 
 /**
- * Where the browser is sent for the consent, as the connector names it (see `browserAddress`).
+ * Returns the address of the consent page, as the connector names it (see `browserAddress`).
  * @throws GatehouseError `credential_invalid` when a value does not fit into the address.
  */
 export async function authorizationUrl(grant: Authorization): Promise<string> {
@@ -115,15 +115,16 @@ export async function authorizationUrl(grant: Authorization): Promise<string> {
   }
   for (const [name, template] of Object.entries(scheme.authorizeParams)) params[name] = fill(template);
   for (const [name, value] of Object.entries(params)) url.searchParams.set(name, value);
-  // A plus sign means a space in forms alone; some consent pages take it for itself.
+  // A plus sign means a space only in forms; some consent pages read it as a plus.
   url.search = url.search.replaceAll('+', '%20');
   return url.href;
 }
 
 /**
- * Trades the code of a redirect for tokens. State, `iss` (RFC 9207, of refusals too) and signature are checked first.
- * @throws OAuthRefusal when the app said no, in the redirect or at the token endpoint; GatehouseError
- * `invalid_request` when the redirect is not the answer to this authorization, upstream_* for no definite answer.
+ * Exchanges the code of a redirect for tokens. Checks the state, `iss` (RFC 9207, also in refusals) and the signature
+ * first.
+ * @throws OAuthRefusal when the app refused, in the redirect or at the token endpoint; GatehouseError
+ * `invalid_request` when the redirect does not belong to this authorization, upstream_* for no definite answer.
  */
 export async function exchangeCode(
   context: OAuthContext,
@@ -170,8 +171,8 @@ export async function exchangeCode(
 }
 
 /**
- * Renews tokens (RFC 6749 section 6). `refreshToken` is absent in what comes back where the old one stays.
- * @throws OAuthRefusal (`invalid_grant`: the refresh token is no longer good), GatehouseError upstream_*
+ * Renews tokens (RFC 6749 section 6). `refreshToken` is absent in the result when the old one stays valid.
+ * @throws OAuthRefusal (`invalid_grant`: the refresh token is no longer valid), GatehouseError upstream_*
  */
 export async function refreshTokens(
   context: OAuthContext,
@@ -191,7 +192,7 @@ export async function refreshTokens(
 }
 
 /**
- * Tokens for the user's own client id and secret, which are among `values`.
+ * Requests tokens for the user's own client id and secret, which are among `values`.
  * @throws OAuthRefusal (`invalid_client`: wrong id or secret), GatehouseError upstream_*
  */
 export async function clientCredentialsTokens(
@@ -216,8 +217,8 @@ export async function clientCredentialsTokens(
 }
 
 /**
- * Ends tokens at the third party, where the scheme has a way (RFC 7009): the refresh token where there is one, else
- * the access token. Waits 5 s at most.
+ * Revokes tokens at the third party, if the scheme supports it (RFC 7009). Waits 5 s at most.
+ * Sends the refresh token if the scheme names it and there is one, else the access token.
  * @throws OAuthRefusal when the app refused, GatehouseError upstream_* when it did not answer.
  */
 export async function revokeTokens(
@@ -258,15 +259,15 @@ export async function revokeTokens(
 interface TokenWish extends Grant, Cancellable {
   server: AuthorizationServer;
   callback?: URLSearchParams;
-  /** Added for this kind of request. */
+  /** Parameters for this kind of request. */
   params?: Record<string, string>;
-  /** What this request holds beside the client secret. */
+  /** Secrets of this request other than the client secret. */
   secrets: string[];
-  /** Whether every captured value must be there. */
+  /** Whether every captured value is required. */
   complete: boolean;
 }
 
-/** Sends a grant through oauth4webapi, and what deviates from the standard through our own translation. */
+/** Sends a grant through oauth4webapi. Deviations from the standard are translated by readTokenAnswer(). */
 async function requestTokens(
   context: OAuthContext,
   wish: TokenWish,
@@ -278,7 +279,7 @@ async function requestTokens(
   const sentAt = context.clock.now();
   let raw: Json = null;
   const options: TokenEndpointRequestOptions = {
-    // Plain http is refused by the outbound door, which knows for whom it is allowed.
+    // The outbound client rejects plain http itself, because it knows for which hosts http is allowed.
     [oauth.allowInsecureRequests]: true,
     [oauth.customFetch]: async (url, { body, headers }) => {
       const answer = await sendParams(context, wish, {
@@ -303,7 +304,7 @@ async function requestTokens(
   } catch (error) {
     throw translated(connector, error, [...wish.secrets, wish.client.clientSecret?.open() ?? '']);
   }
-  // What a renewal does not tell stays as it is stored.
+  // A renewal without account data leaves the stored data unchanged.
   const lookup = wish.complete ? await lookUp(context, wish, granted.access_token) : undefined;
   const source: CaptureSource = { raw, lookup, callback: wish.callback, clientId: wish.client.clientId };
   const account = accountOf(scheme, source);
@@ -328,7 +329,7 @@ function withTemplates(wish: TokenWish, params: URLSearchParams, headers: Record
   return { params, headers: { ...headers, ...Object.fromEntries(added) } };
 }
 
-/** The library's errors hold the answer, and with it tokens: none of them goes on as a cause. */
+/** Translates an error without a cause, because the library's errors contain the answer with the tokens. */
 function translated({ name, connectorId }: Connector, error: unknown, secrets: string[]): unknown {
   if (error instanceof GatehouseError) return error;
   if (error instanceof Error && 'error' in error && typeof error.error === 'string') {
@@ -349,8 +350,8 @@ function translated({ name, connectorId }: Connector, error: unknown, secrets: s
 }
 
 /**
- * The issuer that an `iss` must equal. Where the file names none, one that lives where the consent page or the token
- * endpoint lives is right: an answer of another server is not.
+ * Returns the issuer that `iss` must equal.
+ * If the connector file names none, the origin of the consent page or of the token endpoint is accepted.
  */
 function issuerOf(grant: Authorization, iss: string | null): string {
   const { scheme } = grant;
@@ -367,6 +368,6 @@ function serverAt(address: URL): AuthorizationServer & { token_endpoint: string 
 function strayCallback({ name }: Connector): GatehouseError {
   return new GatehouseError(
     'invalid_request',
-    `The redirect back from ${name} does not belong to this authorization: its state, issuer, code or signature is not right. Begin anew.`,
+    `The redirect back from ${name} does not belong to this authorization: its state, issuer, code or signature is not right. Start again.`,
   );
 }

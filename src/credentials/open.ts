@@ -9,14 +9,14 @@ import type { OpenCredential } from '../upstream/credential.ts';
 import type { Credential } from './credential.ts';
 import { credentialFields } from './fields.ts';
 
-/** How long opened values are kept: one opening costs 35 µs, and a busy credential is opened at every call. */
+/** How long opened values are cached: opening costs 35 µs, and each call of a busy credential opens it. */
 const KEPT_MS = 1000;
 const MAX_KEPT = 1000;
 
 const sealedValues = z.record(z.string(), z.string());
 type Values = Record<string, string>;
 
-/** By key ring, then by the sealed text: a box that changed is another key, and needs no invalidation. */
+/** By key ring, then by sealed text: a changed box has another key, so nothing needs invalidation. */
 const keptByRing = new WeakMap<
   Context['keys'],
   Map<string, { values: Readonly<Record<string, Secret>>; until: number }>
@@ -30,14 +30,14 @@ export function sealValues({ keys }: Pick<Context, 'keys'>, bound: Bound, values
   return keys.seal(JSON.stringify(values), binding(bound));
 }
 
-/** The plain values of a credential, to change some of them. @throws KeyError when the row was altered or moved. */
+/** Returns the plain values of a credential for a change. @throws KeyError when the row was altered or moved. */
 export function openValues({ keys }: Pick<Context, 'keys'>, credential: Bound & { sealed: string }): Values {
   return sealedValues.parse(JSON.parse(openBox(keys, credential)));
 }
 
 /**
- * The seal of a credential bound to its connector and type, where an earlier release sealed it to the row alone;
- * undefined when nothing has to change. @throws KeyError when the row was altered or moved.
+ * Returns the seal bound to connector and type, if an earlier release sealed the credential to its row alone.
+ * Returns undefined when nothing has to change. @throws KeyError when the row was altered or moved.
  */
 export function resealed(
   { keys }: Pick<Context, 'keys'>,
@@ -47,7 +47,7 @@ export function resealed(
   return keys.seal(keys.open(credential.sealed, rowBinding(credential)), binding(credential));
 }
 
-/** Boxes of earlier releases open by their row until a job has sealed them again (reseal.ts). */
+/** Opens a box. Boxes of earlier releases are bound to their row until a job seals them again (reseal.ts). */
 function openBox(keys: Context['keys'], credential: Bound & { sealed: string }): string {
   try {
     return keys.open(credential.sealed, binding(credential));
@@ -68,9 +68,9 @@ function opens(keys: Context['keys'], box: string, bound: string): boolean {
 }
 
 /**
- * A stored credential, ready for a call of its connector.
- * @throws GatehouseError `credential_invalid` when the connector no longer offers its type, KeyError when the row
- * was altered or moved.
+ * Returns a stored credential, ready for a call of its connector.
+ * @throws GatehouseError `credential_invalid` when the connector no longer offers its type, KeyError when the row was
+ * altered or moved.
  */
 export function openCredential(
   context: Pick<Context, 'keys' | 'clock'>,
@@ -93,7 +93,7 @@ export function openCredential(
   };
 }
 
-/** Values as a call takes them, before anything is stored: what a probe of a new credential is given. */
+/** Returns a credential that is not stored yet, for the probe. */
 export function unsavedCredential(
   connector: Connector,
   scheme: Authentication,
@@ -114,7 +114,7 @@ function keptValues(
 ): Readonly<Record<string, Secret>> {
   let kept = keptByRing.get(context.keys);
   if (!kept) keptByRing.set(context.keys, (kept = new Map()));
-  // The binding is part of the name: the same box in another row must fail, not be found.
+  // The binding is part of the cache key: a box copied to another row must fail, not be found.
   const name = `${binding(credential)}|${credential.sealed}`;
   const now = context.clock.now();
   const found = kept.get(name);
@@ -126,14 +126,14 @@ function keptValues(
   return values;
 }
 
-/** What a request may be built from: the refresh token opens the account for good, and goes to the token endpoint alone. */
+/** Returns the values for a request without the refresh token, which goes only to the token endpoint. */
 function forCalls(type: string, values: Values): Values {
   if (type !== 'oauth2' || values['refreshToken'] === undefined) return values;
   const { refreshToken: _kept, ...rest } = values;
   return rest;
 }
 
-/** By scheme: files say them once, and every call asks. */
+/** Default values by scheme, cached because every call needs them. */
 const defaults = new WeakMap<Authentication, Readonly<Record<string, Secret>>>();
 
 function defaultValues(connector: Connector, scheme: Authentication): Readonly<Record<string, Secret>> {
@@ -151,12 +151,12 @@ function toSecrets(values: Values): Record<string, Secret> {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, new Secret(value)]));
 }
 
-/** The last part is the base origin of a connector of one's own; it is empty for the built-in catalogue. */
+/** Returns the binding of a seal. The last part is the base origin of a custom connector; empty for built-in ones. */
 function binding(bound: Bound): string {
   return `${rowBinding(bound)}|${bound.connectorId}|${bound.type}|`;
 }
 
-/** The whole binding before schema version 16. */
+/** Returns the binding that was used before schema version 16. */
 function rowBinding({ environment, userId, credentialId }: Bound): string {
   return `credential|${environment}|${userId}|${credentialId}`;
 }

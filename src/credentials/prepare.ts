@@ -24,7 +24,7 @@ import { momentOf } from './token-answer.ts';
 
 export type PrepareContext = ProbeContext & Pick<Context, 'db' | 'keys' | 'catalog' | 'operator'>;
 
-/** What somebody gave for a credential that is new, or is to hold something else. */
+/** Values for a new credential or for a change of one. */
 interface Wish {
   environment: Environment;
   connector: Connector;
@@ -34,7 +34,7 @@ interface Wish {
   signal?: AbortSignal | undefined;
 }
 
-/** What is stored then. Times are epoch milliseconds. */
+/** The values to store. Times are epoch milliseconds. */
 export interface Prepared {
   values: Record<string, string>;
   account?: Account | undefined;
@@ -44,10 +44,10 @@ export interface Prepared {
 }
 
 /**
- * Checks what was given, asks the third party whether it works (where the connector has a probe), and answers with
- * what to store. Client credentials fetch their first token; tokens of a live account are taken over.
+ * Checks the input, calls the connector's probe if it has one, and returns the values to store.
+ * Client credentials fetch their first token. Tokens of a live account are imported.
  * @throws GatehouseError `invalid_request` with every fault by field, `credential_invalid` when the third party
- * refuses it, `oauth_app_missing`, upstream_* when it gave no definite answer.
+ * rejects it, `oauth_app_missing`, upstream_* when it gave no definite answer.
  */
 export async function prepareCredential(context: PrepareContext, wish: Wish): Promise<Prepared> {
   const { connector, scheme, credentialId, data, signal } = wish;
@@ -60,12 +60,12 @@ export async function prepareCredential(context: PrepareContext, wish: Wish): Pr
   return { values, account };
 }
 
-/** Members of `data` that are no values of the credential but facts about its tokens. */
+/** Returns the members of `data` that are facts about the tokens, not values of the credential. */
 export function grantFacts({ type }: Authentication): string[] {
   return type === 'oauth2' ? ['expiresAt', 'scopes'] : [];
 }
 
-/** Tokens of an account that was connected elsewhere, with the fields that go with them. */
+/** Imports the tokens of an account that was connected elsewhere, with their fields. */
 async function takeOver(context: PrepareContext, wish: Wish & { scheme: OAuth2 }): Promise<Prepared> {
   const { connector, scheme, credentialId, signal } = wish;
   const { expiresAt, scopes, rest, faults } = readFacts(scheme, wish.data);
@@ -87,7 +87,7 @@ async function takeOver(context: PrepareContext, wish: Wish & { scheme: OAuth2 }
   return { values, account, scopes, expiresAt, refreshBy };
 }
 
-/** A live account whose access token has ended: its refresh token is what is taken over. */
+/** Imports a live account whose access token has expired, by its refresh token. */
 async function renewedOver(
   context: PrepareContext,
   wish: Wish & { scheme: OAuth2 },
@@ -111,7 +111,7 @@ async function fetchTokens(
   const tokens = await granted(connector, () =>
     clientCredentialsTokens(context, { connector, scheme, values, signal }),
   );
-  // A refresh token that comes along has no use: id and secret are enough to ask anew (RFC 6749 section 4.4.3).
+  // A refresh token in the answer has no use: id and secret are enough to ask again (RFC 6749 section 4.4.3).
   const { refreshToken: _unused, ...kept } = tokens;
   return keepable(context, wish, values, kept);
 }
@@ -145,7 +145,7 @@ async function granted(connector: Connector, ask: () => Promise<Tokens>): Promis
   }
 }
 
-/** `expiresAt` and `scopes` of an account that is taken over; they are facts beside its values. */
+/** Reads `expiresAt` and `scopes` of an imported account, which are facts and not values. */
 function readFacts(scheme: OAuth2, data: JsonObject) {
   const { expiresAt: end, scopes: granted, ...rest } = data;
   const faults: Fault[] = [];

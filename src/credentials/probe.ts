@@ -9,16 +9,16 @@ import type { OpenCredential } from '../upstream/credential.ts';
 
 export type ProbeContext = Pick<Context, 'outbound' | 'throttle' | 'clock' | 'log'>;
 
-/** What a probe found out. `checked` is false where the connector has no probe: then nothing was sent. */
+/** The result of a probe. `checked` is false when the connector has no probe and nothing was sent. */
 export interface Probed {
   checked: boolean;
   account?: Account | undefined;
 }
 
 /**
- * Asks the third party whether a credential works: one call of the connector's probe action.
- * @throws GatehouseError `credential_invalid` when the third party refuses it, also with 403, since the probe is the
- * call that every good credential may make; the upstream_* codes when the third party gave no definite answer.
+ * Checks at the third party whether a credential works: one call of the connector's probe action.
+ * @throws GatehouseError `credential_invalid` when the third party rejects it; also with 403, because every valid
+ * credential may make the probe's call. The upstream_* codes when the third party gave no definite answer.
  */
 export async function probe(
   context: ProbeContext,

@@ -38,7 +38,7 @@ import { dropSpares } from './spares.ts';
 type ConnectContext = PrepareContext & Pick<Context, 'listening' | 'hashKey'>;
 type ChangeContext = ConnectContext;
 
-/** What is not of this form never reaches the store, which may refuse its characters. */
+/** Other text never reaches the store, which may reject its characters. */
 const CREDENTIAL_ID = /^cred_[0-9A-Za-z]{22}$/;
 
 export interface NewCredential {
@@ -46,27 +46,27 @@ export interface NewCredential {
   /** An existing user of that environment. */
   userId: string;
   connectorId: string;
-  /** May be left out where the connector has one type, or `data` fits one alone. */
+  /** Optional where the connector has one type, or `data` fits only one. */
   type?: string | undefined;
-  /** Field → value, as the metadata of the connector asks for. */
+  /** Values by field, as the connector's metadata names them. */
   data?: JsonObject | undefined;
   /** Default: the account's name, else the connector's. */
   name?: string | undefined;
   signal?: AbortSignal;
 }
 
-/** An account that was connected. `renewed`: the user had it already, and its record holds what came now. */
+/** A connected account. `renewed`: the user had it already, and its record now holds the new values. */
 export interface Connected {
   credential: Credential;
   renewed: boolean;
 }
 
 /**
- * Checks the fields, asks the third party (where the connector has a probe), and stores the credential sealed: in the
- * record that the user already has for this account, else in a new one. When the third party refuses it or cannot be
- * asked, nothing is stored.
+ * Checks the fields, calls the connector's probe if it has one, and stores the sealed credential.
+ * The user's existing record for this account is updated; otherwise a new one is created.
+ * Stores nothing when the third party rejects the credential or cannot be reached.
  * @throws GatehouseError `connector_not_found`, `invalid_request` with every fault by field, `credential_invalid`
- * when the third party refuses the key (contract.md section 3), upstream_* when it gave no definite answer.
+ * when the third party rejects the key, upstream_* when it gave no definite answer.
  */
 export async function connectAccount(context: ConnectContext, wish: NewCredential): Promise<Connected> {
   const connector = requireConnector(context, wish.environment, wish.connectorId);
@@ -95,7 +95,7 @@ export async function connectAccount(context: ConnectContext, wish: NewCredentia
   return connected;
 }
 
-/** As connectAccount(), for callers to whom a new record and a renewed one are the same. */
+/** Works like connectAccount(), for callers that treat a new and a renewed record alike. */
 export async function createCredential(context: ConnectContext, wish: NewCredential): Promise<Credential> {
   const { credential } = await connectAccount(context, wish);
   return credential;
@@ -107,7 +107,7 @@ const ORDER: ListOrder<{ created_at: number; credential_id: string }> = {
   position: (row) => [row.created_at, row.credential_id],
 };
 
-/** A page of a user's credentials, oldest first, and where it ends. */
+/** Returns a page of a user's credentials, oldest first, and the position where it ends. */
 export async function listCredentials(
   db: DbOrTx,
   filter: PageRequest & { environment: Environment; userId: string; connectorId?: string | undefined },
@@ -122,7 +122,7 @@ export async function listCredentials(
   return { credentials: credentials.map(toCredential), ...end };
 }
 
-/** The credential, if it is that user's; undefined for one of another user or environment. */
+/** Returns the credential if it belongs to that user and environment, else undefined. */
 export async function findCredential(db: DbOrTx, key: CredentialKey): Promise<Credential | undefined> {
   if (!CREDENTIAL_ID.test(key.credentialId)) return undefined;
   const row = await db
@@ -135,7 +135,7 @@ export async function findCredential(db: DbOrTx, key: CredentialKey): Promise<Cr
   return row && toCredential(row);
 }
 
-/** A credential by its id alone, as the unified side knows connections; undefined for one of the other environment. */
+/** Returns a credential by its id alone, for the unified API; undefined for one of the other environment. */
 export async function findConnection(
   db: DbOrTx,
   environment: Environment,
@@ -152,7 +152,7 @@ export async function findConnection(
 }
 
 /**
- * The credential behind a connectionId, which names its user too; another `userId` that is given must be that one.
+ * Returns the credential behind a connectionId. If `userId` is given, it must be the credential's user.
  * @throws GatehouseError `credential_not_found`
  */
 export async function requireConnection(
@@ -179,22 +179,23 @@ export async function requireCredential(db: DbOrTx, key: CredentialKey): Promise
 }
 
 /**
- * Changes the name or the mark as default, or replaces values of a rotated key under the same id: members of `data` that are given replace
- * the stored ones, the whole is checked and probed as at creation, and the credential is active again.
- * @throws GatehouseError as createCredential, `credential_not_found`, and `credential_conflict` for data of an account
- * that another record of the user holds.
+ * Changes the name or the default mark, or replaces values under the same id, such as a rotated key.
+ * Given members of `data` replace the stored ones. All values are then checked and probed as at creation, and the
+ * credential is active again.
+ * @throws GatehouseError as createCredential, `credential_not_found`, and `credential_conflict` for data of an
+ * account that another record of the user holds.
  */
 export async function updateCredential(
   context: ChangeContext,
   key: CredentialKey,
   changes: {
     name?: string | undefined;
-    /** Whether it is used when none is chosen; at most one of a user and connector is. */
+    /** Whether calls that name no credential use it; at most one per user and connector. */
     default?: boolean | undefined;
-    /** Another way to authenticate than before; `data` is then the whole. */
+    /** A new authentication type; `data` must then be complete. */
     type?: string | undefined;
     data?: JsonObject | undefined;
-    /** Refuses data of another account than the one that is known. */
+    /** Rejects data of another account than the known one. */
     sameAccount?: boolean;
     signal?: AbortSignal;
   },
@@ -225,7 +226,10 @@ export async function updateCredential(
   return change(context, key, set);
 }
 
-/** What a change of some members leaves as it is. New tokens are of a new grant, which old facts say nothing of. */
+/**
+ * Returns the values that a partial change keeps. A new access token comes from a new grant, so old token facts are
+ * dropped.
+ */
 function knownData(
   context: Pick<Context, 'keys'>,
   connector: Connector,
@@ -242,9 +246,9 @@ function knownData(
 }
 
 /**
- * Asks the third party now: a credential that works is active again, one that is refused needs to be reconnected.
- * `checked` is false, and nothing changes, where the connector has no probe.
- * @throws GatehouseError `credential_not_found`; upstream_* when there was no definite answer: then nothing changes.
+ * Probes the credential now: a working one becomes active again, a rejected one needs to be reconnected.
+ * `checked` is false, and nothing changes, when the connector has no probe.
+ * @throws GatehouseError `credential_not_found`; upstream_* when there was no definite answer and nothing changes.
  */
 export async function checkCredential(
   context: ChangeContext,
@@ -271,8 +275,8 @@ export async function checkCredential(
 }
 
 /**
- * Removes a credential for good, and the list positions kept for it. Tokens are ended at the third party where it has
- * a way; that may take 5 s, and the credential is gone whatever comes of it.
+ * Deletes a credential and its stored list positions. Tokens are revoked where the app supports it.
+ * The revocation may take 5 s. The credential is deleted even if it fails.
  * @throws GatehouseError `credential_not_found`
  */
 export async function deleteCredential(
@@ -299,9 +303,9 @@ export async function deleteCredential(
 }
 
 /**
- * How a new credential authenticates: by the type that is named; else by the only one, or the only one that knows
- * every field of `data`.
- * @throws GatehouseError `invalid_request` when the type is unknown, or is missing and cannot be told.
+ * Returns the scheme of a new credential: the named type, else the only one, else the only one that knows every field
+ * of `data`.
+ * @throws GatehouseError `invalid_request` when the type is unknown, or is missing and ambiguous.
  */
 export function schemeOf(
   connector: Connector,
@@ -324,7 +328,7 @@ export function schemeOf(
 }
 
 function activeAgain(scheme: Authentication, account: Account | undefined): CredentialChanges {
-  // Whose tokens are is what their grant said; a probe may know the same account by another id.
+  // The account of the grant stays, because a probe may report another id for the same account.
   const told = 'account' in scheme && scheme.account !== undefined;
   return {
     state: 'active',

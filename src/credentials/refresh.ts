@@ -17,22 +17,22 @@ export type RefreshContext = Pick<
   'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound' | 'operator'
 >;
 
-/** How often those who wait for another process look. */
+/** Interval between reads while another process renews. */
 const POLL_MS = 100;
-/** Longer than two attempts at a token endpoint; whoever holds the lease then has most likely died. */
+/** Longer than two attempts at a token endpoint; a process that holds the lease longer has probably died. */
 const MAX_WAIT_MS = 40 * SECOND;
 
-/** Renewals of this process, by credential: whoever comes meanwhile shares them. */
+/** Running renewals of this process, by credential; concurrent callers share them. */
 const flightsByDb = new WeakMap<DbOrTx, Map<string, Promise<Credential>>>();
 
 /**
- * The credential with tokens that are good now. Credentials without tokens, and tokens whose time has not come, return
- * at once and without a look at the store. Tokens that are due are renewed by one call of one process; the others wait
- * for it only if theirs no longer work. `refused` names a version that the third party refused before its time.
- * What comes back has the version that was refused only where nothing can renew it.
- * @throws GatehouseError `credential_invalid` when the account has to be connected anew, `oauth_app_missing`,
- * `upstream_rejected` when the third party refuses the OAuth app, upstream_* when it cannot be reached and the tokens
- * at hand no longer work, `credential_not_found` when it was deleted meanwhile.
+ * Returns the credential with tokens that are valid now. Tokens that are not due return at once, without a read of
+ * the store.
+ * One call of one process renews due tokens. The others wait only if their tokens no longer work.
+ * `refused` names a version that the third party rejected early. It is returned only when nothing can renew it.
+ * @throws GatehouseError `credential_invalid` when the account needs to be connected again, `oauth_app_missing`,
+ * `upstream_rejected` when the third party rejects the OAuth app, upstream_* when it cannot be reached and the stored
+ * tokens no longer work, `credential_not_found` when it was deleted during the renewal.
  */
 export async function freshCredential(
   context: RefreshContext,
@@ -53,7 +53,7 @@ export async function freshCredential(
   if (running) {
     if (usable) return credential;
     const renewed = await running;
-    // The flight may have begun for another reason than this refusal.
+    // The running renewal may have another cause than this rejection.
     if (!isDue(renewed, context.clock.now(), refused)) return renewed;
     return freshCredential(context, connector, renewed, refused);
   }
@@ -65,9 +65,9 @@ export async function freshCredential(
 }
 
 /**
- * Runs a call with tokens that are good, and once more with new ones when the third party refuses them before their
- * time: a refused call has done nothing, so that repeating it does no harm.
- * @throws GatehouseError as freshCredential; whatever `call` throws.
+ * Runs a call with valid tokens, and once more with new ones when the third party rejects them early.
+ * A rejected call did nothing, so repeating it is safe.
+ * @throws GatehouseError as freshCredential, and every error of `call`.
  */
 export async function withFreshTokens<T>(
   context: RefreshContext,
@@ -98,12 +98,12 @@ function isRefusal(error: unknown): boolean {
   );
 }
 
-/** Whether the last renewal failed, and it is too early for the next. */
+/** Returns whether the last renewal failed and the next is not due yet. */
 function isResting({ refreshAfter }: Credential, now: number): boolean {
   return refreshAfter !== null && refreshAfter > now;
 }
 
-/** Renews under the lease of the row, or waits for whoever has it. */
+/** Renews under the lease of the row, or waits for the process that holds it. */
 async function renewOrWait(
   context: RefreshContext,
   connector: Connector,
@@ -132,7 +132,7 @@ async function renewOrWait(
     }
     if (!isRenewable(context, credential)) {
       if (isUsable(credential, now)) return credential;
-      const reason = `The access ended, and ${connector.name} gave no way to renew it. Connect the account anew.`;
+      const reason = `The access ended, and ${connector.name} gave no way to renew it. Connect the account again.`;
       const ending = { state: 'needs_reconnect' as const, reason };
       await endCredential(context, credential, { ...ending, cause: 'no_refresh_token' });
       throw deadCredential(connector, { ...credential, ...ending });
@@ -169,7 +169,7 @@ function restingError(connector: Connector, { refreshAfter }: Credential, now: n
   );
 }
 
-/** What a call is told whose credential ended while it waited. */
+/** Returns the error for a call whose credential ended while the call waited. */
 function deadCredential(
   connector: Connector,
   { credentialId, state, reason, appMessage }: Credential,

@@ -8,15 +8,15 @@ import { markRefused } from './health.ts';
 import { openCredential } from './open.ts';
 import { probe, type ProbeContext } from './probe.ts';
 
-/** How long the answer of a probe holds: a client that repeats a forbidden call probes twice a minute. */
+/** How long a probe's result is cached. A client that repeats a forbidden call probes twice a minute. */
 const HELD_MS = 30 * SECOND;
-/** An app that gave no answer is left alone for as long. */
+/** How long the probe pauses after an app gave no answer. */
 const UNKNOWN_HELD_MS = 5 * SECOND;
 const MAX_HELD = 1000;
 
 type RefusalContext = ProbeContext & Pick<Context, 'db' | 'keys' | 'operator'>;
 
-/** What the probe says of a credential. `unknown`: the app gave no definite answer. `none`: there is no probe. */
+/** The result of a probe. `unknown`: the app gave no definite answer. `none`: the connector has no probe. */
 type Verdict = 'works' | 'refused' | 'unknown' | 'none';
 
 interface Held {
@@ -30,20 +30,20 @@ interface Held {
 /** By database, then by nameOf(). */
 const heldByDb = new WeakMap<DbOrTx, Map<string, Held>>();
 
-/** The call that an app refused. */
+/** A call that an app rejected. */
 interface RefusedCall {
   connector: Connector;
-  /** As the call was made with it; undefined for a call without one. */
+  /** The credential as the call used it; undefined for a call without one. */
   credential: Credential | undefined;
   effect: 'read' | 'write' | 'destructive';
 }
 
 /**
- * Judges a call that failed. An app says 401 or 403 of a dead key and of a missing right alike, so its probe is asked
- * before the credential's state changes. Without a probe a refused read ends the credential, which every key can read
- * with; a refused write changes nothing.
- * @returns the error for the caller: `upstream_rejected` with `details.reason` "permission" where the probe works,
- * `credential_invalid` where it is refused too, `upstream_failed` where it gives no answer; other errors as they are.
+ * Judges a failed call. Apps answer 401 or 403 for a dead key and for a missing permission alike.
+ * The probe is therefore called before the credential's state changes.
+ * Without a probe, a rejected read ends the credential, because every key can read. A rejected write changes nothing.
+ * @returns the error for the caller: `upstream_rejected` with `details.reason` "permission" when the probe works,
+ * `credential_invalid` when it is rejected too, `upstream_failed` when it gives no answer; other errors unchanged.
  */
 export async function judgeFailure(
   context: RefusalContext,
@@ -75,19 +75,22 @@ export async function judgeFailure(
   }
 }
 
-/** Whether the probe of these very values worked a moment ago: then a refused call lacks a right, and new tokens help nothing. */
+/**
+ * Returns whether the probe worked recently with these values. A rejected call then lacks a permission, and new
+ * tokens do not help.
+ */
 export function workedJustNow({ db, clock }: Pick<Context, 'db' | 'clock'>, credential: Credential): boolean {
   const held = heldByDb.get(db)?.get(nameOf(credential));
   return held?.verdict === 'works' && held.until > clock.now();
 }
 
-/** The third party refused the credential, or the call with a status that stands for both. */
+/** Returns whether the third party rejected the credential, or answered 403, which can mean both. */
 function isRefusal({ code, details }: GatehouseError): boolean {
   if (code === 'credential_invalid') return details?.['reason'] === 'refused';
   return code === 'upstream_rejected' && details?.['status'] === 403;
 }
 
-/** Calls that are refused at once share a probe, and what it says holds for a while. */
+/** Probes once for concurrent rejected calls and caches the verdict. */
 async function verdictOn(
   context: RefusalContext,
   connector: Connector,
@@ -120,7 +123,7 @@ async function ask(context: RefusalContext, connector: Connector, credential: Cr
   }
 }
 
-/** New values are asked about again, and so are those that were put right since. */
+/** Returns the cache key. New values and corrected records are probed again. */
 function nameOf({ credentialId, version, updatedAt }: Credential): string {
   return `${credentialId} ${version} ${updatedAt}`;
 }
@@ -158,7 +161,7 @@ function unchecked({ name }: Connector, { credentialId }: Credential, error: Gat
   );
 }
 
-/** The status, and the app's own words as other refusals quote them: surfaces take them out again. */
+/** Returns the status and the app's own words; the surfaces remove the words again. */
 function told({ details }: GatehouseError): string {
   const said = details?.['message'];
   return `HTTP ${String(details?.['status'])}${typeof said === 'string' ? `: ${said}` : ''}`;

@@ -20,17 +20,19 @@ export type RenewContext = Pick<
   'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound' | 'operator'
 >;
 
-/** Between a first `invalid_grant` and the second that counts. */
+/** Pause between a first `invalid_grant` and the second attempt, whose result counts. */
 const RECHECK_MS = 5 * SECOND;
-/** How long after another attempt its answer may still be on its way into the store. */
+/** How long another process may need to store the result of its renewal. */
 const SETTLE_MS = 30 * SECOND;
 const LOOK_MS = SECOND / 2;
 const FIRST_BACKOFF_MS = 30 * SECOND;
-/** The longest pause while the tokens at hand still work, and the longest that a token endpoint can ask for. */
+/** The longest pause while the stored tokens still work, and the longest that a token endpoint can ask for. */
 const MAX_BACKOFF_MS = 15 * MINUTE;
-/** The longest pause of our own while calls wait for new tokens: an outage that is over is noticed within it. */
+/**
+ * The longest pause of our own while calls wait for new tokens, so that the end of an outage is noticed within it.
+ */
 const MAX_WAITING_BACKOFF_MS = MINUTE;
-/** What a token endpoint says to a client id and secret that it does not know (RFC 6749 section 5.2). */
+/** Error codes of a token endpoint that does not know the client id and secret (RFC 6749 section 5.2). */
 const CLIENT_REFUSALS = new Set([
   'invalid_client',
   'unauthorized_client',
@@ -39,7 +41,7 @@ const CLIENT_REFUSALS = new Set([
   'http_403',
 ]);
 
-/** A renewal under way: whose, and under which lease. */
+/** A running renewal and its lease. */
 interface Renewal {
   connector: Connector;
   scheme: OAuth;
@@ -48,7 +50,7 @@ interface Renewal {
   refused: Refused | undefined;
 }
 
-/** Whether there is something to renew with: a refresh token, or the client's own id and secret. */
+/** Returns whether a renewal is possible: by a refresh token, or by the client's own id and secret. */
 export function isRenewable(context: Pick<Context, 'keys'>, credential: Credential): boolean {
   return (
     credential.type === 'oauth2_client_credentials' ||
@@ -57,8 +59,8 @@ export function isRenewable(context: Pick<Context, 'keys'>, credential: Credenti
 }
 
 /**
- * Renews tokens under a lease, and saves them over the version that it began with. An app that is out of order never
- * ends a credential; an `invalid_grant` does when it comes twice, and no other tokens were put aside.
+ * Renews tokens under a lease and saves them over the version that it began with.
+ * An outage of the app never ends a credential. A repeated `invalid_grant` does, unless spare tokens work.
  * @throws GatehouseError as freshCredential
  */
 export async function renew(
@@ -67,13 +69,13 @@ export async function renew(
     connector: Connector;
     lease: Lease;
     refused: Refused | undefined;
-    /** When the attempt before this one ended, in epoch milliseconds. */
+    /** End of the attempt before this one, epoch ms; null when there was none. */
     lastEndedAt: number | null;
   },
 ): Promise<Credential> {
   const { connector, lease, refused, lastEndedAt } = wish;
   const { credential } = lease;
-  // Between the look and the lease somebody else may have renewed.
+  // Another process may have renewed between our read and our lease.
   if (!isDue(credential, context.clock.now(), refused)) return credential;
   const { scheme } = openCredential(context, connector, credential);
   if (scheme.type !== 'oauth2' && scheme.type !== 'oauth2_client_credentials') return credential;
@@ -93,7 +95,7 @@ export async function renew(
   }
 }
 
-/** Asks for tokens with a refresh token, or with id and secret, and saves what comes. */
+/** Requests tokens with a refresh token, or with id and secret, and saves them. */
 async function attempt(
   context: RenewContext,
   renewal: Renewal,
@@ -113,13 +115,14 @@ async function requestTokens(
     return clientCredentialsTokens(context, { connector, scheme, values });
   const client = await requireOAuthClient(context, lease.credential.environment, connector);
   const refreshToken = values['refreshToken'] ?? '';
-  // No signal: a caller that goes away must not lose the tokens that are already on their way.
+  // No signal, because a caller that disconnects must not lose tokens that the app has already issued.
   return refreshTokens(context, { connector, scheme, client, values, refreshToken });
 }
 
 /**
- * After a first `invalid_grant`. Somebody else may have used the token, and be about to save what came for it: then
- * the newer credential is the answer. Undefined when this one is still the latest and the lease still ours.
+ * Waits after a first `invalid_grant`, because another process may have used the token and be about to save the
+ * result.
+ * Returns the newer credential; undefined when this one is still the latest and the lease still ours.
  */
 async function waitForOthers(
   context: RenewContext,
@@ -144,7 +147,7 @@ async function waitForOthers(
   );
 }
 
-/** Tokens that another renewal received and could not save may be the ones that work. */
+/** Tries the tokens that another renewal received but could not save. */
 async function trySpares(context: RenewContext, renewal: Renewal): Promise<Credential | undefined> {
   const { scheme, lease } = renewal;
   if (scheme.type !== 'oauth2') return undefined;
@@ -174,7 +177,7 @@ async function giveUp(context: RenewContext, renewal: Renewal, error: unknown): 
   });
 }
 
-/** A renewal that decided nothing: what is there is used while it works, and the next attempt has to wait. */
+/** Handles a renewal without a definite result: delays the next attempt and returns stored tokens that still work. */
 async function fallBack(context: RenewContext, renewal: Renewal, error: unknown): Promise<Credential> {
   const { connector, lease, refused } = renewal;
   const { credential } = lease;
@@ -188,7 +191,7 @@ async function fallBack(context: RenewContext, renewal: Renewal, error: unknown)
   if (isUsable(credential, context.clock.now(), refused)) return credential;
   const seconds = secondsUntil(again, context.clock.now());
   const refusal = error instanceof OAuthRefusal ? '' : 'The access token could not be renewed. ';
-  // The call itself was never sent, which `reason` tells: see actions/idempotency.ts.
+  // The call itself was never sent. `reason` reports that: see actions/idempotency.ts.
   throw new GatehouseError(
     failure.code,
     `${refusal}${failure.message} The next attempt is in ${seconds} s.`,
@@ -200,7 +203,7 @@ async function fallBack(context: RenewContext, renewal: Renewal, error: unknown)
   );
 }
 
-/** The third party knows the user, but not who asks: the operator's to mend, and no fault of the credential. */
+/** Returns the error for a rejected OAuth app. The operator must fix it; the credential is not at fault. */
 function refusedApp({ name, connectorId }: Connector, { error, description, status }: OAuthRefusal) {
   const said = description === undefined ? error : `${error}: ${description}`;
   return new GatehouseError('upstream_rejected', `${name} refused to renew the access token (${said}).`, {
@@ -209,7 +212,7 @@ function refusedApp({ name, connectorId }: Connector, { error, description, stat
   });
 }
 
-/** Counts the failure, and sets when the next attempt may be. @returns that time, epoch ms. */
+/** Counts the failure and sets the time of the next attempt. @returns that time, epoch ms. */
 async function recordFailure(
   { db, clock, log }: RenewContext,
   { credential, fence }: Lease,
@@ -244,13 +247,15 @@ async function recordFailure(
   return refreshAfter;
 }
 
-/** Tokens that still work may rest until they end; from then on calls wait, and the pause is a minute at most. */
+/** Returns the longest pause: until the tokens expire while they work, then a minute, because calls wait. */
 function longestPauseMs(credential: Credential, now: number, refused: Refused | undefined): number {
   const left = isUsable(credential, now, refused) ? (credential.expiresAt ?? now) - now : 0;
   return Math.min(MAX_BACKOFF_MS, Math.max(MAX_WAITING_BACKOFF_MS, left));
 }
 
-/** What a token endpoint that limits its callers asks for, in milliseconds. An outage cannot know how long it lasts. */
+/**
+ * Returns the pause that a rate-limited token endpoint asks for, ms. Outages are excluded: their length is unknown.
+ */
 function askedPauseMs({ code, headers }: GatehouseError): number {
   return code === 'upstream_rate_limited' ? Number(headers['Retry-After'] ?? 0) * SECOND : 0;
 }

@@ -2,15 +2,16 @@ import type { OAuth } from '../connectors/format.ts';
 import { DAY, MINUTE, SECOND } from '../lib/clock.ts';
 import type { Credential } from './credential.ts';
 
-/** Refresh tokens of unknown lifetime are used at least every half of this. */
+/** Assumed lifetime of refresh tokens without a known one; they are used at least every half of it. */
 const UNKNOWN_LIFETIME_DAYS = 60;
-/** How much of its life an access token may lose by early renewal, however short it is. */
+/** The largest share of its life that an access token may lose by early renewal. */
 const MOST_EARLY = 0.25;
 
 /**
- * From when on an access token is renewed, in epoch milliseconds: a tenth of its life before its end, a minute at
- * least, but never more than a quarter of it, else calls with short-lived tokens would do nothing but renew. Scattered
- * by a fifth, so that what was granted together is not renewed together. Null for tokens without an end.
+ * Returns when an access token is renewed, epoch ms; null for tokens without expiry.
+ * That is a tenth of its life before its expiry and at least a minute, but never more than a quarter.
+ * Otherwise calls with short-lived tokens would do nothing but renew.
+ * The lead is scattered by a fifth, so that tokens granted together are not renewed together.
  */
 export function renewAtOf(expiresAt: number | undefined, now: number): number | null {
   if (expiresAt === undefined) return null;
@@ -20,8 +21,8 @@ export function renewAtOf(expiresAt: number | undefined, now: number): number | 
 }
 
 /**
- * When unused tokens are renewed: at half the life of the refresh token, which the answer tells, or else the scheme.
- * Epoch milliseconds.
+ * Returns when unused tokens are renewed, epoch ms: at half the life of the refresh token.
+ * The answer names that life, else the scheme does.
  */
 export function refreshByOf(
   scheme: OAuth,
@@ -34,24 +35,24 @@ export function refreshByOf(
   return now + (days * DAY) / 2;
 }
 
-/** Whole seconds until a time in epoch milliseconds, one at least: what Retry-After says. */
+/** Returns the whole seconds until a time in epoch ms, at least 1, for Retry-After. */
 export function secondsUntil(at: number, now: number): number {
   return Math.max(1, Math.ceil((at - now) / SECOND));
 }
 
-/** The version whose access token a third party refused, although its time was not over. */
+/** A version whose access token a third party rejected before its expiry. */
 export interface Refused {
   version: number;
 }
 
-/** Whether tokens should be renewed: their time has come, or they were refused. */
+/** Returns whether tokens need renewal: they are due or were rejected. */
 export function isDue(credential: Credential, now: number, refused?: Refused): boolean {
   if (isRefused(credential, refused)) return true;
   const at = credential.renewAt ?? credential.expiresAt;
   return at !== null && now >= at;
 }
 
-/** Whether a call may go with what is there, if there is nothing newer. */
+/** Returns whether a call may use these tokens when there are no newer ones. */
 export function isUsable(credential: Credential, now: number, refused?: Refused): boolean {
   return !isRefused(credential, refused) && (credential.expiresAt === null || now < credential.expiresAt);
 }

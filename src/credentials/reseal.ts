@@ -7,7 +7,7 @@ const BATCH = 100;
 
 type ResealContext = Pick<Context, 'db' | 'keys' | 'log'>;
 
-/** Seals again what earlier releases sealed to the row alone. It may begin from the start after a crash. */
+/** Reseals credentials that earlier releases sealed to the row alone. After a crash it starts from the beginning. */
 export async function resealCredentials(context: ResealContext, signal: AbortSignal): Promise<void> {
   let after = '';
   for (;;) {
@@ -31,7 +31,7 @@ async function credentialsAfter({ db }: ResealContext, after: string): Promise<C
   return rows.map(toCredential);
 }
 
-/** Only over the very box that was read: tokens may be renewed at the same time. */
+/** Updates only the box that was read, because a process may renew the tokens at the same time. */
 async function reseal({ db, keys, log }: ResealContext, credential: Credential): Promise<void> {
   const { credentialId, sealed } = credential;
   try {

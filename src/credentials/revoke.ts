@@ -7,8 +7,8 @@ import { OAuthRefusal, revokeTokens } from './oauth.ts';
 import { openValues } from './open.ts';
 
 /**
- * Ends the tokens of a credential (or those in `values`) at the third party where its connector says how: within 5 s, and whatever comes of it, the outcome is
- * a line in the log and nothing else.
+ * Revokes the tokens of a credential (or those in `values`) where its connector supports it, within 5 s.
+ * A failure is only logged.
  */
 export async function endTokens(
   context: Pick<Context, 'db' | 'keys' | 'catalog' | 'outbound' | 'log'>,
@@ -23,7 +23,7 @@ export async function endTokens(
     const client = await requireOAuthClient(context, credential.environment, connector);
     const held = values ?? openValues(context, credential);
     await revokeTokens(context, { connector, scheme, client, values: held });
-    context.log.info({ ...facts, revoked: true }, 'tokens ended at the third party');
+    context.log.info({ ...facts, revoked: true }, 'tokens revoked at the third party');
   } catch (error) {
     const why =
       error instanceof OAuthRefusal
@@ -31,6 +31,6 @@ export async function endTokens(
         : error instanceof GatehouseError
           ? { code: error.code, details: error.details }
           : { err: error };
-    context.log.warn({ ...facts, revoked: false, ...why }, 'tokens not ended at the third party');
+    context.log.warn({ ...facts, revoked: false, ...why }, 'tokens not revoked at the third party');
   }
 }

@@ -14,20 +14,20 @@ import type { Prepared } from './prepare.ts';
 import { renewAtOf } from './renewal-times.ts';
 import { dropSpares } from './spares.ts';
 
-/** Whose credential, and which. */
+/** The key of a credential with its owner. */
 export interface CredentialKey {
   environment: Environment;
   userId: string;
   credentialId: string;
 }
 
-/** An account that was checked, and is to be stored. */
+/** A checked account that is about to be stored. */
 export interface CheckedAccount extends Prepared, Omit<CredentialKey, 'credentialId'> {
   connector: Connector;
   scheme: Authentication;
 }
 
-/** What is stored of it, and where. */
+/** A checked account with the record that will hold it. */
 interface StoredAccount extends CheckedAccount {
   credentialId: string;
   accountKey: string;
@@ -35,7 +35,7 @@ interface StoredAccount extends CheckedAccount {
   name?: string | undefined;
 }
 
-/** Columns to change. `version` rises in the statement itself, so that no change by another process is missed. */
+/** Columns to change. The statement itself increments `version`, so that no change by another process is lost. */
 export type CredentialChanges = Omit<Updateable<Tables['credentials']>, 'version'> & {
   version?: number | RawBuilder<number>;
 };
@@ -43,8 +43,9 @@ export type CredentialChanges = Omit<Updateable<Tables['credentials']>, 'version
 type WriteContext = Pick<Context, 'clock' | 'keys' | 'hashKey' | 'catalog' | 'listening'>;
 
 /**
- * The record that the user already has for an account. Until the transaction ends, no other one connects an account of
- * this user: two that connect the same at once end with one record.
+ * Returns the record that the user already has for an account.
+ * Locks the user's accounts until the transaction ends: two processes that connect one account at once create one
+ * record.
  */
 export async function findAccount(
   tx: Transaction<Tables>,
@@ -72,18 +73,20 @@ export async function findAccount(
   return { accountKey, existing };
 }
 
-/** Of several records that an earlier release made for one account, the one that works is renewed. */
+/** Earlier releases could make several records for one account; the active one is renewed. */
 function rank({ state, isDefault }: Credential): number {
   return (state === 'active' ? 0 : 2) + (isDefault ? 0 : 1);
 }
 
-/** PostgreSQL runs transactions of several processes at once; SQLite has one writer. */
+/** Locks the user row on PostgreSQL, which runs transactions of several processes at once; SQLite has one writer. */
 async function holdAccounts(tx: Transaction<Tables>, userId: string): Promise<void> {
   if (!isPostgres(tx)) return;
   await tx.selectFrom('users').select('user_id').where('user_id', '=', userId).forNoKeyUpdate().execute();
 }
 
-/** Stores a credential that was checked, sealed to its row, and tells the operator. After the commit: forgetChoices(). */
+/**
+ * Stores a checked credential, sealed to its row, and notifies the operator. Call forgetChoices() after the commit.
+ */
 export async function insertCredential(
   tx: Transaction<Tables>,
   context: Pick<Context, 'clock' | 'keys' | 'operator'>,
@@ -120,7 +123,7 @@ export async function insertCredential(
   return credential;
 }
 
-/** The name of the account, else of the app; numbered where the user has another account of that name. */
+/** Returns the account's name, else the app's; numbered when the user has another account of that name. */
 async function freeName(
   tx: Transaction<Tables>,
   { connector, account, userId }: StoredAccount,
@@ -139,7 +142,7 @@ async function freeName(
   return `${name} ${number}`;
 }
 
-/** Puts what was checked into the record of the same account, which is active again. After the commit: forgetChoices(). */
+/** Updates the record of the same account, which becomes active again. Call forgetChoices() after the commit. */
 export async function renewRow(
   tx: Transaction<Tables>,
   context: WriteContext,
@@ -160,7 +163,7 @@ export async function renewRow(
   });
 }
 
-/** The columns of new values: nothing of a renewal of the old ones counts any more. */
+/** Returns the columns for new values. They reset the renewal state of the old ones. */
 export function renewedColumns(
   context: Pick<Context, 'clock' | 'keys'>,
   bound: Parameters<typeof sealValues>[1],
@@ -180,8 +183,8 @@ export function renewedColumns(
 }
 
 /**
- * Changes the row of a credential; who listens to it begins anew where it leads to another account then (accountChange).
- * After the commit: forgetChoices().
+ * Changes the row of a credential. If it leads to another account, its event sources start again (accountChange).
+ * Call forgetChoices() after the commit.
  * @throws GatehouseError `credential_not_found`; `credential_conflict` when the new values are of an account that
  * another record of the user holds.
  */
@@ -228,8 +231,8 @@ async function unmarkDefault(tx: Transaction<Tables>, { userId, connectorId }: C
 }
 
 /**
- * Notes which account a record opens now. Records of one account that an earlier release made may stay two: then one of
- * them has no key.
+ * Stores the key of the account that a record opens now.
+ * Earlier releases could make two records for one account; one of them then has no key.
  * @throws GatehouseError `credential_conflict` when new values open an account that another record holds.
  */
 async function rekey(
@@ -272,7 +275,7 @@ function connectedAlready(
   );
 }
 
-/** The accounts of a user are others: clients that listen are notified. */
+/** Notifies listening clients that the user's accounts changed. */
 export function noteAccounts(
   { db, clock }: Pick<Context, 'clock'> & { db: DbOrTx },
   { environment, userId }: Pick<CredentialKey, 'environment' | 'userId'>,

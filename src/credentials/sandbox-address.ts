@@ -3,9 +3,10 @@ import type { Context } from '../context.ts';
 import { SANDBOX_HOST } from '../lib/sandbox.ts';
 
 /**
- * An address of a connector as a person's browser reaches it. Only the built-in sandbox has two: its file names a host
- * that exists nowhere, which the outbound door leads to our own port (lib/outbound.ts); browsers reach it at the
- * public address of this process. Every other address stays as it is.
+ * Returns the address at which a person's browser reaches a connector. Only the built-in sandbox differs from its
+ * file.
+ * The file names a host that does not exist; lib/outbound.ts maps it to our own port.
+ * Browsers reach it at the public address of this process.
  */
 export function browserAddress(
   { publicUrl }: Pick<Context, 'publicUrl'>,

@@ -14,23 +14,23 @@ import { dropSpares, keepSpare } from './spares.ts';
 
 type SaveContext = Pick<Context, 'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound'>;
 
-/** Waits between attempts to save: a store that is being restarted comes back within these. */
+/** Pauses between attempts to save; a store that restarts is usually back within them. */
 const SAVE_AGAIN_MS = [SECOND / 4, SECOND, 4 * SECOND];
 
-/** Tokens that were just renewed, and the credential that they were renewed from. */
+/** Renewed tokens and the credential that they were renewed from. */
 interface Renewed {
   connector: Connector;
   scheme: OAuth;
   credential: Credential;
-  /** What the renewal began with; the refresh token of it stays where none came back. */
+  /** The values before the renewal; their refresh token stays if the answer has none. */
   values: Record<string, string>;
   tokens: Tokens;
 }
 
 /**
- * Saves tokens over the version that they were renewed from, and answers with the credential as it is then. When that
- * version is gone, they are put aside, and what is there counts.
- * @throws GatehouseError `credential_not_found` when the credential was deleted: then the tokens are ended.
+ * Saves tokens over the version that they were renewed from, and returns the stored credential.
+ * If that version was replaced, the tokens are kept as a spare and the newer credential is returned.
+ * @throws GatehouseError `credential_not_found` when the credential was deleted; the tokens are then revoked.
  */
 export async function saveTokens(context: SaveContext, renewed: Renewed): Promise<Credential> {
   const { db, clock, log } = context;
@@ -77,24 +77,24 @@ export async function saveTokens(context: SaveContext, renewed: Renewed): Promis
     await endTokens(context, connector, credential, values);
     throw credentialNotFound(credentialId);
   }
-  // A store that lost its connection after the commit: the first attempt to save was the one that worked.
+  // The store lost its connection after the commit: the first attempt to save had worked.
   if (latest.credential.sealed === sealed) return latest.credential;
   if (openValues(context, latest.credential)['refreshToken'] !== values['refreshToken'])
     await keepSpare(context, latest.credential, values);
   log.warn(
     { credentialId, connectorId: connector.connectorId, version, found: latest.credential.version },
-    'tokens renewed over a newer version; put aside',
+    'renewed tokens kept as spare, a newer version exists',
   );
   return latest.credential;
 }
 
-/** The tokens are nowhere but here: a store that falters is asked again. */
+/** Retries the save, because the tokens exist only in this process. */
 async function patiently<T>({ log }: Pick<Context, 'log'>, save: () => Promise<T>): Promise<T> {
   for (const waitMs of SAVE_AGAIN_MS) {
     try {
       return await save();
     } catch (error) {
-      log.error({ err: error, waitMs }, 'renewed tokens not saved; trying again');
+      log.error({ err: error, waitMs }, 'renewed tokens not saved, will retry');
       await sleep(waitMs);
     }
   }

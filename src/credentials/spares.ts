@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import type { DbOrTx } from '../store/schema.ts';
 import type { Credential } from './credential.ts';
 
-/** Tokens that were received and could not be saved, because the credential had changed meanwhile. */
+/** Received tokens that could not be saved, because the credential had changed during the renewal. */
 export interface Spare {
   spareId: string;
   values: Record<string, string>;
@@ -12,13 +12,13 @@ export interface Spare {
 
 const sealedSpare = z.object({
   values: z.record(z.string(), z.string()),
-  /** Whose tokens they are, where it was known. */
+  /** The account of the tokens; null when unknown. */
   accountId: z.string().nullable(),
 });
 
 type Bound = Pick<Credential, 'environment' | 'userId' | 'credentialId'>;
 
-/** Puts tokens aside, sealed: a refresh token may be the last that works, and nobody can ask for it again. */
+/** Stores spare tokens, sealed: their refresh token may be the last valid one and cannot be requested again. */
 export async function keepSpare(
   { db, clock, keys }: Pick<Context, 'db' | 'clock' | 'keys'>,
   credential: Credential,
@@ -37,7 +37,7 @@ export async function keepSpare(
     .execute();
 }
 
-/** What was put aside for a credential and belongs to its account, newest first. */
+/** Returns the spare tokens of a credential that belong to its account, newest first. */
 export async function findSpares(
   { db, keys }: Pick<Context, 'db' | 'keys'>,
   credential: Credential,
@@ -59,12 +59,12 @@ export async function findSpares(
     );
 }
 
-/** Forgets one that no longer works either. */
+/** Deletes a spare that does not work either. */
 export async function dropSpare(db: DbOrTx, spareId: string): Promise<void> {
   await db.deleteFrom('spare_tokens').where('spare_id', '=', spareId).execute();
 }
 
-/** Forgets what was put aside: newer tokens work, or the account was connected anew. */
+/** Deletes all spares of a credential: newer tokens work, or the account was connected again. */
 export async function dropSpares(db: DbOrTx, credentialId: string): Promise<void> {
   await db.deleteFrom('spare_tokens').where('credential_id', '=', credentialId).execute();
 }

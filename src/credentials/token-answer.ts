@@ -2,19 +2,19 @@ import type { OAuth } from '../connectors/format.ts';
 import { parseHttpDate, SECOND } from '../lib/clock.ts';
 import { isJsonObject, parseJson, valueAt, type Json, type JsonObject } from '../lib/json.ts';
 
-/** An answer of a token endpoint, as it came. Header names are lower case. */
+/** An answer of a token endpoint, as received. Header names are lower case. */
 export interface WireAnswer {
   status: number;
   headers: Record<string, string>;
   text: string;
 }
 
-/** The same in the words of RFC 6749 sections 5.1 and 5.2, whatever the app's own are. */
+/** The same answer, normalized to RFC 6749 sections 5.1 and 5.2. */
 export interface TokenAnswer {
   /** 200, or the 4xx of a refusal. */
   status: number;
   body: TokenBody | TokenRefusal;
-  /** As the app wrote it: captured values are read there. */
+  /** The app's own body; captured values are read there. */
   raw: Json;
 }
 
@@ -22,7 +22,7 @@ export interface TokenBody {
   access_token: string;
   token_type: 'bearer';
   refresh_token?: string;
-  /** Seconds from when the request was sent. */
+  /** Lifetime in seconds, from the sending of the request. */
   expires_in?: number;
   /** Separated by spaces. */
   scope?: string;
@@ -33,13 +33,13 @@ export interface TokenRefusal {
   error_description?: string;
 }
 
-/** Whoever says that a token lives longer means that it does not end. */
+/** A longer lifetime means that the token does not expire. */
 const MAX_SECONDS = 10 * 365 * 24 * 3600;
 const MAX_TOKEN_CHARS = 10_000;
 const MAX_ERROR_CHARS = 100;
 const MAX_DESCRIPTION_CHARS = 300;
 const REFUSALS = new Set([400, 401, 403]);
-/** Where apps put the sentence that goes with an error. */
+/** Paths of the sentence that apps send with an error. */
 const DESCRIPTIONS = [
   'error_description',
   'error.message',
@@ -51,9 +51,9 @@ const DESCRIPTIONS = [
 ];
 
 /**
- * What a token endpoint said: JSON or form-encoded, errors also inside a success, names by the scheme's `tokenAnswer`.
- * Undefined where it said nothing definite: a page for browsers, an empty body, neither token nor error, a status
- * that speaks of the server's own trouble.
+ * Reads a token endpoint's answer: JSON or form-encoded, also an error inside a 2xx, member names by the scheme's
+ * `tokenAnswer`.
+ * Returns undefined for no definite answer: an HTML page, an empty body, neither token nor error, a 5xx status.
  */
 export function readTokenAnswer(
   scheme: OAuth,
@@ -80,7 +80,7 @@ export function readTokenAnswer(
     status: 200,
     body: {
       access_token: accessToken,
-      // Apps write Bearer, bot, user or nothing; how a token is used is said by the scheme's `apply`.
+      // Apps write Bearer, bot, user or nothing here; the scheme's `apply` decides how the token is sent.
       token_type: 'bearer',
       ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
       ...(expiresIn === undefined ? {} : { expires_in: expiresIn }),
@@ -90,7 +90,7 @@ export function readTokenAnswer(
   };
 }
 
-/** JSON, else a form; undefined for anything else. */
+/** Parses JSON, else a form; undefined for anything else. */
 function parseBody(text: string): JsonObject | undefined {
   const trimmed = text.replace(/^\uFEFF/, '').trim();
   if (trimmed.startsWith('{')) {
@@ -101,7 +101,7 @@ function parseBody(text: string): JsonObject | undefined {
       return undefined;
     }
   }
-  // Whatever its content type says: some apps call a form text/plain or text/html.
+  // The content type is ignored, because some apps send a form as text/plain or text/html.
   if (!/^[\w.[\]%~-]+=[^\s<>"{}]*$/.test(trimmed)) return undefined;
   return Object.fromEntries([...new URLSearchParams(trimmed)].filter(([name]) => name !== '__proto__'));
 }
@@ -117,7 +117,7 @@ function refusal(scheme: OAuth, raw: JsonObject, said: Json | undefined, status:
   };
 }
 
-/** The code of an error: itself, or the member of an error object that names it. */
+/** Returns the code of an error: the value itself, or the member of an error object that names it. */
 function codeOf(said: Json | undefined): string | undefined {
   if (Array.isArray(said)) return codeOf(said[0]);
   if (!isJsonObject(said)) return said === true ? undefined : textOf(said);
@@ -133,7 +133,9 @@ function isTruthy(said: Json | undefined): boolean {
   return Boolean(said) && said !== '0' && said !== 'false';
 }
 
-/** The lifetime of the access token; undefined where the answer and the scheme name none that means anything. */
+/**
+ * Returns the lifetime of the access token in seconds; undefined when the answer and the scheme have no usable one.
+ */
 function secondsOf(
   { tokenAnswer, accessTokenSeconds }: OAuth,
   raw: JsonObject,
@@ -144,26 +146,26 @@ function secondsOf(
   if (lifetime !== undefined && lifetime > 0) return lifetime > MAX_SECONDS ? undefined : lifetime;
   const moment = momentOf(valueAt(raw, tokenAnswer.expiresAt));
   if (moment === undefined) return accessTokenSeconds;
-  // A moment is told by the app's clock, which its Date header shows.
+  // The time is read by the app's clock, which its Date header shows.
   const date = parseHttpDate(headers['date'] ?? '');
   const seconds = (moment - (Number.isNaN(date) ? now : date)) / SECOND;
   if (seconds > MAX_SECONDS) return undefined;
   return seconds > 0 ? seconds : accessTokenSeconds;
 }
 
-/** How long the refresh token of an answer lives; undefined where it does not tell. */
+/** Returns the lifetime of the refresh token in seconds; undefined when the answer has none. */
 export function refreshSecondsOf({ tokenAnswer }: OAuth, raw: Json): number | undefined {
   const lifetime = lifetimeAt(raw, tokenAnswer.refreshExpiresIn, tokenAnswer.unit);
   return lifetime !== undefined && lifetime > 0 && lifetime <= MAX_SECONDS ? lifetime : undefined;
 }
 
-/** A lifetime in seconds. */
+/** Returns a lifetime in seconds. */
 function lifetimeAt(raw: Json, path: string, unit: 'seconds' | 'milliseconds'): number | undefined {
   const number = numberOf(valueAt(raw, path));
   return number === undefined || unit === 'seconds' ? number : number / SECOND;
 }
 
-/** Epoch milliseconds of epoch seconds, epoch milliseconds, or ISO 8601. */
+/** Parses epoch seconds, epoch milliseconds or ISO 8601 into epoch milliseconds. */
 export function momentOf(value: Json | undefined): number | undefined {
   const number = numberOf(value);
   if (number !== undefined) return number > 1e11 ? number : number > 0 ? number * SECOND : undefined;
@@ -191,7 +193,7 @@ function textOf(value: Json | undefined): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
 }
 
-/** One line of printable text. */
+/** Returns one line of printable text. */
 function clean(text: string | undefined, most: number): string | undefined {
   const line = text
     // oxlint-disable-next-line no-control-regex -- what it finds is the point

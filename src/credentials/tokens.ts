@@ -9,17 +9,17 @@ import { findAccount, insertCredential, renewRow, type CheckedAccount, type Cred
 
 type KeepContext = Pick<Context, 'db' | 'clock' | 'keys' | 'hashKey' | 'catalog' | 'operator' | 'listening'>;
 
-/** A grant whose account was looked up, and whose it is. */
+/** A grant with its owner, after its account was looked up. */
 export type LookedUp = Granted & Omit<CredentialKey, 'credentialId'> & { account: Account | undefined };
 
-/** Where the tokens of a grant are going to be kept. */
+/** The record that will hold the tokens of a grant. */
 export interface Place {
   credentialId: string;
-  /** Of a new record; a record that is there renews its own. */
+  /** The key for a new record; undefined when an existing record keeps its own. */
   accountKey: string | undefined;
 }
 
-/** The record that is there for the account of a grant: the one to `reconnect`, else the user's for this account. */
+/** Returns the record for the account of a grant: the one to `reconnect`, else the user's own, else a new one. */
 export async function placeFor(
   tx: Transaction<Tables>,
   context: KeepContext,
@@ -33,7 +33,7 @@ export async function placeFor(
     : { credentialId: newId('cred'), accountKey };
 }
 
-/** Stores the tokens of a grant where placeFor() said. After the commit: forgetChoices(). */
+/** Stores the tokens of a grant in the record of placeFor(). Call forgetChoices() after the commit. */
 export async function keepTokens(
   tx: Transaction<Tables>,
   context: KeepContext,

@@ -6,8 +6,8 @@ import { credentialFacts, toCredential } from './credential.ts';
 import { endTokens } from './revoke.ts';
 
 /**
- * Removes a user, and tells the operator of each credential that goes too. Tokens are ended at the third parties as they
- * are when a credential is deleted: side by side, in 5 s, and the user is gone whatever comes of it.
+ * Deletes a user and notifies the operator of each deleted credential.
+ * Tokens are revoked concurrently within 5 s, as in deleteCredential(). The user is deleted even if that fails.
  * @throws GatehouseError `user_not_found`
  */
 export async function deleteUserWithCredentials(

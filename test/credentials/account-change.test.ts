@@ -3,7 +3,7 @@ import { accountChange } from '../../src/credentials/account-change.ts';
 import { sealValues } from '../../src/credentials/open.ts';
 import { startService, type Service } from '../support/service.ts';
 
-/* Whether other values of a shipped connector lead to another account. */
+/** Tests of whether changed values of a shipped connector lead to another account. */
 
 let service: Service;
 

@@ -89,7 +89,7 @@ describe('the metadata of a connector', () => {
 });
 
 describe('creating a credential', () => {
-  test('tries it at the third party and stores it sealed, with its account', async () => {
+  test('probes the key, then stores it sealed with its account', async () => {
     const made = await create();
     expect(party.seen.map((one) => one.path)).toEqual(['/me']);
     expect(describeCredential(made)).toEqual({
@@ -109,7 +109,7 @@ describe('creating a credential', () => {
     expect(JSON.stringify(await rows())).not.toContain(GOOD_KEY);
   });
 
-  test('is refused with the third party, and nothing is stored', async () => {
+  test('is not stored when the third party rejects the key', async () => {
     await expect(
       create({ data: { apiKey: 'wrong_key_123456', origin: party.origin } }),
     ).rejects.toMatchObject({
@@ -159,7 +159,7 @@ describe('creating a credential', () => {
     });
   });
 
-  test('of a connector without authentication stores its variables alone', async () => {
+  test('stores only the variables of a connector without authentication', async () => {
     const made = await create({ connectorId: 'open', data: { origin: `${party.origin}/` } });
     expect(made).toMatchObject({ type: 'none', name: 'Open', state: 'active' });
     const result = await executeAction(bench, {
@@ -176,7 +176,7 @@ describe('creating a credential', () => {
 });
 
 describe('a credential', () => {
-  test('is nobody else’s, and of no other environment', async () => {
+  test('belongs to one user and one environment', async () => {
     const { credentialId } = await create();
     const other = await createUser(bench, { environment: 'development', username: 'bob' });
     for (const foreign of [
@@ -213,7 +213,7 @@ describe('a credential', () => {
     });
   });
 
-  test('that a call is refused with needs to be reconnected, and is not used again', async () => {
+  test('rejected in a call needs to be reconnected and is not used again', async () => {
     const { credentialId } = await create();
     await run();
     party.keys.clear();
@@ -229,7 +229,7 @@ describe('a credential', () => {
     expect(party.seen).toHaveLength(sent);
   });
 
-  test('stays active through outages and refusals of the input', async () => {
+  test('stays active through outages and rejected input', async () => {
     await create();
     for (const status of [400, 403, 404, 422, 429, 500, 503]) {
       party.answer = ({ path }) => (path === '/me' ? undefined : { status });
@@ -238,7 +238,7 @@ describe('a credential', () => {
     expect((await rows())[0]?.state).toBe('active');
   });
 
-  test('stays active when its key was replaced while a call with the old one ran', async () => {
+  test('stays active when its key was replaced during a call with the old key', async () => {
     const { credentialId } = await create();
     party.keys.add('key_of_the_new_age');
     party.answer = ({ path, headers }) =>
@@ -250,7 +250,7 @@ describe('a credential', () => {
     expect((await rows())[0]?.state).toBe('active');
   });
 
-  test('is brought back by a check, and found out by one', async () => {
+  test('is activated or ended by a check', async () => {
     const { credentialId } = await create();
     party.keys.clear();
     expect(await checkCredential(bench, key(credentialId))).toMatchObject({
@@ -270,7 +270,7 @@ describe('a credential', () => {
     await run();
   });
 
-  test('keeps its id when its key is replaced, and what was not named', async () => {
+  test('keeps its id and its other fields when its key is replaced', async () => {
     const { credentialId } = await create();
     party.keys.add('key_number_two');
     party.keys.delete(GOOD_KEY);
@@ -288,7 +288,7 @@ describe('a credential', () => {
     expect(party.seen.at(-1)?.headers['x-key']).toBe('key_number_two');
   });
 
-  test('is gone when it is deleted, within the same second', async () => {
+  test('is not found after its deletion', async () => {
     const { credentialId } = await create();
     await run();
     await deleteCredential(bench, key(credentialId));
@@ -296,7 +296,7 @@ describe('a credential', () => {
     await expect(run(credentialId)).rejects.toMatchObject({ code: 'credential_not_found' });
   });
 
-  test('does not open in another row, of another user, or altered', async () => {
+  test('does not open in another row, for another user, or altered', async () => {
     const first = await create();
     const second = await create({ data: another() });
     const shop = bench.catalog.connector('development', 'shop');
@@ -314,8 +314,8 @@ describe('a credential', () => {
   });
 });
 
-describe('which credential a call runs with', () => {
-  test('is the only active one, else it has to be said', async () => {
+describe('the credential of a call', () => {
+  test('is the only active one, or must be named', async () => {
     await expect(run()).rejects.toMatchObject({
       code: 'credential_required',
       details: { connectorId: 'shop' },

@@ -5,7 +5,7 @@ import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { openOAuth, type OAuthBench } from '../support/oauth.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 
-/** Connects an account of its own: the same one again would renew its credential. */
+/** Connects another account each time; connecting the same one again would renew its credential. */
 function connectAccount(bench: OAuthBench, account: number) {
   bench.party.apiAnswer = { id: `acc_${account}`, name: 'Ada' };
   return bench.connect();
@@ -45,7 +45,7 @@ test('a refresh token of unknown lifetime is used every thirty days', async () =
   expect(bench.party.asked).toHaveLength(1);
 });
 
-test('one that cannot be renewed holds up no other, and is tried again in an hour', async () => {
+test('a failed renewal is retried in an hour and does not block others', async () => {
   await using bench = await openOAuth();
   const first = await connectAccount(bench, 1);
   await connectAccount(bench, 2);
@@ -67,7 +67,7 @@ test('one that cannot be renewed holds up no other, and is tried again in an hou
   expect(bench.party.asked).toHaveLength(3);
 });
 
-test('consents that never came back and connect sessions of yesterday are deleted', async () => {
+test('expired consents and connect sessions are deleted', async () => {
   await using bench = await openOAuth();
   const now = bench.clock.now();
   const session = (id: string, expiresAt: number) => ({

@@ -10,13 +10,13 @@ import { startService, type Service } from '../support/service.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 import { LINKED, SHOP, startThirdParty, type Seen, type ThirdParty } from '../support/third-party.ts';
 
-/** The app names the right that is missing. */
+/** An app that names the missing permission. */
 const NAMING = SHOP.replace(
   '  message: [message]',
   "  message: [message]\n  needed: ['header:X-Needs', 'body:needed']",
 );
 
-/** `linked` has no probe; this one can write too. */
+/** Like `linked`, without a probe, and with a write action. */
 const UNPROBED = `${LINKED}  create_thing:
     description: A new thing.
     request: POST /things
@@ -24,7 +24,7 @@ const UNPROBED = `${LINKED}  create_thing:
       label: {type: string, required: true}
 `;
 
-describe.each(STORE_KINDS)('a refused call on %s', (kind) => {
+describe.each(STORE_KINDS)('a rejected call on %s', (kind) => {
   let folder: string;
   let service: Service;
   let party: ThirdParty;
@@ -72,13 +72,13 @@ describe.each(STORE_KINDS)('a refused call on %s', (kind) => {
   const stateOf = async (id = credentialId) =>
     (await call('GET', `/users/${userId}/credentials/${id}`)).at('state');
   const probes = () => party.seen.filter(({ path }) => path === '/me').length;
-  /** A key that may read and not write, as the app says it. */
+  /** A key that may read but not write, with the status that the app answers. */
   const readOnly =
     (status: number) =>
     ({ method }: Seen) =>
       method === 'GET' ? undefined : { status, body: { message: 'no write permissions' } };
 
-  test.each([401, 403])('with %i of an account that works is a missing right', async (status) => {
+  test.each([401, 403])('with %i of a working account is a missing permission', async (status) => {
     party.answer = readOnly(status);
     const refused = await execute('create_thing', { label: 'x' });
     expect([refused.status, refused.at('code')]).toEqual([422, 'upstream_rejected']);
@@ -114,7 +114,7 @@ describe.each(STORE_KINDS)('a refused call on %s', (kind) => {
     expect((await execute('get_thing', { thingId: '1' })).status).toBe(200);
   });
 
-  test('shares one probe with others, which is asked again half a minute later', async () => {
+  test('shares one probe with others for half a minute', async () => {
     party.answer = ({ method, path }) =>
       method === 'POST'
         ? { status: 401 }
@@ -133,7 +133,7 @@ describe.each(STORE_KINDS)('a refused call on %s', (kind) => {
     expect(await stateOf()).toBe('needs_reconnect');
   });
 
-  test('is made again under its Idempotency-Key once the right is given', async () => {
+  test('runs again under its Idempotency-Key after the permission is given', async () => {
     const key = { 'idempotency-key': `k ${Math.random()}` };
     party.answer = readOnly(401);
     expect((await execute('create_thing', { label: 'x' }, key)).status).toBe(422);
@@ -141,7 +141,7 @@ describe.each(STORE_KINDS)('a refused call on %s', (kind) => {
     expect((await execute('create_thing', { label: 'x' }, key)).status).toBe(200);
   });
 
-  test('tells a model that the account has no right, in a block apart from the words of the app', async () => {
+  test('reports the missing permission to the model apart from the app text', async () => {
     party.answer = readOnly(401);
     const server = await call('POST', '/api/servers', { name: `s ${userId}`, toolMode: 'direct' });
     const answer = await rpc(server.text('accessUrl'), 'tools/call', {
@@ -180,7 +180,7 @@ describe.each(STORE_KINDS)('a refused call on %s', (kind) => {
     expect(told.at('result.content.1.text')).toBe('{"said":"no (needed: things:write)"}');
   });
 
-  test('ends a credential of an app without a probe by a read alone', async () => {
+  test('ends a credential of an app without a probe only when it is a read', async () => {
     const id = await connect('linked');
     party.answer = () => ({ status: 401 });
     const written = await execute('create_thing', { label: 'x' }, {}, 'linked');
@@ -191,7 +191,7 @@ describe.each(STORE_KINDS)('a refused call on %s', (kind) => {
   });
 });
 
-test('tokens are renewed once before a missing right is told, and not for each call', async () => {
+test('tokens are renewed once before a missing permission is reported', async () => {
   await using bench = await openOAuth();
   const made = await bench.connect();
   bench.clock.advance(HOUR / 2);

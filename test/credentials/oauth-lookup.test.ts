@@ -61,7 +61,7 @@ function grant() {
   };
 }
 
-test('a lookup after the grant tells what the grant does not', async () => {
+test('a lookup after the grant adds data that the grant lacks', async () => {
   const tokens = await exchangeCode(context, grant());
   expect(tokens).toMatchObject({
     accessToken: 'at_canary_1',
@@ -71,12 +71,12 @@ test('a lookup after the grant tells what the grant does not', async () => {
   expect(seen).toEqual(['POST /token ', 'GET /connections Bearer at_canary_1']);
 });
 
-test('a renewal looks nothing up', async () => {
+test('a renewal makes no lookup', async () => {
   const { captured } = await refreshTokens(context, { ...grant(), refreshToken: 'rt_1' });
   expect([captured, seen.length]).toEqual([{}, 1]);
 });
 
-test('a lookup that fails once is asked again; the code is spent by then', async () => {
+test('a failed lookup is retried, because the code is spent', async () => {
   let failures = 1;
   answerWith((res) => (failures-- > 0 ? json(res, 503, {}) : json(res, 200, CONNECTIONS)));
   expect((await exchangeCode(context, grant())).captured).toEqual({ tenantId: 't-2' });
@@ -99,7 +99,7 @@ test.each<[string, (res: Answer) => void, string]>([
   expect(String(error)).not.toContain('at_canary_1');
 });
 
-test('an account that the grant names by its id alone takes its name from the probe', async () => {
+test('an account with only an id in the grant takes its name from the probe', async () => {
   const { connector, scheme, values } = withProbe();
   upstream.handler = (_req, res) => json(res, 200, { Id: '1', CompanyName: 'Acme' });
   const tokens = { accessToken: 'at_canary_1', captured: {}, account: { id: 'realm-7' } };
@@ -107,7 +107,7 @@ test('an account that the grant names by its id alone takes its name from the pr
   expect(await probeTokens(context, granted)).toEqual({ id: 'realm-7', name: 'Acme' });
 });
 
-test('a later check leaves the account as its grant named it', async () => {
+test('a later check keeps the account of the grant', async () => {
   await using bench = await openActions();
   const { connector, catalog, scheme, values } = withProbe();
   upstream.handler = (_req, res) => json(res, 200, { Id: '1', CompanyName: 'Acme' });

@@ -16,10 +16,7 @@ import { Secret } from '../../src/lib/secret.ts';
 import { manualClock } from '../support/clock.ts';
 import { openUpstream, startUpstream, type Upstream } from '../support/upstream.ts';
 
-/*
- * The grants of shipped connectors, as their sources describe requests and answers. What is sent to an app arrives at
- * a server of this test, whose path begins with the host that was meant.
- */
+/** Tests of the grants of shipped connectors, with requests and answers as their sources describe them. */
 
 interface Sent {
   /** `POST https://slack.com/api/oauth.v2.access` */
@@ -43,7 +40,7 @@ afterAll(async () => {
   await upstream[Symbol.asyncDispose]();
 });
 
-/** The door of the process, whose every way leads to the test's server. */
+/** An outbound client that sends every request to the server of this test. */
 function context() {
   const { outbound } = open;
   return {
@@ -56,7 +53,7 @@ function context() {
   };
 }
 
-/** The app answers with this from now on; text as it is, a form by its content type. */
+/** Sets the app's answer from now on: text as it is, a form by its content type. */
 function answerWith(body: object | string, status = 200): void {
   sent = [];
   upstream.handler = (req, res) => {
@@ -69,7 +66,7 @@ function answerWith(body: object | string, status = 200): void {
         body: Buffer.concat(chunks).toString('utf8'),
       });
       const text = typeof body === 'string' ? body : JSON.stringify(body);
-      // No Date: moments in answers are told by the clock of the test.
+      // Without a Date header, times in answers are read by the clock of the test.
       res.sendDate = false;
       res
         .writeHead(status, { 'content-type': text.startsWith('{') ? 'application/json' : 'text/plain' })
@@ -90,7 +87,7 @@ function grantOf(id: string, values: Record<string, string> = {}) {
       clientId: 'app-1',
       clientSecret: new Secret('s3cret'),
       scopes: ['one', 'two'],
-      // Registered where the account is.
+      // The OAuth app is registered at the host of the account.
       fields: { siteUrl: 'https://gitlab.com', ...values },
     },
     values,
@@ -178,7 +175,7 @@ describe('the consent page', () => {
     expect(url.href).not.toContain('s3cret');
   });
 
-  test('of a shop is at that shop, whatever is typed', async () => {
+  test('is at the shop of the user, in any spelling', async () => {
     for (const shop of ['evil.com/', 'a@evil.com', 'evil.com#', '../x'])
       await expect(authorizationUrl(grantOf('shopify', { shop }))).rejects.toMatchObject({
         code: 'credential_invalid',
@@ -186,7 +183,7 @@ describe('the consent page', () => {
   });
 });
 
-describe('the code is traded for tokens', () => {
+describe('the code is exchanged for tokens', () => {
   test('Slack: the client by HTTP Basic, the workspace from the answer', async () => {
     answerWith({
       ok: true,
@@ -209,7 +206,7 @@ describe('the code is traded for tokens', () => {
     expect(form()).not.toHaveProperty('client_secret');
   });
 
-  test('Slack: ok false in a status of success is a refusal, of a used refresh token an invalid_grant', async () => {
+  test('Slack: ok false in a 200 is a refusal', async () => {
     answerWith({ ok: false, error: 'bad_redirect_uri' });
     await expect(exchange('slack')).rejects.toMatchObject({ error: 'bad_redirect_uri' });
     answerWith({ ok: false, error: 'invalid_refresh_token' });
@@ -218,7 +215,7 @@ describe('the code is traded for tokens', () => {
     await expect(refresh).rejects.toBeInstanceOf(OAuthRefusal);
   });
 
-  test('GitHub: JSON or a form, scopes between commas, errors inside a success', async () => {
+  test('GitHub: JSON or a form, scopes with commas, errors in a 200', async () => {
     answerWith('access_token=gho_1&scope=repo%2Cgist&token_type=bearer');
     const tokens = { accessToken: 'gho_1', scopes: ['repo', 'gist'], captured: {} };
     expect(await exchange('github')).toEqual(tokens);
@@ -275,14 +272,14 @@ describe('the code is traded for tokens', () => {
       refreshExpiresAt: NOW + 30 * DAY,
       scopes: ['read_orders', 'write_orders'],
     });
-    // Half of the life that the answer tells goes before what is assumed where none is told.
+    // Half of the lifetime in the answer comes before the assumed lifetime.
     const { scheme } = grantOf('shopify');
     expect(refreshByOf(scheme, tokens, NOW)).toBe(NOW + 15 * DAY);
     expect(refreshByOf(scheme, { refreshToken: 'r' }, NOW)).toBeGreaterThan(NOW + 15 * DAY);
     expect(first().line).toBe('POST https://my-shop.myshopify.com/admin/oauth/access_token');
     expect(JSON.parse(first().body)).toMatchObject({ ...COMMON, expiring: '1' });
 
-    // What Shopify did not sign, or signed otherwise, is no answer of Shopify.
+    // A redirect without Shopify's valid signature is rejected.
     for (const stray of [
       more,
       { ...more, hmac: hmac.replace(/^./, 'x') },
@@ -295,7 +292,7 @@ describe('the code is traded for tokens', () => {
     expect(sent).toHaveLength(1);
   });
 
-  test('Stripe: the account that was connected, without an end', async () => {
+  test('Stripe: the connected account, tokens without expiry', async () => {
     answerWith({
       access_token: 'sk_1',
       scope: 'read_write',
@@ -312,7 +309,7 @@ describe('the code is traded for tokens', () => {
     });
   });
 
-  test('Notion: JSON with the client by HTTP Basic; no refresh token is none', async () => {
+  test('Notion: JSON, the client by HTTP Basic, no refresh token', async () => {
     answerWith({
       access_token: 'ntn_1',
       token_type: 'bearer',
@@ -335,7 +332,7 @@ describe('the code is traded for tokens', () => {
     });
   });
 
-  test('Square: JSON, the end as a date, faults as a list', async () => {
+  test('Square: JSON, the expiry as a date, faults as a list', async () => {
     answerWith({
       access_token: 'EAAA',
       token_type: 'bearer',
@@ -355,7 +352,7 @@ describe('the code is traded for tokens', () => {
     await expect(exchange('square')).rejects.toMatchObject({ error: 'UNAUTHORIZED' });
   });
 
-  test('BigCommerce: what the redirect brought goes along', async () => {
+  test('BigCommerce: parameters of the redirect are sent along', async () => {
     answerWith({
       access_token: 'bc_1',
       scope: 'store_v2_orders',
@@ -374,7 +371,7 @@ describe('the code is traded for tokens', () => {
     });
   });
 
-  test('Dropbox and GitLab: by the book', async () => {
+  test('Dropbox and GitLab: standard grants', async () => {
     answerWith({
       access_token: 'sl.1',
       expires_in: 14_400,
@@ -461,7 +458,7 @@ describe('revocation', () => {
     expect(one.body.startsWith('{') ? JSON.parse(one.body) : one.body).toEqual(body);
   });
 
-  test('where an app has none, nothing is sent', async () => {
+  test('sends nothing for an app without revocation', async () => {
     answerWith({});
     await revoke('bigcommerce', { accessToken: 'a' });
     expect(sent).toEqual([]);

@@ -12,7 +12,7 @@ const SIGNED =
   '&shop=some-shop.myshopify.com&state=0.6784241404160823&timestamp=1337178173';
 const judge = (query: string) => isSigned(scheme, client, new URLSearchParams(query));
 
-test('a redirect that the app signed is known, in whatever order its parameters come', () => {
+test('a signed redirect is accepted in any order of its parameters', () => {
   expect(judge(SIGNED)).toBe(true);
   expect(judge(SIGNED.split('&').toReversed().join('&'))).toBe(true);
 });
@@ -31,7 +31,7 @@ test.each([
   expect(judge(query)).toBe(false);
 });
 
-test('another secret signs nothing, and who asks for no signature gets along without', () => {
+test('another secret is rejected, and a scheme without signature accepts all', () => {
   expect(isSigned(scheme, { clientSecret: new Secret('hash') }, new URLSearchParams(SIGNED))).toBe(false);
   expect(isSigned({ callbackSignature: undefined }, client, new URLSearchParams('code=1'))).toBe(true);
 });

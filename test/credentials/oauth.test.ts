@@ -41,7 +41,7 @@ function answers(
   party.answer = () => ({ text: typeof body === 'string' ? body : JSON.stringify(body), ...more });
 }
 
-/** A grant of `oauthy`, whose scheme differs by `changes`. */
+/** Returns a grant of `oauthy`, with `changes` to its scheme. */
 function grantOf(changes: Record<string, unknown> = {}, values: Record<string, string> = {}) {
   const connector = oauthCatalog(party.origin, changes).connector('development', 'oauthy');
   const scheme = connector?.definition.authentication[0];
@@ -61,7 +61,7 @@ const back = (params: Record<string, string> = {}) =>
 const exchange = (changes: Record<string, unknown> = {}, callback = back(), values = {}) =>
   exchangeCode(context, { ...grantOf(changes, values), callback });
 
-describe('the way to the consent page', () => {
+describe('the address of the consent page', () => {
   test('carries client, redirect, state, scopes and a PKCE challenge', async () => {
     const grant = { ...grantOf(), verifier: newVerifier() };
     const url = new URL(await authorizationUrl(grant));
@@ -107,7 +107,7 @@ describe('the way to the consent page', () => {
 });
 
 describe('the exchange of a code', () => {
-  test('sends a form with the secret and the verifier, and reads what comes', async () => {
+  test('sends a form with the secret and the verifier, and reads the tokens', async () => {
     answers({
       access_token: 'at_1',
       token_type: 'bearer',
@@ -134,7 +134,7 @@ describe('the exchange of a code', () => {
     });
   });
 
-  test('speaks JSON, query, basic and headers of its own where the file says so', async () => {
+  test('uses JSON, query, basic and extra headers if the file names them', async () => {
     await exchange({
       tokenRequest: 'json',
       clientAuthentication: 'basic',
@@ -198,7 +198,7 @@ describe('the exchange of a code', () => {
     });
   });
 
-  test('takes no captured value that breaks its format, and no ID token of another client', async () => {
+  test('rejects captured values of a wrong format and foreign ID tokens', async () => {
     answers({
       access_token: 'at_canary',
       host: 'evil.com/path?',
@@ -210,7 +210,7 @@ describe('the exchange of a code', () => {
     expect(await exchange({ account: { id: 'idToken:sub' } })).not.toHaveProperty('account');
   });
 
-  test('takes the scheme’s lifetime where the answer names none, and none where nobody does', async () => {
+  test('uses the lifetime of the scheme when the answer has none', async () => {
     answers({ access_token: 'at_1' });
     expect(await exchange()).not.toHaveProperty('expiresAt');
     expect(await exchange({ accessTokenSeconds: 7200 })).toMatchObject({ expiresAt: now + 7_200_000 });
@@ -248,7 +248,7 @@ describe('the exchange of a code', () => {
     expect(party.asked).toEqual([]);
   });
 
-  test('takes the issuer that lives where the consent page lives', async () => {
+  test('accepts the issuer at the origin of the consent page', async () => {
     expect(await exchange({}, back({ iss: party.origin }))).toMatchObject({ accessToken: 'at_canary' });
   });
 
@@ -278,7 +278,7 @@ describe('the exchange of a code', () => {
   });
 
   test.each(['', '[]', '{', '{"ok":true}', '{"access_token":""}', '{"access_token":{}}', 'access denied'])(
-    'the answer %j says nothing',
+    'the answer %j is no definite answer',
     async (body) => {
       answers(body);
       await expect(exchange()).rejects.toMatchObject({ code: 'upstream_failed' });
@@ -287,7 +287,7 @@ describe('the exchange of a code', () => {
 });
 
 describe('a renewal', () => {
-  test('uses its own address and parameters, and says what was not told by leaving it out', async () => {
+  test('uses its own address and parameters, and omits absent values', async () => {
     const grant = grantOf({
       refreshUrl: `${party.origin}/token?renew=1`,
       refreshParams: { redirect_uri: 'x' },
@@ -306,7 +306,7 @@ describe('a renewal', () => {
     });
   });
 
-  test('knows the app’s own words for invalid_grant', async () => {
+  test('maps the invalid_grant codes of the app', async () => {
     answers({ error: 'bad_refresh_token' });
     const grant = grantOf({ tokenAnswer: { invalidGrant: ['bad_refresh_token'] } });
     await expect(refreshTokens(context, { ...grant, refreshToken: 'rt' })).rejects.toMatchObject({
@@ -316,7 +316,7 @@ describe('a renewal', () => {
   });
 });
 
-test('client credentials are asked for with the user’s own id and secret', async () => {
+test('client credentials request tokens with the id and secret of the user', async () => {
   party.answer = undefined;
   const { connector } = grantOf();
   const scheme = connector.definition.authentication[1];
@@ -329,7 +329,7 @@ test('client credentials are asked for with the user’s own id and secret', asy
   ).rejects.toMatchObject({ error: 'invalid_client' });
 });
 
-describe('tokens are ended', () => {
+describe('tokens are revoked', () => {
   const values = { accessToken: 'at_1', refreshToken: 'rt_1' };
   test('by a form with the refresh token', async () => {
     await revokeTokens(context, { ...grantOf(), values });
@@ -340,7 +340,7 @@ describe('tokens are ended', () => {
     });
   });
 
-  test('by whatever else the app wants', async () => {
+  test('by other requests that the app defines', async () => {
     const url = `${party.origin}/revoke?t={token}`;
     await revokeTokens(context, {
       ...grantOf({ revocation: { url, method: 'DELETE', clientAuthentication: 'none' } }),

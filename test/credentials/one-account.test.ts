@@ -16,7 +16,7 @@ describe.each(STORE_KINDS)('one account is one credential on %s', (kind) => {
   let service: Service;
   let party: ThirdParty;
   let userId: string;
-  /** A key of an account of its own; the others are of one account. */
+  /** A key of a separate account; the other keys are of one account. */
   let otherKey: string;
 
   beforeAll(async () => {
@@ -75,7 +75,7 @@ describe.each(STORE_KINDS)('one account is one credential on %s', (kind) => {
     expect([other.status, other.at('account.id')]).toEqual([201, '78']);
   });
 
-  test('the account of another user is a credential of its own', async () => {
+  test('the account of another user is a separate credential', async () => {
     const first = await connect();
     userId = (await service.call('POST', '/users', { body: { username: `bo ${Math.random()}` } })).text(
       'userId',
@@ -85,7 +85,7 @@ describe.each(STORE_KINDS)('one account is one credential on %s', (kind) => {
     expect(second.at('credentialId')).not.toBe(first.at('credentialId'));
   });
 
-  test('a key entered twice renews where the app names no account', async () => {
+  test('a key entered twice renews its record when the app names no account', async () => {
     const linked = (key: string) =>
       connect('', { connectorId: 'linked', data: { apiKey: key, origin: party.origin } });
     const first = await linked('one');
@@ -106,7 +106,7 @@ describe.each(STORE_KINDS)('one account is one credential on %s', (kind) => {
     expect(second.at('name')).toBe('Ada’s shop 2');
   });
 
-  test('requests at the same time at two processes end with one record', async () => {
+  test('concurrent requests at two processes end with one record', async () => {
     await using other = await startService({ catalogFolder: folder, env: service.env });
     const body = { connectorId: 'shop', data: { apiKey: GOOD_KEY, origin: party.origin } };
     const answers = await Promise.all(
@@ -147,7 +147,7 @@ describe.each(STORE_KINDS)('one account is one credential on %s', (kind) => {
     expect((await run()).status).toBe(200);
   });
 
-  test('a key of an account that another record holds is refused for this record', async () => {
+  test('a key of an account that another record holds is rejected', async () => {
     const ada = (await connect()).text('credentialId');
     const bo = (await connect(otherKey)).text('credentialId');
     const refused = await change(bo, { data: { apiKey: SECOND_KEY } });
@@ -157,7 +157,7 @@ describe.each(STORE_KINDS)('one account is one credential on %s', (kind) => {
     expect((await change(ada, { data: { apiKey: SECOND_KEY } })).status).toBe(200);
   });
 
-  test('records that an earlier release made for one account stay, and one is renewed', async () => {
+  test('duplicate records of an earlier release stay, and one is renewed', async () => {
     const old = (await connect()).text('credentialId');
     const twin = (await connect(otherKey)).text('credentialId');
     const { db } = service.context;
@@ -172,7 +172,7 @@ describe.each(STORE_KINDS)('one account is one credential on %s', (kind) => {
       expect([answer.status, answer.at('credentialId')]).toEqual([200, old]);
     }
     expect(await records()).toHaveLength(2);
-    // The other one can still be given a new key of the same account.
+    // The duplicate still accepts a new key of the same account.
     const put = await change(twin, { data: { apiKey: SECOND_KEY } });
     expect([put.status, put.at('state')]).toEqual([200, 'active']);
   });
@@ -198,13 +198,13 @@ describe.each(STORE_KINDS)('one account is one credential on %s', (kind) => {
       expect(keyOfLastCall()).toBe(GOOD_KEY);
       expect((await run({ credentialId: bo })).status).toBe(200);
       expect(keyOfLastCall()).toBe(otherKey);
-      // A renewal keeps the mark.
+      // A renewal keeps the default mark.
       expect((await connect(SECOND_KEY)).body).toMatchObject({ credentialId: ada, default: true });
       await change(ada, { default: false });
       expect((await run()).at('code')).toBe('credential_ambiguous');
     });
 
-    test('is one, however many are set at once', async () => {
+    test('stays one when several are set concurrently', async () => {
       const answers: Answer[] = await Promise.all(
         Array.from({ length: 10 }, (_, index) => change(index % 2 === 0 ? ada : bo, { default: true })),
       );
@@ -217,7 +217,7 @@ describe.each(STORE_KINDS)('one account is one credential on %s', (kind) => {
       expect(rows.map((row) => row.is_default).toSorted()).toEqual([0, 1]);
     });
 
-    test('is used by MCP and by workflows that are installed', async () => {
+    test('is used by MCP and by installed workflows', async () => {
       await change(bo, { default: true });
       const server = await service.call('POST', '/api/servers', {
         body: { name: `s ${userId}`, toolMode: 'direct' },
@@ -250,7 +250,7 @@ describe.each(STORE_KINDS)('one account is one credential on %s', (kind) => {
       expect([installed.status, installed.at('credentials')]).toEqual([201, { shop: bo }]);
     });
 
-    test('that needs to be reconnected is refused, and no other account acts instead', async () => {
+    test('is rejected when it needs to be reconnected, without a fallback', async () => {
       await change(bo, { default: true });
       party.answer = ({ headers }) => (headers['x-key'] === otherKey ? { status: 401 } : undefined);
       await call('POST', `/users/${userId}/credentials/${bo}/check`, {});

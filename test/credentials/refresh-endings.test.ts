@@ -5,7 +5,7 @@ import { HOUR } from '../../src/lib/clock.ts';
 import { credentialKey as key, openOAuth, runAction as run } from '../support/oauth.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 
-/* What ends a credential, and what does not. Side by side, since a second look takes five seconds. */
+/** Tests of what ends a credential. They run concurrently, because a second attempt takes five seconds. */
 describe.concurrent.each(STORE_KINDS)('tokens on %s', (kind) => {
   test('are ended only by a second invalid_grant, five seconds after the first', async ({ expect }) => {
     await using bench = await openOAuth(kind);
@@ -29,7 +29,7 @@ describe.concurrent.each(STORE_KINDS)('tokens on %s', (kind) => {
     await other[Symbol.asyncDispose]();
   });
 
-  test('that somebody else saved meanwhile are the answer to an invalid_grant', async ({ expect }) => {
+  test('saved by another process replace an invalid_grant', async ({ expect }) => {
     await using bench = await openOAuth(kind);
     const made = await bench.connect();
     bench.party.end(openValues(bench, made)['refreshToken'] ?? '');
@@ -46,9 +46,7 @@ describe.concurrent.each(STORE_KINDS)('tokens on %s', (kind) => {
     await other[Symbol.asyncDispose]();
   });
 
-  test('that lose the race to be saved are put aside, and tried before a credential is given up', async ({
-    expect,
-  }) => {
+  test('that lose the race to be saved are kept as spares and tried last', async ({ expect }) => {
     await using bench = await openOAuth(kind);
     const made = await bench.connect();
     const other = await bench.another();

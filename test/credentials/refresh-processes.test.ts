@@ -22,7 +22,7 @@ import { CLIENT, oauthCatalog, startTokenServer } from '../support/token-server.
 const PROCESSES = 4;
 const CALLS = 50;
 
-/** Four processes over one database, and a credential whose tokens expire when the test says so. */
+/** Opens four processes over one database, with a credential whose tokens the test expires. */
 async function openProcesses(kind: StoreKind) {
   const { database, remove } = await freshDatabase(kind);
   const party = await startTokenServer();
@@ -73,7 +73,7 @@ async function openProcesses(kind: StoreKind) {
     children,
     row,
     ask: (child: ChildProcess, calls = CALLS): Promise<string[]> => ask(child, { credentialId, calls }),
-    /** As if the hour were over. */
+    /** Expires the tokens, as if an hour had passed. */
     async expire() {
       const past = Date.now() - 1000;
       await db
@@ -100,45 +100,42 @@ async function ask(child: ChildProcess, order: Order): Promise<string[]> {
   return got;
 }
 
-test.each(STORE_KINDS)(
-  'two hundred calls of four processes make one grant per expiry, whatever the app does (%s)',
-  async (kind) => {
-    await using all = await openProcesses(kind);
-    const { party } = all;
-    const everybody = async () => (await Promise.all(all.children.map((child) => all.ask(child)))).flat();
-    let grants = 0;
-    for (const delayMs of [0, 700, 5]) {
-      await all.expire();
-      party.delayMs = delayMs;
-      const got = await everybody();
-      expect(got).toHaveLength(PROCESSES * CALLS);
-      expect(new Set(got).size).toBe(1);
-      expect(got[0]).toMatch(/^at_/);
-      expect(party.granted).toBe(++grants);
-    }
-    for (const mode of ['500', '429', 'html', 'drop', 'crash', 'lost'] as const) {
-      await all.expire();
-      party.mode = mode;
-      if (mode === 'lost') grants++;
-      const before = party.asked.length;
-      const got = await everybody();
-      expect([...new Set(got)].filter((code) => !code.startsWith('upstream_'))).toEqual([]);
-      expect([mode, party.asked.length]).toEqual([mode, before + 1]);
-      expect(await all.row()).toMatchObject({ state: 'active' });
+test.each(STORE_KINDS)('two hundred calls of four processes make one grant per expiry (%s)', async (kind) => {
+  await using all = await openProcesses(kind);
+  const { party } = all;
+  const everybody = async () => (await Promise.all(all.children.map((child) => all.ask(child)))).flat();
+  let grants = 0;
+  for (const delayMs of [0, 700, 5]) {
+    await all.expire();
+    party.delayMs = delayMs;
+    const got = await everybody();
+    expect(got).toHaveLength(PROCESSES * CALLS);
+    expect(new Set(got).size).toBe(1);
+    expect(got[0]).toMatch(/^at_/);
+    expect(party.granted).toBe(++grants);
+  }
+  for (const mode of ['500', '429', 'html', 'drop', 'crash', 'lost'] as const) {
+    await all.expire();
+    party.mode = mode;
+    if (mode === 'lost') grants++;
+    const before = party.asked.length;
+    const got = await everybody();
+    expect([...new Set(got)].filter((code) => !code.startsWith('upstream_'))).toEqual([]);
+    expect([mode, party.asked.length]).toEqual([mode, before + 1]);
+    expect(await all.row()).toMatchObject({ state: 'active' });
 
-      await all.expire();
-      party.mode = 'ok';
-      expect(new Set(await everybody()).size).toBe(1);
-      expect(party.granted).toBe(++grants);
-    }
-    expect(party.reused).toBe(0);
-    // One grant was lost on its way, and is no version of ours.
-    expect(await all.row()).toMatchObject({ state: 'active', refresh_failures: 0, version: grants });
-  },
-);
+    await all.expire();
+    party.mode = 'ok';
+    expect(new Set(await everybody()).size).toBe(1);
+    expect(party.granted).toBe(++grants);
+  }
+  expect(party.reused).toBe(0);
+  // One grant was lost on its way, so it is not in the version count.
+  expect(await all.row()).toMatchObject({ state: 'active', refresh_failures: 0, version: grants });
+});
 
 test.each(STORE_KINDS)(
-  'a process that dies while it renews holds up the others for its lease only (%s)',
+  'a process that dies during a renewal blocks others only for its lease (%s)',
   async (kind) => {
     await using all = await openProcesses(kind);
     const { party } = all;
@@ -155,7 +152,7 @@ test.each(STORE_KINDS)(
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(party.asked).toHaveLength(1);
     const { lease_until: leaseUntil } = await all.row();
-    // Long enough for one attempt at a token endpoint, and over within half a minute of the death.
+    // The lease is long enough for one attempt at a token endpoint, and ends half a minute after the death.
     expect(leaseUntil).toBeGreaterThan(Date.now() + 15_000);
     expect(leaseUntil).toBeLessThan(Date.now() + 30_000);
     await all.change({ lease_until: Date.now() });

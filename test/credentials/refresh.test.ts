@@ -14,7 +14,7 @@ import { credentialKey as key, openOAuth, runAction as run, type OAuthBench } fr
 import { STORE_KINDS } from '../support/stores.ts';
 import { CLIENT } from '../support/token-server.ts';
 
-/** The error that a call ends with. */
+/** Returns the error of a rejected call. */
 async function refusal(call: Promise<unknown>): Promise<GatehouseError> {
   const error = await call.catch((thrown: unknown) => thrown);
   if (error instanceof GatehouseError) return error;
@@ -28,7 +28,7 @@ describe.each(STORE_KINDS)('tokens on %s', (kind) => {
   });
   afterEach(() => bench[Symbol.asyncDispose]());
 
-  test('are left alone while their time has not come, and renewed before it ends', async () => {
+  test('are unchanged before they are due, and renewed before they expire', async () => {
     const made = await bench.connect();
     expect(await freshCredential(bench, bench.connector, made)).toBe(made);
     bench.clock.advance(50 * MINUTE);
@@ -41,7 +41,7 @@ describe.each(STORE_KINDS)('tokens on %s', (kind) => {
     expect((await bench.row(made.credentialId)).lease_token).toBeNull();
   });
 
-  test('of an expired credential are renewed once by calls that come together, from two processes', async () => {
+  test('that expired are renewed once by concurrent calls of two processes', async () => {
     const { credentialId } = await bench.connect();
     const other = await bench.another();
     bench.clock.advance(2 * HOUR);
@@ -70,7 +70,7 @@ describe.each(STORE_KINDS)('tokens on %s', (kind) => {
     expect((await first).version).toBe(1);
   });
 
-  test('stay when an outage keeps them from being renewed, and the next attempt waits', async () => {
+  test('stay in use during an outage, and the next attempt waits', async () => {
     const { credentialId } = await bench.connect();
     bench.clock.advance(56 * MINUTE);
     for (const mode of ['500', 'html', 'drop', 'crash'] as const) {
@@ -82,7 +82,7 @@ describe.each(STORE_KINDS)('tokens on %s', (kind) => {
     expect(await bench.row(credentialId)).toMatchObject({ state: 'active', refresh_failures: 1 });
 
     bench.clock.advance(10 * MINUTE);
-    // Calls wait now: no pause is longer than a minute, however long the outage lasts.
+    // Calls wait now, so no pause is longer than a minute.
     for (const [mode, code] of [
       ['500', 'upstream_failed'],
       ['429', 'upstream_rate_limited'],
@@ -110,7 +110,7 @@ describe.each(STORE_KINDS)('tokens on %s', (kind) => {
     expect(bench.party.reused).toBe(0);
   });
 
-  test('rest longer while they work, but no longer than they work', async () => {
+  test('pause renewals longer while they work, but not beyond their expiry', async () => {
     const { credentialId } = await bench.connect();
     bench.party.mode = '500';
     bench.clock.advance(56 * MINUTE);
@@ -125,7 +125,7 @@ describe.each(STORE_KINDS)('tokens on %s', (kind) => {
     expect((refresh_after ?? 0) - bench.clock.now()).toBeLessThanOrEqual(MINUTE);
   });
 
-  test('are asked for as late as a token endpoint with a limit demands', async () => {
+  test('wait as long as a rate-limited token endpoint demands', async () => {
     await bench.connect();
     bench.clock.advance(2 * HOUR);
     bench.party.answer = () => ({ status: 429, text: '{}', headers: { 'retry-after': '300' } });
@@ -136,7 +136,7 @@ describe.each(STORE_KINDS)('tokens on %s', (kind) => {
     expect(Number((await refusal(run(bench))).headers['Retry-After'])).toBeLessThanOrEqual(60);
   });
 
-  test('that the app refuses before their time are renewed, and the call is repeated', async () => {
+  test('rejected early are renewed, and the call is repeated', async () => {
     const made = await bench.connect();
     bench.party.endAccess(openValues(bench, made)['accessToken'] ?? '');
     await Promise.all(Array.from({ length: 10 }, () => run(bench)));
@@ -153,7 +153,7 @@ describe('a credential', () => {
   });
   afterEach(() => bench[Symbol.asyncDispose]());
 
-  test('keeps its refresh token where none comes back', async () => {
+  test('keeps its refresh token when the answer has none', async () => {
     bench.party.rotates = false;
     const made = await bench.connect();
     const { refreshToken } = openValues(bench, made);
@@ -166,7 +166,7 @@ describe('a credential', () => {
     expect(openValues(bench, now)['refreshToken']).toBe(refreshToken);
   });
 
-  test('is never opened for a call with its refresh token in it', async () => {
+  test('is opened for a call without its refresh token', async () => {
     const made = await bench.connect();
     expect(Object.keys(openCredential(bench, bench.connector, made).values)).toEqual(['accessToken']);
   });
@@ -182,7 +182,7 @@ describe('a credential', () => {
     expect((await bench.row(made.credentialId)).state).toBe('active');
   });
 
-  test('whose access ended without a way to renew it needs to be connected anew', async () => {
+  test('without a refresh token needs to be reconnected after its expiry', async () => {
     const { accessToken } = bench.party.issue();
     const expiresAt = new Date(bench.clock.now() + HOUR).toISOString();
     const made = await updateCredential(bench, key(bench, (await bench.connect()).credentialId), {
@@ -197,7 +197,7 @@ describe('a credential', () => {
     expect(bench.party.asked).toEqual([]);
   });
 
-  test('is not to blame when the app refuses the OAuth app', async () => {
+  test('stays active when the app rejects the OAuth app', async () => {
     const made = await bench.connect();
     bench.clock.advance(2 * HOUR);
     bench.party.answer = () => ({ status: 401, text: '{"error":"invalid_client"}' });
@@ -212,7 +212,7 @@ describe('a credential', () => {
     expect(await run(bench)).toEqual({ data: { id: 'acc_1', name: 'Ada' } });
   });
 
-  test('that was deleted while its tokens were renewed leaves none at the third party', async () => {
+  test('deleted during a renewal leaves no tokens at the third party', async () => {
     const made = await bench.connect();
     bench.clock.advance(2 * HOUR);
     bench.party.delayMs = 300;
@@ -223,7 +223,7 @@ describe('a credential', () => {
     expect(bench.party.revoked).toHaveLength(2);
   });
 
-  test('is checked with tokens that are good now', async () => {
+  test('is checked with valid tokens', async () => {
     const made = await bench.connect();
     bench.clock.advance(2 * HOUR);
     const { credential, checked } = await checkCredential(bench, key(bench, made.credentialId));

@@ -4,7 +4,7 @@ import { startShop, type Shop } from '../support/shop.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 import { GOOD_KEY } from '../support/third-party.ts';
 
-describe.each(STORE_KINDS)('on %s', (kind) => {
+describe.each(STORE_KINDS)('seals on %s', (kind) => {
   let shop: Shop;
   beforeAll(async () => {
     shop = await startShop({ kind });
@@ -37,7 +37,7 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     await waitFor(async () => (await shop.execute('get_me')).status === 200);
   });
 
-  test('a seal of an earlier release opens and is bound to its connector by a job', async () => {
+  test('a job binds the seal of an earlier release to its connector', async () => {
     await bindToRowAlone();
     const before = await sealed();
     await waitFor(async () => (await shop.execute('get_me')).status === 200);

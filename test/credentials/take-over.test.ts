@@ -26,7 +26,7 @@ const create = (data: JsonObject, type = 'oauth2') =>
 const rows = () => bench.db.selectFrom('credentials').selectAll().execute();
 
 describe('a live account', () => {
-  test('is taken over with its facts, probed, and told back without a secret', async () => {
+  test('is imported with its facts, probed, and returned without secrets', async () => {
     const expiresAt = bench.clock.now() + HOUR;
     const made = await create({
       ...bench.party.issue(),
@@ -47,7 +47,7 @@ describe('a live account', () => {
     expect(bench.party.asked).toEqual([]);
   });
 
-  test('taken over twice keeps its record, with the tokens that came last', async () => {
+  test('imported twice keeps its record with the latest tokens', async () => {
     const first = await create({ ...bench.party.issue(), shop: 'my-shop' });
     const tokens = bench.party.issue();
     const again = await create({ ...tokens, shop: 'my-shop' });
@@ -56,7 +56,7 @@ describe('a live account', () => {
     expect(await rows()).toHaveLength(1);
   });
 
-  test('whose access token has ended is renewed first', async () => {
+  test('with an expired access token is renewed first', async () => {
     const made = await create({
       ...bench.party.issue(),
       shop: 'my-shop',
@@ -81,13 +81,13 @@ describe('a live account', () => {
     expect(await rows()).toEqual([]);
   });
 
-  test('is not stored when the app refuses its token', async () => {
+  test('is not stored when the app rejects its token', async () => {
     const failed = create({ accessToken: 'at_unknown', shop: 'my-shop' });
     await expect(failed).rejects.toMatchObject({ code: 'credential_invalid' });
     expect(await rows()).toEqual([]);
   });
 
-  test('keeps its tokens when another of its fields changes, and forgets the old grant with new ones', async () => {
+  test('keeps its tokens when another field changes', async () => {
     const pair = bench.party.issue();
     const expiresAt = new Date(bench.clock.now() + HOUR).toISOString();
     const made = await create({ ...pair, shop: 'my-shop', expiresAt });
@@ -102,7 +102,7 @@ describe('a live account', () => {
     expect(renewed).toMatchObject({ version: 3, expiresAt: null });
   });
 
-  test('is ended at the app when it is deleted, and gone whatever the app says', async () => {
+  test('is revoked at the app when it is deleted, even if the app fails', async () => {
     const pair = bench.party.issue();
     for (const mode of ['ok', '500'] as const) {
       bench.party.mode = mode;
@@ -120,7 +120,7 @@ describe('a live account', () => {
 });
 
 describe('client credentials', () => {
-  test('fetch their tokens, and ask anew when those end', async () => {
+  test('fetch their tokens and request new ones after expiry', async () => {
     const made = await create({ ...CLIENT }, 'oauth2_client_credentials');
     expect(made).toMatchObject({
       state: 'active',
@@ -133,7 +133,7 @@ describe('client credentials', () => {
     expect(bench.party.asked[1]?.params.get('grant_type')).toBe('client_credentials');
   });
 
-  test('that are wrong are not stored; a new secret is tried before it replaces the old one', async () => {
+  test('are stored only after they worked', async () => {
     const wrong = { ...CLIENT, clientSecret: 'wrong_canary' };
     await expect(create(wrong, 'oauth2_client_credentials')).rejects.toMatchObject({
       code: 'credential_invalid',

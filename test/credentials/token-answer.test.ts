@@ -63,7 +63,7 @@ const headers = fc.oneof(
   fc.string().map((date) => ({ date })),
 );
 
-/** What holds for every refusal and for every grant. */
+/** Returns whether the invariants of every refusal and every grant hold. */
 function isSound(status: number, { status: said, body }: TokenAnswer): boolean {
   if ('error' in body) {
     const oneLine = /^[^\p{Cc}]{1,100}$/u.test(body.error);
@@ -74,7 +74,7 @@ function isSound(status: number, { status: said, body }: TokenAnswer): boolean {
   return status < 300 && token !== '' && token === token.trim() && timely && /^\S+( \S+)*$/.test(scope);
 }
 
-test('any answer is tokens, a refusal or nothing, and never an exception', () => {
+test('any answer is tokens, a refusal or undefined, and throws no error', () => {
   const checked = fc.check(
     fc.property(status, text, headers, fc.constantFrom(plain, nested), (code, body, given, one) => {
       const read = readTokenAnswer(one, { status: code, headers: given, text: body }, NOW);
@@ -85,7 +85,7 @@ test('any answer is tokens, a refusal or nothing, and never an exception', () =>
   expect(checked.counterexample).toBeNull();
 });
 
-test('a token that is given comes out, whatever is around it', () => {
+test('a token is found in any surroundings', () => {
   const token = fc.stringMatching(/^[A-Za-z0-9._~+/-]{1,200}$/);
   const checked = fc.check(
     fc.property(token, named, fc.boolean(), (accessToken, around, asForm) => {
@@ -99,7 +99,7 @@ test('a token that is given comes out, whatever is around it', () => {
   expect(checked.counterexample).toBeNull();
 });
 
-test('errors inside a success are refusals, by the names of the file', () => {
+test('errors in a 200 are refusals, by the names in the file', () => {
   const read = (body: unknown) =>
     readTokenAnswer(nested, { status: 200, headers: {}, text: JSON.stringify(body) }, NOW);
   expect(read({ code: 40001, message: 'expired' })).toMatchObject({
