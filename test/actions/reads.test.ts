@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { checkFile } from '../../src/cli/connectors-check.ts';
 import { rpc } from '../support/mcp.ts';
+import { openOAuth, runAction } from '../support/oauth.ts';
 import { startService, type Service } from '../support/service.ts';
 import { SHOP, startThirdParty, type SetAnswer, type ThirdParty } from '../support/third-party.ts';
 
@@ -228,4 +229,14 @@ describe('an action with further reads', () => {
     const { faults } = await checkFile(file);
     expect(faults.map(({ path, rule }) => `${path}: ${rule}`).join('\n')).toMatch(fault);
   });
+});
+
+test('reads whose token ends in between share one renewal and begin again', async () => {
+  await using bench = await openOAuth();
+  await bench.connect();
+  bench.party.endsAfterLists = 1;
+  const { data } = await runAction(bench, { actionId: 'list_notes' });
+  expect(data).toEqual([1, 2, 3].map((note) => ({ note, id: 'acc_1', name: 'Ada' })));
+  expect(bench.party.asked).toHaveLength(1);
+  expect(bench.party.reused).toBe(0);
 });

@@ -41,6 +41,8 @@ export interface TokenServer extends AsyncDisposable {
   apiAnswer: object | undefined;
   /** The API answers 401 to writes, as some do to who may only read. */
   refusesWrites: boolean;
+  /** The API ends an access token once it has listed notes with it. Falls by one each time. */
+  endsAfterLists: number;
   /** Milliseconds that the API takes. */
   apiDelayMs: number;
   /** Instead of the usual answer of the token endpoint. */
@@ -82,6 +84,7 @@ export async function startTokenServer(): Promise<TokenServer> {
     rotates: true,
     apiAnswer: undefined,
     refusesWrites: false,
+    endsAfterLists: 0,
     apiDelayMs: 0,
     answer: undefined,
     issue() {
@@ -193,6 +196,10 @@ export async function startTokenServer(): Promise<TokenServer> {
     if (!access.has(bearer)) return send(res, 401, `{"message":"the token ${bearer} is not known"}`);
     if (party.refusesWrites && req.method !== 'GET')
       return send(res, 401, '{"message":"no write permissions"}');
+    if (req.method === 'GET' && req.url?.endsWith('/notes')) {
+      if (party.endsAfterLists-- > 0) access.delete(bearer);
+      return send(res, 200, '[{"note":1},{"note":2},{"note":3}]');
+    }
     return send(res, 200, '{"id":"acc_1","name":"Ada"}');
   }
 }
@@ -228,6 +235,12 @@ export function oauthDefinition(origin: string, scheme: Record<string, unknown> 
     errors: { message: ['message'] },
     actions: {
       get_me: { description: 'Reads the account.', request: 'GET /me' },
+      list_notes: {
+        description: 'Lists notes with who wrote them.',
+        request: 'GET /notes',
+        paging: { style: 'none' },
+        each: [{ action: 'get_me' }],
+      },
       add_note: {
         description: 'Adds a note.',
         request: 'POST /notes',
