@@ -1,4 +1,4 @@
-import type { Action } from '../connectors/catalog.ts';
+import type { Action, Connector } from '../connectors/catalog.ts';
 import { holds } from '../connectors/conditions.ts';
 import type { BeforeRead, EachRead } from '../connectors/reads-format.ts';
 import { filledInput } from '../connectors/templates.ts';
@@ -41,6 +41,18 @@ export async function withFilled(
   return { ...call.input, ...filled };
 }
 
+/** @throws GatehouseError `restricted` where a call with this input needs a read that the caller may not use */
+export function assertReads(
+  connector: Connector,
+  { definition }: Action,
+  input: JsonObject,
+  denies: Denies,
+): void {
+  for (const read of Object.values(definition.before?.reads ?? {})) {
+    if (applies(read, input)) allowedAction(connector, read, denies);
+  }
+}
+
 /** What one read of `before` gives: a value, or with `for` the list of the values for its entries. */
 async function readFor(
   context: UpstreamContext,
@@ -49,9 +61,7 @@ async function readFor(
   names: JsonObject,
   denies: Denies,
 ): Promise<Json> {
-  const action = actionOf(call, read);
-  const rule = ruleAgainst(action, denies);
-  if (rule !== undefined) throw restricted(call, action, rule);
+  const action = allowedAction(call.connector, read, denies);
   const value = (more: JsonObject = {}) =>
     readValue(context, readCall(call, action, read, { ...names, ...more }), () => {});
   if (read.for === undefined) return value();
@@ -77,9 +87,9 @@ export async function completed(
 ): Promise<Json[]> {
   const read = call.action.definition.each?.find((one) => applies(one, call.input));
   if (!read || records.length === 0) return records;
-  const action = actionOf(call, read);
+  const action = actionOf(call.connector, read);
   const rule = ruleAgainst(action, denies);
-  if (rule !== undefined) return records.map((record) => unread(record, restricted(call, action, rule)));
+  if (rule !== undefined) return records.map((record) => unread(record, restricted(action, rule)));
 
   const seconds = call.action.definition.timeoutSeconds ?? call.connector.definition.timeoutSeconds;
   const until = context.clock.now() + seconds * SECOND;
@@ -106,7 +116,15 @@ function applies({ when, unless }: EachRead, input: JsonObject): boolean {
   return (!when || holds(when, input)) && !(unless && holds(unless, input));
 }
 
-function actionOf({ connector }: UpstreamCall, { action }: EachRead): Action {
+/** @throws GatehouseError `restricted` */
+function allowedAction(connector: Connector, read: EachRead, denies: Denies): Action {
+  const action = actionOf(connector, read);
+  const rule = ruleAgainst(action, denies);
+  if (rule !== undefined) throw restricted(action, rule);
+  return action;
+}
+
+function actionOf(connector: Connector, { action }: EachRead): Action {
   const found = connector.actions.get(action) ?? connector.internal.get(action);
   if (!found) throw new Error(`${connector.connectorId}.${action} is read and not there.`);
   return found;
@@ -117,8 +135,8 @@ function ruleAgainst(action: Action, denies: Denies): string | undefined {
   return action.definition.internal ? undefined : denies(action);
 }
 
-function restricted({ connector }: UpstreamCall, { actionId }: Action, rule: string): GatehouseError {
-  const what = `${connector.connectorId}.${actionId}`;
+function restricted({ connectorId, actionId }: Action, rule: string): GatehouseError {
+  const what = `${connectorId}.${actionId}`;
   return new GatehouseError(
     'restricted',
     `This needs ${what}, which this MCP server does not allow (${rule}).`,

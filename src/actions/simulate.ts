@@ -8,6 +8,7 @@ import type { JsonObject } from '../lib/json.ts';
 import { assertOn, assertServes } from '../servers/admission.ts';
 import type { LiveServer } from '../servers/live.ts';
 import { assertEffect, findAllowed } from './execute.ts';
+import { assertReads } from './reads.ts';
 
 /** The call that is asked about. */
 export interface Supposed {
@@ -72,6 +73,7 @@ export async function simulate(
     });
     const effectOf = effectOfCall(action, input ?? {});
     assertEffect(live.decision, action, effectOf);
+    assertReads(connector, action, input ?? {}, (read) => live.decision.action(read));
     const others = action.effects.filter((one) => one !== effectOf).join(' or ');
     passed(
       `No restriction denies ${connectorId}.${actionId}, whose effect is ${effectOf}` +

@@ -175,6 +175,13 @@ describe('an action with further reads', () => {
     ]);
     const refused = await run('shop_answer_thing', { thingId: '1', text: 'x' });
     expect(refused.at('result.structuredContent.error.code')).toBe('restricted');
+    const simulated = await call('POST', `/api/servers/${server.text('serverId')}/simulate`, {
+      userId,
+      connectorId: 'shop',
+      actionId: 'answer_thing',
+      input: { thingId: '1', text: 'x' },
+    });
+    expect(simulated.body).toMatchObject({ outcome: 'denied', rule: 'actions.blockedActions' });
     expect(paths()).toEqual(['GET /cursors']);
   });
 
