@@ -19,13 +19,13 @@ export interface ConnectApp {
   categories: readonly string[];
   iconUrl: string;
   color: string;
-  /** `ready`: signing in needs an OAuth app. */
+  /** `ready`: false when signing in needs an OAuth app that is not stored. */
   authentication: (AuthenticationMetadata & { ready: boolean })[];
 }
 
 type AppContext = Pick<Context, 'db' | 'catalog' | 'keys' | 'publicUrl'>;
 
-/** The apps that a session leaves to choose from. `given`: fields that are known and not asked for. */
+/** Returns the apps that a session offers. `given`: fields with known values, which the form leaves out. */
 export async function appsOf(
   context: AppContext,
   session: Pick<ConnectSession, 'environment' | 'connectors' | 'type'>,
@@ -55,8 +55,9 @@ export async function appsOf(
 }
 
 /**
- * The connectors that `app`, `category` or `connectors` leave; undefined: all.
- * @throws GatehouseError `connector_not_found`; `invalid_request` for both, or a category without apps.
+ * Returns the connector ids that `app`, `category` or `connectors` select; undefined means all.
+ * @throws GatehouseError `connector_not_found`; `invalid_request` for `app` together with another one, or a category
+ * without apps.
  */
 export function chosenConnectors(
   { catalog }: Pick<Context, 'catalog'>,
@@ -82,7 +83,10 @@ export function chosenConnectors(
   throw invalidRequest([{ field: 'category', rule: 'names no category that has apps here' }]);
 }
 
-/** The connector and scheme that somebody chose in a session. @throws GatehouseError `connector_not_found`, `invalid_request` */
+/**
+ * Returns the connector and scheme that the person chose. @throws GatehouseError `connector_not_found`,
+ * `invalid_request`
+ */
 export function chosenScheme(
   context: Pick<Context, 'catalog'>,
   session: ConnectSession,
@@ -99,8 +103,9 @@ export function chosenScheme(
 }
 
 /**
- * The fields that are known before a person signs in, when a new credential is to be an OAuth one and brings no
- * tokens; undefined for everything that needs no signing in. Whoever makes a link hears now what would end it.
+ * Returns the fields that are known before the sign-in to a new OAuth credential; undefined when no sign-in is
+ * needed.
+ * Checks them now, so that the maker of a link gets the faults instead of the person.
  * @throws GatehouseError `connector_not_found`, `oauth_app_missing`, `invalid_request` with every fault by field.
  */
 export async function beforeSignIn(
@@ -127,7 +132,7 @@ export async function beforeSignIn(
   return values;
 }
 
-/** Values that name another place than where the OAuth app is registered. */
+/** Returns a fault for each value that differs from the place where the OAuth app is registered. */
 export function elsewhere({ fields }: OAuthClient, values: Record<string, string>): Fault[] {
   return Object.entries(fields)
     .filter(([name, value]) => values[name] !== undefined && values[name] !== value)
@@ -151,7 +156,7 @@ function connectorNotFound(connectorId: string): GatehouseError {
   return new GatehouseError('connector_not_found', `There is no app "${connectorId.slice(0, 64)}" here.`);
 }
 
-/** What is not asked of a person, because it goes with the OAuth app. */
+/** Returns the fields that the OAuth app sets, so the form leaves them out. */
 function knownOf(connector: Connector, type: string): string[] {
   return connector.definition.authentication
     .filter((scheme) => scheme.type === type)

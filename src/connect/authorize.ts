@@ -11,19 +11,21 @@ import { chosenScheme, elsewhere } from './apps.ts';
 import { assertLive, prefillOf, type ConnectSession } from './sessions.ts';
 import type { ConnectContext, Submission } from './submit.ts';
 
-/** How long a consent may take (RFC 9700 asks for short-lived, single-use state). */
+/** Lifetime of a state (RFC 9700 requires short-lived, single-use state). */
 const STATE_MS = 10 * MINUTE;
 
-/** Where an app sends people back to: an address of its own for each, so that answers cannot be mixed up. */
+/** Returns the redirect address of a connector. Each connector has its own, so that answers cannot be mixed up. */
 export function callbackUrl({ publicUrl }: Pick<Context, 'publicUrl'>, connector: Connector): string {
   return `${publicUrl}/oauth/callback/${connector.connectorId}`;
 }
 
 /**
- * The address of the app's consent page. Its state is single-use, kept hashed, ten minutes, and bound to session,
- * connector and PKCE verifier; a newer one of the same session ends it.
- * @throws GatehouseError `connect_session_expired`, `connector_not_found`, `oauth_app_missing`, `invalid_request` with
- * every fault by field.
+ * Begins a consent and returns the address of the app's consent page.
+ * The state is single-use, stored hashed and valid for ten minutes. It is bound to session, connector and PKCE
+ * verifier.
+ * A newer state of the same session replaces it.
+ * @throws GatehouseError `connect_session_expired`, `connector_not_found`, `oauth_app_missing`, `invalid_request`
+ * with every fault by field.
  */
 export async function beginAuthorization(
   context: ConnectContext,

@@ -22,18 +22,18 @@ import { callbackUrl, stateBinding } from './authorize.ts';
 import { requireSession, settle, takenElsewhere, type ConnectSession, type Outcome } from './sessions.ts';
 import type { ConnectContext } from './submit.ts';
 
-/** What an app's consent page sent back, and to which address of ours. */
+/** The redirect from an app's consent page. */
 export interface Callback {
   connectorId: string;
   query: URLSearchParams;
-  /** The browser's cookie; absent when it has none. */
+  /** The browser id in the cookie; absent when the browser sent none. */
   browserId: string | undefined;
 }
 
 type OAuth2 = Extract<OAuth, { type: 'oauth2' }>;
 type Failed = Extract<Outcome, { success: false }>;
 
-/** A consent that came back, with everything it began with. */
+/** A returned consent with the data that it began with. */
 interface Consent {
   session: ConnectSession;
   connector: Connector;
@@ -43,10 +43,10 @@ interface Consent {
 }
 
 /**
- * Ends a consent: takes its state, which works once, exchanges the code, and stores the account. Whatever the app
- * answers ends the session with a sentence for the person.
+ * Ends a consent: consumes its state, exchanges the code and stores the account.
+ * Every answer of the app ends the session with a sentence for the person.
  * @throws GatehouseError `oauth_state_invalid` (unknown, used, replaced, expired, of another connector),
- * `connect_session_taken` (another browser: the state stays good for the right one).
+ * `connect_session_taken` (another browser; the state stays valid for the right one).
  */
 export async function finishAuthorization(
   context: ConnectContext,
@@ -65,7 +65,7 @@ async function takeState(
   { connectorId, query, browserId }: Callback,
 ): Promise<Consent> {
   const [state = '', ...others] = query.getAll('state');
-  // RFC 6749 section 3.1: a parameter is not repeated. The first of two states need not be the one of this consent.
+  // RFC 6749 section 3.1: a parameter must not repeat. The first of two states may belong to another consent.
   if (others.length > 0) throw stateInvalid();
   const stateHash = hashToken(context.hashKey, state);
   const row = await context.db
@@ -99,7 +99,7 @@ async function outcomeOf(context: ConnectContext, consent: Consent, callback: Ca
   try {
     await requireEnabled(context.db, session.environment, session.userId);
     const client = await requireOAuthClient(context, session.environment, connector);
-    // A window that is closed now stops nothing: the person has consented, and the code works once.
+    // No signal: closing the window stops nothing, because the person has consented and the code works only once.
     const tokens = await exchangeCode(context, {
       ...consent,
       client,
@@ -117,7 +117,7 @@ async function outcomeOf(context: ConnectContext, consent: Consent, callback: Ca
   }
 }
 
-/** Stores the account and ends the session in one transaction: a session that ended meanwhile leaves nothing. */
+/** Stores the account and ends the session in one transaction. Stores nothing if the session ended before. */
 async function keep(
   context: ConnectContext,
   { session, connector, scheme, values }: Consent,
@@ -126,7 +126,7 @@ async function keep(
 ): Promise<Outcome> {
   const { environment, userId, credentialId: old } = session;
   const granted = { environment, userId, connector, scheme, values, tokens };
-  // The id stands in the log alone until the record is chosen.
+  // Until the record is chosen, this id appears only in the log.
   const account = await probeTokens(context, { ...granted, credentialId: old ?? newId('cred') });
   if (old !== null) {
     const before = await requireCredential(context.db, { environment, userId, credentialId: old });
@@ -145,16 +145,16 @@ async function keep(
   forgetChoices(context.db);
   if (kept) return kept;
   await revokeTokens(context, { connector, scheme, client, values: valuesOf(granted) }).catch(() => {
-    // The app may refuse; the tokens were stored nowhere and end by themselves.
+    // The app may refuse. The tokens were not stored and will expire.
   });
   return {
     success: false,
     error: 'closed',
-    message: 'This was closed or finished in another window meanwhile.',
+    message: 'This was closed or finished in another window.',
   };
 }
 
-/** OAuth's own errors (RFC 6749 section 4.1.2.1), in words for the person. The description is never shown. */
+/** Returns OAuth's own errors (RFC 6749 section 4.1.2.1) in words for the person, without their description. */
 function refusal(connector: Connector, error: string): Failed {
   if (error === 'access_denied') {
     return {
@@ -167,7 +167,7 @@ function refusal(connector: Connector, error: string): Failed {
   return {
     success: false,
     error: 'provider_refused',
-    message: `${connector.name} could not sign you in${code}. Try again; if it stays so, tell whoever runs this application.`,
+    message: `${connector.name} could not sign you in${code}. Try again; if it keeps failing, contact the operator of this application.`,
   };
 }
 
@@ -206,13 +206,13 @@ function failure(connector: Connector, error: unknown): Failed {
   }
 }
 
-/** Somebody who says no is nothing that an operator has to look at. */
+/** Returns the log level. A person's refusal needs no attention of the operator. */
 function levelOf({ error }: Failed): 'info' | 'warn' | 'error' {
   if (error === 'access_denied') return 'info';
   return error === 'internal' ? 'error' : 'warn';
 }
 
-/** What the log may know: codes, never an answer of the app. */
+/** Returns the facts that may be logged: codes, never an answer of the app. */
 function factsOf(error: unknown): Record<string, unknown> {
   if (error instanceof OAuthRefusal) return { error: error.error, status: error.status };
   return error instanceof GatehouseError ? { code: error.code, details: error.details } : { err: error };

@@ -6,12 +6,12 @@ import { appsOf } from './apps.ts';
 import { createSession, type NewSession } from './sessions.ts';
 import type { ConnectContext } from './submit.ts';
 
-/** For whom a link is made, and where it leads in the end: `redirectUri` is judged when it is made. */
+/** The input for a link. makeLink() checks its `redirectUri`. */
 export type LinkWish = Omit<NewSession, 'via'>;
 
 /**
- * A link that connects an account: its address and its end, epoch milliseconds.
- * @throws GatehouseError `redirect_not_allowed`, `oauth_app_missing` when nothing of what it offers could be connected.
+ * Creates a link that connects an account, and returns its address and its expiry, epoch ms.
+ * @throws GatehouseError `redirect_not_allowed`, `oauth_app_missing` when none of the offered apps can be connected.
  */
 export async function makeLink(
   context: ConnectContext,
@@ -27,8 +27,8 @@ export async function makeLink(
 }
 
 /**
- * The refusal of a call that lacks an account, with the link that mends it: `details.connectUrl` for
- * `credential_required`, `details.reconnectUrl` for `credential_invalid`. Other errors are given back as they are.
+ * Adds a link to the error of a call that lacks an account: `details.connectUrl` for `credential_required`,
+ * `details.reconnectUrl` for `credential_invalid`. Returns other errors unchanged.
  */
 export async function withLink(
   context: ConnectContext,

@@ -2,38 +2,38 @@ import type { Context } from '../context.ts';
 import { SECOND } from '../lib/clock.ts';
 import type { DbOrTx } from '../store/schema.ts';
 
-/** A serving process notes this often that it is there. */
+/** Interval at which a serving process records that it is alive. */
 const BEAT_MS = 15 * SECOND;
-/** After this long without a note, no process serves. */
+/** Without a record for this long, no process is serving. */
 const GONE_MS = 3 * BEAT_MS;
 
 type PresenceContext = Pick<Context, 'db' | 'clock' | 'publicUrl' | 'serving'>;
 
-/** Notes where this process serves until it is closed, so that processes without a port make links that lead here. */
+/** Records where this process serves until it is closed. Processes without a port then make links to it. */
 export async function startPresence(
   context: PresenceContext & Pick<Context, 'log'>,
 ): Promise<{ close(): Promise<void> }> {
   const { clock, log } = context;
   const beat = () =>
-    note(context, clock.now()).catch((error: unknown) => log.warn({ err: error }, 'presence not noted'));
+    note(context, clock.now()).catch((error: unknown) => log.warn({ err: error }, 'presence not recorded'));
   await beat();
   const timer = setInterval(() => void beat(), BEAT_MS);
   timer.unref();
   return {
     async close() {
       clearInterval(timer);
-      await note(context, 0).catch((error: unknown) => log.warn({ err: error }, 'presence not ended'));
+      await note(context, 0).catch((error: unknown) => log.warn({ err: error }, 'presence not cleared'));
     },
   };
 }
 
-/** The public URL of the process that served last; undefined where none ever did. */
+/** Returns the public URL of the process that served last; undefined when none ever served. */
 export async function rememberedUrl(db: DbOrTx): Promise<string | undefined> {
   const row = await db.selectFrom('presence').select('public_url').executeTakeFirst();
   return row?.public_url;
 }
 
-/** A sentence for who is given a link that no process serves; undefined where one does. */
+/** Returns a warning for the receiver of a link that no process serves; undefined when one serves it. */
 export async function unservedNote(context: PresenceContext): Promise<string | undefined> {
   const { db, clock, publicUrl, serving } = context;
   if (serving) return undefined;

@@ -9,10 +9,13 @@ import { forLiving, requireEnabled } from '../identity/users.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 
 const LIFETIME_MS = 15 * MINUTE;
-/** Sessions of a kind and user that no browser was bound to; older ones end. An agent may ask for a link at every call. */
+/**
+ * Sessions of one user and kind that no browser has opened; older ones are deleted. An agent may request a link at
+ * every call.
+ */
 const MAX_UNOPENED = 20;
 
-/** How a session ended: the account that was connected, or why it was not, in words for the person. */
+/** The outcome of a session: the connected account, or the reason of the failure in words for the person. */
 export type Outcome =
   | { success: true; connectionId: string; credentialId: string; connectorId: string; name: string }
   | { success: false; error: string; message: string };
@@ -28,16 +31,16 @@ const outcome: z.ZodType<Outcome> = z.discriminatedUnion('success', [
   z.object({ success: z.literal(false), error: z.string(), message: z.string() }),
 ]);
 
-/** A person's way through connecting an account. Times are epoch milliseconds. */
+/** A person's session for connecting an account. Times are epoch milliseconds. */
 export interface ConnectSession {
   sessionId: string;
   environment: Environment;
   userId: string;
-  /** The connectors to choose from; null: all. */
+  /** The connectors to choose from; null means all. */
   connectors: string[] | null;
-  /** The only way to authenticate that is offered; null: all. */
+  /** The only authentication type that is offered; null means all. */
   type: string | null;
-  /** The credential that is connected anew. */
+  /** The credential to reconnect; null for a new one. */
   credentialId: string | null;
   prefill: string | null;
   redirectUri: string | null;
@@ -54,13 +57,13 @@ export interface NewSession {
   /** An existing user of that environment. */
   userId: string;
   connectors?: string[] | undefined;
-  /** The only way to authenticate that is offered. */
+  /** The only authentication type that is offered. */
   type?: string | undefined;
-  /** A credential of that user, to be connected anew. */
+  /** A credential of that user to reconnect. */
   credentialId?: string | undefined;
-  /** Values of fields that need not be asked for. */
+  /** Values of fields that the form leaves out. */
   prefill?: Record<string, string> | undefined;
-  /** Allowed already: see assertRedirectAllowed(). */
+  /** Already checked: see assertRedirectAllowed(). */
   redirectUri?: string | undefined;
   state?: string | undefined;
   via: 'link' | 'modal';
@@ -68,7 +71,7 @@ export interface NewSession {
 
 type SessionContext = Pick<Context, 'db' | 'clock' | 'hashKey' | 'keys' | 'publicUrl'>;
 
-/** A session and its link, which is shown here only: single use, fifteen minutes (contract.md section 6). */
+/** Creates a session and its link, which is returned only here: single use, fifteen minutes. */
 export async function createSession(
   context: SessionContext,
   wish: NewSession,
@@ -102,8 +105,9 @@ export async function createSession(
 }
 
 /**
- * The session of a link, bound to the browser that opens it first.
- * @throws GatehouseError `connect_session_not_found`, `connect_session_expired`, `connect_session_taken`, `forbidden`.
+ * Returns the session of a link and binds it to the browser that opens it first.
+ * @throws GatehouseError `connect_session_not_found`, `connect_session_expired`, `connect_session_taken`,
+ * `forbidden`.
  */
 export async function openLink(
   context: SessionContext,
@@ -124,7 +128,7 @@ export async function openLink(
   const browserHash = hashToken(context.hashKey, browserId);
   if (found.browser_hash !== null && found.browser_hash !== browserHash) throw takenElsewhere();
   const session = toSession(found);
-  // Whoever finished here may look at the end again; everybody else is told that it is over.
+  // The browser that finished the session may see the outcome again; any other gets an error.
   if (session.outcome && session.browserHash === browserHash) return session;
   await assertLive(context, session);
   const bound = await context.db
@@ -138,10 +142,10 @@ export async function openLink(
   return toSession(bound);
 }
 
-/** Who asks for a session: the user that it is of, by JWT, or the browser that has opened its link. */
+/** The requester of a session: its user, by JWT, or the browser that opened its link. */
 export type Asker = { userId: string; environment: Environment } | { browserId: string };
 
-/** @throws GatehouseError `connect_session_not_found`, also for a session of somebody else. */
+/** @throws GatehouseError `connect_session_not_found`, also for another user's session. */
 export async function requireSession(
   context: Pick<Context, 'db' | 'hashKey'>,
   sessionId: string,
@@ -165,8 +169,8 @@ export async function requireSession(
 }
 
 /**
- * @throws GatehouseError `connect_session_expired` when it has ended or its time is over, `user_not_found`, `forbidden`
- * when its user was disabled meanwhile.
+ * @throws GatehouseError `connect_session_expired` when it has ended or expired, `user_not_found`, `forbidden` when
+ * its user was disabled after it was created.
  */
 export async function assertLive(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
@@ -182,8 +186,8 @@ export async function assertLive(
 }
 
 /**
- * Ends a session, once. False when it was ended before, or is gone with its user: what was just made must then be
- * undone.
+ * Ends a session, once. Returns false when it was already ended or was deleted with its user; the caller must then
+ * undo its work.
  */
 export async function settle(
   db: DbOrTx,
@@ -205,7 +209,7 @@ export async function settle(
   return numUpdatedRows > 0n;
 }
 
-/** The values that the operator gave beforehand. */
+/** Returns the values that the operator gave when the link was made. */
 export function prefillOf({ keys }: Pick<Context, 'keys'>, session: ConnectSession): Record<string, string> {
   if (session.prefill === null) return {};
   return z

@@ -5,7 +5,7 @@ import type { JsonObject } from '../lib/json.ts';
 import { chosenScheme } from './apps.ts';
 import { assertLive, prefillOf, settle, type ConnectSession, type Outcome } from './sessions.ts';
 
-/** What a person filled in. */
+/** The values that a person entered. */
 export interface Submission {
   connectorId: string;
   type: string;
@@ -13,7 +13,7 @@ export interface Submission {
   signal?: AbortSignal;
 }
 
-/** What connecting needs of the context: all that credentials need, and the key of hashes. */
+/** The part of the context for connecting accounts: the needs of credentials, and the hash key. */
 export type ConnectContext = Pick<
   Context,
   | 'db'
@@ -32,8 +32,8 @@ export type ConnectContext = Pick<
 >;
 
 /**
- * Stores keys that a person typed, probed as by REST, and ends the session. A refusal leaves it open, so that what
- * is wrong can be corrected.
+ * Stores keys that a person entered, probed as by REST, and ends the session.
+ * A rejection leaves the session open, so that the person can correct the values.
  * @throws GatehouseError `connect_session_expired`, `connector_not_found`, and those of createCredential.
  */
 export async function submitKeys(
@@ -46,7 +46,7 @@ export async function submitKeys(
   if (scheme.type === 'oauth2')
     throw invalidRequest([{ field: 'type', rule: 'is connected by signing in, not by keys' }]);
   const { environment, userId, credentialId: old } = session;
-  // What the operator gave is not asked for, and so not to be changed either.
+  // The operator's values come last, so the form cannot change them.
   const whole = { ...data, ...prefillOf(context, session) };
   const more = signal ? { signal } : {};
   const { credential, renewed } =
@@ -76,7 +76,7 @@ export async function submitKeys(
     name: connector.name,
   };
   if (await settle(context.db, context, session.sessionId, ended)) return ended;
-  // Another tab was first: what it made counts, and a record that this one made goes.
+  // Another tab ended the session first: its record stays, and a record that this one made is deleted.
   if (!renewed) await deleteCredential(context, { environment, userId, credentialId });
-  throw new GatehouseError('connect_session_expired', 'This was finished in another window meanwhile.');
+  throw new GatehouseError('connect_session_expired', 'This was finished in another window.');
 }

@@ -42,7 +42,7 @@ export async function lookUp(
     if (answer.status >= 500 || answer.status === 429) throw noAnswer(connector, answer);
     throw new GatehouseError(
       'upstream_failed',
-      `${connector.name} granted access, but did not tell what else is needed (HTTP ${answer.status} at lookup.url of its connector file).`,
+      `${connector.name} granted access, but did not send the further data that is needed (HTTP ${answer.status} at lookup.url of its connector file).`,
       { details: { connectorId: connector.connectorId, status: answer.status, reason: 'lookup' } },
     );
   }

@@ -15,21 +15,22 @@ import { masterKeyRule, MASTER_KEY_BYTES as KEY_BYTES, readMasterKey } from '../
 
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
-/** Without it Node.js also takes shorter tags, which are easier to forge. */
+/** Without it Node.js also accepts shorter tags, which are easier to forge. */
 const GCM = { authTagLength: TAG_BYTES };
 
-/** A master key that cannot be used, in words for the operator. */
+/** An error of a master key that cannot be used, in words for the operator. */
 export class KeyError extends Error {
   override readonly name = 'KeyError';
 }
 
 /**
- * The master keys, first the one that writes. Each record is sealed with a data key of its own, and that with a
- * master key; both are bound to `bound` (additional authenticated data), so a box that is moved to another row, or
- * altered in one bit, does not open. A box reads `v1.<keyId>.<wrapped data key>.<ciphertext>`, base64url.
+ * The master keys; the first one seals. Each record is sealed with its own data key, and that key with a master key.
+ * Both are bound to `bound` (additional authenticated data): a box that was moved to another row or altered does not
+ * open.
+ * The form of a box is `v1.<keyId>.<wrapped data key>.<ciphertext>`, base64url.
  */
 export interface KeyRing {
-  /** Short public name of the writing key: it says which key a box needs, and nothing about it. */
+  /** The short public name of the sealing key. A box names its key by it; it reveals nothing about the key. */
   readonly keyId: string;
   seal(plain: string, bound: string): string;
   /** @throws KeyError when no key of the ring opens the box for `bound`. */
@@ -84,9 +85,10 @@ export function createKeyRing(base64Keys: string[]): KeyRing {
 }
 
 /**
- * The keys of the configuration: GATEHOUSE_MASTER_KEY, the file of GATEHOUSE_MASTER_KEY_FILE, or
- * `<home>/master.key`, made with mode 0600 when missing. It is created exclusively, so of two first starts one
- * writes and the other reads. A store that `isSealed` holds sealed rows, which no new key would open: none is made for it.
+ * Loads the keys of GATEHOUSE_MASTER_KEY, of the file GATEHOUSE_MASTER_KEY_FILE, or of `<home>/master.key`.
+ * A missing `<home>/master.key` is created with mode 0600, exclusively: of two concurrent first starts one writes and
+ * the other reads.
+ * If the store `isSealed`, no key is created, because a new one would not open its rows.
  * @throws KeyError when a key or its file cannot be used.
  */
 export function loadKeyRing(
@@ -121,13 +123,14 @@ function createKeyFile(path: string): void {
   try {
     makeFolder(dirname(path));
     if (existsSync(path)) return;
-    // Written whole under another name and then linked: a second first start never reads half a key.
+    // The file is written under another name and then linked, so that a concurrent first start never reads half a
+    // key.
     const draft = `${path}.${randomBytes(6).toString('hex')}`;
     writeFileSync(draft, `${randomBytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
     try {
       linkSync(draft, path);
     } catch (error) {
-      // Another first start was faster: its key is the one.
+      // A concurrent first start was faster; its key is used.
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
     } finally {
       unlinkSync(draft);
@@ -144,7 +147,7 @@ function keyIdOf(key: Buffer): string {
   return createHmac('sha256', key).update('gatehouse master key id').digest('hex').slice(0, 8);
 }
 
-/** A key object: with a buffer as the key Node.js takes 27 µs for a small text instead of 8 (measured). */
+/** Takes a key object: with a buffer as the key Node.js needs 27 µs for a small text instead of 8 (measured). */
 function encrypt(key: KeyObject, plain: Buffer, bound: string): string {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, iv, GCM).setAAD(Buffer.from(bound, 'utf8'));
@@ -153,7 +156,7 @@ function encrypt(key: KeyObject, plain: Buffer, bound: string): string {
 
 function decrypt(key: KeyObject, text: string, bound: string): Buffer {
   const bytes = Buffer.from(text, 'base64url');
-  // Base64 ignores stray bits of its last character; a changed character must not pass unseen.
+  // Base64 ignores spare bits of its last character; otherwise a changed character would go unnoticed.
   if (bytes.toString('base64url') !== text) throw new Error('not canonical base64url');
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES), GCM)
     .setAAD(Buffer.from(bound, 'utf8'))
@@ -161,7 +164,7 @@ function decrypt(key: KeyObject, text: string, bound: string): Buffer {
   return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]);
 }
 
-/** SHA-256, base64url: for lookups of high-entropy values and for request fingerprints. */
+/** Returns SHA-256 in base64url, for lookups of high-entropy values and for request fingerprints. */
 export function sha256(text: string): string {
   return hash('sha256', text, 'base64url');
 }

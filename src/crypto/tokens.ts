@@ -10,20 +10,20 @@ const KEY = /^gh_(dev|prod)_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 
 const PREFIXES = { development: 'gh_dev_', production: 'gh_prod_' } satisfies Record<Environment, string>;
 
-/** A new API key: prefix, 32 random bytes in base62, and their CRC32 (contract.md section 2). */
+/** Returns a new API key: prefix, 32 random bytes in base62, and their CRC32. */
 export function newApiKey(environment: Environment): string {
   const secret = base62(randomBytes(SECRET_BYTES), SECRET_DIGITS);
   return PREFIXES[environment] + secret + checksum(secret);
 }
 
-/** The environment that a well-formed API key names, or undefined: junk never reaches the store. */
+/** Returns the environment of a well-formed API key, else undefined, so that junk never reaches the store. */
 export function apiKeyEnvironment(text: string): Environment | undefined {
   const match = KEY.exec(text);
   if (!match?.[2] || checksum(match[2]) !== match[3]) return undefined;
   return match[1] === 'dev' ? 'development' : 'production';
 }
 
-/** A new access token of an MCP server: `gh_mcp_` and 32 random bytes in base62. */
+/** Returns a new access token of an MCP server: `gh_mcp_` and 32 random bytes in base62. */
 export function newAccessToken(): string {
   return `gh_mcp_${base62(randomBytes(SECRET_BYTES), SECRET_DIGITS)}`;
 }
@@ -33,8 +33,8 @@ export function isAccessToken(text: string): boolean {
 }
 
 /**
- * A text for records, without tokens that stood where an id belongs: keys and access tokens of ours keep their prefix, and
- * any other run that is longer than an id is `***`.
+ * Returns a text for records without tokens. Gatehouse's own keys and access tokens keep their prefix.
+ * Any other run of characters that is longer than an id becomes `***`.
  */
 export function withoutTokens(text: string): string {
   return text.replaceAll(/gh_(mcp|dev|prod)_[0-9A-Za-z]+/g, 'gh_$1_***').replaceAll(LONGER_THAN_IDS, '***');
@@ -43,12 +43,14 @@ export function withoutTokens(text: string): string {
 /** Ids have 27 characters at most, connector ids 32. */
 const LONGER_THAN_IDS = /[\w.~+/=-]{40,}/g;
 
-/** 256 random bits in base62: what a link, a state or a browser's cookie carries. */
+/** Returns 256 random bits in base62, for links, states and browser cookies. */
 export function newRandomToken(): string {
   return base62(randomBytes(SECRET_BYTES), SECRET_DIGITS);
 }
 
-/** The keyed hash under which keys and tokens are stored: a copy of the database alone confirms no guess. */
+/**
+ * Returns the keyed hash under which keys and tokens are stored, so that a copy of the database confirms no guess.
+ */
 export function hashToken(hashKey: KeyObject, token: string): string {
   return createHmac('sha256', hashKey).update(token).digest('base64url');
 }

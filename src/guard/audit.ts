@@ -3,7 +3,7 @@ import { newOrderedId } from '../lib/ids.ts';
 import { MAX_OFFSET, readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 
-/** One act of administration: who did what to which thing, and how it ended. */
+/** One administrative operation: caller, target and status. */
 export interface AuditEntry {
   environment: Environment;
   requestId: string;
@@ -15,7 +15,7 @@ export interface AuditEntry {
   status: number;
 }
 
-/** The record of administration. Actions on connectors have their own: actions/executions.ts. */
+/** The audit log of administration. Actions on connectors have their own: actions/executions.ts. */
 export interface Audit {
   record(entry: AuditEntry): Promise<void>;
 }
@@ -47,7 +47,7 @@ const ORDER: ListOrder<Tables['audit']> = {
   maxOffset: MAX_OFFSET,
 };
 
-/** A page of entries, newest first. @throws GatehouseError `invalid_request` for an offset beyond 10,000. */
+/** Returns a page of entries, newest first. @throws GatehouseError `invalid_request` for an offset beyond 10,000. */
 export async function listAudit(
   db: DbOrTx,
   environment: Environment,

@@ -2,10 +2,10 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Config, RateLimit } from '../config.ts';
 import { GatehouseError } from '../lib/errors.ts';
 
-/** How a caller stands with its limit, as response headers. */
+/** A caller's remaining limit as response headers. */
 export type LimitHeaders = Record<string, string>;
 
-/** Our own limits, counted in this process. */
+/** Gatehouse's own limits, counted in this process. */
 export interface Limits {
   /**
    * Counts `cost` requests of a caller on an MCP endpoint and answers with the RateLimit headers.
@@ -19,7 +19,7 @@ export interface Limits {
   user(key: string): Promise<LimitHeaders>;
   /** Counts a 401 of a client address. */
   refused(address: string): void;
-  /** @throws GatehouseError `rate_limited` when this address was refused too often in the last minute. */
+  /** @throws GatehouseError `rate_limited` when this address got too many 401 responses in the last minute. */
   assertNotBarred(address: string): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export function createLimits({
   };
 }
 
-/** Counts calls by key. The limit is off when undefined. */
+/** Counts calls by key. An undefined limit turns the count off. */
 function counter(
   limit: RateLimit | undefined,
   refusal: string,
@@ -64,7 +64,7 @@ function counter(
   };
 }
 
-/** Header fields of the IETF draft "RateLimit header fields for HTTP"; seconds. */
+/** Returns the header fields of the IETF draft "RateLimit header fields for HTTP", in seconds. */
 function headersOf(points: number, { remainingPoints, msBeforeNext }: RateLimiterRes): LimitHeaders {
   return {
     'RateLimit-Limit': String(points),

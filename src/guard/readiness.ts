@@ -8,14 +8,14 @@ const BLOCKED_MS = SECOND;
 const BLOCKED_COUNTS_MS = 5 * SECOND;
 /** Shorter than the timeouts of most load balancers. */
 const PATIENCE_MS = 2 * SECOND;
-/** Anybody may ask whether the service is ready; a write to the disk serves all who ask within this time. */
+/** How long a write test is cached, because the readiness endpoint is public. */
 const KEPT_MS = SECOND;
 
-/** What keeps this process from doing its work. */
+/** Checks of whether this process can do its work. */
 export interface Readiness {
   /** Watches the event loop from now on. */
   watch(): void;
-  /** A sentence for each thing that is missing; empty when the service can do its work. */
+  /** Returns a sentence for each fault; empty when the service can do its work. */
   missing(): Promise<string[]>;
   close(): void;
 }
@@ -56,7 +56,7 @@ async function faultsOfStore({ db, clock, log }: Pick<Context, 'db' | 'clock' | 
   }
 }
 
-/** @throws Error when it takes too long. What was begun goes on. */
+/** Rejects when the work takes too long. The work itself continues. @throws Error */
 async function inTime<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
@@ -70,7 +70,7 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** A timer that comes late shows for how long nothing else could run. */
+/** Watches the event loop by a timer. Its delay is the time in which nothing else could run. */
 function watchLoop(): { start(): void; stop(): void; blockedMs(): number } {
   let timer: NodeJS.Timeout | undefined;
   let dueAt = 0;

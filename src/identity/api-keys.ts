@@ -7,7 +7,7 @@ import { noteChange } from '../store/changes.ts';
 import { ENVIRONMENTS, type DbOrTx, type Environment } from '../store/schema.ts';
 import { isScope, type Scope } from './scopes.ts';
 
-/** Any number that no other program would use for a PostgreSQL advisory lock. */
+/** An arbitrary number that no other program should use for a PostgreSQL advisory lock. */
 const FIRST_KEYS_LOCK = 0x6b657973;
 
 type KeyContext = Pick<Context, 'db' | 'clock' | 'hashKey'>;
@@ -18,14 +18,16 @@ export interface ApiKey {
   scopes: 'all' | ReadonlySet<Scope>;
 }
 
-/** Keys that were made new, to be shown once. */
+/** Newly created keys, to be shown once. */
 export type MadeKeys = Partial<Record<Environment, string>>;
 
 /**
- * Makes the two environment keys when the store holds none at all: from `preset` where given, else new ones.
- * Returns those that were made new; of two first starts only one makes them. `keep` is called with them before the
- * transaction ends: a process that is killed afterwards leaves no key in the store that cannot be found.
- * @throws GatehouseError `invalid_request` when a preset key lacks the format or its checksum; what `keep` throws.
+ * Creates the two environment keys when the store has none: from `preset` where given, else random ones.
+ * Returns the random ones. Only one of two concurrent first starts creates them.
+ * Calls `keep` before the commit: a process that is killed afterwards leaves no key in the store that is not saved
+ * elsewhere.
+ * @throws GatehouseError `invalid_request` when a preset key has a wrong format or checksum, and every error of
+ * `keep`.
  */
 export async function ensureKeys(
   context: KeyContext & Pick<Context, 'store'>,
@@ -60,7 +62,7 @@ export async function ensureKeys(
   });
 }
 
-/** Adds a key; with `scopes` it opens only those. Answers with the key itself, which is not stored. */
+/** Adds a key, limited to `scopes` if given. Returns the key itself, which is not stored. */
 export async function createApiKey(
   context: KeyContext,
   { environment, scopes }: { environment: Environment; scopes?: Scope[] },
@@ -75,7 +77,7 @@ export async function createApiKey(
   return key;
 }
 
-/** Ends every full key of an environment and makes a new one, in one transaction. */
+/** Revokes every full key of an environment and creates a new one, in one transaction. */
 export async function rotateApiKey(context: KeyContext, environment: Environment): Promise<string> {
   const key = newApiKey(environment);
   await context.db.transaction().execute(async (tx) => {
@@ -92,7 +94,9 @@ export async function rotateApiKey(context: KeyContext, environment: Environment
   return key;
 }
 
-/** The live key of this text, or undefined. Reads the store; callers keep the answer for less than a second. */
+/**
+ * Returns the live key of this text, or undefined. Reads the store; callers cache the result for less than a second.
+ */
 export async function findApiKey({ db, hashKey }: KeyContext, text: string): Promise<ApiKey | undefined> {
   const environment = apiKeyEnvironment(text);
   if (!environment) return undefined;

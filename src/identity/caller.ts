@@ -10,32 +10,35 @@ import { USER_SCOPES, type Scope } from './scopes.ts';
 import { createUser, findUser, findUserByName, type User } from './users.ts';
 import { CLOCK_TOLERANCE_SECONDS, verifyUserToken } from './user-tokens.ts';
 
-/** Who stands behind a request. Every 401 about keys and JWTs is born in this file. */
+/** The authenticated sender of a request. Every 401 about keys and JWTs comes from this file. */
 export interface Caller {
   kind: 'api_key' | 'jwt' | 'access_token' | 'local';
   environment: Environment;
   /** For records and limits: `key:<keyId>`, `jwt:<userId>`, `token:<serverId>`, `stdio`. Never a secret. */
   label: string;
-  /** The user that a JWT speaks for; undefined for everybody else. */
+  /** The user of a JWT; undefined for other callers. */
   userId: string | undefined;
   scopes: 'all' | ReadonlySet<Scope>;
-  /** When its bearer is refused because of the time alone, epoch milliseconds; undefined for never. */
+  /** When its bearer expires, epoch ms; undefined for never. */
   endsAt?: number;
 }
 
-/** How long a key, token or user that was just ended may still be taken for good. */
+/** How long a revoked key, token or user may still be accepted, in ms. */
 export const STALE_MS = 500;
 const MAX_KEPT = 10_000;
 
 type CallerContext = Pick<Context, 'db' | 'clock' | 'hashKey' | 'keys' | 'publicUrl'>;
 
-/** Turns bearer texts into callers, remembering answers for STALE_MS. */
+/** Resolves bearer texts to callers, cached for STALE_MS. */
 export interface Callers {
-  /** An API key or a JWT, of `own` as its audience too. @throws GatehouseError `unauthorized`, `token_expired` */
+  /**
+   * Resolves an API key or a JWT, with `own` as a further audience. @throws GatehouseError `unauthorized`,
+   * `token_expired`
+   */
   fromBearer(bearer: string, own?: OwnAudience): Promise<Caller>;
-  /** A JWT alone, as in x-svc-user-token. @throws GatehouseError `unauthorized`, `token_expired` */
+  /** Resolves only a JWT, as in x-svc-user-token. @throws GatehouseError `unauthorized`, `token_expired` */
   fromJwt(jwt: string): Promise<Caller>;
-  /** Forgets what it remembers: what was just ended here ends at once in this process. */
+  /** Clears the cache, so that a revocation by this process takes effect at once here. */
   forget(): void;
 }
 
@@ -51,7 +54,7 @@ export function createCallers(context: CallerContext & { issuers: Issuers }): Ca
   };
 }
 
-/** The credential of an Authorization header. @throws GatehouseError `unauthorized` when there is none. */
+/** Returns the credential of an Authorization header. @throws GatehouseError `unauthorized` when there is none. */
 export function bearerOf(authorization: string | undefined): string {
   const match = /^Bearer +([^\s]+) *$/i.exec(authorization ?? '');
   if (match?.[1]) return match[1];
@@ -62,7 +65,7 @@ export function bearerOf(authorization: string | undefined): string {
   );
 }
 
-/** @throws GatehouseError `forbidden` when the caller's key does not hold the scope. */
+/** @throws GatehouseError `forbidden` when the caller's key lacks the scope. */
 export function assertScope(caller: Caller, scope: Scope): void {
   if (caller.scopes === 'all' || caller.scopes.has(scope)) return;
   throw new GatehouseError(
@@ -143,7 +146,7 @@ function issuerOf(jwt: string): string {
   }
 }
 
-/** Two first requests of a new user may race; the loser finds what the winner made. */
+/** Creates the user. Two first requests may race; the loser finds the user that the winner created. */
 async function createOrFind(
   context: CallerContext,
   environment: Environment,

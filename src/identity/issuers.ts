@@ -6,7 +6,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import type { Environment } from '../store/schema.ts';
 import { CLOCK_TOLERANCE_SECONDS, jwtRefusal } from './user-tokens.ts';
 
-/** Asymmetric only: a shared secret would let anybody who can verify also sign. */
+/** Asymmetric only: with a shared secret, everyone who verifies could also sign. */
 const ALGORITHMS = [
   'EdDSA',
   'Ed25519',
@@ -21,32 +21,35 @@ const ALGORITHMS = [
   'PS512',
 ];
 const MAX_LIFETIME_MS = DAY;
-/** How far the clock of an issuer may be ahead of ours. */
+/** How far an issuer's clock may be ahead of ours. */
 const TOLERANCE_MS = CLOCK_TOLERANCE_SECONDS * SECOND;
 const JWKS_TIMEOUT_MS = 5 * SECOND;
-/** Whoever asks within this time of a failure need not wait for another. */
+/** Requests within this time of a failure fail at once instead of waiting for another one. */
 const FAILURE_HOLDS_MS = 5 * SECOND;
 const JWKS_MAX_BYTES = 256 * 1024;
 
-/** Who a token of a trusted issuer speaks for. */
+/** The user that a token of a trusted issuer names. */
 export interface IssuedName {
   issuer: JwtIssuer;
   username: string;
-  /** Epoch milliseconds. The earliest time at which it can have been issued, as the issuer's clock may be ahead. */
+  /** Earliest possible time of issue, epoch ms; the issuer's clock may be ahead. */
   issuedAt: number;
   expiresAt: number;
 }
 
-/** An audience that counts beside the configured ones, for issuers of one environment: an MCP server's address (RFC 8707). */
+/**
+ * An audience that is accepted in addition to the configured ones, for issuers of one environment: an MCP server's
+ * address (RFC 8707).
+ */
 export interface OwnAudience {
   resource: string;
   environment: Environment;
 }
 
-/** Verifies JWTs of GATEHOUSE_JWT_ISSUERS (contract.md section 2). Keeps each issuer's key set. */
+/** Verifies JWTs of GATEHOUSE_JWT_ISSUERS and caches each issuer's key set. */
 export interface Issuers {
   trusts(issuer: string): boolean;
-  /** @throws GatehouseError `token_expired`, `unauthorized`, or `unavailable` when the keys cannot be had. */
+  /** @throws GatehouseError `token_expired`, `unauthorized`, or `unavailable` when the keys cannot be fetched. */
   verify(issuer: string, token: string, own?: OwnAudience): Promise<IssuedName>;
 }
 
@@ -115,11 +118,14 @@ async function verifyWith(
       `The JWT has no claim "${issuer.userClaim}" that names its user.`,
     );
   }
-  // Its clock may be ahead: a token that was issued before a revocation must not look newer than it.
+  // The issuer's clock may be ahead; otherwise a token issued before a revocation could look newer than it.
   return { issuer, username, issuedAt: issuedAt - TOLERANCE_MS, expiresAt };
 }
 
-/** Without a bounded `iat` a revocation could not reach the token, and its lifetime would have no limit. */
+/**
+ * Returns the time of issue. Without a bounded `iat`, revocation could not reach the token and its lifetime had no
+ * limit.
+ */
 function issueTime(iat: number | undefined, now: number): number {
   if (iat === undefined) {
     throw new GatehouseError(

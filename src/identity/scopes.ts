@@ -1,4 +1,4 @@
-/** What a key may open. Every route names one; the two environment keys hold all. */
+/** The permissions of keys. Every route names one scope; the two environment keys have all. */
 export const SCOPES = {
   'servers:read': 'Read MCP servers',
   'servers:write': 'Create, change and delete MCP servers',
@@ -38,7 +38,7 @@ export function isScope(text: string): text is Scope {
   return Object.hasOwn(SCOPES, text);
 }
 
-/** What a user's JWT opens: servers, accounts and installations of its own, and MCP. */
+/** The scopes of a user's JWT: the user's own servers, accounts and installations, and MCP. */
 export const USER_SCOPES: ReadonlySet<Scope> = new Set<Scope>([
   'servers:read',
   'servers:write',

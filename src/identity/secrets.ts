@@ -7,7 +7,7 @@ import type { DbOrTx } from '../store/schema.ts';
 type SecretContext = Pick<Context, 'db' | 'keys' | 'clock'>;
 
 /**
- * The key of all keyed hashes. Opening it also proves that the master key is the one that this store was written with.
+ * Loads the key of all keyed hashes. It opens only with the master key that this store was written with.
  * @throws KeyError when no master key opens it.
  */
 export async function loadHashKey(context: SecretContext): Promise<KeyObject> {
@@ -23,7 +23,7 @@ export async function loadHashKey(context: SecretContext): Promise<KeyObject> {
   }
 }
 
-/** Whether the store holds data that a master key sealed: it does from the end of its first start on. */
+/** Returns whether the store holds data that a master key sealed, which is true after its first start. */
 export async function isSealed(db: DbOrTx): Promise<boolean> {
   return (await db.selectFrom('secrets').select('name').limit(1).executeTakeFirst()) !== undefined;
 }
@@ -33,7 +33,7 @@ class SealedSecretError extends Error {
   override readonly name = 'SealedSecretError';
 }
 
-/** 32 random bytes by name, sealed in the store (contract.md section 2) and made when they are first asked for. */
+/** Loads 32 random bytes by name, sealed in the store and created at their first use. */
 async function loadSecret({ db, keys, clock }: SecretContext, name: string): Promise<KeyObject> {
   const find = () => db.selectFrom('secrets').select('sealed').where('name', '=', name).executeTakeFirst();
   let row = await find();
@@ -54,7 +54,7 @@ async function loadSecret({ db, keys, clock }: SecretContext, name: string): Pro
   }
 }
 
-/** A secret as loadSecret() has it, read at its first use and kept for each database. */
+/** Returns a loader like loadSecret() that reads the secret once for each database. */
 export function keptSecret(name: string): (context: SecretContext) => Promise<KeyObject> {
   const kept = perDatabase((): { secret?: Promise<KeyObject> } => ({}));
   return (context) => {

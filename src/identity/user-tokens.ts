@@ -8,27 +8,27 @@ import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
 
 type TokenContext = Pick<Context, 'db' | 'clock' | 'keys' | 'publicUrl'>;
 
-/** Loaded when the first token is issued or verified: a start does not wait for it. */
+/** Loaded when the first token is issued or verified, so that a start does not wait for it. */
 const jose = () => import('jose');
 
 const AUDIENCE = 'gatehouse';
 const ALGORITHM = 'EdDSA';
 const LIFETIME_SECONDS = 3600;
 export const CLOCK_TOLERANCE_SECONDS = 30;
-/** A signing key signs this long; then a new one takes over and the old one only verifies what it signed. */
+/** How long a key signs. A new key then replaces it, and the old one only verifies. */
 const SIGNING_PERIOD_MS = 30 * DAY;
 const VERIFYING_AFTERWARDS_MS = 2 * HOUR;
 
 const claims = z.object({
   sub: z.string().min(1),
   env: z.enum(ENVIRONMENTS),
-  /** `iat` in milliseconds: a token asked for right after a revocation must outlive it. */
+  /** `iat` in milliseconds, because a token issued right after a revocation must stay valid. */
   issuedAtMs: z.number(),
   exp: z.number(),
   scope: z.literal('user'),
 });
 
-/** What a verified token of ours says; times in epoch milliseconds. */
+/** The claims of a verified token of ours; times in epoch milliseconds. */
 export interface UserClaims {
   userId: string;
   environment: Environment;
@@ -36,7 +36,7 @@ export interface UserClaims {
   expiresAt: number;
 }
 
-/** A JWT of one user, valid for one hour (service.md sections 2 and 5, contract.md section 2). */
+/** Issues a JWT of one user, valid for one hour. */
 export async function issueUserToken(
   context: TokenContext,
   environment: Environment,
@@ -57,7 +57,10 @@ export async function issueUserToken(
     .sign(await importJWK(privateJwk, ALGORITHM));
 }
 
-/** @throws GatehouseError `token_expired` or `unauthorized`. Whether the user still exists is the caller's question. */
+/**
+ * Verifies a token; the caller checks whether its user still exists. @throws GatehouseError `token_expired`,
+ * `unauthorized`
+ */
 export async function verifyUserToken(context: TokenContext, token: string): Promise<UserClaims> {
   const { createLocalJWKSet, jwtVerify } = await jose();
   const keySet = createLocalJWKSet(await publicKeys(context));
@@ -77,7 +80,7 @@ export async function verifyUserToken(context: TokenContext, token: string): Pro
   }
 }
 
-/** A refusal in our codes for what jose throws. */
+/** Returns the GatehouseError for an error of jose. */
 export function jwtRefusal(error: unknown): GatehouseError {
   if (error instanceof GatehouseError) return error;
   if (error instanceof Error && 'code' in error && error.code === 'ERR_JWT_EXPIRED') {
@@ -95,12 +98,12 @@ export function jwtRefusal(error: unknown): GatehouseError {
 const jwk = z.looseObject({ kty: z.string() });
 
 /**
- * The public keys that verify live tokens, as a JWK Set (RFC 7517). There is always one: who keeps the set before the
- * first token is issued would not know its key.
+ * Returns the public keys that verify live tokens, as a JWK Set (RFC 7517).
+ * It is never empty: a client that caches it before the first token needs the key of that token.
  */
 export async function publicKeys(context: TokenContext): Promise<{ keys: JWK[] }> {
   const live = await verifyingKeys(context);
-  // A key is made when it is first asked for, and again when the newest is due to be replaced.
+  // A key is created at its first use, and again when the newest is due for replacement.
   const isCurrent = live.some(
     ({ retired_at, created_at }) =>
       retired_at === null && context.clock.now() - created_at < SIGNING_PERIOD_MS,

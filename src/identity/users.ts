@@ -17,7 +17,7 @@ export interface User {
   username: string;
   metadata: Json;
   enabled: boolean;
-  /** JWTs issued before this are refused. */
+  /** JWTs issued before this time are rejected, epoch ms; null when none were revoked. */
   tokensRevokedAt: number | null;
   createdAt: number;
   updatedAt: number;
@@ -62,7 +62,7 @@ export async function findUser(
   return rows[0] && toUser(rows[0]);
 }
 
-/** @throws GatehouseError `user_not_found`: the same for an unknown user and one of the other environment. */
+/** Returns the user. @throws GatehouseError `user_not_found`, also for a user of the other environment. */
 export async function requireUser(db: DbOrTx, environment: Environment, userId: string): Promise<User> {
   const user = await findUser(db, environment, userId);
   if (!user) throw userNotFound(userId);
@@ -93,7 +93,7 @@ const ORDER: ListOrder<{ created_at: number; user_id: string }> = {
   position: (row) => [row.created_at, row.user_id],
 };
 
-/** A page of users, oldest first, and where it ends. */
+/** Returns a page of users, oldest first, and the position where it ends. */
 export async function listUsers(
   db: DbOrTx,
   environment: Environment,
@@ -105,7 +105,7 @@ export async function listUsers(
   return { users: users.map(toUser), ...end };
 }
 
-/** Changes what is named. @throws GatehouseError `user_not_found`, `user_exists`. */
+/** Changes the given fields. @throws GatehouseError `user_not_found`, `user_exists`. */
 export async function updateUser(
   { db, clock }: UserContext,
   environment: Environment,
@@ -132,7 +132,7 @@ export async function updateUser(
   return toUser(row);
 }
 
-/** Removes a user with credentials, owned servers and results (foreign keys). @throws `user_not_found` */
+/** Deletes a user with credentials, owned servers and results (foreign keys). @throws `user_not_found` */
 export async function deleteUser(
   { db, clock }: UserContext,
   environment: Environment,
@@ -147,7 +147,7 @@ export async function deleteUser(
   await noteChange(db, clock.now(), { environment, kind: 'user', subject: userId });
 }
 
-/** Ends every JWT issued to this user until now. @throws GatehouseError `user_not_found` */
+/** Revokes every JWT issued to this user until now. @throws GatehouseError `user_not_found` */
 export async function revokeTokens(
   { db, clock }: UserContext,
   environment: Environment,
@@ -165,7 +165,7 @@ export async function revokeTokens(
   return now;
 }
 
-/** A write of something that is theirs, for a user who may be deleted at this very moment. @throws `user_not_found` */
+/** Translates the error of a write for a user who is deleted at the same time. @throws `user_not_found` */
 export async function forLiving<T>(userId: string, write: Promise<T>): Promise<T> {
   try {
     return await write;
@@ -174,7 +174,9 @@ export async function forLiving<T>(userId: string, write: Promise<T>): Promise<T
   }
 }
 
-/** @throws GatehouseError `user_not_found`, `forbidden` when an operator has disabled the user. */
+/**
+ * Returns an enabled user. @throws GatehouseError `user_not_found`, `forbidden` when an operator disabled the user.
+ */
 export async function requireEnabled(db: DbOrTx, environment: Environment, userId: string): Promise<User> {
   const user = await requireUser(db, environment, userId);
   if (user.enabled) return user;

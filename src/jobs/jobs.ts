@@ -12,17 +12,19 @@ import type { Db, DbOrTx, Tables } from '../store/schema.ts';
 const FIRST_RETRY_MS = 5 * SECOND;
 const LONGEST_RETRY_MS = 60 * MINUTE;
 
-/** What runs a kind of job. It may run again after a crash, so it must do no harm twice. */
+/** The code of one kind of job. It may run again after a crash, so it must be idempotent. */
 export interface JobKind {
-  /** Done when it resolves, or to be run again after as many milliseconds as it says. Tried again when it rejects,
-   *  until `attempts` were made. */
+  /**
+   * Runs the job. It is done when the result is undefined; a number runs it again after that many milliseconds. A
+   * rejection is retried until `attempts` were made.
+   */
   run(payload: Json, signal: AbortSignal): Promise<number | undefined>;
   attempts: number;
-  /** Called when the last attempt failed. Answers as `run` does: after how many milliseconds it begins from the start. */
+  /** Called when the last attempt failed. A returned number starts the job again after that many milliseconds. */
   gaveUp(payload: Json, error: Error, signal: AbortSignal): Promise<number | undefined>;
 }
 
-/** Plans a job in the transaction that makes it necessary; there is one live job of a kind for each key. */
+/** Plans a job in the transaction that requires it. There is one live job for each kind and key. */
 export async function planJob(
   db: DbOrTx,
   { clock }: Pick<Context, 'clock'>,
@@ -39,14 +41,14 @@ export async function planJob(
   await db
     .insertInto('jobs')
     .values({ job_id: newId('job'), kind: job.kind, key: job.key, ...row, created_at: now })
-    // By it who runs a job sees that it was planned anew (settle).
+    // updated_at rises, so that a running job detects that it was planned again (settle).
     .onConflict((c) =>
       c.columns(['kind', 'key']).doUpdateSet({ ...row, updated_at: risingTo('jobs.updated_at', now) }),
     )
     .execute();
 }
 
-/** Drops a job unless it is running; one that runs ends by itself. */
+/** Deletes a job unless it is running; a running one ends on its own. */
 export async function dropJob(
   db: DbOrTx,
   { clock }: Pick<Context, 'clock'>,
@@ -60,7 +62,7 @@ export async function dropJob(
     .execute();
 }
 
-/** Whether some process runs this job now. */
+/** Returns whether a process is running this job. */
 export async function isRunning(
   db: DbOrTx,
   { clock }: Pick<Context, 'clock'>,
@@ -76,7 +78,7 @@ export async function isRunning(
   return row !== undefined;
 }
 
-/** Jobs of some kinds whose time has come and that nobody runs, longest due first. */
+/** Returns the jobs of the given kinds that are due and not running, longest due first. */
 export function dueJobs(db: Db, now: number, kinds: string[]) {
   return db
     .selectFrom('jobs')
@@ -86,7 +88,7 @@ export function dueJobs(db: Db, now: number, kinds: string[]) {
     .orderBy('jobs.next_at');
 }
 
-/** Nobody runs it; a lease further ahead than any is of a time when somebody's clock was. */
+/** No process runs it. A lease that ends later than any new lease could is from a process with a fast clock. */
 function isFree(e: ExpressionBuilder<Tables, 'jobs'>, now: number) {
   return e.or([
     e('jobs.lease_until', 'is', null),
@@ -95,7 +97,7 @@ function isFree(e: ExpressionBuilder<Tables, 'jobs'>, now: number) {
   ]);
 }
 
-/** Takes jobs that are due, each for this process alone, and begins them. Answers with those under way. */
+/** Leases due jobs for this process and starts them. Returns the started ones. */
 export async function beginJobs(
   context: JobContext,
   kinds: { readonly [kind: string]: JobKind },
@@ -112,12 +114,12 @@ export async function beginJobs(
 async function run(context: JobContext, kind: JobKind, job: Job, signal: AbortSignal): Promise<void> {
   const endRenewal = keepRenewing(
     () => renew(context, job),
-    (error) => context.log.error({ err: error, jobId: job.job_id }, 'the lease of a job was not renewed'),
+    (error) => context.log.error({ err: error, jobId: job.job_id }, 'job lease not renewed'),
   );
   try {
     await settle(context, job, { againInMs: await kind.run(parseJson(job.payload), signal) });
   } catch (error) {
-    // One that the end of the process cut short begins again elsewhere, or at the next start.
+    // A job that the stop of this process interrupted runs again in another process, or at the next start.
     if (signal.aborted) await cutShort(context, job);
     else await failed(context, kind, job, error, signal);
   } finally {
@@ -141,7 +143,7 @@ interface Job {
 }
 
 async function claim({ db, clock }: JobContext, jobIds: string[]): Promise<Job[]> {
-  // An update takes the one writer of SQLite even when it finds nothing.
+  // An UPDATE takes SQLite's only write lock even when it matches no row.
   if (jobIds.length === 0) return [];
   const now = clock.now();
   return db
@@ -189,7 +191,7 @@ async function failed(
   await settle(context, job, { againInMs, error: error.message });
 }
 
-/** Ends a job, or plans its next run. One that was planned anew while it ran keeps that plan. */
+/** Ends a job or plans its next run. A job that was planned again while it ran keeps that plan. */
 async function settle(
   { db, clock }: JobContext,
   job: Job,

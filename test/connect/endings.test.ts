@@ -5,9 +5,11 @@ import { createBrowser } from '../support/browser.ts';
 import { startConsents, type Consents } from '../support/consents.ts';
 import { oauthDefinition } from '../support/token-server.ts';
 
-/** What happens in the middle: users that go, windows that close, faults of our own. Each ends in a sentence, once. */
+/**
+ * Tests of consents that end early: deleted users, closed windows, internal faults. Each ends once, with a sentence.
+ */
 let all: Consents;
-/** An app whose keys are account names in lower case: an answer with the key itself would be scrubbed. */
+/** An app whose keys are account names in lower case, because an answer that contains the key would be scrubbed. */
 const mirror = createServer((req, res) => {
   const id = (req.headers.authorization?.replace('Bearer ', '') ?? '').toUpperCase();
   res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id, name: `Shop ${id}` }));
@@ -35,7 +37,7 @@ afterEach(() => {
   all.party.revoked.length = 0;
 });
 
-/** Another user, with a browser that has opened a link of theirs. */
+/** Creates another user, with a browser that has opened a link of theirs. */
 async function somebody(connectors = ['oauthy']) {
   const { service } = all;
   const username = `user ${Math.random()}`;
@@ -63,7 +65,7 @@ async function somebody(connectors = ['oauthy']) {
 }
 
 describe('a user who is deleted', () => {
-  test('while the code is traded leaves no account, and no tokens at the app', async () => {
+  test('during the code exchange leaves no account and no tokens at the app', async () => {
     const ada = await somebody();
     const state = await ada.state();
     all.party.delayMs = 400;
@@ -75,7 +77,7 @@ describe('a user who is deleted', () => {
     expect(all.party.revoked).toHaveLength(1);
   });
 
-  test('while a key is tried is told so, and leaves none', async () => {
+  test('during the probe of a key gets an error and no account', async () => {
     const ada = await somebody(['keyed']);
     all.party.apiDelayMs = 400;
     const { accessToken } = all.party.issue();
@@ -87,7 +89,7 @@ describe('a user who is deleted', () => {
     expect(await ada.credentials()).toEqual([]);
   });
 
-  test('has the tokens of every account ended at the apps', async () => {
+  test('has the tokens of every account revoked at the apps', async () => {
     const ada = await somebody();
     await all.back(ada.browser, { code: 'c2', state: await ada.state() });
     expect(await ada.credentials()).toHaveLength(1);
@@ -99,7 +101,7 @@ describe('a user who is deleted', () => {
 });
 
 describe('a user who is disabled', () => {
-  test('goes on nowhere: link, form, consent, callback', async () => {
+  test('is rejected by link, form, consent and callback', async () => {
     const ada = await somebody();
     const state = await ada.state();
     const disable = (enabled: boolean) =>
@@ -124,7 +126,7 @@ describe('a user who is disabled', () => {
 });
 
 describe('a consent', () => {
-  test('whose window is closed while the code is traded connects the account all the same', async () => {
+  test('with a window that is closed during the code exchange connects the account', async () => {
     const ada = await somebody();
     const state = await ada.state();
     all.party.delayMs = 400;
@@ -140,7 +142,7 @@ describe('a consent', () => {
       .toBe(true);
   });
 
-  test('that meets a fault of our own ends in a sentence, and in the log', async () => {
+  test('that ends in an internal fault shows a sentence and logs the fault', async () => {
     const { context } = all.service;
     const ada = await somebody();
     const state = await ada.state();
@@ -162,7 +164,7 @@ describe('a consent', () => {
     expect(all.service.logged.filter((line) => line.includes('"level":50'))).toHaveLength(1);
   });
 
-  test('that comes back in two tabs at once makes one account, and each tab ends on a page', async () => {
+  test('that returns in two tabs at once makes one account and two pages', async () => {
     const ada = await somebody();
     const state = await ada.state();
     const ends = await Promise.all([1, 2].map(() => all.back(ada.browser, { code: 'c6', state })));
@@ -171,7 +173,7 @@ describe('a consent', () => {
     expect(all.party.asked).toHaveLength(1);
   });
 
-  test('that was left meanwhile stores nothing, and gives its tokens back', async () => {
+  test('that was closed before its end stores nothing and revokes its tokens', async () => {
     const ada = await somebody();
     const state = await ada.state();
     all.party.delayMs = 300;
@@ -189,7 +191,7 @@ describe('a consent', () => {
   });
 });
 
-test('a key of another account does not take the place of one that is reconnected', async () => {
+test('a reconnect rejects a key of another account', async () => {
   const { userId, service } = all;
   const made = await all.call('POST', `/users/${userId}/credentials`, {
     connectorId: 'mirror',
@@ -212,6 +214,6 @@ test('a key of another account does not take the place of one that is reconnecte
       'Take that one, or connect the other as a new account.',
   );
   expect((await submit('leeds')).status).toBe(200);
-  // An operator who replaces a key knows what it is.
+  // The operator's API accepts a key of another account.
   expect((await all.call('PUT', path, { data: { token: 'york' } })).at('account.id')).toBe('YORK');
 });

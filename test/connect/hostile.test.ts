@@ -4,7 +4,7 @@ import { createBrowser } from '../support/browser.ts';
 import { startConsents, type Consents } from '../support/consents.ts';
 import { startService } from '../support/service.ts';
 
-/** What somebody tries who wants another person's account, session, or the secrets of the application. */
+/** Tests of attacks on another person's account or session, and on the secrets of the application. */
 let all: Consents;
 beforeAll(async () => {
   all = await startConsents({ connectors: ['gitlab', 'shopify'] });
@@ -28,11 +28,11 @@ describe('a link of an attacker', () => {
     });
     expect([planted.status, planted.at('code')]).toEqual([403, 'forbidden']);
     expect(planted.headers.get('set-cookie')).toBeNull();
-    // Nothing was bound: the person whom it is for can still open it.
+    // Nothing was bound, so the right person can still open the link.
     expect((await createBrowser().request(`${link}/open`, {})).status).toBe(200);
   });
 
-  test('is not carried on by a cookie that another host of the domain, or a network, could set', async () => {
+  test('is rejected with a cookie that another host or the network could set', async () => {
     await using secure = await startService({ env: { GATEHOUSE_PUBLIC_URL: 'https://gate.example.com' } });
     const userId = (await secure.call('POST', '/users', { body: { username: 'eve' } })).text('userId');
     const made = await secure.call('POST', `/users/${userId}/connect-sessions`, { body: {} });
@@ -50,16 +50,16 @@ describe('a link of an attacker', () => {
       });
     expect((await read(pair)).status).toBe(200);
     expect((await read(pair.replace('__Host-', ''))).status).toBe(401);
-    // The planted one before the real one, as browsers send those of longer paths.
+    // The planted cookie comes first, as browsers order cookies of longer paths.
     expect((await read(`gatehouse=${'x'.repeat(43)}; ${pair}`)).status).toBe(200);
   });
 
-  test('whose consent page was opened elsewhere connects nobody: the answer belongs to the browser that began', async () => {
+  test('connects no account when another browser opened its consent page', async () => {
     const { state } = await all.begin();
     const victim = createBrowser();
     const end = await all.back(victim, { code: 'code_of_the_victim', state });
     expect(end.search).toBe('?error=connect_session_taken');
-    // A browser that is known to us by another link is still another browser.
+    // A browser that another link has bound is still another browser.
     await all.open(victim, await all.link());
     expect((await all.back(victim, { code: 'code_of_the_victim', state })).search).toBe(
       '?error=connect_session_taken',
@@ -69,7 +69,7 @@ describe('a link of an attacker', () => {
 });
 
 describe('the JWT of one user', () => {
-  test('touches nothing of another: session, form, consent, end, credential', async () => {
+  test('cannot touch session, form, consent or credential of another user', async () => {
     const { service, userId } = all;
     const eve = (await service.call('POST', '/users', { body: { username: 'eve' } })).text('userId');
     const token = async (user: string) =>
@@ -106,7 +106,7 @@ describe('the JWT of one user', () => {
     expect((await all.call('GET', credential)).at('state')).toBe('active');
   });
 
-  test('begins no consent by itself: only the browser that opened the link does', async () => {
+  test('begins no consent: only the browser that opened the link can', async () => {
     const { service, userId } = all;
     const bearer = (await service.call('GET', `/2023-12/user/${userId}/token`)).text('token');
     const made = await service.call('POST', '/connect/sessions', { bearer, body: { app: 'oauthy' } });
@@ -125,7 +125,7 @@ describe('the secret of an OAuth app', () => {
       body: { clientId: 'app_1', clientSecret: 'gl_secret_of_the_operator', ...more },
     });
 
-  test('goes to no host that a person names', async () => {
+  test('is not sent to a host that a person names', async () => {
     expect((await app()).at('fields')).toEqual({});
     const browser = createBrowser();
     const opened = await browser.request(`${await all.link({ connectors: ['gitlab'] })}/open`, {});
@@ -141,7 +141,7 @@ describe('the secret of an OAuth app', () => {
       400,
       [{ field: 'data.siteUrl', rule: 'must be https://gitlab.com, where the OAuth app is registered' }],
     ]);
-    // A link that carries it already is refused to whoever makes it.
+    // A link that carries such a value is rejected when it is made.
     const made = await all.call('POST', `/users/${all.userId}/credentials`, {
       ...wish,
       data: { siteUrl: evil() },
@@ -153,7 +153,7 @@ describe('the secret of an OAuth app', () => {
     );
   });
 
-  test('goes to no host of a credential from elsewhere, when that is renewed or deleted', async () => {
+  test('is not sent to the host of an imported credential on renewal or deletion', async () => {
     await app();
     const data = {
       ...all.party.issue(),
@@ -161,7 +161,7 @@ describe('the secret of an OAuth app', () => {
       expiresAt: new Date(Date.now() + 61_000).toISOString(),
     };
     const { context } = all.service;
-    // GitLab's probe is asked of the other host: it gets that host's own token, and nothing else.
+    // GitLab's probe calls the other host, which gets only its own token.
     all.party.apiAnswer = { id: 7, username: 'ada' };
     const made = await all.call('POST', `/users/${all.userId}/credentials`, {
       connectorId: 'gitlab',
@@ -185,7 +185,7 @@ describe('the secret of an OAuth app', () => {
     expect(JSON.stringify([all.party.asked, all.party.revoked])).not.toContain('gl_secret_of_the_operator');
   });
 
-  test('goes where the operator registered it, and people are not asked for that', async () => {
+  test('is sent where the operator registered it, without a form field for it', async () => {
     const put = await app({ fields: { siteUrl: 'https://git.example.com/' } });
     expect(put.at('fields')).toEqual({ siteUrl: 'https://git.example.com' });
     const browser = createBrowser();
@@ -205,7 +205,7 @@ describe('the secret of an OAuth app', () => {
   });
 });
 
-test('what the operator gave beforehand is not for the person to change', async () => {
+test('the form cannot change values of the operator', async () => {
   await all.service.call('PUT', '/api/connectors/shopify/oauth-app', {
     body: { clientId: 'x', clientSecret: 'y' },
   });
@@ -223,7 +223,7 @@ test('what the operator gave beforehand is not for the person to change', async 
   expect(new URL(String(valueAt(asked.body, 'authorizationUrl'))).host).toBe('my-shop.myshopify.com');
 });
 
-describe('where people are sent', () => {
+describe('redirects and pages', () => {
   test.each([
     ['https://*.example.com', 400],
     ['https://a.example.com;script-src', 400],
@@ -237,12 +237,12 @@ describe('where people are sent', () => {
     expect(answer.status).toBe(status);
   });
 
-  test('a logo cannot write into the policy of the page', async () => {
+  test('a logo cannot change the policy of the page', async () => {
     const branding = { logoUrl: 'https://cdn.example.com;script-src/x.png' };
     expect((await all.service.call('PUT', '/api/settings', { body: { branding } })).status).toBe(400);
   });
 
-  test('a callback that names two states is refused, whichever comes first', async () => {
+  test('a callback with two states is rejected in any order', async () => {
     const { browser, state } = await all.begin();
     for (const states of [
       [state, 'other'],
@@ -258,7 +258,7 @@ describe('where people are sent', () => {
     expect(good.search).not.toContain('error');
   });
 
-  test('nothing in the callback’s own query leads anywhere', async () => {
+  test('the query of a callback cannot choose the target', async () => {
     const { browser, state } = await all.begin();
     const end = await all.back(browser, {
       code: 'c1',
@@ -272,7 +272,7 @@ describe('where people are sent', () => {
   });
 });
 
-test('nothing of the way to an account is kept by a cache', async () => {
+test('no response on the way to an account is cacheable', async () => {
   const { service } = all;
   const link = await all.link();
   const { browser, sessionId, state } = await all.begin();
@@ -298,7 +298,7 @@ test('nothing of the way to an account is kept by a cache', async () => {
   expect(done.headers.get('referrer-policy')).toBe('no-referrer');
 });
 
-test('a path that is no UTF-8 is refused as JSON, and repeated nowhere', async () => {
+test('a path that is not UTF-8 is rejected as JSON and not repeated', async () => {
   for (const path of ['/oauth/callback/%E0%A4%A', '/connect/s/secret%FF/open', '/users/%ff']) {
     const answer = await all.service.call('GET', path);
     expect([answer.status, answer.at('code')]).toEqual([400, 'invalid_request']);

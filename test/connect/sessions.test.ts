@@ -35,12 +35,12 @@ describe('a connect link', () => {
 
     const again = await browser.call('POST', path, { body: keys('sandbox_second') });
     expect([again.status, again.at('code')]).toEqual([410, 'connect_session_expired']);
-    // The same browser may look at the end again; the link begins nothing anew.
+    // The same browser may see the outcome again; the link starts nothing else.
     expect((await browser.open(link)).at('result.credentialId')).toBe(ended.at('result.credentialId'));
     expect((await newBrowser().open(link)).at('code')).toBe('connect_session_taken');
   });
 
-  test('is bound to the first browser: another, and a JWT of somebody else, get nowhere', async () => {
+  test('is bound to the first browser: other browsers and JWTs are rejected', async () => {
     const link = await newLink({});
     const browser = newBrowser();
     const sessionId = (await browser.open(link)).text('sessionId');
@@ -60,7 +60,7 @@ describe('a connect link', () => {
     expect((await browser.call('GET', `/connect/sessions/${sessionId}`)).at('status')).toBe('open');
   });
 
-  test('is not burnt by a preview: only the POST of its page opens it', async () => {
+  test('is opened only by the POST of its page, not by a preview', async () => {
     const link = await newLink({});
     await fetch(link);
     await fetch(link, { method: 'HEAD' });
@@ -84,7 +84,7 @@ describe('a connect link', () => {
     jwt = await tokenOf(userId);
   });
 
-  test('leaves a refused key to be corrected, with the app’s own words and the faults by field', async () => {
+  test('stays open after a rejected key, with the reason and faults by field', async () => {
     const browser = newBrowser();
     const path = `/connect/sessions/${(await browser.open(await newLink({}))).text('sessionId')}/credentials`;
     const refused = await browser.call('POST', path, { body: keys('wrong') });
@@ -99,7 +99,7 @@ describe('a connect link', () => {
     expect((await browser.call('POST', path, { body: keys('sandbox_right') })).status).toBe(200);
   });
 
-  test('of chosen apps connects no other', async () => {
+  test('for chosen apps connects only these', async () => {
     const browser = newBrowser();
     const opened = await browser.open(await newLink({ connectors: ['github'] }));
     const asked = await browser.call('POST', `/connect/sessions/${opened.text('sessionId')}/credentials`, {
@@ -108,7 +108,7 @@ describe('a connect link', () => {
     expect([asked.status, asked.at('code')]).toEqual([404, 'connector_not_found']);
   });
 
-  test('of a deleted user is gone', async () => {
+  test('is not found after its user is deleted', async () => {
     const gone = (await service.call('POST', '/users', { body: { username: 'gone' } })).text('userId');
     const link = await newLink({}, gone);
     const browser = newBrowser();
@@ -121,7 +121,7 @@ describe('a connect link', () => {
     expect((await browser.open(link)).at('code')).toBe('connect_session_not_found');
   });
 
-  test('two tabs that submit at once make one account', async () => {
+  test('submitted in two tabs at once makes one account', async () => {
     const browser = newBrowser();
     const path = `/connect/sessions/${(await browser.open(await newLink({}))).text('sessionId')}/credentials`;
     const before = await credentialCount();
@@ -132,7 +132,7 @@ describe('a connect link', () => {
     expect(await credentialCount()).toBe(before + 1);
   });
 
-  test('asks for nothing that the operator has given', async () => {
+  test('has no fields for values of the operator', async () => {
     const make = () =>
       service.call('POST', `/users/${userId}/credentials`, {
         headers: { 'x-svc-userid': userId },
@@ -159,7 +159,7 @@ describe('a connect link', () => {
   });
 });
 
-describe('where a link leads back to', () => {
+describe('the redirect URI of a link', () => {
   test.each([
     'https://app.example.com/done',
     'javascript:alert(1)',
@@ -172,7 +172,7 @@ describe('where a link leads back to', () => {
     expect([asked.status, asked.at('code')]).toEqual([400, 'redirect_not_allowed']);
   });
 
-  test('is exactly what the settings list', async () => {
+  test('must be exactly one of the settings', async () => {
     const listed = 'https://app.example.com/done?from=gatehouse';
     const settings = await service.call('PUT', '/api/settings', { body: { redirectUris: [listed] } });
     expect(settings.at('redirectUris.0')).toBe(listed);
@@ -190,7 +190,7 @@ describe('where a link leads back to', () => {
     );
   });
 
-  test('is loopback too, in development alone', async () => {
+  test('may be loopback in development only', async () => {
     const redirectUri = 'http://localhost:5173/done';
     const here = await service.call('POST', `/users/${userId}/connect-sessions`, { body: { redirectUri } });
     expect(here.status).toBe(201);
@@ -243,7 +243,7 @@ describe('the modal', () => {
     expect([asked.status, asked.at('code')]).toEqual([status, code]);
   });
 
-  test('is opened by a JWT alone', async () => {
+  test('is opened only by a JWT', async () => {
     const asked = await service.call('POST', '/connect/sessions', { body: { app: 'sandbox' } });
     expect([asked.status, asked.at('code')]).toEqual([403, 'forbidden']);
   });
@@ -252,7 +252,7 @@ describe('the modal', () => {
 describe('from pages of other origins', () => {
   const foreign = { origin: 'https://app.example.com' };
 
-  test('an API key opens nothing', async () => {
+  test('an API key is rejected', async () => {
     for (const [method, path] of [
       ['GET', '/connectors'],
       ['GET', '/users'],
@@ -268,7 +268,7 @@ describe('from pages of other origins', () => {
     }
   });
 
-  test('a JWT opens connect routes alone, from listed origins alone', async () => {
+  test('a JWT works only on connect routes and from listed origins', async () => {
     const connect = () =>
       service.call('POST', '/connect/sessions', { bearer: jwt, headers: foreign, body: { app: 'sandbox' } });
     expect((await connect()).status).toBe(403);
@@ -294,7 +294,7 @@ describe('from pages of other origins', () => {
     expect(await ask('/users', foreign.origin)).toBeNull();
   });
 
-  test('a browser’s cookie opens nothing', async () => {
+  test('a cookie of the browser is rejected', async () => {
     const browser = newBrowser();
     const sessionId = (await browser.open(await newLink({}))).text('sessionId');
     const asked = await browser.call('GET', `/connect/sessions/${sessionId}`, { headers: foreign });
@@ -302,8 +302,8 @@ describe('from pages of other origins', () => {
   });
 });
 
-describe('what lacks an account', () => {
-  test('says so with a link that mends it, and succeeds then', async () => {
+describe('a call without an account', () => {
+  test('fails with a connect link and succeeds afterwards', async () => {
     const user = (await service.call('POST', '/users', { body: { username: 'nobody yet' } })).text('userId');
     const run = () =>
       service.call('POST', '/connectors/sandbox/actions/list_customers/execute', {
@@ -340,7 +340,7 @@ describe('what lacks an account', () => {
     expect(ended.at('result.credentialId')).toBe(credentialId);
   });
 
-  test('an agent that asks at every call leaves twenty open links at most', async () => {
+  test('repeated by an agent leaves at most twenty open links', async () => {
     const user = (await service.call('POST', '/users', { body: { username: 'loop' } })).text('userId');
     for (let n = 0; n < 25; n++) await newLink({}, user);
     const rows = await service.context.db
@@ -352,7 +352,7 @@ describe('what lacks an account', () => {
   });
 });
 
-test('a consent that comes back without its state, or without its browser, ends on our own page', async () => {
+test('a consent without its state or its browser ends on our own page', async () => {
   const back = await fetch(`${service.url}/oauth/callback/sandbox?code=x&state=y`, { redirect: 'manual' });
   expect(back.status).toBe(303);
   expect(back.headers.get('location')).toBe(`${service.url}/connect/ended?error=oauth_state_invalid`);
@@ -363,7 +363,7 @@ interface Browser {
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
 }
 
-/** A browser as far as we can tell: it keeps our cookie. */
+/** A browser as the service sees it: it keeps our cookie. */
 function newBrowser(): Browser {
   let cookie: string | undefined;
   const call: Browser['call'] = async (method, path, options = {}) => {

@@ -25,7 +25,7 @@ test.each([
   ['parse-server', parse, { ...parse, applicationId: 'blog' }, null, 'other'],
   ['shopify', shopify, { ...shopify, shop: 'renamed' }, '1', 'moved'],
   ['shopify', shopify, { ...shopify, apiKey: 'shpat_2' }, '1', 'none'],
-])('of %s from %o to %o, account %s: %s', (connectorId, before, now, account, expected) => {
+])('%s from %o to %o, account %s: %s', (connectorId, before, now, account, expected) => {
   const from = credential(connectorId, before, account);
   const to = credential(connectorId, now, account);
   expect(accountChange(service.context, from, to)).toBe(expected);

@@ -86,9 +86,9 @@ test.each<[string, (res: Answer) => void, string]>([
   [
     'a refusal',
     (res) => json(res, 403, { detail: 'at_canary_1' }),
-    'did not tell what else is needed (HTTP 403',
+    'did not send the further data that is needed (HTTP 403',
   ],
-  ['a page', (res) => res.end('<!doctype html>'), 'did not tell what else is needed (HTTP 200'],
+  ['a page', (res) => res.end('<!doctype html>'), 'did not send the further data that is needed (HTTP 200'],
   ['nothing that fits', (res) => json(res, 200, []), 'without a usable tenantId'],
 ])('%s of the lookup fails the grant, and says why', async (_what, answer, sentence) => {
   answerWith(answer);

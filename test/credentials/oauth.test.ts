@@ -232,7 +232,7 @@ describe('the exchange of a code', () => {
       { issuer: 'https://id.example.com' },
     ],
     ['no code', { code: '' }, {}],
-  ])('asks nobody when the redirect has %s', async (_, params, changes) => {
+  ])('sends no request when the redirect has %s', async (_, params, changes) => {
     await expect(exchange(changes, back(params))).rejects.toMatchObject({ code: 'invalid_request' });
     expect(party.asked).toEqual([]);
   });

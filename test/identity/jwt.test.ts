@@ -12,11 +12,11 @@ const NOW = Date.parse('2026-03-01T12:00:00Z');
 const clock = manualClock(NOW);
 const seconds = () => Math.floor(clock.now() / 1000);
 
-/** A real issuer: a key pair and the key set it serves over HTTP. */
+/** A real issuer: a key pair and the key set that it serves over HTTP. */
 let issuer: Server;
 let issuerUrl: string;
 let issuerKey: SigningKey;
-/** How often the keys were asked for of the issuer that does not answer. */
+/** The number of requests for the keys of the issuer that does not answer. */
 let asked = 0;
 let service: Service;
 let userId: string;
@@ -40,7 +40,7 @@ beforeAll(async () => {
   service = await startService({
     clock,
     env: {
-      // The issuer's keys can be had all the same.
+      // The issuer's keys are fetched even when private networks are blocked.
       GATEHOUSE_ALLOW_PRIVATE_NETWORK: '0',
       GATEHOUSE_JWT_ISSUERS: JSON.stringify([
         { ...trusted, environment: 'development', userClaim: 'email' },
@@ -128,7 +128,7 @@ describe('a user token', () => {
     expect((await list(after)).status).toBe(200);
   });
 
-  test('ends with its user', async () => {
+  test('is rejected after its user is deleted', async () => {
     const gone = (await service.call('POST', '/users', { body: { username: 'gone' } })).text('userId');
     const token = (await service.call('GET', `/2023-12/user/${gone}/token`)).text('token');
     expect((await list(token)).status).toBe(200);
@@ -160,7 +160,7 @@ describe('a token of a trusted issuer', () => {
     expect(made.body).toMatchObject({ ownerUserId: userId });
   });
 
-  test('for an unknown user is 401, unless the issuer makes users', async () => {
+  test('for an unknown user is 401, unless the issuer creates users', async () => {
     expect((await list(await sign({ email: 'nobody@example.com' }))).status).toBe(401);
     const token = await sign({ sub: 'newcomer' }, { issuer: 'https://new.example.com' });
     const both = await Promise.all([list(token), list(token)]);
@@ -169,7 +169,7 @@ describe('a token of a trusted issuer', () => {
     expect(found.body).toMatchObject({ data: [{ username: 'newcomer' }] });
   });
 
-  test('waits for keys that cannot be had once in five seconds, whoever sends it', async () => {
+  test('waits once in five seconds for keys that cannot be fetched', async () => {
     const status = async (sub: string) =>
       (await list(await sign({ sub }, { issuer: 'https://down.example.com' }))).status;
     expect([await status('one'), await status('other'), asked]).toEqual([503, 503, 1]);
@@ -177,12 +177,12 @@ describe('a token of a trusted issuer', () => {
     expect([await status('one'), asked]).toEqual([503, 2]);
   });
 
-  test('issued 30 s ahead or a day before its end is taken', async () => {
+  test('issued 30 s ahead or a day before its expiry is accepted', async () => {
     for (const claims of [{ iat: seconds() + 30 }, { iat: seconds() - 100, exp: seconds() + 86_300 }])
       expect((await list(await sign(claims))).status).toBe(200);
   });
 
-  test('ends with a revocation even where the clock of its issuer is ahead', async () => {
+  test('is revoked even if the clock of its issuer is ahead', async () => {
     const before = await Promise.all([
       sign({}),
       sign({ iat: seconds() + 30 }),

@@ -8,7 +8,7 @@ import { openStore } from '../../src/store/open.ts';
 import { manualClock } from '../support/clock.ts';
 import { freshDatabase, STORE_KINDS, type StoreKind } from '../support/stores.ts';
 
-/** A store with jobs of one kind, `note`, that run when the test looks. */
+/** Opens a store with jobs of one kind, `note`, that run when the test calls begin(). */
 async function openNotes(kind: StoreKind) {
   const { database, remove } = await freshDatabase(kind);
   const store = await openStore(database);
@@ -28,7 +28,7 @@ async function openNotes(kind: StoreKind) {
     ran,
     plan: (key: string, delayMs: number) =>
       planJob(store.db, context, { kind: 'note', key, payload: key, delayMs }),
-    /** Begins those that are due. */
+    /** Begins the jobs that are due. */
     async begin(job = note): Promise<Promise<void>[]> {
       const due = await dueJobs(store.db, clock.now(), ['note']).select('jobs.job_id').execute();
       const ids = due.map((row) => row.job_id);
@@ -42,46 +42,43 @@ async function openNotes(kind: StoreKind) {
   };
 }
 
-test.each(STORE_KINDS)(
-  'a job that is planned anew as it runs or gives up keeps that plan (%s)',
-  async (kind) => {
-    await using notes = await openNotes(kind);
-    const { clock, ran, plan, note } = notes;
-    const look = async (job?: JobKind) => void (await Promise.all(await notes.begin(job)));
-    const refused: JobKind = {
-      ...note,
-      attempts: 1,
-      run: () => Promise.reject(new Error('refused')),
-      gaveUp: async () => DAY,
-    };
+test.each(STORE_KINDS)('a job planned again while it runs or gives up keeps that plan (%s)', async (kind) => {
+  await using notes = await openNotes(kind);
+  const { clock, ran, plan, note } = notes;
+  const look = async (job?: JobKind) => void (await Promise.all(await notes.begin(job)));
+  const refused: JobKind = {
+    ...note,
+    attempts: 1,
+    run: () => Promise.reject(new Error('refused')),
+    gaveUp: async () => DAY,
+  };
 
-    await plan('one', 0);
-    // In the very millisecond of the plan before.
-    await look({ ...note, run: () => plan('one', MINUTE).then(() => undefined) });
-    await look();
-    expect(ran).toEqual([]);
-    clock.advance(MINUTE);
-    await look({ ...refused, gaveUp: () => plan('one', MINUTE).then(() => DAY) });
-    clock.advance(MINUTE);
-    await look();
-    expect(ran).toEqual(['one']);
+  await plan('one', 0);
+  // The new plan is in the same millisecond as the old one.
+  await look({ ...note, run: () => plan('one', MINUTE).then(() => undefined) });
+  await look();
+  expect(ran).toEqual([]);
+  clock.advance(MINUTE);
+  await look({ ...refused, gaveUp: () => plan('one', MINUTE).then(() => DAY) });
+  clock.advance(MINUTE);
+  await look();
+  expect(ran).toEqual(['one']);
 
-    await plan('one', 0);
-    await look(refused);
-    clock.advance(DAY - 1);
-    await look();
-    expect(ran).toEqual(['one']);
-    clock.advance(1);
-    await look();
-    expect(ran).toEqual(['one', 'one']);
-    clock.advance(30 * DAY);
-    await look();
-    expect(ran).toEqual(['one', 'one']);
-  },
-);
+  await plan('one', 0);
+  await look(refused);
+  clock.advance(DAY - 1);
+  await look();
+  expect(ran).toEqual(['one']);
+  clock.advance(1);
+  await look();
+  expect(ran).toEqual(['one', 'one']);
+  clock.advance(30 * DAY);
+  await look();
+  expect(ran).toEqual(['one', 'one']);
+});
 
 test.each(STORE_KINDS)(
-  'jobs that were planned or begun while our clock was ahead are due when it is back; others keep their time (%s)',
+  'jobs planned or leased under a fast clock are due after it is corrected (%s)',
   async (kind) => {
     await using notes = await openNotes(kind);
     const { context, clock, ran, plan, note, begin } = notes;

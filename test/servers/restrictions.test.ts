@@ -9,12 +9,12 @@ import { assertCoherent, decide, type Restrictions } from '../../src/servers/res
 describe('an action', () => {
   const actions = (restrictions: Restrictions['actions']) => decide({ actions: restrictions });
 
-  test('is allowed where nothing is said', () => {
+  test('is allowed without rules', () => {
     expect(decide({}).named('shop', 'list_orders')).toBeUndefined();
     expect(decide({ actions: {} }).named('shop', 'list_orders')).toBeUndefined();
   });
 
-  test('is denied by an allowlist that does not name it, and by an empty or absent one', () => {
+  test('is denied by an allowlist that does not name it, also by an empty one', () => {
     const rule = 'actions.allowedActions';
     expect(actions({ mode: 'allowlist', allowedActions: ['get_order'] }).named('shop', 'list_orders')).toBe(
       rule,
@@ -24,14 +24,14 @@ describe('an action', () => {
     expect(actions({ allowedActions: [] }).named('shop', 'list_orders')).toBe(rule);
   });
 
-  test('is denied by a blocklist that names it, and by no other', () => {
+  test('is denied only by a blocklist that names it', () => {
     const blocked = actions({ mode: 'blocklist', blockedActions: ['list_orders'] });
     expect(blocked.named('shop', 'list_orders')).toBe('actions.blockedActions');
     expect(blocked.named('shop', 'get_order')).toBeUndefined();
     expect(actions({ mode: 'blocklist' }).named('shop', 'list_orders')).toBeUndefined();
   });
 
-  test('a list without a mode is of that mode', () => {
+  test('a list without a mode has the mode of its name', () => {
     expect(actions({ allowedActions: ['get_order'] }).named('shop', 'list_orders')).toBeDefined();
     expect(actions({ blockedActions: ['list_orders'] }).named('shop', 'list_orders')).toBeDefined();
     expect(actions({ blockedActions: ['list_orders'] }).named('shop', 'get_order')).toBeUndefined();
@@ -70,7 +70,7 @@ describe('effects', () => {
   const write = shopAction('POST');
   const destructive = shopAction('DELETE');
 
-  test('that are not listed are denied, all by an empty list, none by one that is absent or whole', () => {
+  test('that are not listed are denied, unless the list is absent or full', () => {
     const only = (...allowed: Effect[]) => decide({ effects: { allowed } });
     expect(only('read').action(read)).toBeUndefined();
     expect(only('read').action(write)).toBe('effects.allowed');
@@ -82,7 +82,7 @@ describe('effects', () => {
     expect(only('read').active).toBe(true);
   });
 
-  test('that are confirmed in one of both sets are confirmed', () => {
+  test('confirmed in one of both sets are confirmed', () => {
     const decision = decide({ confirm: ['destructive'] }, { confirm: ['write'] });
     expect([decision.confirms('read'), decision.confirms('write')]).toEqual([
       undefined,
@@ -92,13 +92,13 @@ describe('effects', () => {
   });
 });
 
-test('no user is denied under a users allowlist and allowed under a blocklist', () => {
+test('a call without a user is denied by a users allowlist only', () => {
   expect(decide({ users: { allowedIds: ['usr_1'] } }).user(undefined)).toBe('users.allowedIds');
   expect(decide({ users: { allowedIds: ['usr_1'] } }).user('usr_1')).toBeUndefined();
   expect(decide({ users: { blockedIds: ['usr_1'] } }).user(undefined)).toBeUndefined();
 });
 
-test('a server’s own set and that of its environment both count', () => {
+test('the rules of a server and of its environment both apply', () => {
   const decision = decide(
     { connectors: { allowedIds: ['shop', 'mail'] } },
     { connectors: { blockedIds: ['mail'] } },
@@ -124,13 +124,13 @@ test.each([
   expect(() => assertCoherent(restrictions)).toThrow(field);
 });
 
-test('an entry with five stars is refused by its position, one with four is not', () => {
+test('an entry with more than four stars is rejected by its position', () => {
   const check = (entry: string) => () => assertCoherent({ actions: { blockedActions: ['*', entry] } });
   expect(check('a*b*.*c*')).not.toThrow();
   expect(check('a*b*.*c*d*')).toThrow('restrictions.actions.blockedActions.1: must hold at most 4 `*`');
 });
 
-test('a list of the other mode may be there when it is empty', () => {
+test('an empty list of the other mode is accepted', () => {
   expect(() =>
     assertCoherent({ connectors: { mode: 'allowlist', allowedIds: ['a'], blockedIds: [] } }),
   ).not.toThrow();
@@ -151,7 +151,7 @@ test('property: a blocklist denies exactly what the same list as an allowlist al
   );
 });
 
-test('property: entries name what each of them names as a regular expression', () => {
+test('property: entries match the same names as their regular expressions', () => {
   const pattern = fc.stringMatching(/^([abc*]{0,6}\.)?[abc*]{1,8}$/);
   const id = fc.stringMatching(/^[abc]{1,8}$/);
   const asRegExp = (part: string) => new RegExp(`^${part.replaceAll('*', '.*')}$`);
