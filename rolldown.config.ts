@@ -3,7 +3,7 @@ import { defineConfig, type Plugin } from 'rolldown';
 import { keep, keptText } from './src/connectors/kept.ts';
 import { parseConnector } from './src/connectors/parse.ts';
 import { SHIPPED_FILE, textHashOf } from './src/connectors/shipped.ts';
-import { buildWebFiles } from './src/http/web-files.ts';
+import { buildWebFiles } from './src/http/server/web-files.ts';
 
 /*
  * dist/: our code and the packages it needs, in a few files instead of a thousand. Node.js resolves, reads and links

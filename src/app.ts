@@ -4,7 +4,7 @@ import type { Context, OpenContext } from './context.ts';
 import { startPresence } from './connect/presence.ts';
 import { startKeepAlive } from './credentials/keep-alive.ts';
 import { answerError } from './lib/errors.ts';
-import { createMcpHandler } from './mcp/http.ts';
+import { createMcpHandler } from './mcp/transport/http.ts';
 import { reportChanges } from './servers/approvals.ts';
 
 /** How long a stop waits for running requests. */

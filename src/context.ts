@@ -21,7 +21,7 @@ import { systemClock, type Clock } from './lib/clock.ts';
 import { createOutbound, type Outbound } from './lib/outbound.ts';
 import { shareLookups } from './lib/outbound-names.ts';
 import type { Logger } from './log.ts';
-import type { Listings } from './mcp/listing.ts';
+import type { Listings } from './mcp/tools/listing.ts';
 import { PACKAGE_FOLDER } from './package.ts';
 import { closeIdleListeners } from './subscriptions/idle-listeners.ts';
 import { createLiveServers, type LiveServer, type LiveServers } from './servers/live.ts';
@@ -170,9 +170,9 @@ export async function openContext(
       expressions: createBoundedExpressions(),
       runs: createRuns(),
       async toolsOf(live: LiveServer) {
-        const { createListings } = await import('./mcp/listing.ts');
+        const { createListings } = await import('./mcp/tools/listing.ts');
         listings ??= createListings(base);
-        const { offeredTo } = await import('./mcp/offered.ts');
+        const { offeredTo } = await import('./mcp/tools/offered.ts');
         return listings.of(await offeredTo(base, live, live.server.ownerUserId ?? undefined));
       },
       async close() {

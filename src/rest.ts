@@ -1,10 +1,10 @@
 import type { RequestListener } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import type { Context } from './context.ts';
-import { docsRoutes } from './http/docs.ts';
-import { mountNotFound, mountRoutes } from './http/express.ts';
-import { ROUTES } from './http/routes.ts';
-import { webRoutes } from './http/web.ts';
+import { docsRoutes } from './http/pages/docs.ts';
+import { mountNotFound, mountRoutes } from './http/server/express.ts';
+import { ROUTES } from './http/routes/routes.ts';
+import { webRoutes } from './http/pages/web.ts';
 import { PACKAGE_FOLDER } from './package.ts';
 import { createEverything } from './sandbox/everything.ts';
 import { createSandbox } from './sandbox/router.ts';

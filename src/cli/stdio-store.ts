@@ -4,7 +4,7 @@ import { rememberedUrl } from '../connect/presence.ts';
 import { readConfig } from '../config.ts';
 import { openContext, type Context, type OpenContext } from '../context.ts';
 import { createLog } from '../log.ts';
-import { runStdio, type StdioWish } from '../mcp/stdio.ts';
+import { runStdio, type StdioWish } from '../mcp/transport/stdio.ts';
 import { storeFails } from './store-fails.ts';
 
 interface Streams {

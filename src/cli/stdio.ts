@@ -46,7 +46,7 @@ export async function stdio(wish: Wish): Promise<number> {
   process.stdout.on('error', () => stop.abort());
   try {
     if ('url' in wish) {
-      const { runBridge } = await import('../mcp/bridge.ts');
+      const { runBridge } = await import('../mcp/transport/bridge.ts');
       await runBridge(wish, {
         ...streams,
         tell: (line) => void process.stderr.write(`gatehouse: ${line}\n`),

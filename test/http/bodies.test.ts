@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Route } from '../../src/http/route.ts';
-import { ROUTES } from '../../src/http/routes.ts';
+import type { Route } from '../../src/http/server/route.ts';
+import { ROUTES } from '../../src/http/routes/routes.ts';
 import { isJsonObject } from '../../src/lib/json.ts';
 import { startService, type Service } from '../support/service.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { docsRoutes } from '../../src/http/docs.ts';
-import type { Route } from '../../src/http/route.ts';
-import { ROUTES } from '../../src/http/routes.ts';
+import { docsRoutes } from '../../src/http/pages/docs.ts';
+import type { Route } from '../../src/http/server/route.ts';
+import { ROUTES } from '../../src/http/routes/routes.ts';
 import { createApiKey } from '../../src/identity/api-keys.ts';
 import { isScope, SCOPES } from '../../src/identity/scopes.ts';
 import { eventsCatalog, until } from '../support/events.ts';

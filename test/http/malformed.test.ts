@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Route } from '../../src/http/route.ts';
-import { ROUTES } from '../../src/http/routes.ts';
+import type { Route } from '../../src/http/server/route.ts';
+import { ROUTES } from '../../src/http/routes/routes.ts';
 import { rpc } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
 import { STORE_KINDS } from '../support/stores.ts';

@@ -146,7 +146,7 @@ describe('a bare request on the token URL', () => {
   });
 
   test('keeps a result that is too large, and gives it page by page', async () => {
-    const { toResultText, INLINE_BYTES } = await import('../../src/mcp/results.ts');
+    const { toResultText, INLINE_BYTES } = await import('../../src/mcp/tools/results.ts');
     const live = await service.context.servers.byId('development', one.serverId);
     if (!live) throw new Error('no server');
     const grant = {

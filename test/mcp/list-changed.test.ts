@@ -11,7 +11,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { MINUTE } from '../../src/lib/clock.ts';
 import { parseJson, valueAt } from '../../src/lib/json.ts';
-import { runStdio } from '../../src/mcp/stdio.ts';
+import { runStdio } from '../../src/mcp/transport/stdio.ts';
 import { startAuthorizationServer } from '../support/authorization-server.ts';
 import { connectClient, rpc, shop } from '../support/mcp.ts';
 import { modernHeaders, modernParams } from '../support/modern.ts';

@@ -4,7 +4,7 @@ import { loadCatalog } from '../../src/connectors/load.ts';
 import { CATALOG_FOLDER } from '../../src/context.ts';
 import { deleteOldRows } from '../../src/actions/retention.ts';
 import { DAY } from '../../src/lib/clock.ts';
-import { createActionSearch, indexMaker, type SearchActions } from '../../src/mcp/search.ts';
+import { createActionSearch, indexMaker, type SearchActions } from '../../src/mcp/tools/search.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openStore } from '../../src/store/open.ts';
 import { manualClock } from '../support/clock.ts';

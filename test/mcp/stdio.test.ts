@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseJson, valueAt, type Json } from '../../src/lib/json.ts';
-import { runBridge } from '../../src/mcp/bridge.ts';
-import { runStdio } from '../../src/mcp/stdio.ts';
+import { runBridge } from '../../src/mcp/transport/bridge.ts';
+import { runStdio } from '../../src/mcp/transport/stdio.ts';
 import { shop } from '../support/mcp.ts';
 import { modernParams } from '../support/modern.ts';
 import { startService, type Service } from '../support/service.ts';

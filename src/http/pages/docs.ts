@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { defineRoute, type Route } from '../server/route.ts';
+import type { Context } from '../../context.ts';
+import { referencePage } from './docs-page.ts';
+import { storeDocument, type StoredDocument } from '../server/document.ts';
+import { openApiDocument } from '../server/openapi.ts';
+
+const PAGE_HEADERS = {
+  'Content-Type': 'text/html; charset=utf-8',
+  'Content-Security-Policy':
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+};
+
+/** The addresses that describe all `routes`. The page needs no script and nothing from outside. */
+export function docsRoutes(routes: () => Route[]): Route[] {
+  const documents = describedOnce(routes);
+  const openApiRoute = defineRoute({
+    method: 'GET',
+    path: '/openapi.json',
+    operationId: 'getOpenApi',
+    tag: 'Service',
+    summary: 'This description, as OpenAPI 3.1',
+    auth: 'none',
+    success: { status: 200, description: 'An OpenAPI document.', schema: z.record(z.string(), z.unknown()) },
+    handler: async ({ context, header }) => documents(context).openApi.reply(header),
+  });
+  const docsRoute = defineRoute({
+    method: 'GET',
+    path: '/docs',
+    operationId: 'getDocs',
+    tag: 'Service',
+    summary: 'The reference for people',
+    auth: 'none',
+    success: { status: 200, description: 'An HTML page.', schema: z.string(), contentType: 'text/html' },
+    handler: async ({ context, header }) => documents(context).page.reply(header),
+  });
+  // Whoever opens the bare address in a browser.
+  const rootRoute = defineRoute({
+    method: 'GET',
+    path: '/',
+    operationId: 'getRoot',
+    tag: 'Service',
+    summary: 'Redirect to the reference',
+    auth: 'none',
+    success: { status: 303, description: 'On to /docs.', schema: z.string() },
+    handler: async () => ({ body: '', headers: { Location: '/docs' } }),
+  });
+  return [rootRoute, openApiRoute, docsRoute];
+}
+
+/** Both documents, rendered at the first request: it takes tens of milliseconds, and they change with a release alone. */
+function describedOnce(routes: () => Route[]) {
+  let stored: { publicUrl: string; openApi: StoredDocument; page: StoredDocument } | undefined;
+  return ({ publicUrl }: Pick<Context, 'publicUrl'>) => {
+    if (stored?.publicUrl === publicUrl) return stored;
+    const document = openApiDocument(routes(), publicUrl);
+    stored = {
+      publicUrl,
+      openApi: storeDocument(JSON.stringify(document), { 'Content-Type': 'application/json; charset=utf-8' }),
+      page: storeDocument(referencePage(document), PAGE_HEADERS),
+    };
+    return stored;
+  };
+}

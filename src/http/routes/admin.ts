@@ -1,0 +1,187 @@
+import { z } from 'zod';
+import type { Context } from '../../context.ts';
+import { findOperatorSubscription, OPERATOR_EVENTS } from '../../outbox/operator-events.ts';
+import { setEventsAddress } from '../../subscriptions/operator-address.ts';
+import { listAudit } from '../../guard/audit.ts';
+import { rotateApiKey } from '../../identity/api-keys.ts';
+import { publicKeys } from '../../identity/user-tokens.ts';
+import { isoTime } from '../../lib/clock.ts';
+import { assertCoherent } from '../../servers/restrictions.ts';
+import type { Environment } from '../../store/schema.ts';
+import { changeSettings, readSettings, settingsSchema } from '../../servers/settings.ts';
+import { etagOf, hasVersion } from '../server/document.ts';
+import { defineRoute } from '../server/route.ts';
+import { cursorQuery, pageOf, time, toCursorPage } from '../server/shapes.ts';
+
+const settingsAnswer = settingsSchema
+  .extend({
+    eventsAddress: z
+      .string()
+      .nullable()
+      .meta({
+        description: `Where this environment tells of itself: ${OPERATOR_EVENTS.join(', ')}.`,
+      }),
+    eventsSubscriptionId: z.string().optional().meta({
+      description: 'Subscription of these events, for /webhooks/{subscriptionId}/….',
+    }),
+  })
+  .meta({ id: 'Settings', description: 'Settings of an environment.' });
+
+const auditEntry = z
+  .object({
+    auditId: z.string(),
+    at: time,
+    requestId: z.string(),
+    caller: z.string(),
+    operation: z.string(),
+    target: z.string().nullable(),
+    status: z.int(),
+  })
+  .meta({ id: 'AuditEntry', description: 'One act of administration.' });
+
+/** Operator events are a subscription, which is where their address is kept. */
+async function eventsSettings({ db }: Pick<Context, 'db'>, environment: Environment) {
+  const row = await findOperatorSubscription(db, environment);
+  if (!row) return { eventsAddress: null };
+  return { eventsAddress: row.address, eventsSubscriptionId: row.subscription_id };
+}
+
+export const getSettingsRoute = defineRoute({
+  method: 'GET',
+  path: '/api/settings',
+  operationId: 'getSettings',
+  tag: 'Administration',
+  summary: 'Read the settings of the environment',
+  auth: 'api_key',
+  scope: 'settings:read',
+  success: { status: 200, description: 'The settings.', schema: settingsAnswer },
+  async handler({ context, caller }) {
+    const settings = await readSettings(context.db, caller.environment);
+    return { body: { ...settings, ...(await eventsSettings(context, caller.environment)) } };
+  },
+});
+
+export const putSettingsRoute = defineRoute({
+  method: 'PUT',
+  path: '/api/settings',
+  operationId: 'putSettings',
+  tag: 'Administration',
+  summary: 'Change the settings of the environment',
+  description: 'Changes what is named; lists and restrictions are replaced whole.',
+  auth: 'api_key',
+  scope: 'settings:write',
+  body: z.strictObject({
+    userServers: settingsSchema.shape.userServers.unwrap().optional(),
+    userServerRestrictions: settingsSchema.shape.userServerRestrictions.unwrap().optional(),
+    origins: settingsSchema.shape.origins.unwrap().optional(),
+    redirectUris: settingsSchema.shape.redirectUris.unwrap().optional(),
+    branding: settingsSchema.shape.branding.unwrap().optional(),
+    eventsAddress: z.string().min(1).nullable().optional().meta({
+      description: 'An https address; null ends the events. Signed as all deliveries are.',
+    }),
+  }),
+  success: {
+    status: 200,
+    description: 'The settings as they are now.',
+    schema: settingsAnswer.extend({
+      eventsSecret: z.string().optional().meta({
+        description: 'Signs the events of `eventsAddress`. Shown when that is set for the first time.',
+      }),
+    }),
+  },
+  audited: true,
+  async handler({ context, caller: { environment }, body: { eventsAddress, ...changes } }) {
+    if (changes.userServerRestrictions)
+      assertCoherent(changes.userServerRestrictions, 'userServerRestrictions');
+    const made =
+      eventsAddress === undefined ? undefined : await setEventsAddress(context, environment, eventsAddress);
+    const settings = await changeSettings(context, environment, changes);
+    context.servers.forget();
+    return {
+      body: {
+        ...settings,
+        ...(await eventsSettings(context, environment)),
+        ...(made?.secret === undefined ? {} : { eventsSecret: made.secret }),
+      },
+      headers: { 'Cache-Control': 'no-store' },
+    };
+  },
+});
+
+export const rotateKeyRoute = defineRoute({
+  method: 'POST',
+  path: '/api/keys/rotate',
+  operationId: 'rotateKey',
+  tag: 'Administration',
+  summary: 'Make a new API key for the environment',
+  description: 'The key that made this request, and every other full key of its environment, ends at once.',
+  auth: 'api_key',
+  scope: 'keys:write',
+  success: {
+    status: 200,
+    description: 'The new key, shown here only.',
+    schema: z.object({ environment: z.enum(['development', 'production']), apiKey: z.string() }),
+  },
+  audited: true,
+  async handler({ context, caller }) {
+    const apiKey = await rotateApiKey(context, caller.environment);
+    context.callers.forget();
+    return { body: { environment: caller.environment, apiKey }, headers: { 'Cache-Control': 'no-store' } };
+  },
+});
+
+export const listAuditRoute = defineRoute({
+  method: 'GET',
+  path: '/api/audit',
+  operationId: 'listAudit',
+  tag: 'Administration',
+  summary: 'Read the record of administration',
+  description:
+    'Newest first: who changed what, and who was shown an access token. Offsets end at 10,000: from there on, or ' +
+    'from the start, follow `pagination.nextCursor` with `cursor`.',
+  auth: 'api_key',
+  scope: 'audit:read',
+  query: z.strictObject(cursorQuery),
+  success: {
+    status: 200,
+    description: 'A page of entries.',
+    schema: pageOf(auditEntry),
+  },
+  async handler({ context, caller, query }) {
+    const { entries, ...end } = await listAudit(context.db, caller.environment, query);
+    const data = entries.map((entry) => ({
+      auditId: entry.audit_id,
+      at: isoTime(entry.at),
+      requestId: entry.request_id,
+      caller: entry.caller,
+      operation: entry.operation,
+      target: entry.target,
+      status: entry.status,
+    }));
+    return { body: toCursorPage(data, end) };
+  },
+});
+
+export const jwksRoute = defineRoute({
+  method: 'GET',
+  path: '/.well-known/jwks.json',
+  operationId: 'getJwks',
+  tag: 'Service',
+  summary: 'Public keys of user JWTs',
+  auth: 'none',
+  success: {
+    status: 200,
+    description: 'A JWK Set (RFC 7517).',
+    schema: z.object({ keys: z.array(z.record(z.string(), z.unknown())) }),
+  },
+  async handler({ context, header }) {
+    const body = JSON.stringify(await publicKeys(context));
+    const etag = etagOf(body);
+    const headers = {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Cache-Control': 'public, max-age=300',
+      ETag: etag,
+    };
+    return hasVersion(header('if-none-match'), etag) ? { status: 304, body: '', headers } : { body, headers };
+  },
+});

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { describeCredential } from '../../credentials/credential.ts';
+import {
+  deleteCredential,
+  listCredentials,
+  requireCredential,
+  updateCredential,
+} from '../../credentials/records.ts';
+import { endListening } from '../../subscriptions/end-listening.ts';
+import { credentialShape } from './credentials.ts';
+import { defineRoute } from '../server/route.ts';
+import { cursorQuery, pageOf, toCursorPage } from '../server/shapes.ts';
+
+/*
+ * The connected accounts as the modal shows them. The user's JWT opens these routes for its own accounts alone, and only
+ * our own page calls them: pages of other origins have the SDK.
+ */
+
+const params = z.strictObject({ credentialId: z.string() });
+
+export const listAccountsRoute = defineRoute({
+  method: 'GET',
+  path: '/connect/accounts',
+  operationId: 'listAccounts',
+  tag: 'Connecting accounts',
+  summary: 'List the accounts that the user of the JWT has connected',
+  auth: 'jwt',
+  scope: 'connect:use',
+  query: z.strictObject({ ...cursorQuery, connectorId: z.string().max(32).optional() }),
+  success: {
+    status: 200,
+    description: 'A page of credentials, oldest first.',
+    schema: pageOf(credentialShape),
+  },
+  async handler({ context, caller: { environment, userId = '' }, query }) {
+    const { credentials, ...end } = await listCredentials(context.db, { ...query, environment, userId });
+    return { body: toCursorPage(credentials.map(describeCredential), end) };
+  },
+});
+
+export const markAccountRoute = defineRoute({
+  method: 'PUT',
+  path: '/connect/accounts/{credentialId}',
+  operationId: 'markAccount',
+  tag: 'Connecting accounts',
+  summary: 'Mark an account as the default, as the user of the JWT',
+  auth: 'jwt',
+  scope: 'connect:use',
+  params,
+  body: z.strictObject({
+    default: z.boolean().meta({
+      description:
+        'true: calls that name no credential use this account, and no other account of the app. false: there is no default.',
+    }),
+  }),
+  success: { status: 200, description: 'The credential as it is now.', schema: credentialShape },
+  errors: ['credential_not_found'],
+  audited: true,
+  async handler({ context, caller: { environment, userId = '' }, params: { credentialId }, body }) {
+    const key = { environment, userId, credentialId };
+    return { body: describeCredential(await updateCredential(context, key, { default: body.default })) };
+  },
+});
+
+export const disconnectAccountRoute = defineRoute({
+  method: 'DELETE',
+  path: '/connect/accounts/{credentialId}',
+  operationId: 'disconnectAccount',
+  tag: 'Connecting accounts',
+  summary: 'Disconnect an account, as the user of the JWT',
+  auth: 'jwt',
+  scope: 'connect:use',
+  params,
+  success: {
+    status: 200,
+    description: 'The credential is gone for good.',
+    schema: z.object({ message: z.string(), credentialId: z.string() }),
+  },
+  errors: ['credential_not_found'],
+  audited: true,
+  async handler({ context, caller: { environment, userId = '' }, params: { credentialId } }) {
+    const key = { environment, userId, credentialId };
+    await requireCredential(context.db, key);
+    await endListening(context, { credentialId });
+    await deleteCredential(context, key);
+    return { body: { message: 'The account was disconnected.', credentialId } };
+  },
+});

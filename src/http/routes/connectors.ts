@@ -1,0 +1,338 @@
+import { withLink } from '../../connect/offer.ts';
+import { z } from 'zod';
+import { executeAction } from '../../actions/execute.ts';
+import { assertIdempotencyKey } from '../../actions/idempotency.ts';
+import { actionNotFound, requireConnector, type Action, type Connector } from '../../connectors/catalog.ts';
+import type { Context } from '../../context.ts';
+import { authenticationMetadata } from '../../credentials/metadata.ts';
+import { invalidRequest } from '../../lib/errors.ts';
+import { isJsonObject, type JsonObject } from '../../lib/json.ts';
+import { iconOf } from '../server/icon.ts';
+import { defineRoute } from '../server/route.ts';
+import { EXECUTION_ERRORS, executed, fields } from './executed.ts';
+import { pageOf, pageQuery, toPage } from '../server/shapes.ts';
+
+/** Actions that the single read of a connector names. */
+const ACTIONS_SHOWN = 50;
+
+const connectorParams = z.strictObject({ connectorId: z.string() });
+const actionParams = z.strictObject({ connectorId: z.string(), actionId: z.string() });
+
+const effect = z.enum(['read', 'write', 'destructive']);
+const jsonSchema = z.record(z.string(), z.unknown()).meta({ description: 'JSON Schema 2020-12' });
+const connector = z
+  .object({
+    connectorId: z.string(),
+    name: z.string(),
+    description: z.string(),
+    categories: z.array(z.string()),
+    iconUrl: z.url(),
+    website: z.url(),
+    authentication: z.array(z.string()).meta({ description: 'Types of credentials that it takes.' }),
+    actionCount: z.int(),
+    scopes: z.array(z.string()).meta({ description: 'OAuth scopes; empty where there is no OAuth.' }),
+  })
+  .meta({ id: 'Connector', description: 'A supported app.' });
+const actionLine = z
+  .object({
+    actionId: z.string(),
+    name: z.string(),
+    description: z.string(),
+    effect,
+    list: z.boolean(),
+  })
+  .meta({ id: 'ActionSummary', description: 'An action in short.' });
+const action = actionLine
+  .extend({
+    connectorId: z.string(),
+    inputSchema: jsonSchema,
+    outputSchema: jsonSchema,
+    pagination: z.object({ style: z.string() }).nullable(),
+    effectWhen: z
+      .array(z.object({ parameter: z.string(), in: z.array(z.json()).optional(), effect }))
+      .optional()
+      .meta({
+        description: 'Values of a parameter that change the effect. `effect` is the gravest of all.',
+      }),
+    authentication: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'Types of the credentials that can run it, where not all can.' }),
+    scopes: z
+      .array(z.array(z.string()))
+      .optional()
+      .meta({ description: 'OAuth scopes that it needs: one of each entry.' }),
+    hash: z.string().meta({ description: 'SHA-256 of the definition, as tools/list has it in `_meta`.' }),
+  })
+  .meta({ id: 'Action', description: 'An action of a connector.' });
+
+export const listConnectorsRoute = defineRoute({
+  method: 'GET',
+  path: '/connectors',
+  operationId: 'listConnectors',
+  tag: 'Connectors',
+  summary: 'List the supported apps',
+  auth: 'api_key',
+  scope: 'connectors:read',
+  apiVersion: true,
+  query: z.strictObject({
+    ...pageQuery,
+    category: z.string().max(32).optional().meta({ description: 'Only connectors of this category.' }),
+    search: z.string().max(100).optional().meta({ description: 'Words in the id, name or description.' }),
+  }),
+  success: { status: 200, description: 'A page of connectors, by id.', schema: pageOf(connector) },
+  async handler({ context, caller, query: { limit, offset, category, search } }) {
+    const words = (search ?? '').toLowerCase().split(/\s+/).filter(Boolean);
+    const found = context.catalog
+      .connectors(caller.environment)
+      .filter((one) => category === undefined || one.categories.includes(category.toLowerCase()))
+      .filter((one) => {
+        const text = `${one.connectorId} ${one.name} ${one.description}`.toLowerCase();
+        return words.every((word) => text.includes(word));
+      });
+    const page = found.slice(offset, offset + limit);
+    const body = toPage(
+      page.map((one) => connectorView(context, one)),
+      found.length > offset + limit,
+      offset,
+    );
+    return { body };
+  },
+});
+
+export const getConnectorRoute = defineRoute({
+  method: 'GET',
+  path: '/connectors/{connectorId}',
+  operationId: 'getConnector',
+  tag: 'Connectors',
+  summary: 'Read a connector',
+  description: `Names its first ${ACTIONS_SHOWN} actions.`,
+  auth: 'api_key',
+  scope: 'connectors:read',
+  apiVersion: true,
+  params: connectorParams,
+  success: {
+    status: 200,
+    description: 'The connector.',
+    schema: connector
+      .extend({ actions: z.array(actionLine) })
+      .meta({ id: 'ConnectorDetails', description: 'A supported app with its first actions.' }),
+  },
+  errors: ['connector_not_found'],
+  async handler({ context, caller, params: { connectorId } }) {
+    const found = requireConnector(context, caller.environment, connectorId);
+    const actions = [...found.actions.values()].slice(0, ACTIONS_SHOWN).map(lineView);
+    return { body: { ...connectorView(context, found), actions } };
+  },
+});
+
+export const getConnectorIconRoute = defineRoute({
+  method: 'GET',
+  path: '/connectors/{connectorId}/icon.svg',
+  operationId: 'getConnectorIcon',
+  tag: 'Connectors',
+  summary: 'The icon of a connector',
+  auth: 'none',
+  params: connectorParams,
+  success: { status: 200, description: 'A tile.', schema: z.string(), contentType: 'image/svg+xml' },
+  errors: ['connector_not_found'],
+  async handler({ context, params: { connectorId } }) {
+    // Without a caller there is no environment; development sees everything that is installed.
+    const found = requireConnector(context, 'development', connectorId);
+    const headers = {
+      'Content-Type': 'image/svg+xml; charset=utf-8',
+      'Cache-Control': 'public, max-age=86400',
+    };
+    return { body: iconOf(found), headers: { ...headers, 'Cross-Origin-Resource-Policy': 'cross-origin' } };
+  },
+});
+
+export const getCredentialMetadataRoute = defineRoute({
+  method: 'GET',
+  path: '/connectors/{connectorId}/credentials/metadata',
+  operationId: 'getCredentialMetadata',
+  tag: 'Connectors',
+  summary: 'Read the credential forms of a connector',
+  auth: 'api_key',
+  scope: 'connectors:read',
+  apiVersion: true,
+  params: connectorParams,
+  success: {
+    status: 200,
+    description: 'Each way to authenticate, with the schema of `data` and a filled-in example.',
+    schema: z.object({
+      connectorId: z.string(),
+      authentication: z.array(
+        z.object({
+          type: z.string(),
+          title: z.string(),
+          inputSchema: jsonSchema,
+          sampleInput: z.record(z.string(), z.string()),
+          docsUrl: z.url().nullable(),
+        }),
+      ),
+    }),
+  },
+  errors: ['connector_not_found'],
+  async handler({ context, caller, params: { connectorId } }) {
+    const found = requireConnector(context, caller.environment, connectorId);
+    return { body: { connectorId: found.connectorId, authentication: authenticationMetadata(found) } };
+  },
+});
+
+export const listActionsRoute = defineRoute({
+  method: 'GET',
+  path: '/connectors/{connectorId}/actions',
+  operationId: 'listActions',
+  tag: 'Actions',
+  summary: 'List the actions of a connector',
+  auth: 'api_key',
+  scope: 'connectors:read',
+  apiVersion: true,
+  params: connectorParams,
+  query: z.strictObject(pageQuery),
+  success: {
+    status: 200,
+    description: 'A page of actions, in the order of the connector.',
+    schema: pageOf(action),
+  },
+  errors: ['connector_not_found'],
+  async handler({ context, caller, params: { connectorId }, query: { limit, offset } }) {
+    const all = [...requireConnector(context, caller.environment, connectorId).actions.values()];
+    const page = all.slice(offset, offset + limit).map(actionView);
+    return { body: toPage(page, all.length > offset + limit, offset) };
+  },
+});
+
+export const getActionRoute = defineRoute({
+  method: 'GET',
+  path: '/connectors/{connectorId}/actions/{actionId}',
+  operationId: 'getAction',
+  tag: 'Actions',
+  summary: 'Read an action with its schemas',
+  auth: 'api_key',
+  scope: 'connectors:read',
+  apiVersion: true,
+  params: actionParams,
+  success: { status: 200, description: 'The action.', schema: action },
+  errors: ['connector_not_found', 'action_not_found'],
+  async handler({ context, caller, params: { connectorId, actionId } }) {
+    const found = requireConnector(context, caller.environment, connectorId);
+    const one = found.actions.get(actionId);
+    if (one) return { body: actionView(one) };
+    throw actionNotFound(found, actionId, found.actions.values());
+  },
+});
+
+export const executeActionRoute = defineRoute({
+  method: 'POST',
+  path: '/connectors/{connectorId}/actions/{actionId}/execute',
+  operationId: 'executeAction',
+  tag: 'Actions',
+  summary: 'Run an action on behalf of a user',
+  description:
+    'A list action takes `limit` (1 to 50) and `offset` in `input`. It answers with `data` and `pagination` ' +
+    'over any paging of the app. Repeat with `nextOffset` until `hasMore` is false.',
+  auth: 'api_key',
+  scope: 'actions:execute',
+  apiVersion: true,
+  user: 'required',
+  headers: {
+    'Idempotency-Key': 'The same key and body within 24 hours gives the first answer again.',
+    'x-credential-id': 'The credential to use, instead of `credentialId`.',
+  },
+  params: actionParams,
+  body: z.strictObject({
+    credentialId: z
+      .string()
+      .min(1)
+      .optional()
+      .meta({ description: "Default: the user's single active one." }),
+    actionId: z.string().optional().meta({ description: 'Equal to that of the path, when given.' }),
+    input: z.custom<JsonObject>(isJsonObject, 'must be an object').default({}).meta({
+      type: 'object',
+      description: "Checked against the action's inputSchema before anything is sent.",
+    }),
+    fields: fields.optional(),
+  }),
+  success: {
+    status: 200,
+    description:
+      'The value, or a page of records. `Idempotency-Replayed: true` when it is a first answer again.',
+    schema: executed,
+  },
+  errors: EXECUTION_ERRORS,
+  async handler({ context, caller, requestId, params, body, userId, header, signal }) {
+    if (body.actionId !== undefined && body.actionId !== params.actionId) {
+      throw invalidRequest([{ field: 'actionId', rule: `must be that of the path, ${params.actionId}` }]);
+    }
+    const idempotencyKey = header('idempotency-key');
+    if (idempotencyKey !== undefined) assertIdempotencyKey(idempotencyKey);
+    const { environment } = caller;
+    const { connectorId } = params;
+    const { replayed, ...answer } = await executeAction(context, {
+      environment,
+      caller: caller.label,
+      requestId,
+      userId,
+      connectorId,
+      actionId: params.actionId,
+      input: body.input,
+      fields: body.fields,
+      credentialHeader: header('x-credential-id'),
+      credentialId: body.credentialId,
+      idempotencyKey,
+      signal,
+    }).catch(async (error: unknown) => {
+      throw await withLink(context, error, { environment, userId, connectorId });
+    });
+    return { body: answer, ...(replayed ? { headers: { 'Idempotency-Replayed': 'true' } } : {}) };
+  },
+});
+
+function connectorView({ publicUrl }: Context, one: Connector): z.input<typeof connector> {
+  return {
+    connectorId: one.connectorId,
+    name: one.name,
+    description: one.description,
+    categories: [...one.categories],
+    iconUrl: `${publicUrl}/connectors/${one.connectorId}/icon.svg`,
+    website: one.definition.website,
+    authentication: one.definition.authentication.map(({ type }) => type),
+    actionCount: one.actions.size,
+    scopes: scopesOf(one),
+  };
+}
+
+/** The scopes that its ways to sign in ask for, each once. */
+function scopesOf({ definition }: Connector): string[] {
+  return [
+    ...new Set(definition.authentication.flatMap((scheme) => ('scopes' in scheme ? scheme.scopes : []))),
+  ];
+}
+
+function lineView(one: Action): z.input<typeof actionLine> {
+  const { actionId, name, description, effect, list } = one;
+  return { actionId, name, description, effect, list };
+}
+
+/** What is rare is left out where an action has none of it. */
+function needsView({ effectWhen, authentication, scopes }: Action['definition']) {
+  return {
+    ...(effectWhen.length > 0 ? { effectWhen } : {}),
+    ...(authentication ? { authentication } : {}),
+    ...(scopes.length > 0 ? { scopes: scopes.map((scope) => [scope].flat()) } : {}),
+  };
+}
+
+function actionView(one: Action): z.input<typeof action> {
+  return {
+    connectorId: one.connectorId,
+    ...lineView(one),
+    inputSchema: one.inputSchema,
+    outputSchema: one.outputSchema,
+    pagination: one.paging ? { style: one.paging.style } : null,
+    ...needsView(one.definition),
+    hash: one.hash,
+  };
+}

@@ -1,0 +1,296 @@
+import { z } from 'zod';
+import { endListening } from '../../subscriptions/end-listening.ts';
+import { beforeSignIn } from '../../connect/apps.ts';
+import { makeLink } from '../../connect/offer.ts';
+import { describeCredential } from '../../credentials/credential.ts';
+import {
+  checkCredential,
+  connectAccount,
+  deleteCredential,
+  listCredentials,
+  requireCredential,
+  updateCredential,
+} from '../../credentials/records.ts';
+import { isoTime } from '../../lib/clock.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import { isJsonObject, type JsonObject } from '../../lib/json.ts';
+import { defineRoute } from '../server/route.ts';
+import { cursorQuery, label, pageOf, time, toCursorPage } from '../server/shapes.ts';
+
+const userParams = z.strictObject({ userId: z.string() });
+const params = z.strictObject({ userId: z.string(), credentialId: z.string() });
+const name = label(200);
+const data = z.custom<JsonObject>(isJsonObject, 'must be an object').meta({
+  type: 'object',
+  description: 'As the inputSchema of the credential metadata asks for. Never read back.',
+});
+/** A credential as it is answered. */
+export const credentialShape = z
+  .object({
+    credentialId: z.string(),
+    connectionId: z.string().meta({ description: 'Equal to credentialId.' }),
+    userId: z.string(),
+    connectorId: z.string(),
+    type: z.string(),
+    name: z.string(),
+    state: z.enum(['active', 'needs_reconnect', 'revoked']),
+    reason: z.string().optional().meta({ description: 'Why it is not active.' }),
+    appMessage: z.string().optional().meta({ description: 'The words of the app about the reason.' }),
+    scopes: z.array(z.string()).optional().meta({ description: 'OAuth scopes that the user has granted.' }),
+    account: z.object({ id: z.string(), name: z.string().optional() }).optional(),
+    default: z.boolean().meta({ description: 'Whether calls that name no credential use this one.' }),
+    createdAt: time,
+    updatedAt: time,
+    lastUsedAt: time.nullable().meta({ description: 'At most a minute behind.' }),
+    expiresAt: time.optional().meta({
+      description: 'Expiry of the access token. Gatehouse renews it before.',
+    }),
+    refreshFailures: z.int().optional().meta({
+      description: 'Renewals of the access token that failed in a row; absent when the last one worked.',
+    }),
+  })
+  .meta({ id: 'Credential', description: 'An account of a user at an app. It never holds a secret.' });
+
+export const createCredentialRoute = defineRoute({
+  method: 'POST',
+  path: '/users/{userId}/credentials',
+  operationId: 'createCredential',
+  tag: 'Credentials',
+  summary: 'Store a credential of a user',
+  description:
+    'Checked against the connector, tried at the third party where the connector has a call for that, and stored ' +
+    'encrypted. An account that the user has connected already keeps its credential: that one is renewed, with its id. ' +
+    'Accounts are compared by the id that the app tells, else by what was entered. A key that the third party refuses is `credential_invalid`; nothing is stored then. OAuth: the answer ' +
+    'is a link to sign in; with `data: {accessToken, refreshToken?, expiresAt?, scopes?}` a live account is taken over.',
+  auth: 'api_key',
+  scope: 'credentials:write',
+  apiVersion: true,
+  user: 'required',
+  params: userParams,
+  body: z.strictObject({
+    connectorId: z.string().min(1),
+    type: z
+      .string()
+      .optional()
+      .meta({ description: 'May be left out where the connector has one type, or `data` fits one alone.' }),
+    data: data.optional(),
+    name: name.optional().meta({ description: 'Default: the name of the account, else of the connector.' }),
+    redirectUri: z.string().max(2000).optional().meta({
+      description: 'OAuth: where the user returns to. One of redirectUris of the settings.',
+    }),
+    state: z
+      .string()
+      .max(500)
+      .optional()
+      .meta({ description: 'OAuth: comes back with the result, unchanged.' }),
+  }),
+  success: { status: 201, description: 'The credential.', schema: credentialShape },
+  otherwise: {
+    status: 200,
+    description:
+      'OAuth: the link that the user opens to sign in. Single use, fifteen minutes. Otherwise: the credential that the ' +
+      'user already had for this account, renewed under the same id.',
+    schema: z.union([z.object({ authorizationUrl: z.string(), expiresAt: time }), credentialShape]),
+  },
+  errors: [
+    'connector_not_found',
+    'redirect_not_allowed',
+    'oauth_app_missing',
+    'credential_invalid',
+    'upstream_rejected',
+    'upstream_rate_limited',
+    'upstream_failed',
+    'upstream_timeout',
+  ],
+  audited: true,
+  async handler({ context, caller, params, body, userId, signal }) {
+    const owner = { environment: caller.environment, userId: ownUser(params.userId, userId) };
+    const { redirectUri, state, ...wish } = body;
+    const before = await beforeSignIn(context, { ...wish, ...owner });
+    if (before) {
+      const { connectorId } = wish;
+      const link = await makeLink(context, {
+        ...owner,
+        connectors: [connectorId],
+        type: 'oauth2',
+        prefill: before,
+        redirectUri,
+        state,
+      });
+      return {
+        status: 200,
+        body: { authorizationUrl: link.url, expiresAt: isoTime(link.expiresAt) },
+        headers: { 'Cache-Control': 'no-store' },
+      };
+    }
+    const { credential: made, renewed } = await connectAccount(context, { ...wish, ...owner, signal });
+    return { status: renewed ? 200 : 201, body: describeCredential(made) };
+  },
+});
+
+export const listCredentialsRoute = defineRoute({
+  method: 'GET',
+  path: '/users/{userId}/credentials',
+  operationId: 'listCredentials',
+  tag: 'Credentials',
+  summary: 'List the credentials of a user',
+  auth: 'api_key',
+  scope: 'credentials:read',
+  apiVersion: true,
+  user: 'required',
+  params: userParams,
+  query: z.strictObject({ ...cursorQuery, connectorId: z.string().max(32).optional() }),
+  success: {
+    status: 200,
+    description: 'A page of credentials, oldest first.',
+    schema: pageOf(credentialShape),
+  },
+  async handler({ context, caller, params, query, userId }) {
+    const owner = ownUser(params.userId, userId);
+    const { credentials, ...end } = await listCredentials(context.db, {
+      ...query,
+      environment: caller.environment,
+      userId: owner,
+    });
+    return { body: toCursorPage(credentials.map(describeCredential), end) };
+  },
+});
+
+export const getCredentialRoute = defineRoute({
+  method: 'GET',
+  path: '/users/{userId}/credentials/{credentialId}',
+  operationId: 'getCredential',
+  tag: 'Credentials',
+  summary: 'Read a credential',
+  description: 'Its metadata and state; never a secret.',
+  auth: 'api_key',
+  scope: 'credentials:read',
+  apiVersion: true,
+  user: 'required',
+  params,
+  success: { status: 200, description: 'The credential.', schema: credentialShape },
+  errors: ['credential_not_found'],
+  async handler({ context, caller, params, userId }) {
+    const owner = ownUser(params.userId, userId);
+    const key = { environment: caller.environment, userId: owner, credentialId: params.credentialId };
+    return { body: describeCredential(await requireCredential(context.db, key)) };
+  },
+});
+
+export const updateCredentialRoute = defineRoute({
+  method: 'PUT',
+  path: '/users/{userId}/credentials/{credentialId}',
+  operationId: 'updateCredential',
+  tag: 'Credentials',
+  summary: 'Rename a credential, mark it as the default, or replace a rotated key',
+  description:
+    'Members of `data` that are given replace the stored ones; the whole is checked as at creation. The id stays. ' +
+    'Data of an account that another credential of the user holds is `credential_conflict`.',
+  auth: 'api_key',
+  scope: 'credentials:write',
+  apiVersion: true,
+  user: 'required',
+  params,
+  body: z.strictObject({
+    name: name.optional(),
+    default: z
+      .boolean()
+      .optional()
+      .meta({
+        description:
+          'true: calls that name no credential use this one, and no other of the user and connector is the default any more. ' +
+          'false: there is no default. Without one, a user with several active accounts of an app has to choose.',
+      }),
+    data: data.optional(),
+  }),
+  success: { status: 200, description: 'The credential as it is now.', schema: credentialShape },
+  errors: [
+    'credential_not_found',
+    'credential_conflict',
+    'credential_invalid',
+    'upstream_rejected',
+    'upstream_rate_limited',
+    'upstream_failed',
+    'upstream_timeout',
+  ],
+  audited: true,
+  async handler({ context, caller, params, body, userId, signal }) {
+    const owner = ownUser(params.userId, userId);
+    const key = { environment: caller.environment, userId: owner, credentialId: params.credentialId };
+    return { body: describeCredential(await updateCredential(context, key, { ...body, signal })) };
+  },
+});
+
+export const deleteCredentialRoute = defineRoute({
+  method: 'DELETE',
+  path: '/users/{userId}/credentials/{credentialId}',
+  operationId: 'deleteCredential',
+  tag: 'Credentials',
+  summary: 'Delete a credential',
+  auth: 'api_key',
+  scope: 'credentials:write',
+  apiVersion: true,
+  user: 'required',
+  params,
+  success: {
+    status: 200,
+    description: 'The credential is gone for good.',
+    schema: z.object({ message: z.string(), credentialId: z.string() }),
+  },
+  errors: ['credential_not_found'],
+  audited: true,
+  async handler({ context, caller, params: { userId: pathUserId, credentialId }, userId }) {
+    const owner = ownUser(pathUserId, userId);
+    const key = { environment: caller.environment, userId: owner, credentialId };
+    await requireCredential(context.db, key);
+    await endListening(context, { credentialId });
+    await deleteCredential(context, key);
+    return { body: { message: 'The credential was deleted.', credentialId } };
+  },
+});
+
+export const checkCredentialRoute = defineRoute({
+  method: 'POST',
+  path: '/users/{userId}/credentials/{credentialId}/check',
+  operationId: 'checkCredential',
+  tag: 'Credentials',
+  summary: 'Try a credential at the third party now',
+  description:
+    'A credential that works is `active` again. A refused credential is `needs_reconnect`, with the ' +
+    'reason. `checked` is false, and nothing changes, when the connector has no call to try it with.',
+  auth: 'api_key',
+  scope: 'credentials:write',
+  apiVersion: true,
+  user: 'required',
+  params,
+  success: {
+    status: 200,
+    description: 'The credential with the state that was found.',
+    schema: credentialShape
+      .extend({ checked: z.boolean() })
+      .meta({ id: 'CheckedCredential', description: 'A credential and whether the app was asked.' }),
+  },
+  errors: [
+    'credential_not_found',
+    'upstream_rejected',
+    'upstream_rate_limited',
+    'upstream_failed',
+    'upstream_timeout',
+  ],
+  audited: true,
+  async handler({ context, caller, params, userId, signal }) {
+    const owner = ownUser(params.userId, userId);
+    const key = { environment: caller.environment, userId: owner, credentialId: params.credentialId };
+    const { credential: found, checked } = await checkCredential(context, key, signal);
+    return { body: { ...describeCredential(found), checked } };
+  },
+});
+
+/** The user of the path. @throws GatehouseError `forbidden` when x-svc-userid names another (contract.md section 6). */
+export function ownUser(pathUserId: string, headerUserId: string | undefined): string {
+  if (pathUserId === headerUserId) return pathUserId;
+  throw new GatehouseError(
+    'forbidden',
+    'x-svc-userid names another user than the path. Credentials are reached only by their own user.',
+  );
+}

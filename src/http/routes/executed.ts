@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { fieldsSchema } from '../../actions/projection.ts';
+import type { ErrorCode } from '../../lib/errors.ts';
+import { pagination } from '../server/shapes.ts';
+
+/** The members of each record that are wanted. */
+export const fields = fieldsSchema.meta({
+  description:
+    'Answer with these members of each record alone: dotted paths, through lists too, such as `customer.email` and ' +
+    '`lines.sku`; `\\.` is a dot of a name. `unmatchedFields` lists the members that no record has.',
+});
+
+/** Result of an action. */
+export const executed = z
+  .object({
+    data: z.unknown(),
+    pagination: pagination.optional(),
+    unmatchedFields: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'Members of `fields` that no record has.' }),
+  })
+  .meta({ id: 'ExecutionResult', description: 'Result of an action.' });
+
+/** What running an action can meet. */
+export const EXECUTION_ERRORS: ErrorCode[] = [
+  'connector_not_found',
+  'action_not_found',
+  'credential_not_found',
+  'credential_required',
+  'credential_ambiguous',
+  'credential_conflict',
+  'credential_invalid',
+  'idempotency_conflict',
+  'idempotency_in_progress',
+  'upstream_rejected',
+  'upstream_rate_limited',
+  'upstream_failed',
+  'upstream_too_large',
+  'upstream_timeout',
+];

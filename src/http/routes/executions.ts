@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { listExecutions } from '../../actions/execution-list.ts';
+import { isoTime } from '../../lib/clock.ts';
+import type { Tables } from '../../store/schema.ts';
+import { defineRoute } from '../server/route.ts';
+import { cursorQuery, pageOf, time, toCursorPage } from '../server/shapes.ts';
+
+const outcome = z.enum(['succeeded', 'failed', 'denied']);
+/** An id as a filter: nothing that a database would refuse. */
+const id = z.string().regex(/^[\x21-\x7e]{1,100}$/, 'must be an id');
+const instant = z.iso
+  .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2026-03-01T12:00:00Z' })
+  .transform((text) => Date.parse(text));
+
+const execution = z
+  .object({
+    executionId: z.string(),
+    at: time,
+    requestId: z.string(),
+    caller: z
+      .string()
+      .meta({ description: 'key:<keyId>, jwt:<userId>, token:<serverId>, stdio or run:<runId>.' }),
+    serverId: z.string().nullable(),
+    userId: z.string().nullable(),
+    connectorId: z.string(),
+    actionId: z.string(),
+    credentialId: z.string().nullable(),
+    outcome,
+    rule: z.string().nullable().meta({ description: 'The restriction that denied it.' }),
+    errorCode: z.string().nullable(),
+    upstreamStatus: z.int().nullable(),
+    durationMs: z.int(),
+  })
+  .meta({ id: 'Execution', description: 'One call of an action.' });
+
+export const listExecutionsRoute = defineRoute({
+  method: 'GET',
+  path: '/api/executions',
+  operationId: 'listExecutions',
+  tag: 'Executions',
+  summary: 'List executions',
+  description:
+    'Newest first; never a payload. Offsets end at 10,000: from there on, or from the start, follow ' +
+    '`pagination.nextCursor` with `cursor`.',
+  auth: 'api_key',
+  scope: 'executions:read',
+  query: z.strictObject({
+    ...cursorQuery,
+    serverId: id.optional(),
+    userId: id.optional(),
+    connectorId: id.optional(),
+    actionId: id.optional(),
+    outcome: outcome.optional(),
+    from: instant.optional().meta({ type: 'string', format: 'date-time', description: 'From this time on.' }),
+    to: instant.optional().meta({ type: 'string', format: 'date-time', description: 'Before this time.' }),
+  }),
+  success: {
+    status: 200,
+    description: 'A page of executions.',
+    schema: pageOf(execution),
+  },
+  async handler({ context, caller, query }) {
+    const { executions, ...end } = await listExecutions(context.db, {
+      ...query,
+      environment: caller.environment,
+    });
+    return { body: toCursorPage(executions.map(view), end) };
+  },
+});
+
+function view(row: Tables['executions']): z.input<typeof execution> {
+  return {
+    executionId: row.execution_id,
+    at: isoTime(row.at),
+    requestId: row.request_id,
+    caller: row.caller,
+    serverId: row.server_id,
+    userId: row.user_id,
+    connectorId: row.connector_id,
+    actionId: row.action_id,
+    credentialId: row.credential_id,
+    outcome: row.outcome,
+    rule: row.rule,
+    errorCode: row.error_code,
+    upstreamStatus: row.upstream_status,
+    durationMs: row.duration_ms,
+  };
+}

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { bodyOf, type HookRequest } from '../../sources/webhooks/verify.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import { BodyRoom, MIB } from '../../lib/http-body.ts';
+import type { Json } from '../../lib/json.ts';
+import type { Db } from '../../store/schema.ts';
+import { defineRoute, type Route } from '../server/route.ts';
+
+/** Larger than what any app sends: Shopify and GitHub stay below 25 MB, others far below. */
+const MAX_BYTES = 10 * MIB;
+/** Of webhooks that are being taken: one source, however many it sends or leaves unfinished, leaves room for others. */
+const MOST_AT_ONCE = { bytes: 64 * MIB, bytesEach: 16 * MIB };
+const rooms = new WeakMap<Db, BodyRoom>();
+
+/** Where apps send their webhooks; with GET some check the address before the first one. */
+export const receiveHookRoute = hookRoute('POST', 'receiveHook', 'Take a webhook of an app');
+export const checkHookRoute = hookRoute('GET', 'checkHook', 'Answer the address check of an app');
+
+/** Parsed when somebody asks for the body: an address that nobody expects costs none of it. */
+class ReceivedHook implements HookRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly query: URLSearchParams;
+  readonly header: HookRequest['header'];
+  readonly raw: Buffer;
+  #parsed: { body: Json } | undefined;
+
+  constructor({ method, url, query, header, raw }: Omit<HookRequest, 'body'>) {
+    this.method = method;
+    this.url = url;
+    this.query = query;
+    this.header = header;
+    this.raw = raw;
+  }
+
+  get body(): Json {
+    this.#parsed ??= { body: bodyOf(this.raw, this.header('content-type') ?? '') };
+    return this.#parsed.body;
+  }
+}
+
+function hookRoute(method: 'GET' | 'POST', operationId: string, summary: string): Route {
+  return defineRoute({
+    method,
+    path: '/hooks/{connectorId}/{token}',
+    operationId,
+    tag: 'Webhooks of apps',
+    summary,
+    description:
+      "The webhook is verified by the connector's scheme and stored once by the app's event id. The answer follows after " +
+      'the webhook is safe on disk. 503 asks the app to send it again.',
+    auth: 'none',
+    params: z.strictObject({ connectorId: z.string(), token: z.string() }),
+    query: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+    rawBody: {
+      maxBytes: MAX_BYTES,
+      description: 'As the app sends it.',
+      example: '{"event":"order.created"}',
+    },
+    success: { status: 200, description: 'It is recorded.', schema: z.object({ received: z.literal(true) }) },
+    errors: ['not_found', 'unauthorized', 'unavailable'],
+    async handler({ context, params, query, readRaw, header }) {
+      const search = new URLSearchParams(
+        Object.entries(query).flatMap(([name, value]) =>
+          [value].flat().map((one): [string, string] => [name, one]),
+        ),
+      );
+      const text = search.toString();
+      const path = `/hooks/${params.connectorId}/${params.token}`;
+      const url = `${context.publicUrl}${path}${text === '' ? '' : `?${text}`}`;
+      const receive = async () => {
+        const intake = await context.sources.intake();
+        const expected = await intake.expect(params.connectorId, params.token);
+        using room = roomOf(context.db).hold(expected.source.sourceId);
+        const raw = await readRaw(room);
+        // Awaited here: until it is recorded the body is held.
+        return await intake.accept(expected, new ReceivedHook({ method, url, query: search, header, raw }));
+      };
+      const accepted = await receive().catch((error: unknown) => {
+        if (error instanceof GatehouseError) throw error;
+        context.log.error({ err: error }, 'a webhook could not be recorded');
+        throw new GatehouseError('unavailable', 'The webhook could not be recorded. Send it again.', {
+          headers: { 'Retry-After': '5' },
+          cause: error,
+        });
+      });
+      return {
+        status: accepted.status,
+        body: accepted.body,
+        headers: { 'Content-Type': accepted.contentType, 'X-Content-Type-Options': 'nosniff' },
+      };
+    },
+  });
+}
+
+function roomOf(db: Db): BodyRoom {
+  const room = rooms.get(db) ?? new BodyRoom(MOST_AT_ONCE);
+  rooms.set(db, room);
+  return room;
+}

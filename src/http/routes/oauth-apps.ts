@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import {
+  deleteOAuthApp,
+  findOAuthApp,
+  oauthAppNotFound,
+  saveOAuthApp,
+  type OAuthApp,
+} from '../../credentials/oauth-apps.ts';
+import { isoTime } from '../../lib/clock.ts';
+import { defineRoute } from '../server/route.ts';
+import { time } from '../server/shapes.ts';
+
+const params = z.strictObject({ connectorId: z.string() });
+const printable = (most: number) =>
+  z
+    .string()
+    .trim()
+    .min(1)
+    .max(most)
+    .regex(/^[\u0020-\u007e]+$/, 'must be printable ASCII');
+const oauthApp = z
+  .object({
+    connectorId: z.string(),
+    clientId: z.string(),
+    hasSecret: z.boolean(),
+    scopes: z
+      .array(z.string())
+      .nullable()
+      .meta({ description: 'OAuth scopes to ask users for; null for those that the connector names.' }),
+    fields: z
+      .record(z.string(), z.string())
+      .meta({ description: 'Where it is registered; what is not here is the default of the connector.' }),
+    redirectUri: z.string().meta({ description: 'Register this address at the third party.' }),
+    createdAt: time,
+    updatedAt: time,
+  })
+  .meta({ id: 'OAuthApp', description: 'An OAuth app, without its secret.' });
+
+export const putOAuthAppRoute = defineRoute({
+  method: 'PUT',
+  path: '/api/connectors/{connectorId}/oauth-app',
+  operationId: 'putOAuthApp',
+  tag: 'OAuth apps',
+  summary: 'Store the OAuth app of a connector',
+  description:
+    'The client id and secret that you registered at the third party, for this environment. Users connect their ' +
+    'accounts through it. The secret is stored encrypted and never returned.',
+  auth: 'api_key',
+  scope: 'oauth-apps:write',
+  params,
+  body: z.strictObject({
+    clientId: printable(500),
+    clientSecret: printable(5000)
+      .optional()
+      .meta({ description: 'May be left out where the app knows public clients.', writeOnly: true }),
+    scopes: z
+      .array(z.string().regex(/^[\u0021-\u007e]{1,300}$/, 'must be printable ASCII without spaces'))
+      .max(200)
+      .optional()
+      .meta({ description: 'Default: what the connector names.' }),
+    fields: z
+      .record(z.string(), z.string())
+      .optional()
+      .meta({
+        description:
+          'Where the app is registered, for connectors of many hosts: `{"siteUrl": "https://gitlab.example.com"}`. ' +
+          'People who sign in are not asked for it, and the secret is sent nowhere else.',
+      }),
+  }),
+  success: { status: 200, description: 'The OAuth app, without its secret.', schema: oauthApp },
+  errors: ['connector_not_found'],
+  audited: true,
+  async handler({ context, caller, params: { connectorId }, body }) {
+    const saved = await saveOAuthApp(context, caller.environment, connectorId, body);
+    return { body: describe(saved, context.publicUrl) };
+  },
+});
+
+export const getOAuthAppRoute = defineRoute({
+  method: 'GET',
+  path: '/api/connectors/{connectorId}/oauth-app',
+  operationId: 'getOAuthApp',
+  tag: 'OAuth apps',
+  summary: 'Read the OAuth app of a connector',
+  auth: 'api_key',
+  scope: 'oauth-apps:read',
+  params,
+  success: { status: 200, description: 'The OAuth app, without its secret.', schema: oauthApp },
+  errors: ['oauth_app_not_found'],
+  async handler({ context, caller, params: { connectorId } }) {
+    const found = await findOAuthApp(context, caller.environment, connectorId);
+    if (!found) throw oauthAppNotFound(connectorId);
+    return { body: describe(found, context.publicUrl) };
+  },
+});
+
+export const deleteOAuthAppRoute = defineRoute({
+  method: 'DELETE',
+  path: '/api/connectors/{connectorId}/oauth-app',
+  operationId: 'deleteOAuthApp',
+  tag: 'OAuth apps',
+  summary: 'Delete the OAuth app of a connector',
+  description:
+    'Credentials that it made work until their access tokens end; then they need an OAuth app again.',
+  auth: 'api_key',
+  scope: 'oauth-apps:write',
+  params,
+  success: {
+    status: 200,
+    description: 'The OAuth app is gone.',
+    schema: z.object({ message: z.string(), connectorId: z.string() }),
+  },
+  errors: ['oauth_app_not_found'],
+  audited: true,
+  async handler({ context, caller, params: { connectorId } }) {
+    await deleteOAuthApp(context, caller.environment, connectorId);
+    return { body: { message: 'The OAuth app was deleted.', connectorId } };
+  },
+});
+
+function describe(app: OAuthApp, publicUrl: string) {
+  return {
+    connectorId: app.connectorId,
+    clientId: app.clientId,
+    hasSecret: app.clientSecret !== undefined,
+    scopes: app.scopes,
+    fields: app.fields,
+    redirectUri: `${publicUrl}/oauth/callback/${app.connectorId}`,
+    createdAt: isoTime(app.createdAt),
+    updatedAt: isoTime(app.updatedAt),
+  };
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { finishAuthorization } from '../../connect/finish.ts';
+import { publicError } from '../../lib/errors.ts';
+import { browserOf } from '../server/browser.ts';
+import { returnAddress } from './connect.ts';
+import { defineRoute } from '../server/route.ts';
+
+/**
+ * Where apps send people back to. A person sees the answer, so it is always a page: the application's redirect
+ * address with the result, else our own page that tells it.
+ */
+export const oauthCallbackRoute = defineRoute({
+  method: 'GET',
+  path: '/oauth/callback/{connectorId}',
+  operationId: 'oauthCallback',
+  tag: 'Connecting accounts',
+  summary: 'Come back from the consent page of an app',
+  description:
+    'The redirect address to register at the app, one for each connector. Works once for each consent, in the browser ' +
+    'that began it.',
+  auth: 'none',
+  params: z.strictObject({ connectorId: z.string() }),
+  query: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+  success: {
+    status: 303,
+    description: 'On to the application, or to the page that tells the end.',
+    schema: z.string(),
+  },
+  async handler({ context, params, query, header, requestId }) {
+    try {
+      const { session, outcome } = await finishAuthorization(context, {
+        connectorId: params.connectorId,
+        query: searchParams(query),
+        browserId: browserOf(context, header('cookie')),
+      });
+      await context.audit.record({
+        environment: session.environment,
+        requestId,
+        caller: `connect:${session.userId}`,
+        operation: 'oauthCallback',
+        target: outcome.success ? outcome.credentialId : outcome.error,
+        status: 303,
+      });
+      return to(
+        returnAddress({ ...session, outcome }) ??
+          `${context.publicUrl}/connect/ended?session=${session.sessionId}`,
+      );
+    } catch (error) {
+      const { code } = publicError(error);
+      if (code === 'internal')
+        context.log.error({ requestId, err: error }, 'a consent could not be finished');
+      return to(`${context.publicUrl}/connect/ended?error=${code}`);
+    }
+  },
+});
+
+function to(location: string) {
+  return {
+    body: '',
+    headers: {
+      Location: location,
+      'Cache-Control': 'no-store',
+      // A redirect can cut the tie of a window to its opener too.
+      'Cross-Origin-Opener-Policy': 'unsafe-none',
+    },
+  };
+}
+
+function searchParams(query: Record<string, string | string[]>): URLSearchParams {
+  return new URLSearchParams(
+    Object.entries(query).flatMap(([name, value]) =>
+      [value].flat().map((one): [string, string] => [name, one]),
+    ),
+  );
+}

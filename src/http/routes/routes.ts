@@ -1,0 +1,135 @@
+import * as admin from './admin.ts';
+import { executeBatchRoute } from './batch.ts';
+import * as connect from './connect.ts';
+import * as connectAccounts from './connect-accounts.ts';
+import * as connectLinks from './connect-links.ts';
+import * as connectors from './connectors.ts';
+import * as credentials from './credentials.ts';
+import * as executions from './executions.ts';
+import * as health from './health.ts';
+import * as oauthApps from './oauth-apps.ts';
+import type { Route } from '../server/route.ts';
+import { oauthCallbackRoute } from './oauth-callback.ts';
+import { protectedResourceRoute } from './protected-resource.ts';
+import { listServerToolsRoute } from './server-tools.ts';
+import * as servers from './servers.ts';
+import { simulateRoute } from './simulate.ts';
+import * as toolDefinitions from './tool-definitions.ts';
+import * as unified from './unified.ts';
+import * as users from './users.ts';
+import * as hooks from './hooks.ts';
+import * as deliveries from './webhook-deliveries.ts';
+import * as webhooks from './webhooks.ts';
+import * as installations from './workflow-installations.ts';
+import * as runLists from './workflow-run-lists.ts';
+import * as runs from './workflow-runs.ts';
+import * as starters from './workflow-starters.ts';
+import * as workflows from './workflows.ts';
+
+/** Every REST endpoint, in the order of the reference page. */
+export const ROUTES: Route[] = [
+  servers.createServerRoute,
+  servers.listServersRoute,
+  servers.getServerRoute,
+  servers.updateServerRoute,
+  servers.deleteServerRoute,
+  servers.rotateServerTokenRoute,
+  simulateRoute,
+  toolDefinitions.listDefinitionChangesRoute,
+  toolDefinitions.approveDefinitionsRoute,
+  listServerToolsRoute,
+  users.createUserRoute,
+  users.createUnifiedUserRoute,
+  users.listUsersRoute,
+  users.getUserRoute,
+  users.updateUserRoute,
+  users.deleteUserRoute,
+  users.getUserTokenRoute,
+  users.revokeUserTokensRoute,
+  connectors.listConnectorsRoute,
+  connectors.getConnectorRoute,
+  connectors.getConnectorIconRoute,
+  connectors.getCredentialMetadataRoute,
+  connectors.listActionsRoute,
+  connectors.getActionRoute,
+  connectors.executeActionRoute,
+  executeBatchRoute,
+  credentials.createCredentialRoute,
+  credentials.listCredentialsRoute,
+  credentials.getCredentialRoute,
+  credentials.updateCredentialRoute,
+  credentials.deleteCredentialRoute,
+  credentials.checkCredentialRoute,
+  oauthApps.putOAuthAppRoute,
+  oauthApps.getOAuthAppRoute,
+  oauthApps.deleteOAuthAppRoute,
+  connectLinks.reconnectCredentialRoute,
+  connectLinks.createConnectSessionRoute,
+  connect.createModalSessionRoute,
+  connect.openConnectLinkRoute,
+  connect.getConnectSessionRoute,
+  connect.submitConnectFormRoute,
+  connect.authorizeConnectRoute,
+  connect.cancelConnectRoute,
+  connectAccounts.listAccountsRoute,
+  connectAccounts.markAccountRoute,
+  connectAccounts.disconnectAccountRoute,
+  oauthCallbackRoute,
+  unified.listUnifiedRoute,
+  unified.getUnifiedRoute,
+  unified.putFieldMappingRoute,
+  unified.listFieldMappingsRoute,
+  unified.deleteFieldMappingRoute,
+  webhooks.createSubscriptionRoute,
+  webhooks.listSubscriptionsRoute,
+  webhooks.getSubscriptionRoute,
+  webhooks.updateSubscriptionRoute,
+  webhooks.deleteSubscriptionRoute,
+  webhooks.rotateSecretRoute,
+  webhooks.enableSubscriptionRoute,
+  // Before the address of apps, which would take it for one.
+  runs.callWorkflowRoute,
+  hooks.receiveHookRoute,
+  hooks.checkHookRoute,
+  deliveries.listDeliveriesRoute,
+  deliveries.replayDeliveryRoute,
+  deliveries.recoverRoute,
+  deliveries.sendTestRoute,
+  workflows.createWorkflowRoute,
+  workflows.listWorkflowsRoute,
+  workflows.getWorkflowRoute,
+  workflows.deleteWorkflowRoute,
+  workflows.addVersionRoute,
+  workflows.listVersionsRoute,
+  workflows.getVersionRoute,
+  workflows.publishVersionRoute,
+  runs.tryVersionRoute,
+  workflows.diffVersionsRoute,
+  installations.getInstallFormRoute,
+  installations.installRoute,
+  installations.updateInstallationRoute,
+  installations.uninstallRoute,
+  installations.rotateHookRoute,
+  installations.listInstallationsRoute,
+  installations.upgradeRoute,
+  installations.upgradeAllRoute,
+  installations.rollbackRoute,
+  runLists.listAllRunsRoute,
+  runs.runWorkflowRoute,
+  runLists.listRunsRoute,
+  runs.getRunRoute,
+  runs.cancelRunRoute,
+  runs.retryRunRoute,
+  starters.listStartersRoute,
+  starters.getStarterRoute,
+  starters.createFromStarterRoute,
+  executions.listExecutionsRoute,
+  admin.getSettingsRoute,
+  admin.putSettingsRoute,
+  admin.rotateKeyRoute,
+  admin.listAuditRoute,
+  health.healthRoute,
+  health.readyRoute,
+  admin.jwksRoute,
+  protectedResourceRoute,
+];

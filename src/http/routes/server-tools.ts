@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { serverNotFound } from '../../servers/records.ts';
+import { defineRoute } from '../server/route.ts';
+import { requireServer } from './servers.ts';
+import { pageQuery, pagination, toPage } from '../server/shapes.ts';
+
+const cost = z
+  .object({
+    tools: z.int(),
+    bytes: z.int().meta({ description: 'Size of the definitions, as tools/list gives them.' }),
+    tokens: z.int(),
+  })
+  .meta({ id: 'ToolCost', description: 'Cost of a list of tools.' });
+
+export const listServerToolsRoute = defineRoute({
+  method: 'GET',
+  path: '/api/servers/{serverId}/tools',
+  operationId: 'listServerTools',
+  tag: 'MCP servers',
+  summary: "List a server's tools and their token cost",
+  description:
+    'With `format=tokens` the tools come with their weight instead of their definition, the heaviest first. Tokens are those ' +
+    'of name, description and input schema, which clients hand to their model; they are estimated, within a tenth of what ' +
+    'the o200k tokenizer of OpenAI counts. Other models count otherwise, by up to a third.',
+  auth: 'api_key_or_jwt',
+  scope: 'servers:read',
+  user: 'owner',
+  params: z.strictObject({ serverId: z.string() }),
+  query: z.strictObject({
+    ...pageQuery,
+    format: z.enum(['definitions', 'tokens'], 'must be definitions or tokens').default('definitions'),
+  }),
+  success: {
+    status: 200,
+    description: 'A page of tools.',
+    schema: z.object({
+      serverId: z.string(),
+      mode: z.enum(['direct', 'discovery']).meta({
+        description: '`direct`: a tool for each action. `discovery`: the built-in tools alone.',
+      }),
+      actions: z.int().meta({ description: 'Actions that the restrictions let through.' }),
+      tokens: z.int().optional().meta({ description: 'Estimated tokens of all tools.' }),
+      instructionTokens: z.int().optional(),
+      modes: z
+        .object({ direct: cost, discovery: cost })
+        .optional()
+        .meta({ description: 'Cost of each mode.' }),
+      data: z.array(
+        z.object({
+          name: z.string(),
+          title: z.string().optional(),
+          description: z.string().optional(),
+          inputSchema: z.record(z.string(), z.unknown()).optional(),
+          annotations: z.record(z.string(), z.unknown()).optional(),
+          bytes: z.int().optional(),
+          tokens: z.int().optional(),
+        }),
+      ),
+      pagination,
+    }),
+  },
+  errors: ['server_not_found'],
+  async handler({ context, caller, params: { serverId }, query: { format, limit, offset }, userId }) {
+    await requireServer(context, caller, serverId, userId);
+    const live = await context.servers.byId(caller.environment, serverId);
+    if (!live) throw serverNotFound(serverId);
+    const { mode, actions, tools, instructionTokens, direct, discovery } = await context.toolsOf(live);
+    const hasMore = tools.length > offset + limit;
+    if (format === 'definitions') {
+      const page = tools
+        .slice(offset, offset + limit)
+        .map(({ name, title, description, inputSchema, annotations }) => ({
+          name,
+          title,
+          description,
+          inputSchema,
+          annotations,
+        }));
+      return { body: { serverId, mode, actions, ...toPage(page, hasMore, offset) } };
+    }
+    const heaviest = tools
+      .map(({ name, bytes, tokens }) => ({ name, bytes, tokens }))
+      .sort((a, b) => b.tokens - a.tokens || (a.name < b.name ? -1 : 1));
+    const { tokens } = mode === 'direct' ? direct : discovery;
+    const page = toPage(heaviest.slice(offset, offset + limit), hasMore, offset);
+    return {
+      body: { serverId, mode, actions, tokens, instructionTokens, modes: { direct, discovery }, ...page },
+    };
+  },
+});

@@ -1,0 +1,290 @@
+import { z } from 'zod';
+import type { Context } from '../../context.ts';
+import type { Caller } from '../../identity/caller.ts';
+import { requireUser } from '../../identity/users.ts';
+import { isoTime } from '../../lib/clock.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import {
+  createServer,
+  deleteServer,
+  findServer,
+  listServers,
+  MAX_BOUND_SERVERS,
+  openAccessToken,
+  rotateAccessToken,
+  serverNotFound,
+  updateServer,
+  type McpServer,
+} from '../../servers/records.ts';
+import { isRestricting, restrictionsSchema } from '../../servers/restrictions.ts';
+import { readSettings } from '../../servers/settings.ts';
+import { defineRoute, type Reply } from '../server/route.ts';
+import { label, time } from '../server/shapes.ts';
+
+const MAX_UNPAGED = 1000;
+
+const name = label(100).meta({ description: 'Unique in the environment, without regard to case.' });
+const description = z.string().max(2000);
+const customInstructions = z.string().max(10_000);
+const tokenExpiresInDays = z
+  .int('must be a whole number from 1 to 365')
+  .min(1, 'must be a whole number from 1 to 365')
+  .max(365, 'must be a whole number from 1 to 365');
+const toolMode = z.enum(['auto', 'direct', 'discovery']);
+const pinTools = z.boolean().meta({
+  description: 'Holds back tools whose definitions differ from those approved with POST /api/tools/approve.',
+});
+const params = z.strictObject({ serverId: z.string() });
+
+const server = z
+  .object({
+    serverId: z.string(),
+    name: z.string(),
+    description: z.string(),
+    customInstructions: z.string(),
+    url: z.url().meta({ description: 'MCP address for an API key or JWT.' }),
+    accessUrl: z
+      .url()
+      .meta({ description: 'Self-sufficient MCP address; ends in *** for keys without servers:token.' }),
+    restrictions: restrictionsSchema,
+    hasRestrictions: z.boolean(),
+    ownerUserId: z.string().nullable(),
+    toolMode,
+    enabled: z.boolean(),
+    pinTools,
+    tokenExpiresAt: time.nullable(),
+    createdAt: time,
+    updatedAt: time,
+  })
+  .meta({ id: 'Server', description: 'An MCP server.' });
+const createdServer = server
+  .extend({
+    accessToken: z.string().meta({ description: 'Shown here and on rotation only.' }),
+  })
+  .meta({ id: 'ServerWithToken', description: 'An MCP server with its access token.' });
+
+export const createServerRoute = defineRoute({
+  method: 'POST',
+  path: '/api/servers',
+  operationId: 'createServer',
+  tag: 'MCP servers',
+  summary: 'Create an MCP server',
+  description: `JWTs of one user make at most ${MAX_BOUND_SERVERS} servers.`,
+  auth: 'api_key_or_jwt',
+  scope: 'servers:write',
+  user: 'owner',
+  body: z.strictObject({
+    name,
+    description: description.optional(),
+    customInstructions: customInstructions.optional(),
+    tokenExpiresInDays: tokenExpiresInDays.optional(),
+    restrictions: restrictionsSchema.optional(),
+    toolMode: toolMode.optional(),
+    enabled: z.boolean().optional(),
+    pinTools: pinTools.optional(),
+  }),
+  success: { status: 201, description: 'The server with its access token.', schema: createdServer },
+  errors: ['server_exists', 'user_not_found', 'limit_reached'],
+  audited: true,
+  async handler({ context, caller, body, userId }) {
+    if (caller.kind === 'jwt') await assertUserServersOn(context, caller);
+    else if (userId !== undefined) await requireUser(context.db, caller.environment, userId);
+    const made = await createServer(context, {
+      ...body,
+      environment: caller.environment,
+      ownerUserId: userId,
+      bound: caller.kind === 'jwt',
+    });
+    return revealed({ ...view(context, caller, made.server), accessToken: made.accessToken });
+  },
+});
+
+export const listServersRoute = defineRoute({
+  method: 'GET',
+  path: '/api/servers',
+  operationId: 'listServers',
+  tag: 'MCP servers',
+  summary: 'List MCP servers',
+  description:
+    'Without limit and offset: the first 1,000. There is no cursor: a page is named by its offset. A JWT sees the servers that JWTs of its user made.',
+  auth: 'api_key_or_jwt',
+  scope: 'servers:read',
+  user: 'owner',
+  query: z.strictObject({
+    limit: z.coerce
+      .number('must be a whole number from 1 to 50')
+      .int()
+      .min(1)
+      .max(50, 'must be a whole number from 1 to 50')
+      .optional(),
+    offset: z.coerce
+      .number('must be a whole number from 0')
+      .int()
+      .min(0, 'must be a whole number from 0')
+      .optional(),
+  }),
+  success: {
+    status: 200,
+    description: 'Servers in the order they were made, and how many there are in all.',
+    schema: z.object({ servers: z.array(server), count: z.int() }),
+  },
+  audited: true,
+  async handler({ context, caller, query, userId }) {
+    const unpaged = query.limit === undefined && query.offset === undefined;
+    const { servers, count } = await listServers(context.db, caller.environment, {
+      ownerUserId: userId,
+      ...(caller.kind === 'jwt' ? { bound: true } : {}),
+      limit: unpaged ? MAX_UNPAGED : (query.limit ?? 50),
+      offset: query.offset ?? 0,
+    });
+    return revealed({ servers: servers.map((one) => view(context, caller, one)), count });
+  },
+});
+
+export const getServerRoute = defineRoute({
+  method: 'GET',
+  path: '/api/servers/{serverId}',
+  operationId: 'getServer',
+  tag: 'MCP servers',
+  summary: 'Read an MCP server',
+  auth: 'api_key_or_jwt',
+  scope: 'servers:read',
+  user: 'owner',
+  params,
+  success: { status: 200, description: 'The server.', schema: server },
+  errors: ['server_not_found'],
+  audited: true,
+  async handler({ context, caller, params: { serverId }, userId }) {
+    return revealed(view(context, caller, await requireServer(context, caller, serverId, userId)));
+  },
+});
+
+export const updateServerRoute = defineRoute({
+  method: 'PUT',
+  path: '/api/servers/{serverId}',
+  operationId: 'updateServer',
+  tag: 'MCP servers',
+  summary: 'Change an MCP server',
+  description: 'Changes what is named. `restrictions` is replaced whole.',
+  auth: 'api_key_or_jwt',
+  scope: 'servers:write',
+  user: 'owner',
+  params,
+  body: z.strictObject({
+    name: name.optional(),
+    description: description.optional(),
+    customInstructions: customInstructions.optional(),
+    restrictions: restrictionsSchema.optional(),
+    toolMode: toolMode.optional(),
+    enabled: z.boolean().optional(),
+    pinTools: pinTools.optional(),
+  }),
+  success: { status: 200, description: 'The server as it is now.', schema: server },
+  errors: ['server_not_found', 'server_exists'],
+  audited: true,
+  async handler({ context, caller, params: { serverId }, body, userId }) {
+    const found = await requireServer(context, caller, serverId, userId);
+    const changed = await updateServer(context, found, body);
+    context.servers.forget();
+    return revealed(view(context, caller, changed));
+  },
+});
+
+export const deleteServerRoute = defineRoute({
+  method: 'DELETE',
+  path: '/api/servers/{serverId}',
+  operationId: 'deleteServer',
+  tag: 'MCP servers',
+  summary: 'Delete an MCP server',
+  auth: 'api_key_or_jwt',
+  scope: 'servers:write',
+  user: 'owner',
+  params,
+  success: {
+    status: 200,
+    description: 'It is gone, with its token and what was kept for it.',
+    schema: z.object({ message: z.string(), serverId: z.string() }),
+  },
+  errors: ['server_not_found'],
+  audited: true,
+  async handler({ context, caller, params: { serverId }, userId }) {
+    const found = await requireServer(context, caller, serverId, userId);
+    await deleteServer(context, found);
+    context.servers.forget();
+    return { body: { message: `The MCP server "${found.name}" was deleted.`, serverId } };
+  },
+});
+
+export const rotateServerTokenRoute = defineRoute({
+  method: 'POST',
+  path: '/api/servers/{serverId}/token',
+  operationId: 'rotateServerToken',
+  tag: 'MCP servers',
+  summary: 'Make a new access token',
+  description:
+    'The old token and its URL end at once. Without `tokenExpiresInDays` the new one does not expire.',
+  auth: 'api_key_or_jwt',
+  scope: 'servers:token',
+  user: 'owner',
+  params,
+  body: z.strictObject({ tokenExpiresInDays: tokenExpiresInDays.optional() }),
+  success: { status: 200, description: 'The server with its new access token.', schema: createdServer },
+  errors: ['server_not_found'],
+  audited: true,
+  async handler({ context, caller, params: { serverId }, body, userId }) {
+    const found = await requireServer(context, caller, serverId, userId);
+    const rotated = await rotateAccessToken(context, found, body.tokenExpiresInDays);
+    context.servers.forget();
+    return revealed({ ...view(context, caller, rotated.server), accessToken: rotated.accessToken });
+  },
+});
+
+/** The server, if it is the caller's to see: the same 404 for absent, foreign, and made by somebody else. */
+export async function requireServer(
+  context: Context,
+  caller: Caller,
+  serverId: string,
+  userId: string | undefined,
+): Promise<McpServer> {
+  const found = await findServer(context.db, caller.environment, serverId);
+  const foreign = userId !== undefined && found?.ownerUserId !== userId;
+  const hidden = caller.kind === 'jwt' && !found?.bound;
+  if (!found || foreign || hidden) throw serverNotFound(serverId);
+  return found;
+}
+
+async function assertUserServersOn(context: Context, caller: Caller): Promise<void> {
+  const { userServers } = await readSettings(context.db, caller.environment);
+  if (userServers === 'on') return;
+  throw new GatehouseError(
+    'forbidden',
+    'Users may not make MCP servers in this environment (setting userServers).',
+  );
+}
+
+/** A server as the caller may see it. */
+function view(context: Context, caller: Caller, record: McpServer): z.input<typeof server> {
+  const mayReveal = caller.scopes === 'all' || caller.scopes.has('servers:token');
+  const url = `${context.publicUrl}/mcp/${record.serverId}`;
+  return {
+    serverId: record.serverId,
+    name: record.name,
+    description: record.description,
+    customInstructions: record.customInstructions,
+    url,
+    accessUrl: `${url}/${mayReveal ? openAccessToken(context, record) : '***'}`,
+    restrictions: record.restrictions,
+    hasRestrictions: isRestricting(record.restrictions),
+    ownerUserId: record.ownerUserId,
+    toolMode: record.toolMode,
+    enabled: record.enabled,
+    pinTools: record.pinTools,
+    tokenExpiresAt: isoTime(record.tokenExpiresAt),
+    createdAt: isoTime(record.createdAt),
+    updatedAt: isoTime(record.updatedAt),
+  };
+}
+
+function revealed(body: unknown): Reply {
+  return { body, headers: { 'Cache-Control': 'no-store' } };
+}

@@ -1,0 +1,203 @@
+import { z } from 'zod';
+import { endListening } from '../../subscriptions/end-listening.ts';
+import {
+  createUser,
+  listUsers,
+  requireUser,
+  revokeTokens,
+  updateUser,
+  type User,
+} from '../../identity/users.ts';
+import { issueUserToken } from '../../identity/user-tokens.ts';
+import { isoTime } from '../../lib/clock.ts';
+import { deleteUserWithCredentials } from '../../credentials/user-gone.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import { defineRoute } from '../server/route.ts';
+import { cursorQuery, label, pageOf, time, toCursorPage } from '../server/shapes.ts';
+
+const username = label(200).meta({ description: 'Your own name for this user; unique in the environment.' });
+const MAX_METADATA_BYTES = 64 * 1024;
+const metadata = z
+  .record(z.string(), z.json())
+  .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_METADATA_BYTES, 'must be 64 KiB at most')
+  .meta({ description: 'Facts of your own about the user, 64 KiB of JSON at most.' });
+const params = z.strictObject({ userId: z.string() });
+const user = z
+  .object({
+    userId: z.string(),
+    username: z.string(),
+    metadata: z.record(z.string(), z.unknown()),
+    enabled: z.boolean(),
+    createdAt: time,
+    updatedAt: time,
+  })
+  .meta({ id: 'User', description: 'An end user.' });
+
+const createUserAt = (path: string, operationId: string, apiVersion: boolean) =>
+  defineRoute({
+    method: 'POST',
+    path,
+    operationId,
+    tag: 'Users',
+    summary: 'Create an end user',
+    auth: 'api_key',
+    scope: 'users:write',
+    apiVersion,
+    body: z.strictObject({ username, metadata: metadata.optional() }),
+    success: { status: 201, description: 'The user.', schema: user },
+    errors: ['user_exists'],
+    audited: true,
+    handler: async ({ context, caller, body }) => ({
+      body: view(await createUser(context, { environment: caller.environment, ...body })),
+    }),
+  });
+
+export const createUserRoute = createUserAt('/users', 'createUser', true);
+export const createUnifiedUserRoute = createUserAt('/2023-12/users', 'createUnifiedUser', false);
+
+export const listUsersRoute = defineRoute({
+  method: 'GET',
+  path: '/users',
+  operationId: 'listUsers',
+  tag: 'Users',
+  summary: 'List end users',
+  auth: 'api_key',
+  scope: 'users:read',
+  apiVersion: true,
+  query: z.strictObject({ ...cursorQuery, username: z.string().optional() }),
+  success: { status: 200, description: 'A page of users, oldest first.', schema: pageOf(user) },
+  async handler({ context, caller, query }) {
+    const { users, ...end } = await listUsers(context.db, caller.environment, query);
+    return { body: toCursorPage(users.map(view), end) };
+  },
+});
+
+export const getUserRoute = defineRoute({
+  method: 'GET',
+  path: '/users/{userId}',
+  operationId: 'getUser',
+  tag: 'Users',
+  summary: 'Read an end user',
+  auth: 'api_key',
+  scope: 'users:read',
+  apiVersion: true,
+  params,
+  success: { status: 200, description: 'The user.', schema: user },
+  errors: ['user_not_found'],
+  handler: async ({ context, caller, params: { userId } }) => ({
+    body: view(await requireUser(context.db, caller.environment, userId)),
+  }),
+});
+
+export const updateUserRoute = defineRoute({
+  method: 'PUT',
+  path: '/users/{userId}',
+  operationId: 'updateUser',
+  tag: 'Users',
+  summary: 'Change an end user',
+  description: 'Changes what is named. A disabled user can do nothing until enabled again.',
+  auth: 'api_key',
+  scope: 'users:write',
+  apiVersion: true,
+  params,
+  body: z.strictObject({
+    username: username.optional(),
+    metadata: metadata.optional(),
+    enabled: z.boolean().optional(),
+  }),
+  success: { status: 200, description: 'The user as it is now.', schema: user },
+  errors: ['user_not_found', 'user_exists'],
+  audited: true,
+  async handler({ context, caller, params: { userId }, body }) {
+    const changed = await updateUser(context, caller.environment, userId, body);
+    context.callers.forget();
+    return { body: view(changed) };
+  },
+});
+
+export const deleteUserRoute = defineRoute({
+  method: 'DELETE',
+  path: '/users/{userId}',
+  operationId: 'deleteUser',
+  tag: 'Users',
+  summary: 'Delete an end user',
+  description:
+    'Credentials, owned MCP servers and kept results go too; tokens are revoked where the app supports it. ' +
+    'Executions keep the id only.',
+  auth: 'api_key',
+  scope: 'users:write',
+  apiVersion: true,
+  params,
+  success: {
+    status: 200,
+    description: 'The user is gone.',
+    schema: z.object({ message: z.string(), userId: z.string() }),
+  },
+  errors: ['user_not_found'],
+  audited: true,
+  async handler({ context, caller, params: { userId } }) {
+    await requireUser(context.db, caller.environment, userId);
+    await endListening(context, { userId });
+    await deleteUserWithCredentials(context, caller.environment, userId);
+    context.callers.forget();
+    context.servers.forget();
+    return { body: { message: 'The user was deleted.', userId } };
+  },
+});
+
+export const getUserTokenRoute = defineRoute({
+  method: 'GET',
+  path: '/2023-12/user/{userId}/token',
+  operationId: 'getUserToken',
+  tag: 'Users',
+  summary: 'Issue a JWT for an end user',
+  description: 'Valid for one hour. Verify it with the keys at /.well-known/jwks.json.',
+  auth: 'api_key',
+  scope: 'users:token',
+  params,
+  success: { status: 200, description: 'The JWT.', schema: z.object({ token: z.string() }) },
+  errors: ['user_not_found', 'forbidden'],
+  audited: true,
+  async handler({ context, caller, params: { userId } }) {
+    const found = await requireUser(context.db, caller.environment, userId);
+    if (!found.enabled) throw new GatehouseError('forbidden', `The user "${userId}" is disabled.`);
+    const token = await issueUserToken(context, caller.environment, userId);
+    return { body: { token }, headers: { 'Cache-Control': 'no-store' } };
+  },
+});
+
+export const revokeUserTokensRoute = defineRoute({
+  method: 'POST',
+  path: '/users/{userId}/tokens/revoke',
+  operationId: 'revokeUserTokens',
+  tag: 'Users',
+  summary: 'Revoke the JWTs of an end user',
+  description: 'Every JWT issued until now is refused within a second.',
+  auth: 'api_key',
+  scope: 'users:token',
+  apiVersion: true,
+  params,
+  success: {
+    status: 200,
+    description: 'They are revoked.',
+    schema: z.object({ userId: z.string(), revokedAt: time }),
+  },
+  errors: ['user_not_found'],
+  audited: true,
+  async handler({ context, caller, params: { userId } }) {
+    const revokedAt = await revokeTokens(context, caller.environment, userId);
+    context.callers.forget();
+    return { body: { userId, revokedAt: isoTime(revokedAt) } };
+  },
+});
+
+function view(record: User) {
+  return {
+    userId: record.userId,
+    username: record.username,
+    metadata: record.metadata,
+    enabled: record.enabled,
+    createdAt: isoTime(record.createdAt),
+    updatedAt: isoTime(record.updatedAt),
+  };
+}

@@ -1,0 +1,293 @@
+import { z } from 'zod';
+import { eventScope } from '../../connectors/events-format.ts';
+import type { Context } from '../../context.ts';
+import { requireConnection } from '../../credentials/records.ts';
+import { describeSubscription, describeSubscriptions } from '../../subscriptions/describe.ts';
+import { subscriberHeaders } from '../../subscriptions/headers.ts';
+import {
+  createSubscription,
+  deleteSubscription,
+  enableSubscription,
+  listSubscriptions,
+  requireSubscription,
+  rotateSecret,
+  updateSubscription,
+} from '../../subscriptions/subscriptions.ts';
+import { defineRoute, type Whose } from '../server/route.ts';
+import { cursorQuery, pageOf, time, toCursorPage } from '../server/shapes.ts';
+
+const TAG = 'Webhooks';
+
+const kind = z.enum(['created', 'updated', 'deleted']);
+const kinds = z
+  .array(kind)
+  .min(1, 'must name at least one of created, updated, deleted')
+  .refine((list) => new Set(list).size === list.length, 'must name each only once')
+  .meta({ description: 'Event types to deliver. Polled sources see deletions at the daily reconcile.' });
+const rate = z.int().min(1).max(1000).meta({ description: 'Deliveries that may begin in one second.' });
+const address = z
+  .string()
+  .min(1)
+  .transform(withLowerCaseHost)
+  .meta({
+    description:
+      'An https address that accepts POST. Private, loopback, link-local and metadata addresses are refused, here and ' +
+      'again at each connection.',
+  });
+const headers = subscriberHeaders.meta({
+  type: 'object',
+  additionalProperties: { type: 'string' },
+  description: 'Sent with each delivery; stored encrypted, and only their names are shown again.',
+});
+const ordered = z.boolean().meta({
+  description: 'One delivery at a time, in order of x-svc-sequence: one that fails holds up those behind it.',
+});
+
+/** Scheme and host have no letter case (RFC 3986 section 6.2.2.1), so addresses that differ in it alone are one. */
+function withLowerCaseHost(text: string): string {
+  return text.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, (beginning) => beginning.toLowerCase());
+}
+
+const subscription = z
+  .object({
+    subscriptionId: z.string(),
+    connectionId: z.string().optional(),
+    address: z.string(),
+    scope: z.string(),
+    events: z.array(z.string()),
+    status: z.enum(['active', 'disabled']),
+    reason: z.string().optional().meta({ description: 'Why it is disabled, or what its backfill lacks.' }),
+    source: z
+      .enum(['native', 'polling'])
+      .optional()
+      .meta({ description: '`native`: by webhooks of the app. `polling`: by polls of the app.' }),
+    sourceReason: z.string().optional().meta({
+      description:
+        'Why nothing may come from its app: what was last asked of it failed so. Absent once a poll works.',
+    }),
+    headers: z.array(z.string()).meta({ description: 'Names of the headers that are sent along.' }),
+    ratePerSecond: z.int().nullable(),
+    ordered: z.boolean(),
+    backfill: z.enum(['none', 'wanted', 'running', 'done']),
+    failingSince: time.nullable().meta({ description: 'Since when every attempt failed.' }),
+    createdAt: time,
+    updatedAt: time,
+  })
+  .meta({ id: 'Subscription', description: 'A webhook subscription.' });
+const secret = z.string().meta({
+  description: 'Signs each delivery (Standard Webhooks): `whsec_…`. Shown here only.',
+});
+const subscriptionWithSecret = subscription
+  .extend({ secret })
+  .meta({ id: 'SubscriptionWithSecret', description: 'A webhook subscription with its secret.' });
+const NO_STORE = { 'Cache-Control': 'no-store' };
+
+/** What the routes of one subscription have in common. The operator's, for one, is no user's. */
+export const ofSubscription = {
+  auth: 'api_key' as const,
+  user: 'existing' as const,
+  params: z.strictObject({ subscriptionId: z.string() }),
+  theirs(
+    { db }: Pick<Context, 'db'>,
+    { environment, userId, params }: Whose<{ subscriptionId: string }>,
+  ): Promise<unknown> {
+    return requireSubscription(db, environment, params.subscriptionId, { userId });
+  },
+};
+
+export const createSubscriptionRoute = defineRoute({
+  method: 'POST',
+  path: '/2023-03/one/webhooks',
+  operationId: 'createSubscription',
+  tag: TAG,
+  summary: 'Subscribe to events of a connection',
+  description:
+    'Each delivery is a POST of the unified record, at least once, signed as in Standard Webhooks 1.0.0. ' +
+    '`x-svc-sequence` rises by one with each delivery, so the receiver sees gaps and order. 2xx within 15 s ' +
+    'is success, a redirect is a failure, 410 ends the subscription. Failures are repeated after 5 s, 5 ' +
+    'min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h. After 120 hours of failures alone the subscription ' +
+    'is disabled.',
+  auth: 'api_key',
+  scope: 'webhooks:write',
+  user: 'existing',
+  query: z.strictObject({
+    connectionId: z.string().max(64).meta({ description: 'The connection, and with it the user.' }),
+  }),
+  body: z.strictObject({
+    address,
+    scope: eventScope,
+    events: kinds.default(['created']),
+    headers: headers.default({}),
+    ratePerSecond: rate.optional(),
+    ordered: ordered.default(false),
+    backfill: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'Deliver what is there already, too, as `created`, to this subscription alone.' }),
+  }),
+  success: {
+    status: 201,
+    description: 'The subscription, and its secret.',
+    schema: subscriptionWithSecret,
+  },
+  errors: ['credential_not_found', 'connector_not_found', 'subscription_exists'],
+  audited: true,
+  async handler({ context, caller, query, body, userId }) {
+    const credential = await requireConnection(context.db, {
+      environment: caller.environment,
+      credentialId: query.connectionId,
+      userId,
+    });
+    const made = await createSubscription(context, {
+      ...body,
+      credential,
+      ratePerSecond: body.ratePerSecond ?? null,
+    });
+    return {
+      body: {
+        ...(await describeSubscription(context, made.subscription)),
+        source: made.source,
+        secret: made.secret,
+      },
+      headers: NO_STORE,
+    };
+  },
+});
+
+export const listSubscriptionsRoute = defineRoute({
+  method: 'GET',
+  path: '/2023-03/one/webhooks',
+  operationId: 'listSubscriptions',
+  tag: TAG,
+  summary: 'List webhook subscriptions',
+  description: 'Without `connectionId`: all subscriptions of the environment.',
+  auth: 'api_key',
+  scope: 'webhooks:read',
+  user: 'existing',
+  query: z.strictObject({ ...cursorQuery, connectionId: z.string().max(64).optional() }),
+  success: { status: 200, description: 'A page, oldest first.', schema: pageOf(subscription) },
+  errors: ['credential_not_found'],
+  async handler({ context, caller, query, userId }) {
+    const { environment } = caller;
+    const { connectionId, ...page } = query;
+    if (connectionId !== undefined)
+      await requireConnection(context.db, { environment, credentialId: connectionId, userId });
+    const { subscriptions, ...end } = await listSubscriptions(context.db, {
+      environment,
+      connectionId,
+      userId,
+      ...page,
+    });
+    const data = await describeSubscriptions(context, subscriptions);
+    return { body: toCursorPage(data, end) };
+  },
+});
+
+export const getSubscriptionRoute = defineRoute({
+  method: 'GET',
+  path: '/webhooks/{subscriptionId}',
+  operationId: 'getSubscription',
+  tag: TAG,
+  summary: 'Read a webhook subscription',
+  ...ofSubscription,
+  scope: 'webhooks:read',
+  success: { status: 200, description: 'The subscription.', schema: subscription },
+  errors: ['subscription_not_found'],
+  async handler({ context, caller, params }) {
+    const row = await requireSubscription(context.db, caller.environment, params.subscriptionId);
+    return { body: await describeSubscription(context, row) };
+  },
+});
+
+export const updateSubscriptionRoute = defineRoute({
+  method: 'PUT',
+  path: '/webhooks/{subscriptionId}',
+  operationId: 'updateSubscription',
+  tag: TAG,
+  summary: 'Change a webhook subscription',
+  description:
+    'Changes what is named; `headers` is replaced whole. Waiting deliveries go to the new address within a second.',
+  ...ofSubscription,
+  scope: 'webhooks:write',
+  body: z.strictObject({
+    address: address.optional(),
+    events: kinds.optional(),
+    headers: headers.optional(),
+    ratePerSecond: rate.nullable().optional(),
+    ordered: ordered.optional(),
+  }),
+  success: { status: 200, description: 'The subscription as it is now.', schema: subscription },
+  errors: ['subscription_not_found', 'subscription_exists'],
+  audited: true,
+  async handler({ context, caller, params, body }) {
+    const row = await updateSubscription(context, caller.environment, params.subscriptionId, body);
+    return { body: await describeSubscription(context, row) };
+  },
+});
+
+export const deleteSubscriptionRoute = defineRoute({
+  method: 'DELETE',
+  path: '/webhooks/{subscriptionId}',
+  operationId: 'deleteSubscription',
+  tag: TAG,
+  summary: 'End a webhook subscription',
+  description: 'Deliveries that wait or are under way are cancelled, and its log goes with it.',
+  ...ofSubscription,
+  scope: 'webhooks:write',
+  success: {
+    status: 200,
+    description: 'The subscription is gone for good.',
+    schema: z.object({ message: z.string(), subscriptionId: z.string() }),
+  },
+  errors: ['subscription_not_found'],
+  audited: true,
+  async handler({ context, caller, params: { subscriptionId } }) {
+    await deleteSubscription(context, caller.environment, subscriptionId);
+    return { body: { message: 'The subscription was deleted.', subscriptionId } };
+  },
+});
+
+export const rotateSecretRoute = defineRoute({
+  method: 'POST',
+  path: '/webhooks/{subscriptionId}/rotate-secret',
+  operationId: 'rotateSubscriptionSecret',
+  tag: TAG,
+  summary: 'Make a new signing secret',
+  description:
+    'Deliveries carry both signatures for 24 hours, so that the receiver can change over in its own time.',
+  ...ofSubscription,
+  scope: 'webhooks:write',
+  success: {
+    status: 200,
+    description: 'The subscription, and its new secret.',
+    schema: subscriptionWithSecret,
+  },
+  errors: ['subscription_not_found'],
+  audited: true,
+  async handler({ context, caller, params }) {
+    const made = await rotateSecret(context, caller.environment, params.subscriptionId);
+    return {
+      body: { ...(await describeSubscription(context, made.subscription)), secret: made.secret },
+      headers: NO_STORE,
+    };
+  },
+});
+
+export const enableSubscriptionRoute = defineRoute({
+  method: 'POST',
+  path: '/webhooks/{subscriptionId}/enable',
+  operationId: 'enableSubscription',
+  tag: TAG,
+  summary: 'Enable a subscription that was disabled',
+  description:
+    'It delivers again from now on. A disabled subscription collects nothing: fetch what it missed with `recover`.',
+  ...ofSubscription,
+  scope: 'webhooks:write',
+  success: { status: 200, description: 'The subscription as it is now.', schema: subscription },
+  errors: ['subscription_not_found'],
+  audited: true,
+  async handler({ context, caller, params }) {
+    const row = await enableSubscription(context, caller.environment, params.subscriptionId);
+    return { body: await describeSubscription(context, row) };
+  },
+});

@@ -1,0 +1,325 @@
+import { z } from 'zod';
+import { withLink } from '../../connect/offer.ts';
+import type { Context } from '../../context.ts';
+import { requireUser } from '../../identity/users.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import { settingsSchema } from '../../servers/settings.ts';
+import type { Environment } from '../../store/schema.ts';
+import { formOf } from '../../workflows/form.ts';
+import {
+  definitionOf,
+  describeInstallation,
+  install,
+  listInstallations,
+  rotateHook,
+  uninstall,
+  updateInstallation,
+} from '../../workflows/installations.ts';
+import { requireWorkflow } from '../../workflows/records.ts';
+import { rollback, upgrade, upgradeAll } from '../../workflows/upgrade.ts';
+import { defineRoute } from '../server/route.ts';
+import { cursorQuery, pageOf, toCursorPage } from '../server/shapes.ts';
+import {
+  CREDENTIAL_ERRORS,
+  installation,
+  jsonObject,
+  keyOf,
+  TAG,
+  userQuery,
+  workflowParams,
+} from './workflow-shapes.ts';
+
+const credentials = z
+  .record(z.string().regex(/^[a-z0-9-]{1,32}$/, 'must be a connectorId'), z.string().min(1).max(64))
+  .meta({ description: 'connectorId → credentialId. Default: the single active one of the user.' });
+const config = jsonObject.meta({ description: "Checked against the version's configurableFields." });
+const hookUrl = z.string().meta({ description: 'Where to POST to start a run. Shown here only.' });
+const query = z.strictObject(userQuery);
+const NO_STORE = { 'Cache-Control': 'no-store' };
+const NOT_FOUND = ['workflow_not_found', 'user_not_found', 'installation_not_found'] as const;
+
+/** What a user does with its own installation, from a page too, and a server in its name. */
+const ofUser = {
+  path: '/workflows/{workflowId}/install',
+  tag: TAG,
+  auth: 'api_key_or_jwt',
+  scope: 'workflows:install',
+  apiVersion: true,
+  cors: true,
+  params: workflowParams,
+  query,
+} as const;
+
+/** What only servers do with the installations of users. */
+const ofOperator = {
+  tag: TAG,
+  auth: 'api_key',
+  scope: 'workflows:write',
+  apiVersion: true,
+  params: workflowParams,
+  audited: true,
+} as const;
+
+export const getInstallFormRoute = defineRoute({
+  ...ofUser,
+  method: 'GET',
+  operationId: 'getInstallForm',
+  summary: 'Read what installing asks for',
+  description: 'The configurable fields, and for each app the accounts of the user to choose from.',
+  success: {
+    status: 200,
+    description: 'The form, and the installation where there is one.',
+    schema: z.object({
+      workflowId: z.string(),
+      name: z.string(),
+      version: z.int(),
+      configurableFields: z.record(z.string(), z.unknown()),
+      connectors: z.array(
+        z.object({
+          connectorId: z.string(),
+          name: z.string(),
+          iconUrl: z.string(),
+          needsAccount: z.boolean(),
+          credentials: z.array(z.object({ credentialId: z.string(), name: z.string() })),
+        }),
+      ),
+      installation: installation.nullable(),
+      branding: settingsSchema.shape.branding.unwrap().extend({ name: z.string() }),
+      user: z.object({ username: z.string() }),
+    }),
+  },
+  errors: ['workflow_not_found', 'user_not_found', 'workflow_version_not_found'],
+  async handler({ context, caller, params, query: asked }) {
+    const key = keyOf(caller, params, asked);
+    return { body: await formOf(context, key), headers: NO_STORE };
+  },
+});
+
+export const installRoute = defineRoute({
+  ...ofUser,
+  method: 'POST',
+  operationId: 'installWorkflow',
+  summary: 'Install a workflow for an end user',
+  description: 'The newest published version. A missing account is a 409 with the link that connects it.',
+  body: z.strictObject({ config: config.default({}), credentials: credentials.default({}) }),
+  success: {
+    status: 201,
+    description: 'The installation; with a `call` trigger its address.',
+    schema: installation.extend({ hookUrl: hookUrl.optional() }).meta({
+      id: 'InstallationWithHook',
+      description: 'An installation, with the address of a call trigger.',
+    }),
+  },
+  errors: [...NOT_FOUND, ...CREDENTIAL_ERRORS, 'workflow_version_not_found', 'installation_exists'],
+  audited: true,
+  async handler({ context, caller, params, query: asked, body }) {
+    const key = keyOf(caller, params, asked);
+    const made = await linked(context, key, install(context, key, body));
+    const { row, definition } = made;
+    return {
+      body: {
+        ...describeInstallation(context, row, definition),
+        ...(made.hookUrl === undefined ? {} : { hookUrl: made.hookUrl }),
+      },
+      headers: NO_STORE,
+    };
+  },
+});
+
+export const updateInstallationRoute = defineRoute({
+  ...ofUser,
+  method: 'PUT',
+  operationId: 'updateInstallation',
+  summary: 'Change an installation',
+  description:
+    'Changes what is named; `config` is replaced whole, and [secret] leaves a secret field as it is. Runs under way go ' +
+    'on with the configuration that they began with. Disabled, nothing begins any more.',
+  body: z.strictObject({
+    config: config.optional(),
+    credentials: credentials.optional(),
+    enabled: z.boolean().optional(),
+  }),
+  success: { status: 200, description: 'The installation as it is now.', schema: installation },
+  errors: [...NOT_FOUND, ...CREDENTIAL_ERRORS],
+  audited: true,
+  async handler({ context, caller, params, query: asked, body }) {
+    const key = keyOf(caller, params, asked);
+    const { row, definition } = await linked(context, key, updateInstallation(context, key, body));
+    return { body: describeInstallation(context, row, definition) };
+  },
+});
+
+export const uninstallRoute = defineRoute({
+  ...ofUser,
+  method: 'DELETE',
+  operationId: 'uninstallWorkflow',
+  summary: 'Uninstall a workflow for an end user',
+  description: 'Runs that are under way are cancelled; their log stays.',
+  success: {
+    status: 200,
+    description: 'It is uninstalled.',
+    schema: z.object({ message: z.string(), workflowId: z.string(), userId: z.string() }),
+  },
+  errors: [...NOT_FOUND],
+  audited: true,
+  async handler({ context, caller, params, query: asked }) {
+    const key = keyOf(caller, params, asked);
+    await uninstall(context, key);
+    return { body: { message: 'The workflow was uninstalled.', ...params, userId: key.userId } };
+  },
+});
+
+export const listInstallationsRoute = defineRoute({
+  method: 'GET',
+  path: '/workflows/{workflowId}/installations',
+  operationId: 'listInstallations',
+  tag: TAG,
+  summary: 'List installations of a workflow',
+  auth: 'api_key',
+  scope: 'workflows:read',
+  apiVersion: true,
+  params: workflowParams,
+  query: z.strictObject({ ...cursorQuery, ...userQuery }),
+  success: { status: 200, description: 'A page, oldest first.', schema: pageOf(installation) },
+  errors: ['workflow_not_found'],
+  async handler({ context, caller, params: { workflowId }, query: asked }) {
+    await requireWorkflow(context.db, caller.environment, workflowId);
+    const { rows, ...end } = await listInstallations(context.db, { workflowId, ...asked });
+    const data = [];
+    for (const row of rows)
+      data.push(describeInstallation(context, row, await definitionOf(context.db, row)));
+    return { body: toCursorPage(data, end) };
+  },
+});
+
+export const rotateHookRoute = defineRoute({
+  ...ofUser,
+  method: 'POST',
+  path: '/workflows/{workflowId}/install/rotate-token',
+  operationId: 'rotateWorkflowHook',
+  cors: false,
+  summary: 'Make a new address for a call trigger',
+  description: 'The address before ends at once.',
+  success: { status: 200, description: 'The new address.', schema: z.object({ hookUrl }) },
+  errors: [...NOT_FOUND],
+  audited: true,
+  async handler({ context, caller, params, query: asked }) {
+    const key = keyOf(caller, params, asked);
+    return { body: { hookUrl: await rotateHook(context, key) }, headers: NO_STORE };
+  },
+});
+
+const fieldNames = z.array(z.string()).optional();
+
+export const upgradeRoute = defineRoute({
+  ...ofOperator,
+  method: 'PUT',
+  path: '/workflows/{workflowId}/upgrade',
+  operationId: 'upgradeWorkflow',
+  summary: 'Upgrade an installed workflow for an end user',
+  description:
+    'Moves the installation to the newest version when that has the same configurable fields (names, types, formats, ' +
+    'enums, required ones). With others it must be reinstalled: false, with the reason. Runs under way finish on the ' +
+    'version they began with.',
+  query: z.strictObject({
+    userId: z.string().max(64).meta({ description: 'The end user.' }),
+    dryRun: z
+      .enum(['true', 'false'])
+      .optional()
+      .meta({ description: 'Says what would come of it, and changes nothing.' }),
+  }),
+  success: {
+    status: 200,
+    description: 'Whether it was upgraded.',
+    schema: z.object({
+      upgraded: z.boolean(),
+      from: z.int(),
+      to: z.int(),
+      reason: z.string().optional(),
+      addedFields: fieldNames,
+      removedFields: fieldNames,
+      changedFields: fieldNames,
+    }),
+  },
+  errors: [...NOT_FOUND, ...CREDENTIAL_ERRORS],
+  async handler({ context, caller, params, query: { userId, dryRun } }) {
+    const key = { environment: caller.environment, ...params, userId };
+    return { body: await linked(context, key, upgrade(context, key, { dryRun: dryRun === 'true' })) };
+  },
+});
+
+export const rollbackRoute = defineRoute({
+  ...ofOperator,
+  method: 'POST',
+  path: '/workflows/{workflowId}/rollback',
+  operationId: 'rollbackWorkflow',
+  summary: 'Undo the last upgrade for an end user',
+  query: z.strictObject({ userId: z.string().max(64) }),
+  success: {
+    status: 200,
+    description: 'Whether it went back to the version before.',
+    schema: z.object({
+      rolledBack: z.boolean(),
+      from: z.int(),
+      to: z.int(),
+      reason: z.string().optional(),
+    }),
+  },
+  errors: [...NOT_FOUND, ...CREDENTIAL_ERRORS],
+  async handler({ context, caller, params, query: { userId } }) {
+    const key = { environment: caller.environment, ...params, userId };
+    return { body: await rollback(context, key) };
+  },
+});
+
+export const upgradeAllRoute = defineRoute({
+  ...ofOperator,
+  method: 'POST',
+  path: '/workflows/{workflowId}/upgrade-all',
+  operationId: 'upgradeAllInstallations',
+  summary: 'Upgrade the installations of a workflow, all or a part',
+  description:
+    'Each in a transaction of its own. Raising `percent` keeps everyone who is already upgraded, so a roll-out is 5, 25, 100. ' +
+    'Undo with rollback.',
+  body: z.strictObject({
+    percent: z.number().min(0).max(100).default(100),
+    dryRun: z.boolean().default(false),
+  }),
+  success: {
+    status: 200,
+    description: 'The outcome. Lists name at most 100 installations.',
+    schema: z.object({
+      to: z.int(),
+      dryRun: z.boolean(),
+      percent: z.number(),
+      installations: z.int(),
+      upgraded: z.int(),
+      current: z.int().meta({ description: 'On the newest version before.' }),
+      left: z.int().meta({ description: 'Left for a larger percent.' }),
+      refused: z.array(z.object({ userId: z.string(), from: z.int(), reason: z.string() })),
+      refusedCount: z.int(),
+      failed: z.array(z.object({ userId: z.string(), from: z.int(), code: z.string(), error: z.string() })),
+      failedCount: z.int(),
+    }),
+  },
+  errors: ['workflow_not_found'],
+  async handler({ context, caller, params, body }) {
+    return { body: await upgradeAll(context, { environment: caller.environment, ...params }, body) };
+  },
+});
+
+/** A missing account is told with the link that connects it. */
+async function linked<T>(
+  context: Context,
+  { environment, userId }: { environment: Environment; userId: string },
+  work: Promise<T>,
+): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const connectorId = error instanceof GatehouseError ? error.details?.['connectorId'] : undefined;
+    if (typeof connectorId !== 'string') throw error;
+    await requireUser(context.db, environment, userId);
+    throw await withLink(context, error, { environment, userId, connectorId });
+  }
+}

@@ -1,0 +1,252 @@
+import { z } from 'zod';
+import { assertIdempotencyKey } from '../../actions/idempotency.ts';
+import type { Caller } from '../../identity/caller.ts';
+import { requireEnabled } from '../../identity/users.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import { jsonFromBody, MIB } from '../../lib/http-body.ts';
+import { isJsonObject, parseJson, type Json, type JsonObject } from '../../lib/json.ts';
+import { assertRoom, beginRun } from '../../workflows/begin.ts';
+import { installationOfHook } from '../../workflows/installations.ts';
+import { describeRun, describeWholeRun, requireRun, type RunKey } from '../../workflows/run-log.ts';
+import { cancelRun, disabled, retryRun, startRun, tryVersion } from '../../workflows/runs.ts';
+import { defineRoute } from '../server/route.ts';
+import {
+  CREDENTIAL_ERRORS,
+  filterOf,
+  jsonObject,
+  keyOf,
+  run,
+  runParams,
+  TAG,
+  userQuery,
+  versionNumber,
+  wholeRun,
+  workflowParams,
+} from './workflow-shapes.ts';
+
+const query = z.strictObject(userQuery);
+const ofUser = z.strictObject({
+  userId: z.string().max(64).optional().meta({ description: 'Only a run of this end user.' }),
+});
+const input = z.json().optional().meta({
+  description:
+    'Input of a manual trigger. Other triggers take it as the record of an event or the body of a call.',
+});
+const started = {
+  status: 202,
+  description: 'The run is queued.',
+  schema: z.object({ runId: z.string() }),
+};
+
+export const runWorkflowRoute = defineRoute({
+  method: 'POST',
+  path: '/workflows/{workflowId}/run',
+  operationId: 'runWorkflow',
+  tag: TAG,
+  summary: 'Run an installed workflow now',
+  auth: 'api_key_or_jwt',
+  scope: 'workflows:run',
+  apiVersion: true,
+  cors: true,
+  headers: {
+    'Idempotency-Key':
+      'The same key within 24 hours gives the run that it started; with another input it is refused.',
+  },
+  params: workflowParams,
+  query,
+  body: z.strictObject({ input }).optional(),
+  success: started,
+  errors: [
+    'workflow_not_found',
+    'user_not_found',
+    'forbidden',
+    'installation_not_found',
+    'installation_disabled',
+    'idempotency_conflict',
+    'rate_limited',
+  ],
+  async handler({ context, caller, requestId, params, query: asked, body, header }) {
+    const key = keyOf(caller, params, asked);
+    const named = header('idempotency-key');
+    const runId = await startRun(context, key, {
+      caller: caller.label,
+      requestId,
+      dedupe: nameOf('run', named),
+      ...(named === undefined ? {} : { request: body?.input ?? null }),
+      input: body?.input,
+    });
+    return { body: { runId } };
+  },
+});
+
+export const tryVersionRoute = defineRoute({
+  method: 'POST',
+  path: '/workflows/{workflowId}/versions/{version}/try',
+  operationId: 'tryWorkflowVersion',
+  tag: TAG,
+  summary: 'Run a version, a draft most of all, without installing it',
+  description: "The steps are real: they act with the end user's accounts.",
+  auth: 'api_key',
+  scope: 'workflows:run',
+  apiVersion: true,
+  params: workflowParams.extend({ version: versionNumber }),
+  query,
+  body: z.strictObject({
+    config: jsonObject.default({}),
+    credentials: z.record(z.string(), z.string()).default({}),
+    input,
+  }),
+  success: started,
+  errors: [
+    'workflow_not_found',
+    'workflow_version_not_found',
+    'user_not_found',
+    'forbidden',
+    ...CREDENTIAL_ERRORS,
+  ],
+  async handler({ context, caller, requestId, params, query: asked, body }) {
+    const key = keyOf(caller, params, asked);
+    const runId = await tryVersion(context, key, { ...body, caller: caller.label, requestId });
+    return { body: { runId } };
+  },
+});
+
+export const getRunRoute = defineRoute({
+  method: 'GET',
+  path: '/workflows/{workflowId}/runs/{runId}',
+  operationId: 'getWorkflowRun',
+  tag: TAG,
+  summary: 'Read a run and its log',
+  description: 'Each step with what went in and out, without secrets.',
+  auth: 'api_key_or_jwt',
+  scope: 'workflows:run',
+  apiVersion: true,
+  cors: true,
+  params: runParams,
+  query: ofUser,
+  success: { status: 200, description: 'The run.', schema: wholeRun },
+  errors: ['run_not_found'],
+  async handler({ context, caller, params, query: asked }) {
+    const key = runKeyOf(caller, params, asked);
+    return { body: await describeWholeRun(context, await requireRun(context.db, key)) };
+  },
+});
+
+export const cancelRunRoute = defineRoute({
+  method: 'POST',
+  path: '/workflows/{workflowId}/runs/{runId}/cancel',
+  operationId: 'cancelWorkflowRun',
+  tag: TAG,
+  summary: 'Cancel a run',
+  description: 'It ends before its next step; one that is under way is finished and recorded.',
+  auth: 'api_key_or_jwt',
+  scope: 'workflows:run',
+  apiVersion: true,
+  params: runParams,
+  query: ofUser,
+  success: { status: 200, description: 'The run as it is now.', schema: run },
+  errors: ['run_not_found', 'run_ended'],
+  audited: true,
+  async handler({ context, caller, params, query: asked }) {
+    const key = runKeyOf(caller, params, asked);
+    await cancelRun(context, key);
+    return { body: describeRun(await requireRun(context.db, key)) };
+  },
+});
+
+export const retryRunRoute = defineRoute({
+  method: 'POST',
+  path: '/workflows/{workflowId}/runs/{runId}/retry',
+  operationId: 'retryWorkflowRun',
+  tag: TAG,
+  summary: 'Let a failed run go on from the step that failed',
+  description: 'With its version, configuration and results so far. Finished steps do not run again.',
+  auth: 'api_key_or_jwt',
+  scope: 'workflows:run',
+  apiVersion: true,
+  params: runParams,
+  query: ofUser,
+  success: { ...started, schema: run },
+  errors: ['run_not_found', 'run_not_failed', 'forbidden', 'installation_not_found', 'installation_disabled'],
+  audited: true,
+  async handler({ context, caller, params, query: asked }) {
+    const key = runKeyOf(caller, params, asked);
+    await retryRun(context, key);
+    return { body: describeRun(await requireRun(context.db, key)) };
+  },
+});
+
+/** Where calls begin workflows. Before `/hooks/{connectorId}/{token}`, which would take it for an app's. */
+export const callWorkflowRoute = defineRoute({
+  method: 'POST',
+  path: '/hooks/workflows/{token}',
+  operationId: 'callWorkflow',
+  tag: TAG,
+  summary: 'Start a workflow with a call trigger',
+  description:
+    'The token in the address is the credential. The body, JSON or a form, is `trigger.body`. The same call ' +
+    'with the same Idempotency-Key (or `webhook-id` of Standard Webhooks) gives the run that it started.',
+  auth: 'none',
+  params: z.strictObject({ token: z.string() }),
+  query: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+  headers: {
+    'Idempotency-Key':
+      'Calls with the same key within 24 hours start one run. The key with another body is refused.',
+  },
+  rawBody: { maxBytes: MIB, description: 'JSON, or a form.', example: '{"order":"1042"}' },
+  success: {
+    status: 202,
+    description: 'The run is queued.',
+    schema: z.object({ runId: z.string() }),
+  },
+  errors: ['not_found', 'forbidden', 'installation_disabled', 'idempotency_conflict', 'rate_limited'],
+  async handler({ context, requestId, params, query: asked, readRaw, header }) {
+    const row = await installationOfHook(context, params.token);
+    if (!row) throw new GatehouseError('not_found', 'There is nothing at this address.');
+    await requireEnabled(context.db, row.environment, row.user_id);
+    if (row.enabled !== 1) throw disabled();
+    await assertRoom(context.db, row);
+    const raw = await readRaw();
+    const said = { body: bodyOf(raw, header('content-type') ?? ''), query: toJson(asked) };
+    const named = header('idempotency-key');
+    const { runId } = await beginRun(context.db, context, row, {
+      trigger: { type: 'call', ...said },
+      caller: 'call',
+      requestId,
+      dedupe: nameOf('call', named ?? header('webhook-id')),
+      // A sender of webhooks repeats a message under its id, and a refusal would have it repeated for days.
+      ...(named === undefined ? {} : { request: said }),
+    });
+    context.runs.wake();
+    return { body: { runId } };
+  },
+});
+
+/** A JWT sees the runs of its user alone. */
+function runKeyOf(
+  caller: Caller,
+  params: { workflowId: string; runId: string },
+  asked: { userId?: string | undefined },
+): RunKey {
+  return { environment: caller.environment, ...params, userId: filterOf(caller, asked) };
+}
+
+/** What a key names within an installation: keys of calls and of runs do not meet. */
+function nameOf(kind: 'run' | 'call', key: string | undefined): string | undefined {
+  if (key === undefined) return undefined;
+  assertIdempotencyKey(key);
+  return `${kind} ${key}`;
+}
+
+/** @throws GatehouseError `invalid_request` for what is neither. */
+function bodyOf(raw: Buffer, contentType: string): Json {
+  const text = raw.toString('utf8');
+  if (/^application\/x-www-form-urlencoded/i.test(contentType))
+    return toJson(Object.fromEntries(new URLSearchParams(text)));
+  return text.trim() === '' ? null : jsonFromBody(text);
+}
+
+function toJson(value: object): JsonObject {
+  const json = parseJson(JSON.stringify(value));
+  return isJsonObject(json) ? json : {};
+}

@@ -1,0 +1,152 @@
+import { z } from 'zod';
+import type { Caller } from '../../identity/caller.ts';
+import { GatehouseError, invalidRequest } from '../../lib/errors.ts';
+import { isJsonObject, type JsonObject } from '../../lib/json.ts';
+import { definitionSchema } from '../../workflows/definition.ts';
+import { RUN_STATUSES } from '../../workflows/run-log.ts';
+import { time } from '../server/shapes.ts';
+
+/* What the routes of workflows have in common. */
+
+export const TAG = 'Workflows';
+
+export const workflowParams = z.strictObject({ workflowId: z.string() });
+export const runParams = z.strictObject({ workflowId: z.string(), runId: z.string() });
+
+/** A number of the path. */
+export const versionNumber = z
+  .string()
+  .regex(/^[1-9]\d{0,8}$/, 'must be the number of a version')
+  .transform(Number)
+  .meta({ type: 'integer' });
+
+/** A definition is checked by the domain, which names faults by the kind of step that is meant. */
+export const definitionBody = z
+  .custom<JsonObject>(isJsonObject, 'must be an object')
+  .meta({ shownAs: definitionSchema });
+
+export const jsonObject = z.custom<JsonObject>(isJsonObject, 'must be an object').meta({ type: 'object' });
+
+export const version = z
+  .object({
+    version: z.int(),
+    draft: z.boolean(),
+    definition: z.record(z.string(), z.unknown()),
+    connectors: z.array(z.string()).meta({ description: 'Connectors that the definition needs.' }),
+    createdAt: time,
+  })
+  .meta({ id: 'WorkflowVersion', description: 'A version of a workflow.' });
+
+export const workflow = z
+  .object({
+    workflowId: z.string(),
+    name: z.string(),
+    version: z.int().meta({ description: 'The newest published one; before the first, the draft.' }),
+    draft: z.boolean(),
+    definition: z.record(z.string(), z.unknown()),
+    connectors: z.array(z.string()),
+    createdAt: time,
+    updatedAt: time,
+  })
+  .meta({ id: 'Workflow', description: 'A workflow with its newest version.' });
+
+export const installation = z
+  .object({
+    installationId: z.string(),
+    workflowId: z.string(),
+    userId: z.string(),
+    version: z.int(),
+    previousVersion: z.int().nullable().meta({ description: 'Where rollback goes.' }),
+    enabled: z.boolean(),
+    config: z
+      .record(z.string(), z.unknown())
+      .meta({ description: 'Fields that are writeOnly, or of the format password, are shown as [secret].' }),
+    credentials: z.record(z.string(), z.string()).meta({ description: 'connectorId → credentialId' }),
+    trigger: z.object({
+      type: z.enum(['event', 'schedule', 'manual', 'call']),
+      listening: z.boolean().optional().meta({ description: 'False: disabled, or its account is gone.' }),
+      nextAt: time.nullable().optional(),
+    }),
+    createdAt: time,
+    updatedAt: time,
+  })
+  .meta({ id: 'Installation', description: 'A workflow as a user has installed it.' });
+
+export const run = z
+  .object({
+    runId: z.string(),
+    workflowId: z.string(),
+    installationId: z.string().nullable(),
+    userId: z.string(),
+    version: z.int(),
+    status: z.enum(RUN_STATUSES),
+    trigger: z.enum(['event', 'schedule', 'manual', 'call']),
+    createdAt: time,
+    startedAt: time.nullable(),
+    endedAt: time.nullable(),
+    nextAt: time.optional().meta({ description: 'Until when it waits.' }),
+    error: z.unknown().optional(),
+  })
+  .meta({ id: 'Run', description: 'A run of a workflow.' });
+
+const step = z.object({
+  stepId: z.string(),
+  status: z.enum(['running', 'waiting', 'succeeded', 'failed', 'skipped', 'cancelled']),
+  attempts: z.int(),
+  startedAt: time,
+  endedAt: time.nullable(),
+  input: z.unknown().optional(),
+  output: z.unknown().optional(),
+  error: z.unknown().optional(),
+});
+
+export const wholeRun = run
+  .extend({
+    triggerValue: z.unknown(),
+    steps: z.array(
+      step.extend({
+        itemCounts: z.record(z.string(), z.int()).optional(),
+        items: z
+          .array(step.extend({ item: z.int() }))
+          .optional()
+          .meta({ description: 'The first 100 of a for-each.' }),
+      }),
+    ),
+  })
+  .meta({ id: 'RunDetails', description: 'A run with its steps.' });
+
+/** The end user in the query. A user's JWT speaks of its own alone, and need not say so. */
+export const userQuery = {
+  userId: z.string().max(64).optional().meta({ description: 'The end user; required with an API key.' }),
+};
+
+/** @throws GatehouseError `invalid_request` when an API key names no user, `forbidden` for somebody else's JWT. */
+function userOf(caller: Caller, { userId }: { userId?: string | undefined }): string {
+  const named = filterOf(caller, { userId });
+  if (named !== undefined) return named;
+  throw invalidRequest([{ field: 'userId', rule: 'is required: the userId of an end user' }], 'The query');
+}
+
+/** Whose installation of which workflow is meant. @throws GatehouseError as userOf() */
+export function keyOf<P extends object>(caller: Caller, params: P, asked: { userId?: string | undefined }) {
+  return { environment: caller.environment, ...params, userId: userOf(caller, asked) };
+}
+
+/** The user whose things alone are shown; undefined: everybody's. */
+export function filterOf(caller: Caller, { userId }: { userId?: string | undefined }): string | undefined {
+  if (caller.kind !== 'jwt') return userId;
+  if (userId === undefined || userId === caller.userId) return caller.userId;
+  throw new GatehouseError(
+    'forbidden',
+    'userId names another user than the JWT, which acts for its own alone.',
+  );
+}
+
+/** Refusals of choosing credentials. */
+export const CREDENTIAL_ERRORS = [
+  'credential_not_found',
+  'credential_required',
+  'credential_ambiguous',
+  'credential_invalid',
+  'connector_not_found',
+] as const;

@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { createWorkflow } from '../../workflows/records.ts';
+import {
+  definitionOfStarter,
+  requireStarter,
+  roleSchema,
+  starters,
+  type Starter,
+} from '../../workflows/starters.ts';
+import { defineRoute } from '../server/route.ts';
+import { label } from '../server/shapes.ts';
+import { TAG, workflow } from './workflow-shapes.ts';
+import { view } from './workflows.ts';
+
+const starter = z
+  .object({
+    starterId: z.string(),
+    name: z.string(),
+    description: z.string(),
+    roles: z.record(z.string(), roleSchema.extend({ description: z.string() })),
+    definition: z
+      .record(z.string(), z.unknown())
+      .meta({ description: 'With the roles as they are by default.' }),
+  })
+  .meta({ id: 'WorkflowStarter', description: 'A workflow that comes with Gatehouse.' });
+const params = z.strictObject({ starterId: z.string() });
+
+export const listStartersRoute = defineRoute({
+  method: 'GET',
+  path: '/workflow-starters',
+  operationId: 'listWorkflowStarters',
+  tag: TAG,
+  summary: 'List workflows that come with Gatehouse',
+  auth: 'api_key',
+  scope: 'workflows:read',
+  apiVersion: true,
+  success: { status: 200, description: 'All of them.', schema: z.object({ data: z.array(starter) }) },
+  async handler() {
+    return { body: { data: (await starters()).map(viewStarter) } };
+  },
+});
+
+export const getStarterRoute = defineRoute({
+  method: 'GET',
+  path: '/workflow-starters/{starterId}',
+  operationId: 'getWorkflowStarter',
+  tag: TAG,
+  summary: 'Read a starter',
+  auth: 'api_key',
+  scope: 'workflows:read',
+  apiVersion: true,
+  params,
+  success: { status: 200, description: 'The starter.', schema: starter },
+  errors: ['starter_not_found'],
+  async handler({ params: { starterId } }) {
+    return { body: viewStarter(await requireStarter(starterId)) };
+  },
+});
+
+export const createFromStarterRoute = defineRoute({
+  method: 'POST',
+  path: '/workflow-starters/{starterId}',
+  operationId: 'createWorkflowFromStarter',
+  tag: TAG,
+  summary: 'Make a workflow of a starter',
+  description:
+    'Each role is played by the app that is named, in its own words: `{"messenger": {"connectorId": "…", "actionId": "…", ' +
+    '"input": {…}}}`. Other parts stay as the starter has them.',
+  auth: 'api_key',
+  scope: 'workflows:write',
+  apiVersion: true,
+  params,
+  body: z
+    .strictObject({
+      name: label(100).optional(),
+      roles: z.record(z.string(), roleSchema.partial()).default({}),
+    })
+    .default({ roles: {} }),
+  success: { status: 201, description: 'The workflow, with version 1.', schema: workflow },
+  errors: ['starter_not_found', 'workflow_exists'],
+  audited: true,
+  async handler({ context, caller, params: { starterId }, body }) {
+    const found = await requireStarter(starterId);
+    const made = await createWorkflow(context, {
+      environment: caller.environment,
+      name: body.name ?? found.name,
+      definition: definitionOfStarter(found, body.roles),
+    });
+    return { body: view(made) };
+  },
+});
+
+function viewStarter(one: Starter) {
+  return { ...one, definition: definitionOfStarter(one) };
+}

@@ -1,0 +1,247 @@
+import { z } from 'zod';
+import { isoTime } from '../../lib/clock.ts';
+import { connectorsOf } from '../../workflows/definition.ts';
+import { diffVersions } from '../../workflows/diff.ts';
+import {
+  addVersion,
+  createWorkflow,
+  deleteWorkflow,
+  listVersions,
+  listWorkflows,
+  publishVersion,
+  requireVersion,
+  requireWorkflow,
+  type Version,
+  type Workflow,
+} from '../../workflows/records.ts';
+import { defineRoute } from '../server/route.ts';
+import { cursorQuery, label, pageOf, toCursorPage } from '../server/shapes.ts';
+import { definitionBody, TAG, version, versionNumber, workflow, workflowParams } from './workflow-shapes.ts';
+
+const name = label(100).meta({ description: 'Unique in the environment, without regard to case.' });
+const draft = z.boolean().default(false).meta({
+  description: 'A draft can be tried, and is replaced by the next version; no installation moves to it.',
+});
+const versionParams = workflowParams.extend({ version: versionNumber });
+
+export const createWorkflowRoute = defineRoute({
+  method: 'POST',
+  path: '/workflows',
+  operationId: 'createWorkflow',
+  tag: TAG,
+  summary: 'Define a workflow',
+  description:
+    'A trigger, steps, and what an end user may configure. In `input`, a string that begins with `=` is a JSONata ' +
+    'expression over `trigger`, `steps`, `config` and `user`; `==` begins a literal `=`. Faults are told by their path.',
+  auth: 'api_key',
+  scope: 'workflows:write',
+  apiVersion: true,
+  body: z.strictObject({ name, definition: definitionBody, draft }),
+  success: { status: 201, description: 'The workflow, with version 1.', schema: workflow },
+  errors: ['workflow_exists'],
+  audited: true,
+  async handler({ context, caller, body }) {
+    return { body: view(await createWorkflow(context, { environment: caller.environment, ...body })) };
+  },
+});
+
+export const listWorkflowsRoute = defineRoute({
+  method: 'GET',
+  path: '/workflows',
+  operationId: 'listWorkflows',
+  tag: TAG,
+  summary: 'List workflows',
+  auth: 'api_key',
+  scope: 'workflows:read',
+  apiVersion: true,
+  query: z.strictObject(cursorQuery),
+  success: { status: 200, description: 'A page, oldest first.', schema: pageOf(workflow) },
+  async handler({ context, caller, query }) {
+    const { workflows, ...end } = await listWorkflows(context.db, caller.environment, query);
+    return { body: toCursorPage(workflows.map(view), end) };
+  },
+});
+
+export const getWorkflowRoute = defineRoute({
+  method: 'GET',
+  path: '/workflows/{workflowId}',
+  operationId: 'getWorkflow',
+  tag: TAG,
+  summary: 'Read a workflow',
+  auth: 'api_key',
+  scope: 'workflows:read',
+  apiVersion: true,
+  params: workflowParams,
+  success: { status: 200, description: 'The workflow with its newest version.', schema: workflow },
+  errors: ['workflow_not_found'],
+  async handler({ context, caller, params }) {
+    return { body: view(await requireWorkflow(context.db, caller.environment, params.workflowId)) };
+  },
+});
+
+export const deleteWorkflowRoute = defineRoute({
+  method: 'DELETE',
+  path: '/workflows/{workflowId}',
+  operationId: 'deleteWorkflow',
+  tag: TAG,
+  summary: 'Delete a workflow',
+  description: 'Versions, installations and runs go with it; a step that is under way is its last.',
+  auth: 'api_key',
+  scope: 'workflows:write',
+  apiVersion: true,
+  params: workflowParams,
+  success: {
+    status: 200,
+    description: 'The workflow is gone.',
+    schema: z.object({ message: z.string(), workflowId: z.string() }),
+  },
+  errors: ['workflow_not_found'],
+  audited: true,
+  async handler({ context, caller, params: { workflowId } }) {
+    await deleteWorkflow(context, caller.environment, workflowId);
+    return { body: { message: 'The workflow was deleted.', workflowId } };
+  },
+});
+
+export const addVersionRoute = defineRoute({
+  method: 'POST',
+  path: '/workflows/{workflowId}/versions',
+  operationId: 'addWorkflowVersion',
+  tag: TAG,
+  summary: 'Publish a new version, or keep a draft',
+  description:
+    'A published version never changes. Installations stay on theirs until they are upgraded. A draft holds the next ' +
+    'number and is replaced by whatever comes next.',
+  auth: 'api_key',
+  scope: 'workflows:write',
+  apiVersion: true,
+  params: workflowParams,
+  body: z.strictObject({ definition: definitionBody, draft }),
+  success: { status: 201, description: 'The version.', schema: version },
+  errors: ['workflow_not_found'],
+  audited: true,
+  async handler({ context, caller, params, body }) {
+    const made = await addVersion(context, { environment: caller.environment, ...params, ...body });
+    return { body: viewVersion(made) };
+  },
+});
+
+export const listVersionsRoute = defineRoute({
+  method: 'GET',
+  path: '/workflows/{workflowId}/versions',
+  operationId: 'listWorkflowVersions',
+  tag: TAG,
+  summary: 'List the versions of a workflow',
+  auth: 'api_key',
+  scope: 'workflows:read',
+  apiVersion: true,
+  params: workflowParams,
+  query: z.strictObject(cursorQuery),
+  success: { status: 200, description: 'A page, newest first.', schema: pageOf(version) },
+  errors: ['workflow_not_found'],
+  async handler({ context, caller, params: { workflowId }, query }) {
+    await requireWorkflow(context.db, caller.environment, workflowId);
+    const { versions, ...end } = await listVersions(context.db, workflowId, query);
+    return { body: toCursorPage(versions.map(viewVersion), end) };
+  },
+});
+
+export const getVersionRoute = defineRoute({
+  method: 'GET',
+  path: '/workflows/{workflowId}/versions/{version}',
+  operationId: 'getWorkflowVersion',
+  tag: TAG,
+  summary: 'Read a version',
+  auth: 'api_key',
+  scope: 'workflows:read',
+  apiVersion: true,
+  params: versionParams,
+  success: { status: 200, description: 'The version.', schema: version },
+  errors: ['workflow_not_found', 'workflow_version_not_found'],
+  async handler({ context, caller, params }) {
+    const { workflowId, version: number } = params;
+    return { body: viewVersion(await requireVersion(context.db, caller.environment, workflowId, number)) };
+  },
+});
+
+export const publishVersionRoute = defineRoute({
+  method: 'POST',
+  path: '/workflows/{workflowId}/versions/{version}/publish',
+  operationId: 'publishWorkflowVersion',
+  tag: TAG,
+  summary: 'Publish a draft',
+  auth: 'api_key',
+  scope: 'workflows:write',
+  apiVersion: true,
+  params: versionParams,
+  success: { status: 200, description: 'The version, which never changes from now on.', schema: version },
+  errors: ['workflow_not_found', 'workflow_version_not_found'],
+  audited: true,
+  async handler({ context, caller, params }) {
+    return {
+      body: viewVersion(await publishVersion(context, { environment: caller.environment, ...params })),
+    };
+  },
+});
+
+export const diffVersionsRoute = defineRoute({
+  method: 'GET',
+  path: '/workflows/{workflowId}/versions/{a}/diff/{b}',
+  operationId: 'diffWorkflowVersions',
+  tag: TAG,
+  summary: 'Compare two versions',
+  auth: 'api_key',
+  scope: 'workflows:read',
+  apiVersion: true,
+  params: workflowParams.extend({ a: versionNumber, b: versionNumber }),
+  success: {
+    status: 200,
+    description: 'The differences, and whether installations can be upgraded.',
+    schema: z.object({
+      from: z.int(),
+      to: z.int(),
+      upgradable: z.boolean(),
+      addedFields: z.array(z.string()),
+      removedFields: z.array(z.string()),
+      changedFields: z.array(z.string()),
+      changes: z.array(
+        z.object({
+          path: z.string(),
+          kind: z.enum(['added', 'removed', 'changed', 'moved']),
+          before: z.unknown().optional(),
+          after: z.unknown().optional(),
+        }),
+      ),
+    }),
+  },
+  errors: ['workflow_not_found', 'workflow_version_not_found'],
+  async handler({ context, caller, params: { workflowId, a, b } }) {
+    const from = await requireVersion(context.db, caller.environment, workflowId, a);
+    const to = await requireVersion(context.db, caller.environment, workflowId, b);
+    return { body: diffVersions(from, to) };
+  },
+});
+
+export function view(record: Workflow) {
+  const { version: number, draft: isDraft, definition } = record.latest;
+  return {
+    workflowId: record.workflowId,
+    name: record.name,
+    version: number,
+    draft: isDraft,
+    definition,
+    connectors: connectorsOf(definition),
+    createdAt: isoTime(record.createdAt),
+    updatedAt: isoTime(record.updatedAt),
+  };
+}
+
+function viewVersion({ version: number, draft: isDraft, definition, createdAt }: Version) {
+  return {
+    version: number,
+    draft: isDraft,
+    definition,
+    connectors: connectorsOf(definition),
+    createdAt: isoTime(createdAt),
+  };
+}

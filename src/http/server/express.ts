@@ -1,0 +1,248 @@
+import { randomUUID } from 'node:crypto';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express';
+import helmet from 'helmet';
+import type { Context } from '../../context.ts';
+import { clientAddress } from '../../lib/client-address.ts';
+import { answerError, GatehouseError, hidesCause, invalidRequest } from '../../lib/errors.ts';
+import { jsonText } from '../../lib/json-text-steps.ts';
+import { foreignOrigin, isAllowedOrigin } from './origins.ts';
+import type { Reply, Route } from './route.ts';
+
+/** What pages of other origins may read of an answer. */
+const EXPOSED_HEADERS = 'X-Request-Id, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset';
+
+/** The REST surface: mounts the routes on Express. Its last handlers are the JSON 404, 405 and error answers. */
+export function mountRoutes(context: Context, routes: Route[]): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', false);
+  const headers = securityHeaders(context);
+  app.use((_req, res, next) => {
+    for (const [name, value] of headers) res.setHeader(name, value);
+    next();
+  });
+  for (const [prefix, some] of byPrefix(routes)) app.use(prefix, routerOf(context, prefix, some));
+  return app;
+}
+
+/** The headers that helmet sets, made once: its fifteen handlers cost as much as a whole small answer. */
+function securityHeaders(context: Context): [name: string, value: string][] {
+  const req = new IncomingMessage(new Socket());
+  const res = new ServerResponse(req);
+  const set = helmet({
+    strictTransportSecurity: context.publicUrl.startsWith('https:'),
+    // Who may frame a page, its Content-Security-Policy says, which the old header could only contradict.
+    xFrameOptions: false,
+  });
+  set(req, res, () => {});
+  return Object.entries(res.getHeaders()).map(([name, value]) => [name, String(value)]);
+}
+
+/**
+ * Routes by the literal beginning of their path, up to two segments, the longer beginnings first. Express tries one path
+ * after the other, so a request is compared with those of its own group alone.
+ */
+function byPrefix(routes: Route[]): [prefix: string, routes: Route[]][] {
+  const groups = Map.groupBy(routes, ({ path }) => /^(\/[^/{]+){0,2}(?=\/|$)/.exec(path)?.[0] || '/');
+  return [...groups].toSorted(([a], [b]) => b.split('/').length - a.split('/').length);
+}
+
+function routerOf(context: Context, prefix: string, routes: Route[]): Router {
+  const router = express.Router();
+  const within = (path: string): string => expressPath(path).slice(prefix === '/' ? 0 : prefix.length) || '/';
+  for (const route of routes) {
+    router.all(within(route.path), (req, res, next) => {
+      if (req.method !== route.method && !isHeadOf(route, req)) return next();
+      return answer(context, route, req, res);
+    });
+  }
+  for (const [path, methods] of methodsByPath(routes.filter(({ spec }) => spec.cors))) {
+    router.options(within(path), (req, res) => preflight(context, methods, req, res));
+  }
+  for (const [path, methods] of methodsByPath(routes)) {
+    router.all(within(path), (req, res) => {
+      const allow = methods.join(', ');
+      const refusal = new GatehouseError(
+        'method_not_allowed',
+        `${req.method} is not allowed here. Allowed: ${allow}.`,
+        {
+          headers: { Allow: allow },
+        },
+      );
+      sendError(context, res, refusal, requestIdOf(res), path);
+    });
+  }
+  return router;
+}
+
+/** The JSON 404 of everything that no route answers. Mounted last. */
+export function mountNotFound(context: Context, app: Express): void {
+  app.use((_req: Request, res: Response) => {
+    const refusal = new GatehouseError(
+      'not_found',
+      'There is nothing at this address. The reference is at /docs.',
+    );
+    sendError(context, res, refusal, requestIdOf(res), '(none)');
+  });
+  // Express knows an error handler by its four parameters. What comes here is its own: paths that cannot be decoded.
+  app.use((error: unknown, _req: Request, res: Response, _next: NextFunction) => {
+    const refusal = error instanceof URIError ? invalidPath() : error;
+    sendError(context, res, refusal, requestIdOf(res), '(none)');
+  });
+}
+
+/** The path itself stays out of it: it may hold a token. */
+function invalidPath(): GatehouseError {
+  return invalidRequest([{ field: '(whole)', rule: 'must be percent-encoded UTF-8' }], 'The path');
+}
+
+async function answer(context: Context, route: Route, req: Request, res: Response): Promise<void> {
+  const requestId = requestIdOf(res);
+  const started = performance.now();
+  const gone = new AbortController();
+  // An abort makes an error with its stack, which an answered request does not need.
+  res.on('close', () => {
+    if (!res.writableFinished) gone.abort();
+  });
+  try {
+    if (route.spec.cors) await allowOrigin(context, req, res);
+    const reply = await route.run(context, {
+      req,
+      requestId,
+      params: req.params,
+      query: queryOf(req.originalUrl),
+      signal: gone.signal,
+      addHeaders: (headers) => res.setHeaders(new Map(Object.entries(headers))),
+    });
+    await sendReply(context, res, reply);
+    logRequest(context, req, res, route.path, requestId, started);
+  } catch (error) {
+    sendError(context, res, await counted(context, req, error), requestId, route.path);
+    logRequest(context, req, res, route.path, requestId, started);
+  }
+}
+
+const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' };
+
+function queryOf(url: string): URLSearchParams {
+  const at = url.indexOf('?');
+  return new URLSearchParams(at === -1 ? '' : url.slice(at + 1));
+}
+
+/** Lets pages of allowed origins read the answer (fetch standard, CORS protocol). Whether they may call is route.ts's. */
+async function allowOrigin(context: Context, req: Request, res: Response): Promise<boolean> {
+  res.setHeader('Vary', 'Origin');
+  const origin = foreignOrigin(context, req);
+  if (origin === undefined || !(await isAllowedOrigin(context, origin))) return false;
+  res.setHeader('Access-Control-Allow-Origin', origin);
+  res.setHeader('Access-Control-Expose-Headers', EXPOSED_HEADERS);
+  return true;
+}
+
+async function preflight(context: Context, methods: string[], req: Request, res: Response): Promise<void> {
+  if (await allowOrigin(context, req, res)) {
+    res.setHeader('Access-Control-Allow-Methods', methods.join(', '));
+    res.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type, x-api-version');
+    res.setHeader('Access-Control-Max-Age', '600');
+  }
+  res.writeHead(204).end();
+}
+
+/** The error to show: a client that was refused with 401 too often is told to slow down instead. */
+async function counted({ limits, config }: Context, req: Request, thrown: unknown): Promise<unknown> {
+  if (!(thrown instanceof GatehouseError) || thrown.status !== 401) return thrown;
+  const address = clientAddress(req, config.trustedProxies);
+  try {
+    await limits.assertNotBarred(address);
+  } catch (barred) {
+    return barred;
+  }
+  limits.refused(address);
+  return thrown;
+}
+
+/** Writes a large answer in steps: an action may return 10 MiB. */
+async function sendReply({ throttle }: Context, res: ServerResponse, reply: Reply): Promise<void> {
+  const { body } = reply;
+  if (typeof body === 'string' || Buffer.isBuffer(body)) return send(res, reply);
+  const text = await jsonText(body, throttle.pause);
+  send(res, { ...reply, body: text, headers: { ...JSON_TYPE, ...reply.headers } });
+}
+
+function send(res: ServerResponse, { status = 200, body, headers = {} }: Reply): void {
+  const raw = typeof body === 'string' || Buffer.isBuffer(body);
+  const content = raw ? body : JSON.stringify(body);
+  res.writeHead(status, {
+    ...(raw ? {} : JSON_TYPE),
+    // What nobody says may be kept is kept nowhere, refusals too: a 404 or 410 would be (RFC 9110 section 15.1).
+    'Cache-Control': 'no-store',
+    ...(status === 304 ? {} : { 'Content-Length': Buffer.byteLength(content) }),
+    ...headers,
+  });
+  res.end(content);
+}
+
+function sendError(
+  context: Context,
+  res: ServerResponse,
+  thrown: unknown,
+  requestId: string,
+  route: string,
+): void {
+  const error = answerError(thrown);
+  if (hidesCause(error)) context.log.error({ requestId, route, err: error.cause }, 'request failed');
+  if (res.headersSent) {
+    res.destroy();
+    return;
+  }
+  send(res, {
+    status: error.status,
+    headers: error.headers,
+    body: {
+      error: error.fix === undefined ? error.message : `${error.message} ${error.fix}`,
+      code: error.code,
+      requestId,
+      ...(error.details ? { details: error.details } : {}),
+    },
+  });
+}
+
+/** By route template: a raw path may hold an access token. */
+function logRequest(
+  { log }: Context,
+  req: IncomingMessage,
+  res: ServerResponse,
+  route: string,
+  requestId: string,
+  started: number,
+): void {
+  const durationMs = Math.round(performance.now() - started);
+  log.info({ requestId, method: req.method, route, status: res.statusCode, durationMs }, 'request');
+}
+
+function requestIdOf(res: ServerResponse): string {
+  const known = res.getHeader('X-Request-Id');
+  if (typeof known === 'string') return known;
+  const requestId = randomUUID();
+  res.setHeader('X-Request-Id', requestId);
+  return requestId;
+}
+
+function expressPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+/** HEAD is answered as GET is; Node.js leaves the body out (RFC 9110 section 9.3.2). */
+function isHeadOf({ method }: Route, req: Request): boolean {
+  return req.method === 'HEAD' && method === 'GET';
+}
+
+function methodsByPath(routes: Route[]): Map<string, string[]> {
+  const methods = new Map<string, string[]>();
+  for (const { path, method } of routes)
+    methods.set(path, [...(methods.get(path) ?? []), method, ...(method === 'GET' ? ['HEAD'] : [])]);
+  return methods;
+}

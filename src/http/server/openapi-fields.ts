@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { PACKAGE_FOLDER } from '../../package.ts';
+
+/** What a field of the API means, and a value that it can have. */
+export interface FieldText {
+  description: string;
+  example?: unknown;
+}
+
+const texts = z.record(z.string(), z.union([z.string(), z.tuple([z.string(), z.unknown()])]));
+let fields: Map<string, FieldText> | undefined;
+
+/** Models and requests whose fields mean what those of a model mean. */
+const ALIKE: Record<string, string> = {
+  ServerWithToken: 'Server',
+  createServer: 'Server',
+  updateServer: 'Server',
+  ConnectorDetails: 'Connector',
+  Action: 'ActionSummary',
+  CheckedCredential: 'Credential',
+  createCredential: 'Credential',
+  updateCredential: 'Credential',
+  SubscriptionWithSecret: 'Subscription',
+  ModalSession: 'ConnectSession',
+  InstallationWithHook: 'Installation',
+  RunDetails: 'Run',
+  createWorkflow: 'Workflow',
+};
+
+/**
+ * What the vocabulary says of a field. The most specific entry wins: `Delivery.attempts.status`, then
+ * `attempts.status`, then `Delivery.status`, then `status`.
+ */
+export function fieldText(path: string): FieldText | undefined {
+  const parts = path.split('.');
+  const [first = '', name = ''] = [parts[0], parts.at(-1)];
+  const alike = ALIKE[first];
+  const keys = [
+    path,
+    ...(alike === undefined ? [] : [[alike, ...parts.slice(1)].join('.')]),
+    parts.slice(-2).join('.'),
+    `${first}.${name}`,
+    ...(alike === undefined ? [] : [`${alike}.${name}`]),
+    name,
+  ];
+  fields ??= readFields();
+  for (const key of keys) {
+    const text = fields.get(key);
+    if (text) return text;
+  }
+  return undefined;
+}
+
+function readFields(): Map<string, FieldText> {
+  const entries = texts.parse(parse(readFileSync(new URL('data/api-fields.yaml', PACKAGE_FOLDER), 'utf8')));
+  return new Map(
+    Object.entries(entries).map(([name, text]) => {
+      const [description, example] = typeof text === 'string' ? [text] : text;
+      return [name, { description, ...(example === undefined ? {} : { example }) }];
+    }),
+  );
+}

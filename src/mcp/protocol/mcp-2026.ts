@@ -1,0 +1,226 @@
+import type { IncomingMessage } from 'node:http';
+import { GatehouseError } from '../../lib/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
+import { abilitiesOf, type Abilities } from './abilities.ts';
+import { headerText } from './headers.ts';
+import { CAPABILITIES, SERVER_INFO, VERSIONS } from './initialize.ts';
+import { LOG_LEVELS, type LogLevel } from '../../lib/log-level.ts';
+import type { RpcRequest } from './message.ts';
+
+/*
+ * The form of MCP 2026-07-28: stateless, told apart by the request itself. What it says of itself stands in
+ * `params._meta` and, over HTTP, once more in headers, so that proxies can route it.
+ */
+
+export const MODERN_VERSION = '2026-07-28';
+const FIRST_MODERN = '2026';
+const META = 'io.modelcontextprotocol/';
+export const SUBSCRIPTION_ID = `${META}subscriptionId`;
+
+/** Methods of this form; what else there was, it has removed. */
+const METHODS = new Set([
+  'server/discover',
+  'subscriptions/listen',
+  'tools/list',
+  'tools/call',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'prompts/list',
+  'prompts/get',
+  'completion/complete',
+]);
+/** Methods whose subject a header repeats, and the parameter that it repeats. */
+const NAMED: { [method: string]: string } = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+};
+
+/** How long what a server shows may be taken for granted; list_changed ends it sooner. */
+const SHOWN_MS = 60_000;
+const CACHED: { [method: string]: number } = {
+  'server/discover': SHOWN_MS,
+  'tools/list': SHOWN_MS,
+  'prompts/list': SHOWN_MS,
+  'resources/list': SHOWN_MS,
+  'resources/templates/list': SHOWN_MS,
+  // What is read may be somebody's data.
+  'resources/read': 0,
+};
+
+/** A request of the modern form, read. */
+export interface ModernRequest {
+  /** As the handlers know it: without what belongs to the form. */
+  request: RpcRequest;
+  abilities: Abilities;
+  /** Log messages are wanted from this level on; none when undefined. */
+  logLevel: LogLevel | undefined;
+  requestState: string | undefined;
+  responses: JsonObject | undefined;
+}
+
+/** Whether a message is in the modern form, by what only that form has; Mcp-Method comes with others too (SDK v2). */
+export function isModern(
+  headers: IncomingMessage['headers'] | undefined,
+  { method, params }: { method: string; params?: JsonObject | undefined },
+): boolean {
+  const meta = params?.['_meta'];
+  if (isJsonObject(meta) && meta[`${META}protocolVersion`] !== undefined) return true;
+  const version = headers?.['mcp-protocol-version'];
+  if (version !== undefined) return version >= FIRST_MODERN;
+  return method === 'server/discover' || method === 'subscriptions/listen';
+}
+
+/**
+ * Reads and checks a modern request; `req` is left out where there are no headers (stdio).
+ * @throws GatehouseError `header_mismatch` (-32020), `protocol_version_unsupported` (-32022), `request_meta_invalid`
+ * (-32602), `method_not_found` (-32601).
+ */
+export function readModern(request: RpcRequest, req?: IncomingMessage): ModernRequest {
+  const { method, params = {} } = request;
+  const { _meta: given, inputResponses, requestState, ...rest } = params;
+  const meta = isJsonObject(given) ? given : {};
+  checkVersion(meta[`${META}protocolVersion`], req);
+  const capabilities = meta[`${META}clientCapabilities`];
+  if (!isJsonObject(capabilities)) throw invalidMeta('clientCapabilities', 'must be an object');
+  if (req) {
+    checkHeader(req, 'Mcp-Method', method);
+    const subject = NAMED[method];
+    const named = subject === undefined ? undefined : params[subject];
+    if (typeof named === 'string') checkHeader(req, 'Mcp-Name', named);
+  }
+  if (!METHODS.has(method)) {
+    throw new GatehouseError(
+      'method_not_found',
+      `MCP ${MODERN_VERSION} has no method "${method.slice(0, 64)}" here.`,
+    );
+  }
+  const level = meta[`${META}logLevel`];
+  const logLevel = LOG_LEVELS.find((one) => one === level);
+  if (level !== undefined && !logLevel)
+    throw invalidMeta('logLevel', `must be one of: ${LOG_LEVELS.join(', ')}`);
+  if (inputResponses !== undefined && !isJsonObject(inputResponses))
+    throw new GatehouseError('request_meta_invalid', 'params.inputResponses must be an object.');
+  if (requestState !== undefined && typeof requestState !== 'string')
+    throw new GatehouseError('request_meta_invalid', 'params.requestState must be a string.');
+
+  const own = Object.fromEntries(Object.entries(meta).filter(([key]) => !key.startsWith(META)));
+  return {
+    request: { ...request, params: Object.keys(own).length > 0 ? { ...rest, _meta: own } : rest },
+    abilities: abilitiesOf(MODERN_VERSION, capabilities),
+    logLevel,
+    requestState,
+    responses: inputResponses,
+  };
+}
+
+/**
+ * Compares a header with what the body says. Text that no header can carry plainly comes as `=?base64?…?=`.
+ * @throws GatehouseError `header_mismatch`
+ */
+export function checkHeader(req: IncomingMessage, name: string, expected: string): void {
+  const value = headerText(req, name.toLowerCase());
+  if (value === undefined) throw mismatch(`The header ${name} is missing; it repeats what the body says.`);
+  if (decoded(name, value) !== expected)
+    throw mismatch(`The header ${name} says something else than the body: "${expected.slice(0, 100)}".`);
+}
+
+/** The headers that repeat what a message of this form says of itself; none for one of another form. */
+export function headersFor(method: unknown, params: Json | undefined): Record<string, string> {
+  const meta = isJsonObject(params) ? params['_meta'] : undefined;
+  const version = isJsonObject(meta) ? meta[`${META}protocolVersion`] : undefined;
+  if (typeof version !== 'string' || typeof method !== 'string' || !isJsonObject(params)) return {};
+  const subject = params[NAMED[method] ?? ''];
+  return {
+    'mcp-protocol-version': version,
+    'mcp-method': method,
+    ...(typeof subject === 'string' ? { 'mcp-name': encoded(subject) } : {}),
+  };
+}
+
+function encoded(text: string): string {
+  const plain = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !text.startsWith('=?base64?');
+  return plain ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;
+}
+
+/** The text of a header value; undefined is never equal to anything. @throws `header_mismatch` for broken Base64 */
+export function decoded(name: string, value: string): string {
+  if (!value.startsWith('=?base64?') || !value.endsWith('?=')) return value;
+  const base64 = value.slice('=?base64?'.length, -2);
+  const bytes = Buffer.from(base64, 'base64');
+  if (bytes.toString('base64') !== base64) throw mismatch(`The header ${name} holds no valid Base64.`);
+  return bytes.toString('utf8');
+}
+
+export function mismatch(message: string): GatehouseError {
+  return new GatehouseError('header_mismatch', message);
+}
+
+function checkVersion(inBody: Json | undefined, req: IncomingMessage | undefined): void {
+  const header = req && headerText(req, 'mcp-protocol-version');
+  if (req && header === undefined)
+    throw mismatch('The header MCP-Protocol-Version is missing; it repeats what params._meta says.');
+  if (typeof inBody !== 'string') {
+    if (header !== undefined && header !== MODERN_VERSION) throw unsupported(header);
+    throw invalidMeta('protocolVersion', `must be a version such as ${MODERN_VERSION}`);
+  }
+  if (header !== undefined && header !== inBody)
+    throw mismatch('The header MCP-Protocol-Version says something else than params._meta.');
+  if (inBody !== MODERN_VERSION) throw unsupported(inBody);
+}
+
+function unsupported(requested: string): GatehouseError {
+  return new GatehouseError(
+    'protocol_version_unsupported',
+    `This version of MCP is not spoken here. Supported: ${SUPPORTED.join(', ')}.`,
+    { details: { supported: SUPPORTED, requested: requested.slice(0, 100) } },
+  );
+}
+
+function invalidMeta(member: string, rule: string): GatehouseError {
+  return new GatehouseError('request_meta_invalid', `params._meta["${META}${member}"] ${rule}.`);
+}
+
+/** Every version that this address speaks: those before 2026 begin with `initialize`. */
+const SUPPORTED = [MODERN_VERSION, ...VERSIONS];
+
+/** The result of server/discover. */
+export function discoverResult(instructions: string): string {
+  return JSON.stringify({ supportedVersions: SUPPORTED, capabilities: CAPABILITIES, instructions });
+}
+
+const ABOUT_US = { name: SERVER_INFO.name, title: SERVER_INFO.title, version: SERVER_INFO.version };
+
+/**
+ * What stands before the members of a complete result, whose own text follows behind a comma and without its first
+ * brace. It is the same for every result of a method.
+ */
+export function openingOf(method: string): string {
+  let opening = openings.get(method);
+  if (opening === undefined) openings.set(method, (opening = openingWith(method, {})));
+  return opening;
+}
+
+const openings = new Map<string, string>();
+
+function openingWith(method: string, meta: JsonObject): string {
+  const ttlMs = CACHED[method];
+  const members = JSON.stringify({
+    resultType: 'complete',
+    ...(ttlMs === undefined ? {} : { ttlMs, cacheScope: 'private' }),
+    _meta: { [`${META}serverInfo`]: ABOUT_US, ...meta },
+  });
+  return members.slice(0, -1);
+}
+
+/** A result as the modern form has it. `result` is the text of an object without `_meta`, which `meta` adds to. */
+export function completeResult(method: string, result: string, meta?: JsonObject): string {
+  const opening = meta ? openingWith(method, meta) : openingOf(method);
+  return result === '{}' ? `${opening}}` : `${opening},${result.slice(1)}`;
+}
+
+/** An unfinished result, which is not cached. */
+export function interimResult(result: string): string {
+  return `{"_meta":${JSON.stringify({ [`${META}serverInfo`]: ABOUT_US })},${result.slice(1)}`;
+}

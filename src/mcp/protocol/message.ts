@@ -1,0 +1,74 @@
+import { GatehouseError } from '../../lib/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
+
+/** A JSON-RPC request with an id, as it came. */
+export interface RpcRequest {
+  jsonrpc: '2.0';
+  id: string | number;
+  method: string;
+  params?: JsonObject;
+  [key: string]: unknown;
+}
+
+export type Message =
+  | { kind: 'request'; method: string; params: JsonObject; request: RpcRequest }
+  | { kind: 'notification'; method: string; params: JsonObject }
+  /** The client's answer to a request of ours. */
+  | { kind: 'response'; id: string | undefined; result: JsonObject | undefined };
+
+/** The error member of a response. */
+export interface RpcFault {
+  code: number;
+  message: string;
+  data?: unknown;
+}
+
+/** What a request came to: its result as JSON text of an object, or its error. */
+export type Answer = { result: string; failed: boolean; interim?: boolean } | { error: RpcFault };
+
+/** The whole response as JSON text. */
+export function responseText(id: string | number, answer: Answer): string {
+  return 'result' in answer
+    ? `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${answer.result}}`
+    : JSON.stringify({ jsonrpc: '2.0', id, error: answer.error });
+}
+
+/** Whether it tells of a failure: an error, or a tool that ended with one. */
+export function hasFailed(answer: Answer): boolean {
+  return 'error' in answer || answer.failed;
+}
+
+/** One JSON-RPC message. @throws GatehouseError `invalid_request` (-32600) naming what is wrong. */
+export function readMessage(value: Json): Message {
+  if (!isJsonObject(value)) throw invalid('The body must be one JSON-RPC request: an object.');
+  if (value['jsonrpc'] !== '2.0') throw invalid('jsonrpc must be exactly "2.0".');
+  const { method, id, params } = value;
+  if (method === undefined && ('result' in value || 'error' in value)) {
+    const { result } = value;
+    return {
+      kind: 'response',
+      id: typeof id === 'string' ? id : undefined,
+      result: isJsonObject(result) ? result : undefined,
+    };
+  }
+  if (typeof method !== 'string' || method === '') throw invalid('method must be a string.');
+  if (params !== undefined && !isJsonObject(params)) throw invalid('params must be an object.');
+  if (id === undefined) {
+    if (method.startsWith('notifications/')) return { kind: 'notification', method, params: params ?? {} };
+    throw invalid(`${method} needs an id: a string or an integer.`);
+  }
+  if (typeof id !== 'string' && !Number.isSafeInteger(id))
+    throw invalid('id must be a string or an integer.');
+  const request: RpcRequest = { jsonrpc: '2.0', id: typeof id === 'string' ? id : Number(id), method };
+  if (params !== undefined) request.params = params;
+  return { kind: 'request', method, params: params ?? {}, request };
+}
+
+/** What the work for a cancelled request is rejected with. */
+export function cancelled(): DOMException {
+  return new DOMException('The call was cancelled.', 'AbortError');
+}
+
+function invalid(message: string): GatehouseError {
+  return new GatehouseError('invalid_request', message);
+}

@@ -1,0 +1,24 @@
+import { isJsonObject } from '../../lib/json.ts';
+import type { TraceHeaders } from '../../upstream/call.ts';
+import type { RpcRequest } from './message.ts';
+
+/** Members of `_meta` that carry a trace (SEP-414), and what they may be (W3C Trace Context, W3C Baggage). */
+const MEMBERS: { [name: string]: { shape: RegExp; most: number } } = {
+  traceparent: { shape: /^[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/, most: 55 },
+  tracestate: { shape: /^[\x20-\x7e]+$/, most: 512 },
+  baggage: { shape: /^[\x20-\x7e]+$/, most: 8192 },
+};
+export const TRACE_MEMBERS: ReadonlySet<string> = new Set(Object.keys(MEMBERS));
+
+/** The trace of a request; what is not as the standards have it is left out, and a tracestate needs its traceparent. */
+export function traceOf({ params = {} }: RpcRequest): TraceHeaders | undefined {
+  const meta = params['_meta'];
+  if (!isJsonObject(meta)) return undefined;
+  const trace: Record<string, string> = {};
+  for (const [name, { shape, most }] of Object.entries(MEMBERS)) {
+    const value = meta[name];
+    if (typeof value === 'string' && value.length <= most && shape.test(value)) trace[name] = value;
+  }
+  if (trace['traceparent'] === undefined) delete trace['tracestate'];
+  return Object.keys(trace).length > 0 ? trace : undefined;
+}

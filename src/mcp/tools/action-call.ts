@@ -1,0 +1,89 @@
+import { forgiven, type Correction } from '../../connectors/forgive.ts';
+import type { Action } from '../../connectors/catalog.ts';
+import { asSchema } from '../../connectors/model-schema.ts';
+import { checkInput } from '../../connectors/validate.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
+import { nameKey } from '../../lib/words.ts';
+import { idsFor, withIds } from './names.ts';
+import type { ToolScope } from './tool.ts';
+
+/* Calls of actions as models write them, read as what they mean. What was read otherwise is noted in the scope. */
+
+/** Arguments of a call besides the parameters of the action. */
+const CALL_MEMBERS = new Set([
+  'connectorId',
+  'actionId',
+  'parameters',
+  'credentialId',
+  'fields',
+  'maxBytes',
+  'confirmationToken',
+]);
+/** Those that a direct tool takes next to the parameters of its action. */
+const DIRECT_MEMBERS = ['confirmationToken', 'credentialId'] as const;
+
+/**
+ * The parameters as the schema of the action wants them, as far as their meaning is certain; names that models know by an
+ * alias under their own. `path` is where they stand in the arguments.
+ */
+export function readParameters(
+  scope: ToolScope,
+  action: Action,
+  input: JsonObject,
+  path: string,
+): JsonObject {
+  if (action.aliases.length === 0 && checkInput(action, input).length === 0) return input;
+  const read = forgiven(action.inputSchema, input, path);
+  scope.corrections.push(...read.corrections);
+  return read.input;
+}
+
+/** A call with its ids in two members, and the parameters that stood next to `parameters` inside of it. */
+export function repairedCall(scope: ToolScope, given: Json, at = ''): Json {
+  const call = withIds(scope, given, at);
+  if (!isJsonObject(call)) return call;
+  const { connectorId, actionId, parameters = {} } = call;
+  if (typeof connectorId !== 'string' || typeof actionId !== 'string' || !isJsonObject(parameters))
+    return call;
+  const ids = idsFor({ ...scope, corrections: [] }, { connectorId, actionId });
+  const action = scope.context.catalog.action(scope.grant.environment, ids.connectorId, ids.actionId);
+  const known = new Set(Object.keys(asSchema(action?.inputSchema['properties'])).map(nameKey));
+  const strays = Object.keys(call).filter(
+    (name) => !CALL_MEMBERS.has(name) && known.has(nameKey(name)) && !Object.hasOwn(parameters, name),
+  );
+  if (strays.length === 0) return call;
+  for (const name of strays) note(scope, { path: `${at}${name}`, from: name, to: `parameters.${name}` });
+  const stray = new Set(strays);
+  const entries = Object.entries(call);
+  const kept = entries.filter(([name]) => !stray.has(name));
+  const inside = Object.fromEntries(entries.filter(([name]) => stray.has(name)));
+  return { ...Object.fromEntries(kept), parameters: { ...parameters, ...inside } };
+}
+
+/** What a direct tool is called with: the input of its action, and ours next to it unless they are parameters too. */
+export function directArguments(
+  scope: ToolScope,
+  action: Action,
+  args: JsonObject,
+): { input: JsonObject; confirmationToken?: string; credentialId?: string } {
+  const known = asSchema(action.inputSchema['properties']);
+  const input = { ...args };
+  const own: { confirmationToken?: string; credentialId?: string } = {};
+  for (const member of DIRECT_MEMBERS) {
+    if (Object.hasOwn(known, member)) continue;
+    const given = Object.keys(args).find(
+      (name) => nameKey(name) === nameKey(member) && !Object.hasOwn(known, name),
+    );
+    if (given === undefined) continue;
+    const value = args[given];
+    if (typeof value !== 'string' && value !== null) continue;
+    delete input[given];
+    if (given !== member) note(scope, { path: given, from: given, to: member });
+    if (typeof value === 'string') own[member] = value;
+  }
+  return { input, ...own };
+}
+
+function note({ corrections }: ToolScope, correction: Correction): void {
+  corrections.push(correction);
+}

@@ -1,0 +1,98 @@
+import type { ResourceDefinition } from '../../connectors/format.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import { isJsonObject, type JsonObject } from '../../lib/json.ts';
+import { THIRD_PARTY } from './third-party.ts';
+import { runAction } from './run-action.ts';
+import type { ToolScope } from './tool.ts';
+
+/* Resources that connectors bring under addresses of their own, each read by one of their actions. */
+
+/** A resource as resources/list shows it; with a template in place of an address for those that take parameters. */
+interface Listed {
+  address: string;
+  name: string;
+  title: string;
+  description: string;
+  mimeType?: string;
+}
+
+/** The resources of visible connectors whose action is allowed: those with an address, and those with a template. */
+export function appResources(scope: ToolScope): { fixed: Listed[]; templates: Listed[] } {
+  const all = broughtOf(scope).map(({ name, resource }) => ({
+    address: resource.uri,
+    name,
+    title: resource.title ?? name.replaceAll('_', ' '),
+    description: resource.description,
+    ...(resource.mimeType === undefined ? {} : { mimeType: resource.mimeType }),
+  }));
+  return {
+    fixed: all.filter(({ address }) => !address.includes('{')),
+    templates: all.filter(({ address }) => address.includes('{')),
+  };
+}
+
+/** Whether a visible connector brings an address. What its app has there is not asked for. */
+export function isAppResource(scope: ToolScope, uri: string): boolean {
+  return broughtOf(scope).some(({ resource }) => parametersIn(resource.uri, uri) !== undefined);
+}
+
+/** The content of an address; undefined when no visible connector brings it. @throws GatehouseError as runAction() */
+export async function readAppResource(scope: ToolScope, uri: string): Promise<JsonObject | undefined> {
+  for (const { connectorId, resource } of broughtOf(scope)) {
+    const input = parametersIn(resource.uri, uri);
+    if (!input) continue;
+    const { data } = await runAction(scope, { connectorId, actionId: resource.action, input });
+    return { uri, ...contentOf(data, resource), _meta: THIRD_PARTY };
+  }
+  return undefined;
+}
+
+/** The file that an action gave: its text, or its bytes in Base64. */
+function contentOf(data: unknown, { mimeType }: ResourceDefinition): JsonObject {
+  const file = isJsonObject(data) ? data : {};
+  const { contentType, text, base64 } = file;
+  const told = typeof contentType === 'string' ? contentType.split(';')[0]?.trim() : undefined;
+  const type = { mimeType: mimeType ?? (told || 'application/octet-stream') };
+  if (typeof text === 'string') return { ...type, text };
+  if (typeof base64 === 'string') return { ...type, blob: base64 };
+  throw new GatehouseError('upstream_failed', 'The app gave no file for this resource.');
+}
+
+function broughtOf({ visible, grant }: ToolScope) {
+  const { pins } = grant.live;
+  return visible.connectors.flatMap(({ connector, actions }) =>
+    Object.entries(connector.definition.resources)
+      .filter(([, { action }]) => actions.some(({ actionId }) => actionId === action))
+      .filter(([resourceId]) => !pins || pins.other(connector, { resourceId }))
+      .map(([name, resource]) => ({ connectorId: connector.connectorId, name, resource })),
+  );
+}
+
+/** The parameters of an address by its template, each one segment of it; undefined for another address. */
+function parametersIn(template: string, uri: string): JsonObject | undefined {
+  const parts = template.split(/\{([a-zA-Z_][a-zA-Z0-9_]*)\}/);
+  const input: JsonObject = {};
+  let at = 0;
+  for (let index = 0; index < parts.length; index += 2) {
+    const literal = parts[index] ?? '';
+    if (!uri.startsWith(literal, at)) return undefined;
+    at += literal.length;
+    const name = parts[index + 1];
+    if (name === undefined) break;
+    const next = parts[index + 2] ?? '';
+    const found = next === '' ? uri.length : uri.indexOf(next, at);
+    const value = found === -1 ? '' : uri.slice(at, found);
+    if (value === '' || value.includes('/')) return undefined;
+    input[name] = decoded(value);
+    at += value.length;
+  }
+  return at === uri.length ? input : undefined;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,138 @@
+import { makeLink, withLink } from '../../connect/offer.ts';
+import { SECOND } from '../../lib/clock.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import { isJsonObject, type Json } from '../../lib/json.ts';
+import { connectEnd, elicitationRequired, type UrlElicitation } from './elicitation.ts';
+import type { Answered, Inputs, InputWish } from './input.ts';
+import type { ToolScope } from './tool.ts';
+
+/** How long a request waits for a person who has just opened a link, before its client is told to come again. */
+const WAIT_MS = 20 * SECOND;
+
+/** A link of a connect session. */
+interface Link {
+  sessionId: string;
+  url: string;
+  /** Epoch milliseconds. */
+  expiresAt: number;
+}
+
+/**
+ * A link that connects an account, put before the client's person where the client opens links; `action` is what came
+ * of that, and undefined where it opens none.
+ * @throws GatehouseError `redirect_not_allowed`; InputRequired
+ */
+export async function offerLink(
+  scope: ToolScope,
+  connectorId: string,
+  userId: string,
+): Promise<Link & { action?: string }> {
+  const { environment, redirectUri } = scope.grant;
+  const make = () => makeLink(scope.context, { environment, userId, connectors: [connectorId], redirectUri });
+  const { inputs } = scope;
+  if (!inputs?.abilities.url) return make();
+  const before = inputs.brought(stepOf(connectorId));
+  const link = linkIn(before?.kept) ?? (await make());
+  const answered = before ?? (await inputs.ask(wishFor(scope, connectorId, link)));
+  const action = actionOf(answered);
+  if (action === 'accept') inputs.announce?.(link.sessionId);
+  return { ...link, action };
+}
+
+/**
+ * What to do about a call that lacks an account. Its refusal, with a link where one helps: in the tool's result, or
+ * in a session as -32042 for clients that open links. In the modern form such a client is asked to open it and to come
+ * again; undefined then says that the account is there and the call can be made once more.
+ * @throws InputRequired
+ */
+export async function refusalWithLink(
+  scope: ToolScope,
+  connectorId: string,
+  error: unknown,
+): Promise<{ refusal: unknown } | undefined> {
+  const { environment, userId, redirectUri } = scope.grant;
+  const { inputs } = scope;
+  const opens = inputs?.abilities.url === true;
+  if (opens && !inputs.live) {
+    const before = lacksAccount(error) ? inputs.brought(stepOf(connectorId)) : undefined;
+    if (before) {
+      const outcome = await whatCameOf(scope, connectorId, before, inputs);
+      if (outcome === 'connected') return undefined;
+      if (outcome === 'declined') return { refusal: error };
+    }
+  }
+  const linked = await withLink(scope.context, error, { environment, userId, connectorId, redirectUri });
+  if (!(linked instanceof GatehouseError) || !opens) return { refusal: linked };
+  const { connectUrl, reconnectUrl, sessionId } = linked.details ?? {};
+  const url = connectUrl ?? reconnectUrl;
+  if (typeof url !== 'string' || typeof sessionId !== 'string') return { refusal: linked };
+  const link = { sessionId, url, expiresAt: 0 };
+  if (!inputs.live) await inputs.ask(wishFor(scope, connectorId, link));
+  inputs.announce?.(sessionId);
+  return { refusal: elicitationRequired(linked, elicitationOf(scope, connectorId, link)) };
+}
+
+/** A person who has opened the link is waited for; while they are busy, the client is asked to come again. */
+async function whatCameOf(
+  scope: ToolScope,
+  connectorId: string,
+  before: Answered,
+  inputs: Inputs,
+): Promise<'connected' | 'declined' | 'over'> {
+  const link = linkIn(before.kept);
+  const action = actionOf(before);
+  if (action === 'decline' || action === 'cancel') return 'declined';
+  if (!link) return 'over';
+  const soon = AbortSignal.timeout(WAIT_MS);
+  try {
+    const end = await connectEnd(scope.context, link.sessionId, AbortSignal.any([scope.signal, soon]));
+    return end === 'succeeded' ? 'connected' : 'over';
+  } catch (error) {
+    if (!soon.aborted || scope.signal.aborted) throw error;
+  }
+  await inputs.ask(wishFor(scope, connectorId, link));
+  return 'over';
+}
+
+function lacksAccount(error: unknown): boolean {
+  return (
+    error instanceof GatehouseError &&
+    (error.code === 'credential_required' || error.code === 'credential_invalid')
+  );
+}
+
+function stepOf(connectorId: string): string {
+  return `connect ${connectorId}`;
+}
+
+function wishFor(scope: ToolScope, connectorId: string, link: Link): InputWish {
+  const params = { ...elicitationOf(scope, connectorId, link) };
+  return {
+    step: stepOf(connectorId),
+    requests: { link: { method: 'elicitation/create', params } },
+    keep: { ...link },
+  };
+}
+
+function elicitationOf(scope: ToolScope, connectorId: string, link: Link): UrlElicitation {
+  const name = scope.context.catalog.connector(scope.grant.environment, connectorId)?.name ?? connectorId;
+  return {
+    mode: 'url',
+    elicitationId: link.sessionId,
+    url: link.url,
+    message: `Connect your ${name} account.`,
+  };
+}
+
+function actionOf({ answers }: Answered): string {
+  const action = answers['link']?.['action'];
+  return typeof action === 'string' ? action : '';
+}
+
+function linkIn(kept: Json | undefined): Link | undefined {
+  if (!isJsonObject(kept)) return undefined;
+  const { sessionId, url, expiresAt } = kept;
+  return typeof sessionId === 'string' && typeof url === 'string' && typeof expiresAt === 'number'
+    ? { sessionId, url, expiresAt }
+    : undefined;
+}

@@ -1,0 +1,147 @@
+import { z } from 'zod';
+import type { ExecuteResult } from '../../actions/execute.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import { withoutHidden } from '../../lib/hidden.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { InputRequest } from '../protocol/abilities.ts';
+import { inputRequired, type InputAnswers } from './input.ts';
+import type { ToolScope } from './tool.ts';
+
+/*
+ * Actions whose app answers in the content of MCP (`response: {body: content}`): blocks, a prompt's messages, or
+ * questions that the client has to answer first.
+ */
+
+const MAX_BLOCKS = 200;
+/** Rounds of questions in one call of a session. */
+const MAX_ROUNDS = 10;
+const STEP = 'app';
+
+/** Checks of what an app answers, made when the first answer comes. */
+function makeShapes() {
+  const base64 = z.string().regex(/^[A-Za-z0-9+/]*={0,2}$/, 'must be base64');
+  const annotations = z
+    .object({
+      audience: z.array(z.enum(['user', 'assistant'])).optional(),
+      priority: z.number().min(0).max(1).optional(),
+      lastModified: z.string().optional(),
+    })
+    .optional();
+  const block = z.discriminatedUnion('type', [
+    z.object({ type: z.literal('text'), text: z.string(), annotations }),
+    z.object({ type: z.enum(['image', 'audio']), data: base64, mimeType: z.string(), annotations }),
+    z.object({
+      type: z.literal('resource_link'),
+      uri: z.string(),
+      name: z.string(),
+      title: z.string().optional(),
+      description: z.string().optional(),
+      mimeType: z.string().optional(),
+      size: z.int().optional(),
+      annotations,
+    }),
+    z.object({
+      type: z.literal('resource'),
+      resource: z.union([
+        z.object({ uri: z.string(), mimeType: z.string().optional(), text: z.string() }),
+        z.object({ uri: z.string(), mimeType: z.string().optional(), blob: base64 }),
+      ]),
+      annotations,
+    }),
+  ]);
+
+  const blocks = z.object({
+    content: z.array(block).max(MAX_BLOCKS),
+    structuredContent: z.record(z.string(), z.json()).optional(),
+    isError: z.boolean().optional(),
+  });
+  const messages = z.object({
+    description: z.string().optional(),
+    messages: z.array(z.object({ role: z.enum(['user', 'assistant']), content: block })).max(MAX_BLOCKS),
+  });
+  const questions = z.object({
+    inputRequests: z.record(
+      z.string().max(64),
+      z.object({
+        method: z.enum(['elicitation/create', 'sampling/createMessage', 'roots/list']),
+        params: z.record(z.string(), z.json()).default({}),
+      }),
+    ),
+    requestState: z.string().max(16_384).optional(),
+  });
+  return { blocks, messages, questions };
+}
+
+let shapes: Shapes | undefined;
+
+/** The result of a tool, or of a prompt, as the app wrote it. */
+export type Content = z.infer<Shapes['blocks']> | z.infer<Shapes['messages']>;
+type Shapes = ReturnType<typeof makeShapes>;
+
+/** Whether a structured answer is content already. */
+export function isContent(answer: JsonObject): boolean {
+  return Array.isArray(answer['content']);
+}
+
+/**
+ * Runs an action that answers in content, and puts its questions to the client until it has none left. `run` calls the
+ * app, with the client's answers where there are some.
+ * @throws GatehouseError `upstream_failed` for what is no content; those of inputRequired(); InputRequired
+ */
+export async function runContent(
+  scope: ToolScope,
+  appName: string,
+  run: (answers?: JsonObject) => Promise<ExecuteResult>,
+): Promise<Content> {
+  const { inputs } = scope;
+  const { blocks, messages, questions } = (shapes ??= makeShapes());
+  const before = inputs?.brought(STEP);
+  let answers = before
+    ? toApp(before.answers, before.kept)
+    : inputs?.unbidden && toApp(inputs.unbidden, null);
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const { data } = await run(answers);
+    const content = z.union([blocks, messages]).safeParse(data);
+    if (content.success) return content.data;
+    const asked = questions.safeParse(data);
+    if (!asked.success) throw failed('answered with something that is no content');
+    const { inputRequests, requestState = null } = asked.data;
+    const requests = Object.fromEntries(
+      Object.entries(inputRequests).map(([key, request]) => [key, asAsked(request, appName)]),
+    );
+    const given = await inputRequired(scope, { step: STEP, requests, keep: requestState });
+    answers = toApp(given.answers, given.kept);
+  }
+  throw failed(`asked more than ${MAX_ROUNDS} times`);
+}
+
+/**
+ * A question of an app as its client is asked it. The person reads who asks, and nothing that they do not see; a link
+ * is a secure one; an app neither instructs the client's model nor sees what else that was told.
+ */
+function asAsked({ method, params }: InputRequest, appName: string): InputRequest {
+  if (method === 'roots/list') return { method, params: {} };
+  if (method === 'sampling/createMessage') {
+    const {
+      systemPrompt: _prompt,
+      includeContext: _context,
+      tools: _tools,
+      toolChoice: _choice,
+      ...rest
+    } = params;
+    return { method, params: rest };
+  }
+  const { mode, message, url } = params;
+  if (typeof message !== 'string') throw failed('asked a question without words');
+  if (mode === 'url' && !(typeof url === 'string' && URL.canParse(url) && new URL(url).protocol === 'https:'))
+    throw failed('gave a link that is not secure');
+  return { method, params: { ...params, message: `${appName} asks: ${withoutHidden(message)}` } };
+}
+
+function toApp(answers: InputAnswers, requestState: unknown): JsonObject {
+  return { inputResponses: answers, ...(typeof requestState === 'string' ? { requestState } : {}) };
+}
+
+function failed(what: string): GatehouseError {
+  return new GatehouseError('upstream_failed', `The app ${what}.`);
+}

@@ -1,0 +1,51 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Context } from '../../context.ts';
+import { keptSecret } from '../../identity/secrets.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import type { Grant } from './grant.ts';
+
+const keyOf = keptSecret('cursor-key');
+
+/** Bytes of the keyed hash in a cursor. */
+const HASH_BYTES = 16;
+
+/** Whose cursors they are: one is good for the server and the user that it was given to. */
+export interface CursorScope {
+  context: Pick<Context, 'db' | 'keys' | 'clock'>;
+  grant: Pick<Grant, 'environment' | 'live' | 'userId'>;
+}
+
+/**
+ * One page of a list and the cursor of the next.
+ * @throws GatehouseError `invalid_request` for a cursor that was not given for this list, server and user.
+ */
+export async function pageAt<T>(
+  scope: CursorScope,
+  { list, all, cursor, size }: { list: string; all: readonly T[]; cursor: string | undefined; size: number },
+): Promise<{ page: readonly T[]; nextCursor: string | undefined }> {
+  const start = cursor === undefined ? 0 : await startOf(scope, list, cursor);
+  const end = start + size;
+  const nextCursor = end < all.length ? await cursorOf(scope, list, end) : undefined;
+  return { page: all.slice(start, end), nextCursor };
+}
+
+async function cursorOf({ context, grant }: CursorScope, list: string, position: number): Promise<string> {
+  const { environment, live, userId = null } = grant;
+  const hash = createHmac('sha256', await keyOf(context))
+    .update(JSON.stringify([environment, live.server.serverId, userId, list, position]))
+    .digest()
+    .subarray(0, HASH_BYTES);
+  return `${position}.${hash.toString('base64url')}`;
+}
+
+async function startOf(scope: CursorScope, list: string, cursor: string): Promise<number> {
+  const position = /^(\d{1,9})\./.exec(cursor)?.[1];
+  const genuine = position === undefined ? '' : await cursorOf(scope, list, Number(position));
+  const given = Buffer.from(cursor);
+  const wanted = Buffer.from(genuine);
+  if (given.length === wanted.length && timingSafeEqual(given, wanted)) return Number(position);
+  throw new GatehouseError(
+    'invalid_request',
+    'The cursor is not one that this list gave. Begin again without a cursor.',
+  );
+}

@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Context } from '../../context.ts';
+import { MINUTE, SECOND } from '../../lib/clock.ts';
+import { GatehouseError, ownWords } from '../../lib/errors.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { Abilities, InputRequest } from '../protocol/abilities.ts';
+import type { Inputs } from './input.ts';
+
+/** How long a client's person may take to answer. */
+const PATIENCE_MS = 10 * MINUTE;
+const LOOK_EVERY_MS = SECOND;
+
+/** A link that the client is asked to open for its person (URL mode elicitation). */
+export interface UrlElicitation {
+  mode: 'url';
+  /** The connect session behind it. */
+  elicitationId: string;
+  url: string;
+  message: string;
+}
+
+/** A client that can be asked while a call runs. */
+export interface Askable {
+  readonly abilities: Abilities;
+  /** Requests of ours that the client has not answered yet. */
+  readonly asked: Map<string, (result: JsonObject | undefined) => void>;
+  /** Aborts when the session ends. */
+  readonly gone: AbortSignal;
+  tell(method: string, params?: JsonObject): void;
+}
+
+type LookContext = Pick<Context, 'db' | 'clock' | 'log'>;
+
+/** The questions of a call in a session: they are put while it runs, on the stream of its answer, by `send`. */
+export function sessionInputs(
+  context: LookContext,
+  session: Askable,
+  send: (message: object) => void,
+  signal: AbortSignal,
+): Inputs {
+  const ended = () => AbortSignal.any([signal, session.gone, AbortSignal.timeout(PATIENCE_MS)]);
+  const put = async (
+    { method, params }: InputRequest,
+    until: AbortSignal,
+  ): Promise<JsonObject | undefined> => {
+    const id = randomUUID();
+    const answer = await new Promise<JsonObject | undefined>((resolve) => {
+      if (until.aborted) return resolve(undefined);
+      session.asked.set(id, resolve);
+      until.addEventListener('abort', () => resolve(undefined), { once: true });
+      send({ jsonrpc: '2.0', id, method, params });
+    });
+    session.asked.delete(id);
+    // A person who cannot be reached is one who closes the question.
+    return answer ?? (method === 'elicitation/create' ? { action: 'cancel' } : undefined);
+  };
+  return {
+    abilities: session.abilities,
+    live: true,
+    unbidden: undefined,
+    brought: () => undefined,
+    isOver: () => false,
+    settle: () => {},
+    take: async () => {},
+    async ask({ requests, keep = null }) {
+      const until = ended();
+      const given = await Promise.all(
+        Object.entries(requests).map(async ([key, request]): Promise<[string, JsonObject][]> => {
+          const answer = await put(request, until);
+          return answer ? [[key, answer]] : [];
+        }),
+      );
+      return { answers: Object.fromEntries(given.flat()), kept: keep };
+    },
+    announce(elicitationId) {
+      void announce(context, session, elicitationId);
+    },
+  };
+}
+
+/** The refusal of a call that can go on once its person has opened a link (-32042). */
+export function elicitationRequired(error: GatehouseError, elicitation: UrlElicitation): GatehouseError {
+  const message = `${ownWords(error)} The user connects an account at the link; then call again.`;
+  return new GatehouseError('url_elicitation_required', message, {
+    details: { ...error.details, elicitations: [elicitation] },
+    cause: error,
+  });
+}
+
+/** Tells the client when the account behind a link is connected: notifications/elicitation/complete. */
+async function announce(context: LookContext, session: Askable, elicitationId: string): Promise<void> {
+  try {
+    if ((await connectEnd(context, elicitationId, session.gone)) === 'gone') return;
+    session.tell('notifications/elicitation/complete', { elicitationId });
+  } catch (error) {
+    if (!session.gone.aborted)
+      context.log.warn({ err: error, elicitationId }, 'the end of an elicitation was missed');
+  }
+}
+
+/**
+ * Waits until a connect session ends. Another process may see the end first, so the store tells, once a second.
+ * Rejects when the signal aborts.
+ */
+export async function connectEnd(
+  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  sessionId: string,
+  signal: AbortSignal,
+): Promise<'succeeded' | 'failed' | 'gone'> {
+  for (;;) {
+    const found = await db
+      .selectFrom('connect_sessions')
+      .select(['status', 'expires_at'])
+      .where('session_id', '=', sessionId)
+      .executeTakeFirst();
+    if (!found || found.expires_at < clock.now()) return 'gone';
+    if (found.status === 'succeeded' || found.status === 'failed') return found.status;
+    await sleep(LOOK_EVERY_MS, undefined, { signal, ref: false });
+  }
+}

@@ -1,0 +1,156 @@
+import type { Connector } from '../../connectors/catalog.ts';
+import { SCOPES_OF_EVENTS, type EventScope } from '../../connectors/event-scopes.ts';
+import type { Context } from '../../context.ts';
+import { isoTime } from '../../lib/clock.ts';
+import { isJsonObject, parseJson } from '../../lib/json.ts';
+import type { LiveServer } from '../../servers/live.ts';
+import type { Db, Environment } from '../../store/schema.ts';
+import type { Grant } from './grant.ts';
+import type { ToolScope } from './tool.ts';
+
+const RECENT = 50;
+const START = 'svc://events/';
+
+/** The scope of an address of events; undefined for other resources. */
+export function eventScopeOf(uri: string): EventScope | undefined {
+  if (!uri.startsWith(START)) return undefined;
+  const wanted = uri.slice(START.length);
+  return SCOPES_OF_EVENTS.find((scope) => scope === wanted);
+}
+
+/** Whose events are shown, by which server. */
+type Viewer = Pick<Grant, 'environment' | 'userId' | 'live'>;
+
+/** What is listened to in an account, and the newest event of it. */
+type Source = Awaited<ReturnType<typeof sourcesOf>>[number];
+type ReadSources = (environment: Environment, userId: string) => Promise<Source[]>;
+
+/** The events that a server can show: of scopes that an app has whose records it may read, for a known user. */
+export function eventResources({ visible, grant }: ToolScope) {
+  if (grant.userId === undefined) return [];
+  return SCOPES_OF_EVENTS.filter((scope) =>
+    visible.connectors.some(({ connector }) => showsEvents(grant.live, connector, scope)),
+  ).map((scope) => ({
+    uri: `${START}${scope}`,
+    name: scope,
+    title: `Recent events of ${scope}`,
+    description: 'What happened in the apps of the user, newest first, as far as somebody subscribed to it.',
+    mimeType: 'application/json',
+  }));
+}
+
+/** The newest events of a scope in the user's accounts of apps that may be read, without the apps' raw records. */
+export async function recentEvents(
+  context: Pick<Context, 'db' | 'catalog'>,
+  viewer: Viewer,
+  of: EventScope,
+): Promise<string> {
+  const sources = await shownSources(context, viewer, of, readSources(context));
+  // Of each source by itself, where an index gives the newest: together all would be sorted.
+  const found = await Promise.all(sources.map((source) => eventsOf(context.db, source, RECENT)));
+  const events = found
+    .flat()
+    .toSorted((a, b) => b.row.created_at - a.row.created_at)
+    .slice(0, RECENT)
+    .map(({ source, row }) => {
+      const body = parseJson(row.body);
+      const { raw: _raw, ...record } = isJsonObject(body) ? body : {};
+      return {
+        event: row.event,
+        connectorId: source.connector_id,
+        connectionId: source.credential_id,
+        at: isoTime(row.created_at),
+        record,
+      };
+    });
+  return JSON.stringify({ scope: of, events });
+}
+
+/**
+ * What changes with each new event that the viewer is shown, for each scope among these addresses. Who asks for many
+ * viewers at a time gives one `read` for them all.
+ */
+export async function newestOf(
+  context: Pick<Context, 'db' | 'catalog'>,
+  viewer: Viewer,
+  uris: Iterable<string>,
+  read = readSources(context),
+): Promise<Map<EventScope, string>> {
+  const newest = new Map<EventScope, string>();
+  for (const uri of uris) {
+    const scope = eventScopeOf(uri);
+    if (!scope) continue;
+    const sources = await shownSources(context, viewer, scope, read);
+    const ids = sources.map((source) => source.newest_id ?? '');
+    newest.set(scope, ids.toSorted().join(' '));
+  }
+  return newest;
+}
+
+/** Reads the sources of each user once, however many ask. */
+export function readSources({ db }: Pick<Context, 'db'>): ReadSources {
+  const known = new Map<string, Promise<Source[]>>();
+  return (environment, userId) => {
+    const key = `${environment} ${userId}`;
+    const sources = known.get(key) ?? sourcesOf(db, environment, userId);
+    known.set(key, sources);
+    return sources;
+  };
+}
+
+/** An event holds a record as the two actions of its model give it: who may not run both may not see it either. */
+function showsEvents({ decision }: LiveServer, connector: Connector, scope: EventScope): boolean {
+  const model = connector.definition.unified[scope];
+  if (!model) return false;
+  return [model.list, model.get.action].every((actionId) => {
+    const action = connector.actions.get(actionId);
+    return action !== undefined && decision.action(action) === undefined;
+  });
+}
+
+/** The sources of a scope in the viewer's accounts whose events it is shown. */
+async function shownSources(
+  { catalog }: Pick<Context, 'catalog'>,
+  { environment, userId, live }: Viewer,
+  scope: EventScope,
+  read: ReadSources,
+): Promise<Source[]> {
+  if (userId === undefined) return [];
+  const sources = await read(environment, userId);
+  return sources.filter((source) => {
+    const connector = source.scope === scope && catalog.connector(environment, source.connector_id);
+    return connector && showsEvents(live, connector, scope);
+  });
+}
+
+function sourcesOf(db: Db, environment: Environment, userId: string) {
+  return db
+    .selectFrom('sources')
+    .select(['source_id', 'connector_id', 'credential_id', 'scope'])
+    .select((of) =>
+      of
+        .selectFrom('events')
+        .select('event_id')
+        .whereRef('events.source_id', '=', 'sources.source_id')
+        .orderBy('created_at', 'desc')
+        .orderBy('event_id', 'desc')
+        .limit(1)
+        .as('newest_id'),
+    )
+    .where('user_id', '=', userId)
+    .where('environment', '=', environment)
+    .execute();
+}
+
+/** The newest events of a source. */
+async function eventsOf(db: Db, source: Source, limit: number) {
+  const rows = await db
+    .selectFrom('events')
+    .select(['event', 'body', 'created_at'])
+    .where('source_id', '=', source.source_id)
+    .orderBy('created_at', 'desc')
+    .orderBy('event_id', 'desc')
+    .limit(limit)
+    .execute();
+  return rows.map((row) => ({ source, row }));
+}

@@ -1,0 +1,77 @@
+import type { Action, Connector } from '../../connectors/catalog.ts';
+import { underAliases } from '../../connectors/forgive.ts';
+import { asSchema } from '../../connectors/model-schema.ts';
+import type { RecordedInput } from '../../connectors/recorded.ts';
+import { sampleOf } from '../../connectors/sample.ts';
+import { checkInput } from '../../connectors/validate.ts';
+import type { Json, JsonObject } from '../../lib/json.ts';
+
+/** Longer inputs cost a model more than they show. */
+const MAX_CHARACTERS = 2000;
+
+/**
+ * An input that an action accepts, under the names of its `modelInput`: one that was recorded; else its required members,
+ * with values that were recorded for its siblings where they fit. Undefined when neither is good by the schema.
+ */
+export function exampleInput(action: Action, connector: Connector): JsonObject | undefined {
+  const input = recordedOf(action, connector) ?? generated(action, connector);
+  return input && underAliases(action.inputSchema, input);
+}
+
+/** A recorded call with members shows more than one without. */
+function recordedOf(action: Action, connector: Connector): JsonObject | undefined {
+  const own = connector.recorded().filter(({ actionId }) => actionId === action.actionId);
+  const good = own
+    .flatMap(inputsOf)
+    .filter(
+      (input) => JSON.stringify(input).length <= MAX_CHARACTERS && checkInput(action, input).length === 0,
+    );
+  return good.find((input) => Object.keys(input).length > 0) ?? good[0];
+}
+
+function inputsOf(recorded: RecordedInput): JsonObject[] {
+  const input = recorded.input();
+  return input ? [input] : [];
+}
+
+function generated(action: Action, connector: Connector): JsonObject | undefined {
+  let input = sampleOf(action.inputSchema);
+  for (const name of Object.keys(input)) {
+    const trials = siblingValues(action, name, connector).map((value) => ({ ...input, [name]: value }));
+    input = trials.find((trial) => !isFaulty(action, trial, name)) ?? input;
+  }
+  return checkInput(action, input).length === 0 ? input : undefined;
+}
+
+/** What was recorded for a parameter of this name in other actions, where it means the same there. */
+function siblingValues(action: Action, name: string, connector: Connector): Json[] {
+  const values = connector
+    .recorded()
+    .filter(({ actionId, text }) => text.includes(name) && meansTheSame(action, name, connector, actionId))
+    .flatMap(inputsOf)
+    .map((input) => input[name]);
+  return values.filter((value) => value !== undefined);
+}
+
+/** Ids mean the same everywhere, other parameters where they are described alike or the action is about the same thing. */
+function meansTheSame(action: Action, name: string, connector: Connector, siblingId: string): boolean {
+  const sibling = connector.actions.get(siblingId);
+  if (!sibling) return false;
+  const text = parameterText(action, name);
+  const isId = /.(id|number|ref)$/i.test(name) || /\bids?\b/i.test(text);
+  if (isId || thingOf(action.actionId) === thingOf(siblingId)) return true;
+  return text === parameterText(sibling, name);
+}
+
+/** `list_order_lines` and `add_order_line` are about order lines. */
+function thingOf(actionId: string): string {
+  return actionId.slice(actionId.indexOf('_') + 1).replace(/s$/, '');
+}
+
+function parameterText({ inputSchema }: Action, name: string): string {
+  return JSON.stringify(asSchema(inputSchema['properties'])[name] ?? null);
+}
+
+function isFaulty(action: Action, input: JsonObject, name: string): boolean {
+  return checkInput(action, input).some(({ field }) => field === name || field.startsWith(`${name}.`));
+}

@@ -1,0 +1,98 @@
+import type { Context } from '../../context.ts';
+import type { Caller } from '../../identity/caller.ts';
+import { findUser } from '../../identity/users.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import { assertOn, assertServes } from '../../servers/admission.ts';
+import type { LiveServer } from '../../servers/live.ts';
+import type { Environment } from '../../store/schema.ts';
+import { offeredTo } from './offered.ts';
+
+/** Who speaks to which server, and what they may: it travels with each call. */
+export interface Grant {
+  readonly environment: Environment;
+  readonly live: LiveServer;
+  /** The caller's label, for limits and records. */
+  readonly caller: string;
+  readonly userId: string | undefined;
+  /** From the header x-credential-id. */
+  readonly credentialHeader: string | undefined;
+  /** From the header x-redirect-uri: where a person returns to after connecting an account. */
+  readonly redirectUri: string | undefined;
+  /** When its bearer or its user's JWT ends by the time alone, epoch milliseconds; Infinity for never. */
+  readonly endsAt: number;
+}
+
+/** What a request says of its user, besides its bearer. */
+export interface UserWish {
+  /** x-svc-userid */
+  userId: string | undefined;
+  /** The caller of x-svc-user-token, already verified. */
+  token: Caller | undefined;
+}
+
+/**
+ * The user of a request and whether the server takes it (contract.md sections 2 and 5): the JWT's subject, else
+ * x-svc-userid, else, with an access token, the server's owner.
+ * @throws GatehouseError `user_id_missing`, `user_not_found` (400 here), `forbidden`, `restricted`.
+ */
+export async function grantFor(
+  context: Pick<Context, 'db' | 'catalog'>,
+  live: LiveServer,
+  caller: Caller,
+  wish: UserWish,
+  headers: { credential?: string | undefined; redirectUri?: string | undefined } = {},
+): Promise<Grant> {
+  assertOn(live);
+  const userId = await userOf(context, live, caller, wish);
+  assertServes(live, userId);
+  return {
+    environment: live.server.environment,
+    live: await offeredTo(context, live, userId),
+    caller: caller.label,
+    userId,
+    credentialHeader: headers.credential,
+    redirectUri: headers.redirectUri,
+    endsAt: Math.min(caller.endsAt ?? Infinity, wish.token?.endsAt ?? Infinity),
+  };
+}
+
+async function userOf(
+  { db }: Pick<Context, 'db'>,
+  { server }: LiveServer,
+  caller: Caller,
+  { userId: named, token }: UserWish,
+): Promise<string | undefined> {
+  if (token && token.environment !== server.environment) {
+    throw new GatehouseError('forbidden', 'x-svc-user-token is of another environment than this MCP server.');
+  }
+  const subjects = [caller.userId, token?.userId].filter((subject) => subject !== undefined);
+  const [subject] = subjects;
+  if (subject !== undefined) {
+    if (subjects.some((other) => other !== subject) || (named !== undefined && named !== subject)) {
+      throw new GatehouseError(
+        'forbidden',
+        'The request names another user than its JWT, which acts for its own alone.',
+      );
+    }
+    return subject;
+  }
+  if (named === undefined) {
+    if (caller.kind !== 'api_key') return server.ownerUserId ?? undefined;
+    throw new GatehouseError(
+      'user_id_missing',
+      'The header x-svc-userid is missing. With an API key it says for whom you act.',
+    );
+  }
+  const user = await findUser(db, server.environment, named);
+  if (!user) {
+    throw new GatehouseError(
+      'invalid_request',
+      `x-svc-userid names "${named.slice(0, 64)}", which is no user of this environment.`,
+      {
+        details: { reason: 'user_not_found' },
+      },
+    );
+  }
+  if (!user.enabled) throw new GatehouseError('forbidden', 'This user is disabled.');
+  return named;
+}

@@ -1,0 +1,159 @@
+import type { Transaction } from 'kysely';
+import type { Context } from '../../context.ts';
+import { HOUR } from '../../lib/clock.ts';
+import { newId } from '../../lib/ids.ts';
+import { MIB } from '../../lib/http-body.ts';
+import type { Tables } from '../../store/schema.ts';
+import type { Grant } from './grant.ts';
+
+type ResultContext = Pick<Context, 'db' | 'clock' | 'keys' | 'throttle'>;
+
+/** A result that was too large to inline, as it is told. */
+export interface KeptResult {
+  resultId: string;
+  uri: string;
+  bytes: number;
+  pages: number;
+  [member: string]: string | number;
+}
+
+/** The action that a result is of: whoever may not run it any more may not read on either. */
+export interface ResultSource {
+  connectorId: string;
+  actionId: string;
+}
+
+/** Characters of a page. */
+const PAGE_CHARS = 64 * 1024;
+const KEPT_MS = HOUR;
+/** What is kept for one user of one server, and in all; beyond it the oldest go. */
+const LIMITS = { perUser: 32 * MIB, all: 1024 * MIB };
+const PAGES_A_STATEMENT = 16;
+
+/** Keeps a result for an hour, sealed, for the caller, user and server that it was made for. */
+export async function keepResult(
+  context: ResultContext,
+  grant: Grant,
+  text: string,
+  source: ResultSource | undefined,
+  limits: { perUser: number; all: number } = LIMITS,
+): Promise<KeptResult> {
+  const { db, clock, throttle } = context;
+  const resultId = newId('res');
+  const now = clock.now();
+  const bytes = Buffer.byteLength(text);
+  const pages = await sealPages(context, resultId, text);
+  const row = {
+    result_id: resultId,
+    environment: grant.environment,
+    server_id: grant.live.server.serverId,
+    user_id: grant.userId ?? null,
+    caller: grant.caller,
+    connector_id: source?.connectorId ?? null,
+    action_id: source?.actionId ?? null,
+    bytes,
+    pages: pages.length,
+    expires_at: now + KEPT_MS,
+    created_at: now,
+  };
+  await db.transaction().execute(async (tx) => {
+    await makeRoom(tx, row, limits);
+    await tx.insertInto('results').values(row).execute();
+    for (let at = 0; at < pages.length; at += PAGES_A_STATEMENT) {
+      if (at > 0) await throttle.pause();
+      await tx
+        .insertInto('result_pages')
+        .values(pages.slice(at, at + PAGES_A_STATEMENT))
+        .execute();
+    }
+  });
+  return { resultId, uri: `svc://results/${resultId}`, bytes, pages: pages.length };
+}
+
+/** Seals some pages at a time: all 160 of 10 MiB take 50 ms. */
+async function sealPages(
+  { keys, throttle }: ResultContext,
+  resultId: string,
+  text: string,
+): Promise<Tables['result_pages'][]> {
+  const sealed: Tables['result_pages'][] = [];
+  for (const page of pagesOf(text)) {
+    const number = sealed.length + 1;
+    sealed.push({ result_id: resultId, page: number, sealed: keys.seal(page, binding(resultId, number)) });
+    if (number % PAGES_A_STATEMENT === 0) await throttle.pause();
+  }
+  return sealed;
+}
+
+/** A page of a kept result and how many there are; undefined for everybody but the caller that it was made for. */
+export async function readResultPage(
+  { db, clock, keys }: ResultContext,
+  grant: Grant,
+  resultId: string,
+  page: number,
+): Promise<{ text: string; pages: number; source: ResultSource | undefined } | undefined> {
+  const row = await db
+    .selectFrom('results')
+    .innerJoin('result_pages', 'result_pages.result_id', 'results.result_id')
+    .select(['user_id', 'caller', 'connector_id', 'action_id', 'pages', 'sealed'])
+    .where('results.result_id', '=', resultId)
+    .where('page', '=', page)
+    .where('environment', '=', grant.environment)
+    .where('server_id', '=', grant.live.server.serverId)
+    .where('expires_at', '>', clock.now())
+    .executeTakeFirst();
+  if (!row || row.user_id !== (grant.userId ?? null) || row.caller !== grant.caller) return undefined;
+  const { connector_id: connectorId, action_id: actionId, pages } = row;
+  const source = connectorId !== null && actionId !== null ? { connectorId, actionId } : undefined;
+  return { text: keys.open(row.sealed, binding(resultId, page)), pages, source };
+}
+
+/** Deletes the oldest results, of this user at this server and of all, until the new one has room. */
+async function makeRoom(
+  tx: Transaction<Tables>,
+  row: Tables['results'],
+  limits: { perUser: number; all: number },
+): Promise<void> {
+  const oldest = tx.selectFrom('results').select(['result_id', 'bytes']).orderBy('created_at');
+  const own = await oldest
+    .where('server_id', '=', row.server_id)
+    .where('user_id', row.user_id === null ? 'is' : '=', row.user_id)
+    .execute();
+  const gone = overflow(own, limits.perUser - row.bytes);
+  if (gone.length > 0) await tx.deleteFrom('results').where('result_id', 'in', gone).execute();
+  const { total } = await tx
+    .selectFrom('results')
+    .select((e) => e.fn.coalesce(e.fn.sum<number>('bytes'), e.lit(0)).as('total'))
+    .executeTakeFirstOrThrow();
+  if (Number(total) + row.bytes <= limits.all) return;
+  const surplus = overflow(await oldest.execute(), limits.all - row.bytes);
+  if (surplus.length > 0) await tx.deleteFrom('results').where('result_id', 'in', surplus).execute();
+}
+
+/** The first of these, oldest first, without which the rest fits. */
+function overflow(rows: { result_id: string; bytes: number }[], room: number): string[] {
+  let total = rows.reduce((sum, { bytes }) => sum + bytes, 0);
+  const gone: string[] = [];
+  for (const { result_id: resultId, bytes } of rows) {
+    if (total <= room) break;
+    gone.push(resultId);
+    total -= bytes;
+  }
+  return gone;
+}
+
+/** Cut where no character is torn: half of a surrogate pair is no text that a database takes. */
+function pagesOf(text: string): string[] {
+  const pages: string[] = [];
+  for (let at = 0; at < text.length;) {
+    const end = at + PAGE_CHARS;
+    const torn = end < text.length && /[\uDC00-\uDFFF]/.test(text.charAt(end));
+    pages.push(text.slice(at, torn ? end - 1 : end));
+    at = torn ? end - 1 : end;
+  }
+  return pages;
+}
+
+function binding(resultId: string, page: number): string {
+  return `result|${resultId}|${page}`;
+}

@@ -1,0 +1,69 @@
+import { LRUCache } from 'lru-cache';
+import type { Context } from '../../context.ts';
+import { estimateTokens } from '../../lib/tokens.ts';
+import type { LiveServer } from '../../servers/live.ts';
+import type { ListedTool, ToolCost, ToolListing } from '../../servers/tool-listing.ts';
+import type { ToolDefinition } from './tool.ts';
+import { BUILT_IN_TOOLS } from './tools.ts';
+import { see } from './visible.ts';
+
+/** Tools of all listings that are cached; each is a few references and numbers. */
+const MAX_CACHED_TOOLS = 50_000;
+
+/** What servers list to their clients. */
+export interface Listings {
+  /** Cached until the restrictions, the tool mode, the instructions or the catalogue change. */
+  of(live: LiveServer): ToolListing;
+}
+
+export function createListings(context: Pick<Context, 'catalog' | 'publicUrl'>): Listings {
+  const cached = new LRUCache<string, ToolListing>({ maxSize: MAX_CACHED_TOOLS });
+  return {
+    of(live) {
+      const key = `${context.catalog.version} ${live.shape}`;
+      const found = cached.get(key);
+      if (found) return found;
+      const listing = listingOf(context, live);
+      cached.set(key, listing, { size: listing.direct.tools });
+      return listing;
+    },
+  };
+}
+
+/** What a server lists to its clients, tool by tool, and what it would cost in either mode. */
+function listingOf(context: Pick<Context, 'catalog' | 'publicUrl'>, live: LiveServer): ToolListing {
+  const { direct, connectors, instructions } = see(context, live);
+  const server = { ...live.server, toolMode: 'direct' as const };
+  const all = see(context, { ...live, server }, connectors).tools.map(weigh);
+  const builtIn = all.slice(0, BUILT_IN_TOOLS.length);
+  const mode = direct.size > 0 ? 'direct' : 'discovery';
+  return {
+    mode,
+    actions: connectors.reduce((sum, one) => sum + one.actions.length, 0),
+    tools: mode === 'direct' ? all : builtIn,
+    instructionTokens: estimateTokens(instructions),
+    direct: costOf(all),
+    discovery: costOf(builtIn),
+  };
+}
+
+function weigh(tool: ToolDefinition): ListedTool {
+  const { name, title, description, inputSchema, annotations } = tool;
+  return {
+    name,
+    title,
+    description,
+    inputSchema,
+    annotations,
+    bytes: Buffer.byteLength(JSON.stringify(tool)),
+    tokens: estimateTokens(JSON.stringify({ name, description, inputSchema })),
+  };
+}
+
+function costOf(tools: readonly ListedTool[]): ToolCost {
+  return {
+    tools: tools.length,
+    bytes: tools.reduce((sum, { bytes }) => sum + bytes, 0),
+    tokens: tools.reduce((sum, { tokens }) => sum + tokens, 0),
+  };
+}

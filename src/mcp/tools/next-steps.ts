@@ -1,0 +1,107 @@
+import { appWords, ownWords, type GatehouseError } from '../../lib/errors.ts';
+import { withoutHidden, writtenOut } from '../../lib/hidden.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
+
+/* What a model is told of a refusal: what happened in our words, and what it can do next with the tools that it has. */
+
+const GIVE_UP = 'Do not try again. Tell the user.';
+
+/** By code. A step is one that a model can take: no REST address, and nothing that only an operator can do. */
+const NEXT_STEPS: { [code: string]: string } = {
+  invalid_request: 'Correct what is named and call again.',
+  connector_not_found: 'list_connectors_svc lists the apps that are here.',
+  action_not_found: 'search_actions_svc and get_connector_svc list the actions that are here.',
+  credential_required: 'Ask the user to open the link and connect an account of this app, then call again.',
+  credential_ambiguous: 'Ask the user which account is meant, then call again with its credentialId.',
+  credential_not_found: 'list_credentials_svc lists the accounts of this user.',
+  credential_conflict: 'Leave credentialId out and call again.',
+  credential_invalid: 'Ask the user to open the link and connect this account again, then call again.',
+  oauth_app_missing:
+    'Do not try again. Tell the user that sign-in for this app has to be set up first by whoever runs this service.',
+  user_id_missing:
+    'Do not try again. Tell the user that this server was opened without a user, so it has no accounts to use.',
+  redirect_not_allowed: 'Do not try again. Tell the user that the address to return to is not allowed here.',
+  confirmation_required:
+    'Show the user the question that follows, whole, and ask whether they agree. If they do, call execute_action_svc ' +
+    'with the same connectorId, actionId and parameters and this token.',
+  confirmation_too_large: 'Call again with less: fewer or shorter parameters, in several calls.',
+  confirmation_declined: 'Do not try again unless the user asks for it.',
+  restricted: 'Do not try again. Tell the user that this server does not allow it.',
+  forbidden: GIVE_UP,
+  installation_disabled: 'Do not try again. Tell the user that this workflow is switched off for them.',
+  upstream_rejected: 'Change the parameters by what the app says before calling again.',
+  upstream_rate_limited: 'Wait as long as it says before calling again.',
+  rate_limited: 'Wait as long as it says before calling again.',
+  upstream_timeout: 'It may have been done all the same: read before you repeat a write.',
+  upstream_failed: 'Try again in a moment. Read before you repeat a write.',
+  upstream_too_large: 'Ask for less: fewer records or a narrower filter.',
+  unavailable: 'Wait a few seconds and call again.',
+  client_capability_missing:
+    'Do not try again. Tell the user that their client cannot be asked what this call asks.',
+};
+
+/** Where a reason makes the usual step useless: `details.reason` of upstream errors. */
+const BY_REASON: { [reason: string]: string } = {
+  not_json: `${GIVE_UP} The app answers in a form that cannot be read, and a repetition will not help.`,
+  too_deep: `${GIVE_UP} A repetition will not help.`,
+  no_list: `${GIVE_UP} The app answers in a form that cannot be read, and a repetition will not help.`,
+  permission: 'Do not repeat the call. Tell the user that this account has no right to do this at the app.',
+  renewal_failed: 'Wait as long as it says before calling again. If it fails again, tell the user.',
+};
+
+type ErrorView = JsonObject & { message: string; next: string };
+
+/** An error as it stands in `structuredContent`: the app's own words in `details.message` alone. */
+export function errorView(error: GatehouseError, requestId: string): ErrorView {
+  const { code, details } = error;
+  const view: ErrorView = { code, message: messageOf(error, requestId), requestId, next: nextStep(error) };
+  if (details) view['details'] = writtenOut(JSON.parse(JSON.stringify(details)));
+  return view;
+}
+
+/** Our own sentence. An error of ours names the request, under which the log has it. */
+export function messageOf(error: GatehouseError, requestId: string): string {
+  if (error.code === 'internal') return `Something went wrong on our side (requestId ${requestId}).`;
+  return withoutHidden(ownWords(error));
+}
+
+export function nextStep({ code, details }: GatehouseError): string {
+  if (code === 'internal') return 'Try once more. If it fails again, tell the user the requestId.';
+  const reason = details?.['reason'];
+  const special = code.startsWith('upstream_') && typeof reason === 'string' ? BY_REASON[reason] : undefined;
+  return special ?? NEXT_STEPS[code] ?? GIVE_UP;
+}
+
+/** What has a third party's words, for blocks of their own: what the app said, the names of accounts, a question. */
+export function quoted(error: GatehouseError): string[] {
+  const said = appWords(error);
+  // It names the account in the app's words.
+  const question = error.details?.['question'];
+  const accounts = accountsIn(error).map(({ credentialId, name, account }) => ({
+    credentialId: credentialId ?? null,
+    account: nameIn(account) ?? name ?? null,
+  }));
+  return [
+    ...(said === undefined ? [] : [withoutHidden(JSON.stringify({ said }))]),
+    ...(accounts.length === 0 ? [] : [withoutHidden(JSON.stringify({ accounts }))]),
+    ...(typeof question === 'string' ? [question] : []),
+  ];
+}
+
+/** The accounts to choose from, by what Gatehouse itself knows of them. */
+export function choicesOf(error: GatehouseError): string {
+  const choices = accountsIn(error).map(
+    ({ credentialId, createdAt }) => `${String(credentialId)} (connected ${String(createdAt)})`,
+  );
+  return choices.length === 0 ? '' : ` The accounts: ${choices.join(', ')}.`;
+}
+
+function accountsIn({ code, details }: GatehouseError): JsonObject[] {
+  if (code !== 'credential_ambiguous') return [];
+  const credentials: unknown = details?.['credentials'];
+  return Array.isArray(credentials) ? credentials.filter((one) => isJsonObject(one)) : [];
+}
+
+function nameIn(account: Json | undefined): Json | undefined {
+  return isJsonObject(account ?? null) ? Object(account)['name'] : undefined;
+}

@@ -1,0 +1,224 @@
+import type { Context } from '../../context.ts';
+import { LEFT_OUT, type Correction } from '../../connectors/forgive.ts';
+import { StoreUnavailable, type GatehouseError } from '../../lib/errors.ts';
+import { withoutHidden } from '../../lib/hidden.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
+import { jsonText } from '../../lib/json-text-steps.ts';
+import { isContent } from './content.ts';
+import type { Grant } from './grant.ts';
+import { THIRD_PARTY } from './third-party.ts';
+import { keepResult, type ResultSource } from './kept-results.ts';
+import { choicesOf, errorView, quoted } from './next-steps.ts';
+import type { ToolScope } from './tool.ts';
+
+/** The result of tools/call, as the SDK sends it. */
+export interface ToolResult {
+  content: (
+    | { type: 'text'; text: string; _meta?: typeof THIRD_PARTY }
+    | { type: 'resource_link'; uri: string; name: string; mimeType: string; size: number }
+  )[];
+  structuredContent?: { [key: string]: unknown };
+  isError?: true;
+  [key: string]: unknown;
+}
+
+const MARK = `,"_meta":${JSON.stringify(THIRD_PARTY)}`;
+
+/** What is inlined, in bytes; larger results are kept and read as a resource. */
+export const INLINE_BYTES = 64 * 1024;
+/** The least that a caller may ask for. */
+export const LEAST_BYTES = 1024;
+/** What `result` may take, with its note. */
+const FRAME_BYTES = 500;
+const MAX_PREVIEW_CHARS = 4096;
+
+/** How much of a result is inlined, and what it is of. */
+export interface Sizing {
+  maxBytes: number;
+  /** Where the page of a list begins, so that the next call goes on behind what is shown. */
+  offset: number;
+  source: ResultSource;
+}
+
+/** What a call of an action says of its answer. */
+export function sizingOf(call: {
+  connectorId: string;
+  actionId: string;
+  parameters?: JsonObject | undefined;
+  maxBytes?: number | undefined;
+}): Sizing {
+  const { connectorId, actionId, parameters = {}, maxBytes = INLINE_BYTES } = call;
+  const { offset } = parameters;
+  return { maxBytes, offset: typeof offset === 'number' ? offset : 0, source: { connectorId, actionId } };
+}
+
+type ResultContext = Pick<Context, 'db' | 'clock' | 'keys' | 'throttle'>;
+
+/**
+ * A good answer as JSON text: structured, and the same as text for clients that know no structure. The structure is
+ * written out once and used twice: for a page of 50 records that is a third of the cost of the whole call. One that
+ * is too large is kept for an hour: see fit().
+ */
+export async function toResultText(
+  { context, grant, corrections }: Pick<ToolScope, 'context' | 'grant' | 'corrections'>,
+  structuredContent: JsonObject,
+  { thirdParty = false, sizing }: { thirdParty?: boolean; sizing?: Sizing | undefined } = {},
+): Promise<string> {
+  const note = noteOf(corrections);
+  if (isContent(structuredContent))
+    return JSON.stringify(noted(thirdParty ? marked(structuredContent) : structuredContent, note));
+  const text = await jsonText(structuredContent, context.throttle.pause);
+  const fitting = fits(text, sizing?.maxBytes ?? INLINE_BYTES)
+    ? structuredContent
+    : await fit(context, grant, { value: structuredContent, text, sizing });
+  const shown = fitting === structuredContent ? text : JSON.stringify(fitting);
+  const links = linksIn(fitting).map((link) => `,${JSON.stringify(link)}`);
+  const mark = thirdParty ? MARK : '';
+  const block = note ? `,${JSON.stringify(note.block)}` : '';
+  const meta = note ? `,"_meta":${JSON.stringify(note.meta)}` : '';
+  return `{"content":[{"type":"text","text":${JSON.stringify(shown)}${mark}}${links.join('')}${block}],"structuredContent":${shown}${meta}}`;
+}
+
+/** Content of an app with our note behind it. */
+function noted(answer: JsonObject, note: ReturnType<typeof noteOf>) {
+  const { content } = answer;
+  if (!note || !Array.isArray(content)) return answer;
+  return { ...answer, content: [...content, note.block], _meta: note.meta };
+}
+
+/** Content that an app wrote, each block marked. */
+function marked(answer: JsonObject): JsonObject {
+  const { content } = answer;
+  if (!Array.isArray(content)) return answer;
+  return {
+    ...answer,
+    content: content.map((block) => (isJsonObject(block) ? { ...block, _meta: THIRD_PARTY } : block)),
+  };
+}
+
+/** The same value where it is small enough, else what of it is inlined. */
+export async function fitted(
+  context: ResultContext,
+  grant: Grant,
+  value: JsonObject,
+  sizing: Sizing,
+): Promise<JsonObject> {
+  const text = await jsonText(value, context.throttle.pause);
+  return fits(text, sizing.maxBytes) ? value : fit(context, grant, { value, text, sizing });
+}
+
+function fits(text: string, maxBytes: number): boolean {
+  // A character is at most three bytes of UTF-8.
+  return text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes;
+}
+
+/**
+ * Of a list, as many whole records as fit, with the offset behind them; of anything else its beginning as text. Both with
+ * `result`, which tells where the whole is read, page by page.
+ */
+async function fit(
+  context: ResultContext,
+  grant: Grant,
+  { value, text, sizing }: { value: JsonObject; text: string; sizing: Sizing | undefined },
+): Promise<JsonObject> {
+  const kept = await keepWhereRoom(context, grant, text, sizing?.source);
+  const maxBytes = sizing?.maxBytes ?? INLINE_BYTES;
+  const where = kept
+    ? `, or all ${kept.bytes} bytes are at ${kept.uri}?page=1 to ${kept.pages}, within an hour`
+    : '';
+  const { data, pagination } = value;
+  if (sizing && Array.isArray(data) && isJsonObject(pagination)) {
+    const rest = Buffer.byteLength(JSON.stringify({ ...value, data: [] }));
+    const shown = shownRecords(data, maxBytes - FRAME_BYTES - rest);
+    if (shown > 0) {
+      const nextOffset = sizing.offset + shown;
+      const note = `${shown} of the ${data.length} records of this page are shown: go on with offset ${nextOffset}${where}.`;
+      return {
+        ...value,
+        data: data.slice(0, shown),
+        pagination: { hasMore: true, nextOffset },
+        result: { ...kept, note },
+      };
+    }
+  }
+  const note = `Too large to inline: ask for less, by fields where the tool has them${where}.`;
+  const begins = text.slice(0, Math.min(MAX_PREVIEW_CHARS, Math.floor((maxBytes - FRAME_BYTES) / 3)));
+  return { result: { ...kept, note, begins } };
+}
+
+/** Undefined while the store takes no writes: the beginning of a result is worth more than none. */
+async function keepWhereRoom(...args: Parameters<typeof keepResult>) {
+  try {
+    return await keepResult(...args);
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return undefined;
+    throw error;
+  }
+}
+
+/** How many of the records, from the first on, take no more than this: never all, or the whole would have fitted. */
+function shownRecords(data: Json[], room: number): number {
+  let left = room;
+  const over = data.findIndex((record) => {
+    left -= Buffer.byteLength(JSON.stringify(record)) + 1;
+    return left < 0;
+  });
+  return Math.max(0, over);
+}
+
+/** Links to kept results, of a single answer and of a batch. */
+function linksIn({ result, results }: JsonObject): ToolResult['content'] {
+  const all = Array.isArray(results)
+    ? results.map((one) => (isJsonObject(one) ? one['result'] : null))
+    : [result];
+  return all.flatMap((one) => {
+    if (!isJsonObject(one) || typeof one['uri'] !== 'string' || typeof one['bytes'] !== 'number') return [];
+    const { uri, bytes: size } = one;
+    return [
+      { type: 'resource_link' as const, uri, name: 'The whole result', mimeType: 'application/json', size },
+    ];
+  });
+}
+
+/** What a tool run met, as a result that says what to do next (contract.md section 3). */
+export function toErrorResult(
+  error: GatehouseError,
+  { requestId, corrections }: Pick<ToolScope, 'requestId' | 'corrections'>,
+): ToolResult {
+  const { details } = error;
+  const view = errorView(error, requestId);
+  const link = details?.['connectUrl'] ?? details?.['reconnectUrl'];
+  const open = typeof link === 'string' ? ` The link, good for fifteen minutes: ${link}` : '';
+  const token = details?.['confirmationToken'];
+  const agreed = typeof token === 'string' ? ` confirmationToken: ${token}` : '';
+  const schema =
+    details?.['inputSchema'] === undefined ? '' : `\nInput schema: ${JSON.stringify(details['inputSchema'])}`;
+  const text = `${view.message} ${view.next}${choicesOf(error)}${open}${agreed}${schema}`;
+  const note = noteOf(corrections);
+  return {
+    content: [
+      { type: 'text', text },
+      ...quoted(error).map((words) => ({ type: 'text' as const, text: words, _meta: THIRD_PARTY })),
+      ...(note ? [note.block] : []),
+    ],
+    structuredContent: { error: view },
+    isError: true,
+    ...(note ? { _meta: note.meta } : {}),
+  };
+}
+
+const MAX_TOLD = 20;
+
+/** What says that arguments were read otherwise than they were written: a line for the model, and the facts. */
+function noteOf(corrections: readonly Correction[]) {
+  if (corrections.length === 0) return undefined;
+  const told = corrections.slice(0, MAX_TOLD);
+  const read = told.map(({ path, from, to }) =>
+    to === LEFT_OUT
+      ? `${path} ${JSON.stringify(from)} was left out`
+      : `${path} ${JSON.stringify(from)} as ${JSON.stringify(to)}`,
+  );
+  const more = corrections.length > told.length ? ` and ${corrections.length - told.length} more` : '';
+  const text = withoutHidden(`Arguments were corrected: ${read.join(', ')}${more}.`);
+  return { block: { type: 'text' as const, text }, meta: { 'gatehouse/corrections': told } };
+}

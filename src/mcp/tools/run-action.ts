@@ -1,0 +1,159 @@
+import { executeAction, type ExecuteResult } from '../../actions/execute.ts';
+import type { Action } from '../../connectors/catalog.ts';
+import { checkInput } from '../../connectors/validate.ts';
+import { listCredentials } from '../../credentials/records.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import { withoutHidden, writtenOut } from '../../lib/hidden.ts';
+import { isJsonObject, type JsonObject } from '../../lib/json.ts';
+import type { LogMessage, Progress } from '../../upstream/call.ts';
+import { readParameters } from './action-call.ts';
+import { confirmCall } from './confirm.ts';
+import { refusalWithLink } from './connect.ts';
+import { runContent } from './content.ts';
+import { InputRequired } from './input.ts';
+import type { ToolScope } from './tool.ts';
+
+const MAX_CREDENTIALS = 50;
+
+/** A call of an action as a model asks for it. */
+interface ActionCall {
+  connectorId: string;
+  actionId: string;
+  input: JsonObject;
+  /** Where the input stands in the arguments; empty where it is all of them. */
+  path?: string;
+  credentialId?: string | undefined;
+  confirmationToken?: string | undefined;
+  fields?: readonly string[] | undefined;
+}
+
+/** Runs an action for a grant. @throws GatehouseError as executeAction; `invalid_request` brings the input schema. */
+export async function runAction(scope: ToolScope, call: ActionCall): Promise<JsonObject> {
+  const { connectorId, actionId, input, path = '' } = call;
+  const action = scope.context.catalog.action(scope.grant.environment, connectorId, actionId);
+  const read = action ? readParameters(scope, action, input, path) : input;
+  return runRead(scope, { ...call, input: read });
+}
+
+async function runRead(scope: ToolScope, wish: ActionCall): Promise<JsonObject> {
+  const { context, grant } = scope;
+  const { credentialId } = wish;
+  if (
+    credentialId !== undefined &&
+    grant.credentialHeader !== undefined &&
+    credentialId !== grant.credentialHeader
+  ) {
+    await assertOtherConnector(scope, wish.connectorId);
+  }
+  const action = context.catalog.action(grant.environment, wish.connectorId, wish.actionId);
+  // An app that asks back is called several times for one wish.
+  let agreed = false;
+  try {
+    const run = async (answers?: JsonObject) => {
+      // What was answered to an app is agreed to as well.
+      if (answers && action?.effect !== 'read') await scope.inputs?.take();
+      return executeAction(context, {
+        environment: grant.environment,
+        caller: grant.caller,
+        requestId: scope.requestId,
+        userId: grant.userId,
+        server: {
+          serverId: grant.live.server.serverId,
+          decision: grant.live.decision,
+          async confirm(question) {
+            if (!agreed) await confirmCall(scope, question, wish.confirmationToken);
+            agreed = true;
+          },
+        },
+        connectorId: wish.connectorId,
+        actionId: wish.actionId,
+        input: wish.input,
+        fields: wish.fields,
+        credentialHeader: grant.credentialHeader,
+        credentialId,
+        signal: scope.signal,
+        onProgress: scope.onProgress && ((progress) => scope.onProgress?.(shownProgress(progress))),
+        onLog: scope.onLog && ((message) => scope.onLog?.(shownLog(message))),
+        onChanged: scope.onChanged,
+        onWait: scope.onWait,
+        trace: scope.trace,
+        answers,
+      });
+    };
+    if (action?.definition.response.body === 'content') {
+      const appName =
+        context.catalog.connector(grant.environment, wish.connectorId)?.name ?? wish.connectorId;
+      return { ...(await runContent(scope, appName, run)) };
+    }
+    return toStructured(await run());
+  } catch (error) {
+    if (error instanceof GatehouseError && error.cause instanceof InputRequired) throw error.cause;
+    if (error instanceof GatehouseError && error.code === 'invalid_request' && action) {
+      if (checkInput(action, wish.input).length > 0) {
+        throw withSchema(error, action);
+      }
+    }
+    const refused = await refusalWithLink(scope, wish.connectorId, error);
+    if (refused) throw refused.refusal;
+    return runRead(scope, wish);
+  }
+}
+
+/** What an app says on the way, with nothing in it that a person does not see. */
+function shownProgress(progress: Progress): Progress {
+  return progress.message === undefined
+    ? progress
+    : { ...progress, message: withoutHidden(progress.message) };
+}
+
+function shownLog(message: LogMessage): LogMessage {
+  return { ...message, data: writtenOut(message.data) };
+}
+
+/** The refusal of an input with the schema, both in the names that the model knows. */
+function withSchema(error: GatehouseError, action: Action): GatehouseError {
+  const known = (text: string) =>
+    action.aliases.reduce((known, [name, alias]) => known.replaceAll(name, alias), text);
+  const faults: unknown = error.details?.['faults'];
+  const renamed = Array.isArray(faults)
+    ? faults.map((fault) =>
+        isJsonObject(fault) ? { ...fault, field: known(String(fault['field'])) } : fault,
+      )
+    : [];
+  return new GatehouseError(error.code, known(error.message), {
+    details: { ...error.details, faults: renamed, inputSchema: action.modelInput },
+    cause: error,
+  });
+}
+
+/** The header counts for its own connector alone; for that one an argument must not contradict it. */
+async function assertOtherConnector(scope: ToolScope, connectorId: string): Promise<void> {
+  const held = (await credentialsOf(scope, connectorId)).some(
+    (one) => one.credentialId === scope.grant.credentialHeader,
+  );
+  if (!held) return;
+  throw new GatehouseError(
+    'credential_conflict',
+    'The argument credentialId names another credential than the header x-credential-id. Leave the argument out.',
+  );
+}
+
+function toStructured({ data, pagination, unmatchedFields }: ExecuteResult): JsonObject {
+  const structured: JsonObject =
+    pagination === undefined ? { data } : { data, pagination: { ...pagination } };
+  if (unmatchedFields) structured['unmatchedFields'] = unmatchedFields;
+  return structured;
+}
+
+/** The credentials of the grant's user, of one connector or of all. */
+export async function credentialsOf({ context, grant }: ToolScope, connectorId?: string) {
+  if (grant.userId === undefined) return [];
+  const { credentials } = await listCredentials(context.db, {
+    environment: grant.environment,
+    userId: grant.userId,
+    connectorId,
+    limit: MAX_CREDENTIALS,
+    offset: 0,
+  });
+  return credentials;
+}

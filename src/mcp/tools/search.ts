@@ -1,0 +1,192 @@
+import type { Action, Connector } from '../../connectors/catalog.ts';
+import { parametersOf } from '../../connectors/schemas.ts';
+import type { Context } from '../../context.ts';
+import { isNearly } from '../../lib/words.ts';
+import { createPostgresIndex } from '../../store/search-postgres.ts';
+import {
+  createSearchIndex,
+  type SearchDocument,
+  type SearchIndex,
+  type SearchTerm,
+} from '../../store/search.ts';
+import type { Environment } from '../../store/schema.ts';
+import { conceptTerm, meaningOf } from './vocabulary.ts';
+
+/** The best actions for a query among those allowed, best first. */
+export type SearchActions = (
+  environment: Environment,
+  query: string,
+  allowed: readonly Action[],
+  limit: number,
+) => Promise<Action[]>;
+
+interface Built {
+  version: number;
+  index: SearchIndex;
+  ids: ReadonlyMap<Action, number>;
+  actions: readonly Action[];
+  /** Every term of the index, and how many actions have it. */
+  counts: ReadonlyMap<string, number>;
+  /** The words of each app's name, and its actions. */
+  apps: readonly { words: readonly string[]; ids: readonly number[] }[];
+}
+
+/** Words of one query that are looked at, and unknown ones that are looked for among all terms. */
+const MAX_WORDS = 50;
+const MAX_CORRECTED = 8;
+/** What a word counts for that stands for the same thing, beside the word itself. */
+const CONCEPT_WEIGHT = 0.8;
+/** What the words of a phrase count for beside the phrase. */
+const PART_WEIGHT = 0.5;
+/** What a query without a verb counts for reading. */
+const READ_WEIGHT = 0.5;
+/** What the actions of an app that is named score more, at most. */
+const APP_FACTOR = 1;
+
+type MakeIndex = (documents: SearchDocument[]) => SearchIndex;
+
+/** The index of this deployment's database. */
+export function indexMaker({ store, db, clock }: Pick<Context, 'store' | 'db' | 'clock'>): MakeIndex {
+  return store.kind === 'sqlite'
+    ? createSearchIndex
+    : (documents) => createPostgresIndex({ db, clock }, documents);
+}
+
+/** Searches the catalogue. The index is built at the first search and again when the catalogue has changed. */
+export function createActionSearch(
+  { catalog }: Pick<Context, 'catalog'>,
+  makeIndex: MakeIndex = createSearchIndex,
+): SearchActions {
+  const kept = new Map<Environment, Built>();
+
+  const builtFor = (environment: Environment): Built => {
+    const known = kept.get(environment);
+    if (known?.version === catalog.version) return known;
+    known?.index.close();
+    const fresh = build(catalog.connectors(environment), catalog.version, makeIndex);
+    kept.set(environment, fresh);
+    return fresh;
+  };
+
+  return async (environment, query, allowed, limit) => {
+    const built = builtFor(environment);
+    const { terms, stems } = termsOf(query, built);
+    if (terms.length === 0) return [];
+    const found = await built.index.search({
+      terms,
+      among: allowed.map((action) => built.ids.get(action)).filter((id) => id !== undefined),
+      favoured: namedApps(stems, built),
+      limit,
+    });
+    return found.map((id) => built.actions[id]).filter((action) => action !== undefined);
+  };
+}
+
+function build(connectors: readonly Connector[], version: number, makeIndex: MakeIndex): Built {
+  const actions = connectors.flatMap((connector) => [...connector.actions.values()]);
+  const documents = connectors
+    .flatMap((connector) => [...connector.actions.values()].map((action) => ({ connector, action })))
+    .map(({ connector, action }, id) => ({
+      id,
+      name: `${action.connectorId}.${action.actionId}`,
+      fields: fieldsOf(connector, action),
+    }));
+  const counts = new Map<string, number>();
+  for (const { fields } of documents) {
+    for (const term of new Set(fields.flat())) counts.set(term, (counts.get(term) ?? 0) + 1);
+  }
+  const ids = new Map(actions.map((action, id) => [action, id]));
+  const apps = connectors.map((connector) => ({
+    words: unique(meaningOf(connector.name).stems),
+    ids: [...connector.actions.values()].map((action) => ids.get(action) ?? -1),
+  }));
+  return { version, index: makeIndex(documents), ids, actions, counts, apps };
+}
+
+/** Most of what building takes, and the same as long as the connector is. */
+const knownFields = new WeakMap<Action, SearchDocument['fields']>();
+
+/** What an action is found by: its name and app; other words for it; its description; its parameters. */
+function fieldsOf(connector: Connector, action: Action): SearchDocument['fields'] {
+  const known = knownFields.get(action);
+  if (known) return known;
+  const title = meaningOf(`${action.name}. ${action.actionId}`);
+  const app = meaningOf(`${connector.name}. ${connector.connectorId}`);
+  const synonyms = meaningOf(action.definition.synonyms.join('. '));
+  const description = meaningOf(action.description);
+  const parameters = meaningOf(
+    parametersOf(action.definition)
+      .map(({ name }) => name)
+      .join('. '),
+  );
+  const kinds = kindsOf(action).map(conceptTerm);
+  const fields: SearchDocument['fields'] = [
+    unique([...title.stems, ...app.stems]),
+    unique([...synonyms.stems, ...title.concepts, ...synonyms.concepts, ...kinds]),
+    unique([...description.stems, ...description.concepts]),
+    unique(parameters.stems),
+  ];
+  knownFields.set(action, fields);
+  return fields;
+}
+
+/** Kinds of work by what the action does, whatever it is called. */
+function kindsOf({ effects: [effect], list, method }: Action): string[] {
+  if (effect === 'read') return list ? ['read', 'list'] : ['read'];
+  if (effect === 'destructive') return ['delete'];
+  return method === 'PUT' || method === 'PATCH' ? ['update'] : [];
+}
+
+/** The terms of a query that the index has, rare ones counting more; and all its stems, corrected where it has them nearly. */
+function termsOf(query: string, { counts, actions }: Built): { terms: SearchTerm[]; stems: string[] } {
+  const terms: SearchTerm[] = [];
+  const stems: string[] = [];
+  let group = 0;
+  const add = (term: string, weight: number) => {
+    const count = counts.get(term);
+    if (count !== undefined)
+      terms.push({ term, group, weight: weight * Math.log(1 + actions.length / count) });
+  };
+  let corrected = 0;
+  const knownAs = (word: string): string[] => {
+    if (counts.has(word)) return [word];
+    corrected += 1;
+    return corrected > MAX_CORRECTED ? [] : nearest(word, counts);
+  };
+  const { parts, worked } = meaningOf(query);
+  for (const { words, concepts, empty } of parts.slice(0, MAX_WORDS)) {
+    for (const word of words) {
+      const known = concepts.length > 0 ? [word] : knownAs(word);
+      stems.push(...known);
+      if (empty) continue;
+      for (const one of known) add(one, words.length > 1 ? PART_WEIGHT : 1);
+      if (words.length > 1) group += 1;
+    }
+    for (const concept of concepts) add(concept, words.length > 1 ? 1 : CONCEPT_WEIGHT);
+    group += 1;
+  }
+  if (!worked && terms.length > 0) add(conceptTerm('read'), READ_WEIGHT);
+  return { terms, stems };
+}
+
+/** The actions of apps that the query names, and by how much they are preferred: a name may be named in part. */
+function namedApps(stems: readonly string[], { apps }: Built): Map<number, number> {
+  const shares = apps.map(({ words }) => words.filter((word) => stems.includes(word)).length / words.length);
+  const best = Math.max(...shares, 0);
+  if (best === 0) return new Map();
+  const named = apps.filter((_, at) => shares[at] === best);
+  return new Map(named.flatMap(({ ids }) => ids.map((id) => [id, 1 + APP_FACTOR])));
+}
+
+function nearest(stem: string, counts: ReadonlyMap<string, number>): string[] {
+  if (stem.length < 4) return [];
+  return [...counts.keys()]
+    .filter(
+      (term) => !term.includes('_') && (term.startsWith(stem) || (term.length > 3 && isNearly(stem, term))),
+    )
+    .slice(0, 5);
+}
+
+function unique(terms: readonly string[]): string[] {
+  return [...new Set(terms)];
+}

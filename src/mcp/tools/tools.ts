@@ -1,0 +1,399 @@
+import { unservedNote } from '../../connect/presence.ts';
+import { z } from 'zod';
+import type { Action, Connector } from '../../connectors/catalog.ts';
+import type { JsonSchema } from '../../connectors/format.ts';
+import { asSchema } from '../../connectors/model-schema.ts';
+import { MAX_CALLS, runBatch } from '../../actions/batch.ts';
+import { fieldsSchema } from '../../actions/projection.ts';
+import { authenticationMetadata } from '../../credentials/metadata.ts';
+import { describeCredential } from '../../credentials/credential.ts';
+import { connectedConnectors } from '../../credentials/choices.ts';
+import { isoTime } from '../../lib/clock.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import { writtenOut } from '../../lib/hidden.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
+import type { Decision } from '../../servers/restrictions.ts';
+import { pageAt } from './cursor.ts';
+import { offerLink } from './connect.ts';
+import { repairedCall } from './action-call.ts';
+import { exampleInput } from './example.ts';
+import { idsFor, visibleAction, visibleConnector, withIds } from './names.ts';
+import { errorView } from './next-steps.ts';
+import { tool } from './define-tool.ts';
+import { credentialsOf, runAction } from './run-action.ts';
+import { fitted, INLINE_BYTES, LEAST_BYTES, sizingOf } from './results.ts';
+import type { BuiltInTool, ToolScope } from './tool.ts';
+
+const CONNECTORS_A_PAGE = 50;
+const READ = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+
+const listConnectors = tool({
+  name: 'list_connectors_svc',
+  title: 'List connectors',
+  description: 'The third-party apps that you may use here, and whether the user is connected to each.',
+  input: z.strictObject({
+    category: z.string().optional().describe('Only apps of this category, such as commerce or crm.'),
+    cursor: z.string().optional().describe('nextCursor of the last answer.'),
+  }),
+  hints: READ,
+  async run(scope, { category, cursor }) {
+    const connectors = scope.visible.connectors.filter(
+      ({ connector }) => category === undefined || connector.categories.includes(category.toLowerCase()),
+    );
+    const { page, nextCursor } = await pageAt(scope, {
+      list: `connectors ${category ?? ''}`,
+      all: connectors,
+      cursor,
+      size: CONNECTORS_A_PAGE,
+    });
+    const connected = await connectedTo(scope);
+    return {
+      connectors: page.map(({ connector, actions }) => ({
+        connectorId: connector.connectorId,
+        name: connector.name,
+        description: connector.description,
+        categories: [...connector.categories],
+        actionCount: actions.length,
+        connected: isConnected(connector, connected),
+      })),
+      ...(nextCursor === undefined ? {} : { nextCursor }),
+    };
+  },
+});
+
+const getConnector = tool({
+  name: 'get_connector_svc',
+  title: 'Read a connector',
+  description: 'One app: its actions, one line each, and how an account of it is connected.',
+  input: z.strictObject({ connectorId: z.string().describe('As list_connectors_svc names it.') }),
+  hints: READ,
+  async run(scope, { connectorId }) {
+    const { connector, actions } = visibleConnector(scope, connectorId);
+    return {
+      connectorId: connector.connectorId,
+      name: connector.name,
+      description: connector.description,
+      website: connector.definition.website,
+      connected: isConnected(connector, await connectedTo(scope)),
+      authentication: authenticationMetadata(connector).map(({ type }) => type),
+      actions: actions.map(lineOf),
+    };
+  },
+});
+
+const searchActions = tool({
+  name: 'search_actions_svc',
+  title: 'Search actions',
+  description:
+    'Finds the actions that fit what you want to do, best first. Describe it in a few plain words.',
+  input: z.strictObject({
+    query: z.string().min(1).max(500).describe('What to do: "create a customer", "unpaid invoices".'),
+    connectorId: z.string().optional().describe('Only actions of this app.'),
+    effect: z.enum(['read', 'write', 'destructive']).optional().describe('Only actions with this effect.'),
+    limit: z.int().min(1).max(10).optional().describe('How many, 5 when left out.'),
+  }),
+  hints: READ,
+  async run(scope, { query, connectorId, effect, limit = 5 }) {
+    const among =
+      connectorId === undefined ? scope.visible.connectors : [visibleConnector(scope, connectorId)];
+    const allowed = among
+      .flatMap(({ actions }) => actions)
+      .filter((action) => effect === undefined || action.effects.includes(effect));
+    const found = await scope.searchActions(scope.grant.environment, query, allowed, limit);
+    const connected = await connectedTo(scope);
+    return {
+      actions: found.map((action) => hitOf(scope, action, connected)),
+      ...(found.length === 0 ? { next: 'Say it in other words, or see list_connectors_svc.' } : {}),
+    };
+  },
+});
+
+const getAction = tool({
+  name: 'get_action_svc',
+  title: 'Read actions',
+  description: 'Parameters and answers of up to five actions, as JSON Schema, with an example of a call.',
+  input: z.strictObject({
+    actions: z
+      .array(z.strictObject({ connectorId: z.string(), actionId: z.string() }))
+      .min(1)
+      .max(5),
+  }),
+  hints: READ,
+  repair(scope, { actions, ...rest }) {
+    const named = Array.isArray(actions)
+      ? actions.map((one, at) => withIds(scope, one, `actions.${at}.`))
+      : actions;
+    return { ...rest, ...(named === undefined ? {} : { actions: named }) };
+  },
+  async run(scope, { actions }) {
+    const { confirms } = scope.grant.live.decision;
+    return {
+      actions: actions.map((named, at) => {
+        const action = visibleAction(scope, named, `actions.${at}.`);
+        const { connectorId, actionId } = action;
+        return {
+          connectorId,
+          actionId,
+          name: action.name,
+          description: action.description,
+          effect: action.effect,
+          ...effectWhenOf(action),
+          list: action.list,
+          inputSchema: asJson(action.modelInput),
+          outputSchema: asJson(action.modelOutput),
+          ...exampleIn(scope, action),
+          ...confirmationOf(action, confirms),
+        };
+      }),
+    };
+  },
+});
+
+const action = z.strictObject({
+  connectorId: z.string(),
+  actionId: z.string(),
+  parameters: z
+    .record(z.string(), z.json())
+    .optional()
+    .describe('The input of the action; see get_action_svc.'),
+  credentialId: z.string().optional().describe('Which account, where the user has connected several.'),
+  fields: fieldsSchema
+    .optional()
+    .describe(
+      'Only these members of each record, to keep answers short: ["id", "customer.email", "lines.sku"].',
+    ),
+  maxBytes: z
+    .int()
+    .min(LEAST_BYTES)
+    .max(INLINE_BYTES)
+    .optional()
+    .describe('The most to answer with; what is left out is told.'),
+  confirmationToken: z
+    .string()
+    .optional()
+    .describe('Only once the user has agreed to what the answer confirmation_required asked for.'),
+});
+const RUNS = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
+
+const executeActionTool = tool({
+  name: 'execute_action_svc',
+  title: 'Run an action',
+  description:
+    'Runs an action of an app for the user. Lists answer with data and pagination: repeat with parameters.offset = ' +
+    'pagination.nextOffset while pagination.hasMore. A refusal of parameters names each fault and brings the schema.',
+  input: action,
+  hints: RUNS,
+  thirdParty: true,
+  repair: (scope, args) => objectOr(repairedCall(scope, args), args),
+  async run(scope, { parameters = {}, ...wish }) {
+    return runAction(scope, { ...wish, ...idsFor(scope, wish), input: parameters, path: 'parameters' });
+  },
+  sizing: sizingOf,
+});
+
+const executeBatch = tool({
+  name: 'execute_batch_svc',
+  title: 'Run several actions',
+  description:
+    `Runs up to ${MAX_CALLS} actions at the same time, each as execute_action_svc would; every one has its own result or ` +
+    'error. For calls of which none needs the result of another.',
+  input: z.strictObject({ calls: z.array(action).min(1).max(MAX_CALLS) }),
+  hints: RUNS,
+  thirdParty: true,
+  repair(scope, { calls, ...rest }) {
+    const read = Array.isArray(calls)
+      ? calls.map((one, at) => repairedCall(scope, one, `calls.${at}.`))
+      : calls;
+    return { ...rest, ...(read === undefined ? {} : { calls: read }) };
+  },
+  async run(scope, { calls: given }) {
+    const calls = given.map((call, at) => ({
+      ...call,
+      ...idsFor(scope, call, `calls.${at}.`),
+      path: `calls.${at}.parameters`,
+    }));
+    // What several calls would ask the person at once, or say of their progress, nobody could tell apart.
+    const alone = { ...scope, inputs: undefined, onProgress: undefined };
+    const share = Math.floor(INLINE_BYTES / calls.length);
+    const outcomes = await runBatch(
+      calls,
+      async ({ parameters = {}, maxBytes, ...wish }) => {
+        const value = await runAction(alone, { ...wish, input: parameters });
+        const sizing = sizingOf({ ...wish, parameters, maxBytes: Math.min(maxBytes ?? share, share) });
+        return fitted(scope.context, scope.grant, value, sizing);
+      },
+      {
+        settled: (done) => scope.onProgress?.({ progress: done, total: calls.length }),
+        onFault: (err) => scope.context.log.error({ requestId: scope.requestId, err }, 'MCP request failed'),
+      },
+    );
+    return {
+      results: outcomes.map((outcome, at) => {
+        const { connectorId = '', actionId = '' } = calls[at] ?? {};
+        const came =
+          'error' in outcome ? { error: errorView(outcome.error, scope.requestId) } : outcome.value;
+        return { connectorId, actionId, ...came };
+      }),
+    };
+  },
+});
+
+const listCredentialsTool = tool({
+  name: 'list_credentials_svc',
+  title: 'List connected accounts',
+  description: 'The accounts that the user has connected, and whether each still works.',
+  input: z.strictObject({ connectorId: z.string().optional().describe('Only accounts of this app.') }),
+  hints: READ,
+  thirdParty: true,
+  async run(scope, { connectorId }) {
+    const one = connectorId === undefined ? undefined : visibleConnector(scope, connectorId).connector;
+    const shown = new Set(scope.visible.connectors.map(({ connector }) => connector.connectorId));
+    const credentials = (await credentialsOf(scope, one?.connectorId)).filter((each) =>
+      shown.has(each.connectorId),
+    );
+    return { credentials: credentials.map((one) => writtenOut(asJson(describeCredential(one)))) };
+  },
+});
+
+const createCredentialTool = tool({
+  name: 'create_credential_svc',
+  title: 'Connect an account',
+  description:
+    'A link for the user to connect an account of an app, good for fifteen minutes. Show it to the user; calls of the ' +
+    'app work once the account is connected.',
+  input: z.strictObject({ connectorId: z.string().describe('As list_connectors_svc names it.') }),
+  hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+  async run(scope, { connectorId: named }): Promise<JsonObject> {
+    const { connector } = visibleConnector(scope, named);
+    const { connectorId } = connector;
+    const { userId } = scope.grant;
+    if (userId === undefined) {
+      throw new GatehouseError(
+        'user_id_missing',
+        'An account belongs to a user, and this server was called without one.',
+      );
+    }
+    if (connector.definition.authentication.every(({ type }) => type === 'none')) {
+      return { connectorId, connected: true, next: `${connector.name} needs no account.` };
+    }
+    const { url, expiresAt, action } = await offerLink(scope, connectorId, userId);
+    const link = { connectorId, connectUrl: url, expiresAt: isoTime(expiresAt) };
+    if (action === undefined) {
+      const note = await unservedNote(scope.context);
+      const next = 'Ask the user to open the link. Then call the action that you want.';
+      return { ...link, next: note === undefined ? next : `${note} ${next}` };
+    }
+    if (action !== 'accept') {
+      return { connectorId, declined: true, next: 'The user does not want to connect an account now.' };
+    }
+    return { ...link, next: 'The user has opened the link. Go on once the account is connected.' };
+  },
+});
+
+/** In the order of tools/list. */
+export const BUILT_IN_TOOLS: readonly BuiltInTool[] = [
+  listConnectors,
+  getConnector,
+  searchActions,
+  getAction,
+  executeActionTool,
+  executeBatch,
+  listCredentialsTool,
+  createCredentialTool,
+];
+export const BUILT_IN_BY_NAME: ReadonlyMap<string, BuiltInTool> = new Map(
+  BUILT_IN_TOOLS.map((one) => [one.definition.name, one]),
+);
+
+function connectorOf({ context, grant }: ToolScope, action: Action): Connector | undefined {
+  return context.catalog.connector(grant.environment, action.connectorId);
+}
+
+async function connectedTo({ context, grant }: ToolScope): Promise<ReadonlySet<string>> {
+  const { environment, userId } = grant;
+  return userId === undefined ? new Set() : connectedConnectors(context.db, { environment, userId });
+}
+
+function isConnected(connector: Connector | undefined, connected: ReadonlySet<string>): boolean {
+  if (!connector) return false;
+  const free = connector.definition.authentication.some(({ type }) => type === 'none');
+  return free || connected.has(connector.connectorId);
+}
+
+function objectOr(value: Json, otherwise: JsonObject): JsonObject {
+  return isJsonObject(value) ? value : otherwise;
+}
+
+function lineOf({ actionId, name, description, effect, list }: Action) {
+  const [line = ''] = description.split('\n');
+  return { actionId, name, description: line, effect, list };
+}
+
+/** One hit of a search. A schema that cannot be read costs its own hit the list of arguments, and no other hit anything. */
+function hitOf(scope: ToolScope, action: Action, connected: ReadonlySet<string>) {
+  const hit = {
+    connectorId: action.connectorId,
+    ...lineOf(action),
+    connected: isConnected(connectorOf(scope, action), connected),
+  };
+  try {
+    return { ...hit, required: requiredArguments(action) };
+  } catch (err) {
+    const { connectorId, actionId } = action;
+    scope.context.log.error(
+      { requestId: scope.requestId, connectorId, actionId, err },
+      'schema is unreadable',
+    );
+    return hit;
+  }
+}
+
+/** `name: type` of each argument that must be given. */
+function requiredArguments({ modelInput }: Action): string[] {
+  const { required = [], properties } = modelInput;
+  const members = asSchema(properties);
+  return z
+    .array(z.string())
+    .parse(required)
+    .map((name) => `${name}: ${typeName(asSchema(members[name]))}`);
+}
+
+function typeName({ type, anyOf }: JsonSchema): string {
+  if (typeof type === 'string') return type;
+  const types = Array.isArray(anyOf) ? anyOf.map((branch) => typeName(asSchema(branch))) : [];
+  return types.length === 0 ? 'any' : [...new Set(types)].join(' or ');
+}
+
+const NO_EXAMPLE = 'No example is known. Choose the parameters by inputSchema.';
+
+/** No example at all is better than one that the action would refuse. */
+function exampleIn(scope: ToolScope, action: Action): JsonObject {
+  const { connectorId, actionId } = action;
+  const connector = connectorOf(scope, action);
+  try {
+    const parameters = connector && exampleInput(action, connector);
+    return parameters ? { example: { connectorId, actionId, parameters } } : { noExample: NO_EXAMPLE };
+  } catch (err) {
+    scope.context.log.error(
+      { requestId: scope.requestId, connectorId, actionId, err },
+      'schema is unreadable',
+    );
+    return {};
+  }
+}
+
+function effectWhenOf({ definition: { effectWhen } }: Action): JsonObject {
+  return effectWhen.length === 0 ? {} : { effectWhen: asJson(effectWhen) };
+}
+
+function confirmationOf({ effects }: Action, confirms: Decision['confirms']): JsonObject {
+  const asked = effects.filter((effect) => confirms(effect));
+  if (asked.length === 0) return {};
+  const when =
+    asked.length === effects.length ? 'It runs' : `When its values make it ${asked.join(' or ')}, it runs`;
+  return { confirmation: `${when} once the user has agreed to it.` };
+}
+
+function asJson(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value));
+}

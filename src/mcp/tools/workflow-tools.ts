@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { modelSchema } from '../../connectors/model-schema.ts';
+import type { Context } from '../../context.ts';
+import { ERROR_CODES, GatehouseError, type ErrorCode } from '../../lib/errors.ts';
+import { isJsonObject, valueAt, type Json, type JsonObject } from '../../lib/json.ts';
+import { describeWholeRun, requireRun } from '../../workflows/run-log.ts';
+import { createRunnables, deniedBy, effectsOf, type Runnable } from '../../workflows/runnables.ts';
+import type { Grant } from './grant.ts';
+import type { ToolDefinition, ToolScope } from './tool.ts';
+
+/* Workflows that the user has installed, with a manual trigger, as tools: `run_<workflow>`. */
+
+/** A workflow as a tool, and the rule that keeps it from this server, if one does. */
+export interface WorkflowTool {
+  definition: ToolDefinition;
+  workflowId: string;
+  rule: string | undefined;
+}
+
+export interface WorkflowTools {
+  /** Those of the user of a grant, those that a rule denies included. */
+  of(grant: Grant): Promise<readonly WorkflowTool[]>;
+}
+
+const NONE: readonly WorkflowTool[] = [];
+const MAX_TOOL_NAME = 64;
+/** A call waits so long for the end of its run; a longer one goes on by itself. */
+const PATIENCE_MS = 25_000;
+const FIRST_LOOK_MS = 25;
+const LONGEST_LOOK_MS = 500;
+
+export function createWorkflowTools(context: Pick<Context, 'db' | 'clock' | 'catalog'>): WorkflowTools {
+  const runnables = createRunnables(context);
+  return {
+    async of({ environment, userId, live }) {
+      if (userId === undefined) return NONE;
+      const installed = await runnables.of(environment, userId);
+      if (installed.length === 0) return NONE;
+      const names = new Set<string>();
+      return installed.map((one) => {
+        const name = nameOf(one, names);
+        names.add(name);
+        return {
+          definition: toolOf(context, { environment }, name, one),
+          workflowId: one.workflowId,
+          rule: deniedBy(context, environment, one.definition, live.decision),
+        };
+      });
+    },
+  };
+}
+
+/** Those that tools/list shows. */
+export function listed(tools: readonly WorkflowTool[], { live }: Grant): ToolDefinition[] {
+  if (live.server.toolMode === 'discovery') return [];
+  return tools.filter(({ rule }) => rule === undefined).map(({ definition }) => definition);
+}
+
+/** `run_` and the name in the alphabet of tools; one that is too long or taken ends in a hash of the workflow's id. */
+function nameOf({ name, workflowId }: Runnable, taken: ReadonlySet<string>): string {
+  const plain = `run_${name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_')
+    .replaceAll(/^_+|_+$/g, '')}`;
+  if (plain !== 'run_' && plain.length <= MAX_TOOL_NAME && !taken.has(plain)) return plain;
+  const hash = createHash('sha256').update(workflowId).digest('hex').slice(0, 8);
+  return `${plain.slice(0, 55).replace(/_+$/, '')}_${hash}`;
+}
+
+function toolOf(
+  context: Pick<Context, 'catalog'>,
+  { environment }: Pick<Grant, 'environment'>,
+  name: string,
+  { workflowId, name: title, inputSchema, definition }: Runnable,
+): ToolDefinition {
+  const effects = effectsOf(context, environment, definition);
+  const calls = definition.steps.flatMap((step) =>
+    'connectorId' in step ? [`${step.connectorId}.${step.actionId}`] : 'http' in step ? ['http'] : [],
+  );
+  return {
+    name,
+    title,
+    description:
+      `Runs the workflow "${title}" for the user, and waits for its end up to 25 s. ` +
+      (calls.length === 0 ? 'It calls no app.' : `It calls ${[...new Set(calls)].slice(0, 10).join(', ')}.`),
+    inputSchema: { ...modelSchema(inputSchema, 'input'), type: 'object' },
+    annotations: {
+      title,
+      readOnlyHint: effects.every((effect) => effect === 'read'),
+      destructiveHint: effects.includes('destructive'),
+      idempotentHint: false,
+      openWorldHint: true,
+    },
+    _meta: { 'gatehouse/workflowId': workflowId },
+  };
+}
+
+/**
+ * Runs a workflow and gives what its last step came to; where it is not over in time, how it stands.
+ * @throws GatehouseError with the code of the step that failed; `invalid_request` by field for wrong input.
+ */
+export async function runWorkflow(
+  { context, grant, requestId, signal }: ToolScope,
+  { workflowId }: WorkflowTool,
+  input: JsonObject,
+): Promise<JsonObject> {
+  const { environment, userId = '', live, caller } = grant;
+  const key = { environment, workflowId, userId };
+  const { serverId } = live.server;
+  const { startRun } = await import('../../workflows/runs.ts');
+  const runId = await startRun(context, key, { caller, requestId, serverId, input });
+  // A process that serves stdio alone carries its runs too.
+  context.runs.wake(context);
+  const until = performance.now() + PATIENCE_MS;
+  for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_LOOK_MS)) {
+    await sleep(waitMs);
+    const row = await requireRun(context.db, { environment, workflowId, runId, userId });
+    const { status } = row;
+    if (status === 'succeeded' || status === 'failed' || status === 'cancelled') {
+      const { steps, error } = await describeWholeRun(context, row);
+      if (status === 'failed') throw failure(runId, error);
+      const data = valueAt(steps.at(-1)?.output ?? null, 'data');
+      return {
+        runId,
+        status,
+        steps: steps.map(({ stepId, status: of }) => ({ stepId, status: of })),
+        data: data ?? null,
+      };
+    }
+    if (signal.aborted || performance.now() > until) {
+      return {
+        runId,
+        status,
+        next: 'It goes on by itself. There is nothing to do, and no need to run it again.',
+      };
+    }
+  }
+}
+
+function failure(runId: string, error: Json | undefined): GatehouseError {
+  const facts = error !== undefined && isJsonObject(error) ? error : {};
+  const { code, error: message, stepId } = facts;
+  return new GatehouseError(
+    isErrorCode(code) ? code : 'internal',
+    `The run failed at its step "${String(stepId)}": ${String(message)}`,
+    { details: { runId, stepId, message: String(message) } },
+  );
+}
+
+function isErrorCode(code: Json | undefined): code is ErrorCode {
+  return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);
+}

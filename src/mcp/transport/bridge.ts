@@ -1,0 +1,333 @@
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createParser } from 'eventsource-parser';
+import { SECOND } from '../../lib/clock.ts';
+import { isJsonObject, parseJson, type Json } from '../../lib/json.ts';
+import { callRemote, type RemoteAnswer } from '../../lib/outbound-remote.ts';
+import { headersFor } from '../protocol/mcp-2026.ts';
+
+/** What `gatehouse stdio --url` was asked for. */
+export interface BridgeWish {
+  url: string;
+  headers: Record<string, string>;
+}
+
+const RECONNECT_MS = SECOND;
+const MAX_RECONNECT_MS = 30 * SECOND;
+const TRIES = 4;
+
+/**
+ * Standard input and output on one side, a remote MCP address on the other. Each line is POSTed as it is; answers and
+ * events come back a line each. Keeps the session that the remote opens, and its standing stream. A request that
+ * cannot be delivered is answered with a JSON-RPC error; `tell` gets one line for people when that first happens.
+ */
+export async function runBridge(
+  wish: BridgeWish,
+  {
+    input,
+    output,
+    tell,
+    signal,
+  }: { input: Readable; output: Writable; tell: (line: string) => void; signal?: AbortSignal },
+): Promise<void> {
+  const ended = new AbortController();
+  signal?.addEventListener('abort', () => ended.abort(), { once: true });
+  const state: State = {
+    session: undefined,
+    version: undefined,
+    lastEventId: undefined,
+    told: new Set(),
+    running: new Map(),
+    initialize: undefined,
+  };
+  const side: Side = {
+    wish,
+    state,
+    ended: ended.signal,
+    write: (line) => void output.write(`${line}\n`),
+    tell(line) {
+      if (state.told.has(line)) return;
+      state.told.add(line);
+      tell(line);
+    },
+  };
+  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+  ended.signal.addEventListener('abort', () => lines.close(), { once: true });
+  const pending = new Set<Promise<void>>();
+  for await (const line of lines) {
+    if (line.trim() === '') continue;
+    const work = deliver(side, line).finally(() => pending.delete(work));
+    pending.add(work);
+    // The session's id is in the answer to initialize: what follows must know it.
+    if (line.includes('"initialize"')) await work;
+  }
+  await Promise.all(pending);
+  ended.abort();
+  if (state.session !== undefined) await leave(side);
+}
+
+interface State {
+  session: string | undefined;
+  version: string | undefined;
+  lastEventId: string | undefined;
+  told: Set<string>;
+  /** Requests of the modern form under way, by the client's id. */
+  running: Map<string | number, AbortController>;
+  /** The client's own initialize, to open a new session when the remote has lost the old one. */
+  initialize: string | undefined;
+}
+
+interface Side {
+  wish: BridgeWish;
+  state: State;
+  ended: AbortSignal;
+  write(line: string): void;
+  tell(line: string): void;
+}
+
+async function deliver(side: Side, line: string): Promise<void> {
+  const message = messageOf(line);
+  if (message === undefined) {
+    side.write(
+      JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32700, message: 'The line is not JSON.' } }),
+    );
+    return;
+  }
+  const { id, method, params } = message;
+  if (method === 'initialize') side.state.initialize = line;
+  const modern = headersFor(method, params);
+  if (method === 'notifications/cancelled' && cancelled(side, params)) return;
+  const cancel = new AbortController();
+  const stands = id !== undefined && 'mcp-method' in modern;
+  if (stands) side.state.running.set(id, cancel);
+  try {
+    let answer = await post(side, line, modern, cancel.signal);
+    if (answer.status === 404 && side.state.session !== undefined && method !== 'initialize') {
+      await answer.body.dump();
+      await reinitialize(side);
+      answer = await post(side, line, modern, cancel.signal);
+    }
+    const session = headerOf(answer, 'mcp-session-id');
+    if (method === 'initialize' && session !== undefined) side.state.session = session;
+    const text = await pass(side, answer, id);
+    if (method === 'initialize' && answer.status === 200) {
+      side.state.version = versionIn(text);
+      if (side.state.session !== undefined) void stand(side);
+    }
+  } catch (error) {
+    if (side.ended.aborted || cancel.signal.aborted) return;
+    fail(side, id, sentenceOf(side, error));
+  } finally {
+    if (stands) side.state.running.delete(id);
+  }
+}
+
+/** Over HTTP the modern form cancels by closing the stream; whether this was about such a request. */
+function cancelled({ state }: Side, params: Json | undefined): boolean {
+  const id = isJsonObject(params) ? params['requestId'] : undefined;
+  const running = typeof id === 'string' || typeof id === 'number' ? state.running.get(id) : undefined;
+  running?.abort();
+  return running !== undefined;
+}
+
+/** POSTs a line; a connection that was not even opened is tried again. */
+async function post(
+  side: Side,
+  line: string,
+  more: Record<string, string> = {},
+  signal: AbortSignal = side.ended,
+): Promise<RemoteAnswer> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await callRemote(side.wish.url, {
+        method: 'POST',
+        headers: { ...headers(side), ...more },
+        body: line,
+        signal: AbortSignal.any([side.ended, signal]),
+      });
+    } catch (error) {
+      if (tries >= TRIES || codeOf(error) !== 'ECONNREFUSED' || side.ended.aborted) throw error;
+      await sleep(250 * tries, undefined, { signal: side.ended });
+    }
+  }
+}
+
+/** Hands an answer on, JSON or events. Answers with its last message. */
+async function pass(side: Side, answer: RemoteAnswer, id: string | number | undefined): Promise<string> {
+  if (answer.status === 202) {
+    await answer.body.dump();
+    return '';
+  }
+  if (headerOf(answer, 'content-type')?.startsWith('text/event-stream'))
+    return passEvents(side, answer, false);
+  const text = await answer.body.text();
+  const message = messageOf(text);
+  if (answer.status === 200 && message !== undefined) {
+    side.write(JSON.stringify(parseJson(text)));
+    return text;
+  }
+  fail(side, id, refusalOf(side, answer.status, text), message?.error);
+  return text;
+}
+
+async function passEvents(side: Side, answer: RemoteAnswer, standing: boolean): Promise<string> {
+  let last = '';
+  const parser = createParser({
+    onEvent({ id, data }) {
+      if (standing && id !== undefined) side.state.lastEventId = id;
+      if (data === '' || messageOf(data) === undefined) return;
+      last = data;
+      side.write(JSON.stringify(parseJson(data)));
+    },
+  });
+  const decoder = new TextDecoder();
+  for await (const chunk of answer.body) parser.feed(decoder.decode(chunk, { stream: true }));
+  return last;
+}
+
+/** Keeps the standing stream open while the session lives, and takes it up again where it broke. */
+async function stand(side: Side): Promise<void> {
+  let waitMs = RECONNECT_MS;
+  while (!side.ended.aborted && side.state.session !== undefined) {
+    try {
+      const resume: Record<string, string> =
+        side.state.lastEventId === undefined ? {} : { 'last-event-id': side.state.lastEventId };
+      const answer = await callRemote(side.wish.url, {
+        method: 'GET',
+        headers: { ...headers(side), accept: 'text/event-stream', ...resume },
+        signal: side.ended,
+      });
+      if (answer.status !== 200) {
+        await answer.body.dump();
+        return;
+      }
+      waitMs = RECONNECT_MS;
+      await passEvents(side, answer, true);
+    } catch {
+      waitMs = Math.min(waitMs * 2, MAX_RECONNECT_MS);
+    }
+    await sleep(waitMs, undefined, { signal: side.ended }).catch(() => {});
+  }
+}
+
+async function reinitialize(side: Side): Promise<void> {
+  side.state.session = undefined;
+  side.state.lastEventId = undefined;
+  if (side.state.initialize === undefined) return;
+  const answer = await post(side, side.state.initialize);
+  side.state.session = headerOf(answer, 'mcp-session-id');
+  await answer.body.dump();
+  const noted = await post(side, '{"jsonrpc":"2.0","method":"notifications/initialized"}');
+  await noted.body.dump();
+}
+
+async function leave(side: Side): Promise<void> {
+  try {
+    const answer = await callRemote(side.wish.url, {
+      method: 'DELETE',
+      headers: headers(side),
+      signal: AbortSignal.timeout(2 * SECOND),
+    });
+    await answer.body.dump();
+  } catch {
+    // The session ends by itself when nobody uses it.
+  }
+}
+
+function headers({ wish, state }: Side): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    ...wish.headers,
+    ...(state.session === undefined ? {} : { 'mcp-session-id': state.session }),
+    ...(state.version === undefined ? {} : { 'mcp-protocol-version': state.version }),
+  };
+}
+
+/** An answer for the client whose request came to nothing, and a line for the person who set this up. */
+function fail(side: Side, id: string | number | undefined, sentence: string, error?: Json): void {
+  side.tell(sentence);
+  if (id === undefined) return;
+  side.write(
+    JSON.stringify({
+      jsonrpc: '2.0',
+      id,
+      error: isJsonObject(error) ? error : { code: -32603, message: sentence },
+    }),
+  );
+}
+
+function refusalOf({ wish }: Side, status: number, text: string): string {
+  const where = shown(wish.url);
+  const said = messageOf(text)?.error;
+  const reason = isJsonObject(said) && typeof said['message'] === 'string' ? ` ${said['message']}` : '';
+  switch (status) {
+    case 401:
+      return `${where} refused the token or key (401).${reason}`;
+    case 403:
+      return `${where} does not allow this (403).${reason}`;
+    case 404:
+      return `There is no MCP server at ${where} (404).${reason}`;
+    case 429:
+      return `${where} limits its requests (429).${reason}`;
+    default:
+      return `${where} answered with HTTP ${status}.${reason}`;
+  }
+}
+
+function sentenceOf({ wish }: Side, error: unknown): string {
+  const where = shown(wish.url);
+  switch (codeOf(error)) {
+    case 'ECONNREFUSED':
+      return `Nothing listens at ${where}: is Gatehouse running there?`;
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `The host of ${where} cannot be found.`;
+    default:
+      return `The connection to ${where} broke.`;
+  }
+}
+
+/** The address without its token. */
+function shown(address: string): string {
+  const url = new URL(address);
+  return url.origin + url.pathname.replace(/gh_mcp_[^/]+/, '***');
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError) return codeOf(error.errors[0]);
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+function headerOf({ headers }: RemoteAnswer, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+function versionIn(text: string): string | undefined {
+  const result = messageOf(text)?.result;
+  const version = isJsonObject(result) ? result['protocolVersion'] : undefined;
+  return typeof version === 'string' ? version : undefined;
+}
+
+function messageOf(
+  text: string,
+):
+  | { id: string | number | undefined; method: Json | undefined; params?: Json; result?: Json; error?: Json }
+  | undefined {
+  try {
+    const value = parseJson(text);
+    if (!isJsonObject(value)) return undefined;
+    const { id, method, params, result, error } = value;
+    return {
+      id: typeof id === 'string' || typeof id === 'number' ? id : undefined,
+      method,
+      ...(params === undefined ? {} : { params }),
+      ...(result === undefined ? {} : { result }),
+      ...(error === undefined ? {} : { error }),
+    };
+  } catch {
+    return undefined;
+  }
+}

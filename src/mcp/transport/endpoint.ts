@@ -1,0 +1,183 @@
+import type { IncomingMessage } from 'node:http';
+import type { Context } from '../../context.ts';
+import { isAccessToken } from '../../crypto/tokens.ts';
+import { assertScope, bearerOf, looksLikeJwt, type Caller } from '../../identity/caller.ts';
+import { isLoopback } from '../../lib/addresses.ts';
+import { GatehouseError } from '../../lib/errors.ts';
+import { protectedResourceOf } from '../../servers/protected-resource.ts';
+import { readSettings } from '../../servers/settings.ts';
+import { serverNotFound } from '../../servers/records.ts';
+import type { LiveServer } from '../../servers/live.ts';
+import { ENVIRONMENTS } from '../../store/schema.ts';
+import { grantFor, type Grant } from '../tools/grant.ts';
+import { headerText } from '../protocol/headers.ts';
+
+/** An address below /mcp/: of a server, or of a server with its token. */
+export interface McpPath {
+  serverId: string;
+  accessToken: string | undefined;
+}
+
+/** The path of a request, or undefined when it is none of ours. */
+export function mcpPathOf(url: string): McpPath | undefined {
+  const end = url.indexOf('?');
+  const [, , serverId, accessToken, ...rest] = (end === -1 ? url : url.slice(0, end)).split('/');
+  if (!serverId || rest.length > 0 || accessToken === '') return undefined;
+  return { serverId, accessToken };
+}
+
+/** Who knocks: the server that is meant, and the caller. The user is looked at later, by grantOf(). */
+export interface Knock {
+  live: LiveServer;
+  caller: Caller;
+}
+
+/**
+ * Authentication of both URLs (contract.md section 2): the token in the path, or a bearer that is an API key, a JWT
+ * or the server's own token. An unknown server and a wrong token answer alike on the token URL.
+ * @throws GatehouseError `unauthorized`, `token_expired`, `forbidden` (scope), `server_not_found`.
+ */
+export async function knock(context: Context, req: IncomingMessage, path: McpPath): Promise<Knock> {
+  if (path.accessToken !== undefined) return byToken(context, path.serverId, path.accessToken);
+  try {
+    return await byBearer(context, req, path);
+  } catch (error) {
+    throw await withMetadata(context, path.serverId, error);
+  }
+}
+
+async function byBearer(context: Context, req: IncomingMessage, path: McpPath): Promise<Knock> {
+  const bearer = bearerOf(req.headers.authorization);
+  if (isAccessToken(bearer)) return byToken(context, path.serverId, bearer, { 'WWW-Authenticate': 'Bearer' });
+  const own = looksLikeJwt(bearer) ? await protectedResourceOf(context, path.serverId) : undefined;
+  const caller = await context.callers.fromBearer(bearer, own);
+  assertScope(caller, 'mcp:use');
+  const live = await context.servers.byId(caller.environment, path.serverId);
+  if (!live) throw serverNotFound(path.serverId);
+  return { live, caller };
+}
+
+/** A 401 that says where its client learns whose tokens are taken (RFC 9728 section 5.1). */
+async function withMetadata(context: Context, serverId: string, error: unknown): Promise<unknown> {
+  if (!(error instanceof GatehouseError) || error.status !== 401) return error;
+  const found = await protectedResourceOf(context, serverId);
+  if (!found) return error;
+  const challenge = error.headers['WWW-Authenticate'] ?? 'Bearer';
+  const next = `resource_metadata="${found.metadataUrl}"`;
+  return new GatehouseError(error.code, error.message, {
+    headers: {
+      ...error.headers,
+      'WWW-Authenticate': `${challenge}${challenge.includes(' ') ? ',' : ''} ${next}`,
+    },
+    ...(error.details ? { details: error.details } : {}),
+    cause: error,
+  });
+}
+
+async function byToken(
+  { servers, clock }: Context,
+  serverId: string,
+  accessToken: string,
+  headers: Record<string, string> = {},
+): Promise<Knock> {
+  const live = isAccessToken(accessToken) ? await servers.byToken(accessToken) : undefined;
+  if (live?.server.serverId !== serverId) {
+    throw new GatehouseError(
+      'unauthorized',
+      'The access token is not valid for this address. It may have been rotated.',
+      { headers },
+    );
+  }
+  const { tokenExpiresAt, environment } = live.server;
+  if (tokenExpiresAt !== null && tokenExpiresAt <= clock.now()) {
+    throw new GatehouseError(
+      'token_expired',
+      'The access token has expired. Ask the operator for a new address.',
+      { headers },
+    );
+  }
+  const caller: Caller = {
+    kind: 'access_token',
+    environment,
+    label: `token:${serverId}`,
+    userId: undefined,
+    scopes: new Set(['mcp:use']),
+    ...(tokenExpiresAt === null ? {} : { endsAt: tokenExpiresAt }),
+  };
+  return { live, caller };
+}
+
+/** What the request may do: the user of its headers, judged by the server. @throws as grantFor, and 401 for a bad JWT. */
+export async function grantOf(
+  context: Context,
+  req: IncomingMessage,
+  { live, caller }: Knock,
+): Promise<Grant> {
+  const jwt = headerText(req, 'x-svc-user-token');
+  const token = jwt === undefined ? undefined : await userToken(context, jwt);
+  const wish = { userId: headerText(req, 'x-svc-userid'), token };
+  return grantFor(context, live, caller, wish, {
+    credential: headerText(req, 'x-credential-id'),
+    redirectUri: headerText(req, 'x-redirect-uri'),
+  });
+}
+
+async function userToken({ callers }: Context, jwt: string): Promise<Caller> {
+  try {
+    return await callers.fromJwt(jwt);
+  } catch (error) {
+    if (!(error instanceof GatehouseError) || error.status !== 401) throw error;
+    throw new GatehouseError(error.code, `The header x-svc-user-token: ${error.message}`, {
+      headers: error.headers,
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Against DNS rebinding: while we listen on this machine alone, the Host must be a name of it.
+ * @throws GatehouseError `forbidden`
+ */
+export function assertHost(
+  { config, publicUrl }: Pick<Context, 'config' | 'publicUrl'>,
+  req: IncomingMessage,
+): void {
+  if (!isLoopback(config.host)) return;
+  const host = req.headers.host ?? '';
+  if (isLoopback(hostName(host)) || host === new URL(publicUrl).host) return;
+  throw new GatehouseError('forbidden', 'The Host header names another machine than this one.');
+}
+
+/**
+ * Whether a browser page of this origin may speak to the endpoint: our own, one of the environment's `origins`, or a
+ * page of this machine while we listen on it alone.
+ * @throws GatehouseError `forbidden`
+ */
+export async function assertOrigin(
+  context: Context,
+  origin: string,
+  knocked: Knock | undefined,
+): Promise<void> {
+  if (origin === new URL(context.publicUrl).origin) return;
+  if (knocked?.caller.kind === 'api_key') {
+    throw new GatehouseError(
+      'forbidden',
+      'An API key was sent by a web page. Keys stay on your server; give pages a token URL, and replace this key.',
+    );
+  }
+  const url = URL.canParse(origin) ? new URL(origin) : undefined;
+  if (url && isLoopback(context.config.host) && isLoopback(url.hostname)) return;
+  // A preflight carries no key: then either environment's list may name the origin.
+  const environments = knocked ? [knocked.live.server.environment] : ENVIRONMENTS;
+  for (const environment of environments) {
+    if ((await readSettings(context.db, environment)).origins.includes(origin)) return;
+  }
+  throw new GatehouseError(
+    'forbidden',
+    'Pages of this origin may not speak to the MCP endpoints. An operator can add it to the settings.',
+  );
+}
+
+function hostName(host: string): string {
+  return host.startsWith('[') ? host.slice(0, host.indexOf(']') + 1) : (host.split(':')[0] ?? '');
+}

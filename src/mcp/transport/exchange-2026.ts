@@ -1,0 +1,140 @@
+import type { Context } from '../../context.ts';
+import { isJsonObject } from '../../lib/json.ts';
+import { newestOf } from '../tools/events.ts';
+import { log, logOutcome, progressOf, streamOf, type Flow, type Stream } from './flow.ts';
+import type { Grant } from '../tools/grant.ts';
+import { modernInputs } from '../tools/input.ts';
+import { earOf, filterOf, type Ear, type Listeners } from './listeners.ts';
+import { hasFailed, responseText, type Answer, type RpcRequest } from '../protocol/message.ts';
+import {
+  completeResult,
+  discoverResult,
+  interimResult,
+  openingOf,
+  readModern,
+  type ModernRequest,
+} from '../protocol/mcp-2026.ts';
+import { checkParamHeaders } from '../protocol/param-headers.ts';
+import { sendResult, whenClosed } from './reply.ts';
+import { requestStates } from '../tools/request-state.ts';
+import type { McpCore } from '../tools/server.ts';
+import { traceOf } from '../protocol/trace.ts';
+import type { Watch } from './watch.ts';
+
+/** Resource not found had a code of its own before MCP 2026-07-28. */
+const OLD_NOT_FOUND = -32002;
+/** Errors of a method that have an HTTP status of their own; others are answers like results. */
+const STATUSES: { [code: number]: number } = { [-32021]: 400, [-32601]: 404 };
+
+/** A request of the modern form on its way, whatever carries it. */
+export interface ModernCall {
+  grant: Grant;
+  requestId: string;
+  signal: AbortSignal;
+  /** Looks anew at what the caller may do, for a subscription. */
+  rights: () => Promise<Grant>;
+  /** Where the messages of a subscription go; called once it may begin. */
+  ear: () => Ear;
+}
+
+/** Answers requests of MCP 2026-07-28: each stands alone and says all that is needed to answer it. */
+export interface ModernExchange {
+  /** A POST. */
+  post(flow: Flow, request: RpcRequest, rights: () => Promise<Grant>): Promise<void>;
+  /** A request that was read; undefined once it listens. Rejects when the call's signal aborts. */
+  answer(read: ModernRequest, stream: Pick<Stream, 'send'>, call: ModernCall): Promise<Answer | undefined>;
+}
+
+export function createModernExchange(
+  context: Pick<Context, 'db' | 'keys' | 'clock' | 'catalog'>,
+  { core, listeners, watch }: { core: McpCore; listeners: Listeners; watch: Watch },
+): ModernExchange {
+  return {
+    async post(flow, asked, rights) {
+      const { res, headers, grant, requestId, framing } = flow;
+      const read = readModern(asked, flow.req);
+      const { method, id, params } = read.request;
+      const whole = method === 'tools/list' && params?.['cursor'] === undefined && framing.json;
+      const list = whole ? await core.toolList(grant) : undefined;
+      if (list) return sendResult(res, id, { result: list, opening: openingOf(method) }, headers);
+      if (method === 'tools/call' && typeof params?.['name'] === 'string') {
+        const { name, arguments: args } = params;
+        const action = core.visible(grant).direct.get(name);
+        if (action && isJsonObject(args)) checkParamHeaders(flow.req, action, args);
+      }
+
+      const stream = streamOf(flow);
+      const gone = new AbortController();
+      // Here a client cancels by closing the stream.
+      whenClosed(res, () => {
+        if (!res.writableFinished) gone.abort();
+      });
+      const ear = () => earOf(res, headers);
+      try {
+        const call = { grant, requestId, signal: gone.signal, rights, ear };
+        const answer = await this.answer(read, stream, call);
+        if (!answer) return;
+        const status = 'error' in answer ? (STATUSES[answer.error.code] ?? 200) : 200;
+        stream.finish(responseText(id, answer), status);
+      } catch (error) {
+        if (!gone.signal.aborted) throw error;
+      }
+    },
+
+    async answer({ request, abilities, logLevel, requestState, responses }, stream, call) {
+      const { method } = request;
+      const { grant, requestId, signal, rights, ear } = call;
+      if (method === 'server/discover') {
+        const { instructions } = core.visible(grant);
+        return { result: completeResult(method, discoverResult(instructions)), failed: false };
+      }
+      if (method === 'subscriptions/listen') {
+        const filter = filterOf(request);
+        listeners.admit(grant);
+        const uris = filter.resourceSubscriptions;
+        if (uris) filter.resourceSubscriptions = await readable(core, uris, { grant, requestId, signal });
+        const newest = await newestOf(context, grant, filter.resourceSubscriptions ?? []);
+        // The end of who left by now was told already: as a listener it would stay for ever.
+        signal.throwIfAborted();
+        const since = context.clock.now();
+        listeners.open(ear(), { id: request.id, grant, filter, newest, since, rights });
+        return undefined;
+      }
+      const states = requestStates(context, grant, request);
+      const answer = await core.answer(request, {
+        grant,
+        requestId,
+        signal,
+        inputs: await modernInputs({ abilities, states, requestState, responses, signal }),
+        trace: traceOf(request),
+        onProgress: progressOf(request, stream),
+        onLog: (message) => log(stream, logLevel, message),
+        onChanged: (lists) => watch.announce(grant.live.server.serverId, lists),
+      });
+      logOutcome(stream, logLevel, request, hasFailed(answer));
+      return modernAnswer(method, answer);
+    },
+  };
+}
+
+function modernAnswer(method: string, answer: Answer): Answer {
+  if ('error' in answer) {
+    const { error } = answer;
+    return error.code === OLD_NOT_FOUND ? { error: { ...error, code: -32602 } } : answer;
+  }
+  const { result, failed, interim } = answer;
+  return { result: interim ? interimResult(result) : completeResult(method, result), failed };
+}
+
+/** Those of the addresses that the caller can read: to the others nothing is promised. */
+async function readable(
+  core: McpCore,
+  uris: string[],
+  call: { grant: Grant; requestId: string; signal: AbortSignal },
+): Promise<string[]> {
+  const found: string[] = [];
+  for (const uri of uris) {
+    if (!(await core.resourceFault(uri, call))) found.push(uri);
+  }
+  return found;
+}

@@ -1,0 +1,314 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Context } from '../../context.ts';
+import { clientAddress } from '../../lib/client-address.ts';
+import { answerError, GatehouseError, hidesCause } from '../../lib/errors.ts';
+import { jsonFromBody, MIB, readBody } from '../../lib/http-body.ts';
+import type { Json } from '../../lib/json.ts';
+import { assertHost, assertOrigin, grantOf, knock, mcpPathOf, type Knock, type McpPath } from './endpoint.ts';
+import type { Grant } from '../tools/grant.ts';
+import { createExchange, type Exchange } from './exchange.ts';
+import { VERSIONS } from '../protocol/initialize.ts';
+import { readMessage, type Message } from '../protocol/message.ts';
+import { isModern } from '../protocol/mcp-2026.ts';
+import { beginEvents, framingOf, sendEmpty, sendRefusal } from './reply.ts';
+import { headerText } from '../protocol/headers.ts';
+import { createListeners } from './listeners.ts';
+import { createMcpCore } from '../tools/server.ts';
+import { createSessions, openStream, placeOf, type Session } from './sessions.ts';
+import { watchChanges } from './watch.ts';
+
+const METHODS = 'POST, GET, DELETE, OPTIONS';
+const MAX_BATCH = 100;
+
+/** Both MCP URLs, bare and in sessions. */
+export interface McpHandler {
+  /** Answers a request below /mcp/. Never rejects. */
+  handle(req: IncomingMessage, res: ServerResponse): Promise<void>;
+  /** Ends the streams that only listen, so that a stop waits for running calls alone. */
+  hush(): void;
+  close(): Promise<void>;
+}
+
+/** One request on its way: what is known of it so far, for its refusal and its line in the log. */
+interface Visit {
+  req: IncomingMessage;
+  res: ServerResponse;
+  requestId: string;
+  headers: Record<string, string>;
+  id?: string | number;
+  route: string;
+  rpcMethod?: string;
+  serverId?: string;
+}
+
+export async function createMcpHandler(context: Context): Promise<McpHandler> {
+  const core = createMcpCore(context);
+  const sessions = createSessions(context.clock);
+  const listeners = createListeners();
+  const watch = watchChanges(context, () => [...sessions.listening(), ...listeners.all()]);
+  const exchange = createExchange(context, core, { sessions, listeners, watch });
+  // A line a request, of fields that hold no secret: looking for some would be most of its cost.
+  const requests = context.log.child({}, { redact: [] });
+  return {
+    async handle(req, res) {
+      const started = performance.now();
+      const visit: Visit = { req, res, requestId: randomUUID(), headers: {}, route: '/mcp/{serverId}' };
+      visit.headers['X-Request-Id'] = visit.requestId;
+      try {
+        await enter(context, exchange, visit);
+      } catch (thrown) {
+        refuse(context, visit, thrown);
+      }
+      const { requestId, route, serverId, rpcMethod } = visit;
+      const durationMs = Math.round((performance.now() - started) * 10) / 10;
+      requests.info(
+        { requestId, method: req.method, route, serverId, rpcMethod, status: res.statusCode, durationMs },
+        'request',
+      );
+    },
+    hush() {
+      sessions.hush();
+      listeners.hush();
+    },
+    async close() {
+      watch.close();
+      sessions.close();
+      await core.close();
+    },
+  };
+}
+
+/** 401 → 429 → body → 403: each check before the one that costs more. */
+async function enter(context: Context, exchange: Exchange, visit: Visit): Promise<void> {
+  const { req, res, headers } = visit;
+  assertHost(context, req);
+  const path = mcpPathOf(req.url ?? '');
+  if (!path)
+    throw new GatehouseError(
+      'not_found',
+      'MCP is spoken at /mcp/{serverId} and /mcp/{serverId}/{accessToken}.',
+    );
+  if (path.accessToken !== undefined) visit.route = '/mcp/{serverId}/{accessToken}';
+  const origin = headerText(req, 'origin');
+  if (req.method === 'OPTIONS') return preflight(context, visit, origin);
+
+  const knocked = await authenticated(context, visit, () => knock(context, req, path));
+  visit.serverId = knocked.live.server.serverId;
+  if (origin !== undefined) {
+    await assertOrigin(context, origin, knocked);
+    headers['Access-Control-Allow-Origin'] = origin;
+    headers['Access-Control-Expose-Headers'] = 'Mcp-Session-Id, X-Request-Id, Retry-After, WWW-Authenticate';
+    headers['Vary'] = 'Origin';
+  }
+  switch (req.method) {
+    case 'POST':
+      return post(context, exchange, visit, knocked, path);
+    case 'GET':
+      return listen(context, exchange, visit, knocked, path);
+    case 'DELETE': {
+      if (sessionIdOf(req) === undefined) throw notAllowed('DELETE');
+      const session = exchange.session(await grant(context, visit, knocked), sessionIdOf(req));
+      exchange.end(session);
+      return sendEmpty(res, 200, headers);
+    }
+    default:
+      throw notAllowed(req.method);
+  }
+}
+
+async function post(
+  context: Context,
+  exchange: Exchange,
+  visit: Visit,
+  knocked: Knock,
+  path: McpPath,
+): Promise<void> {
+  const { req, res, headers } = visit;
+  const key = `${knocked.live.server.serverId} ${knocked.caller.label}`;
+  Object.assign(headers, await context.limits.mcp(key, 1));
+  const framing = framingOf(req.headers.accept);
+  if (!framing.events) {
+    throw new GatehouseError(
+      'not_acceptable',
+      'The Accept header must include text/event-stream: application/json, text/event-stream.',
+    );
+  }
+  const type = headerText(req, 'content-type')?.split(';')[0]?.trim().toLowerCase();
+  if (type !== undefined && type !== 'application/json') {
+    throw new GatehouseError(
+      'unsupported_media_type',
+      'The Content-Type of an MCP request is application/json.',
+    );
+  }
+  const encoding = headerText(req, 'content-encoding') ?? 'identity';
+  if (encoding.toLowerCase() !== 'identity') {
+    throw new GatehouseError(
+      'unsupported_media_type',
+      'The body of an MCP request is sent as it is, without a Content-Encoding.',
+    );
+  }
+  const body = parse(await readBody(req, MIB));
+  const granted = await grant(context, visit, knocked);
+  const message = Array.isArray(body) ? undefined : readMessage(body);
+  if (message && 'method' in message) visit.rpcMethod = message.method.slice(0, 64);
+  if (message?.kind === 'request') visit.id = message.request.id;
+
+  const sessionId = sessionIdOf(req);
+  const flow = { req, res, requestId: visit.requestId, headers, framing, grant: granted, session: undefined };
+  // The modern form knows no sessions: an id that a client has left over from an older one means nothing there.
+  const form = sessionId === undefined ? req.headers : undefined;
+  if (message && message.kind !== 'response' && isModern(form, message))
+    return exchange.one(flow, message, () => rightsOf(context, req, path));
+
+  const session = sessionId === undefined ? undefined : exchange.session(granted, sessionId);
+  assertVersion(req);
+  if (message) return exchange.one({ ...flow, session }, message);
+  const messages = batchOf(Array.isArray(body) ? body : [], session);
+  if (messages.length > 1) Object.assign(headers, await context.limits.mcp(key, messages.length - 1));
+  visit.rpcMethod = 'batch';
+  return exchange.batch({ ...flow, session }, messages);
+}
+
+async function listen(
+  context: Context,
+  exchange: Exchange,
+  visit: Visit,
+  knocked: Knock,
+  path: McpPath,
+): Promise<void> {
+  const { req, res, headers } = visit;
+  const sessionId = sessionIdOf(req);
+  if (sessionId === undefined) throw notAllowed('GET');
+  if (!framingOf(req.headers.accept).events) {
+    throw new GatehouseError(
+      'not_acceptable',
+      'A GET opens an event stream: Accept must include text/event-stream.',
+    );
+  }
+  const granted = await grant(context, visit, knocked);
+  const session = exchange.session(granted, sessionId);
+  const lastEventId = headerText(req, 'last-event-id');
+  const last = lastEventId === undefined ? undefined : placeOf(session, lastEventId);
+  if (lastEventId !== undefined && !last)
+    throw new GatehouseError(
+      'invalid_request',
+      'Last-Event-ID names no event of this session. Leave it out.',
+    );
+  beginEvents(res, { ...headers, 'Mcp-Session-Id': session.sessionId });
+  const { endsAt } = granted;
+  openStream(session, res, { last, endsAt, rights: () => rightsOf(context, req, path) });
+}
+
+async function preflight(context: Context, { req, res }: Visit, origin: string | undefined): Promise<void> {
+  if (origin === undefined) throw notAllowed('OPTIONS');
+  await assertOrigin(context, origin, undefined);
+  sendEmpty(res, 204, {
+    'Access-Control-Allow-Origin': origin,
+    'Access-Control-Allow-Methods': METHODS,
+    'Access-Control-Allow-Headers': [...HEADERS, ...paramHeadersIn(req)].join(', '),
+    'Access-Control-Max-Age': '600',
+    Vary: 'Origin',
+  });
+}
+
+const HEADERS = [
+  'Authorization',
+  'Content-Type',
+  'Accept',
+  'Mcp-Session-Id',
+  'MCP-Protocol-Version',
+  'Mcp-Method',
+  'Mcp-Name',
+  'Last-Event-ID',
+  'x-svc-userid',
+  'x-svc-user-token',
+  'x-credential-id',
+  'x-redirect-uri',
+];
+
+/** Headers of tools' own parameters have names that only the tool knows. */
+function paramHeadersIn(req: IncomingMessage): string[] {
+  const asked = headerText(req, 'access-control-request-headers')?.split(',') ?? [];
+  return asked.map((name) => name.trim()).filter((name) => /^mcp-param-[\w-]{1,64}$/i.test(name));
+}
+
+/** Counts 401s by address, and stops to listen to one that was refused too often. */
+async function authenticated<T>(context: Context, { req }: Visit, check: () => Promise<T>): Promise<T> {
+  try {
+    return await check();
+  } catch (error) {
+    if (error instanceof GatehouseError && error.status === 401) {
+      const address = clientAddress(req, context.config.trustedProxies);
+      await context.limits.assertNotBarred(address);
+      context.limits.refused(address);
+    }
+    throw error;
+  }
+}
+
+/** What a request that opened a stream may do now. @throws as knock and grantOf */
+async function rightsOf(context: Context, req: IncomingMessage, path: McpPath): Promise<Grant> {
+  return grantOf(context, req, await knock(context, req, path));
+}
+
+function grant(context: Context, visit: Visit, knocked: Knock): Promise<Grant> {
+  return authenticated(context, visit, () => grantOf(context, visit.req, knocked));
+}
+
+function refuse(context: Context, { req, res, requestId, id, headers, route }: Visit, thrown: unknown): void {
+  const error = answerError(thrown);
+  // A client that hung up while it was sending is no fault of ours.
+  const hungUp = req.destroyed && !req.complete;
+  if (hidesCause(error) && !hungUp) context.log.error({ requestId, route, err: thrown }, 'request failed');
+  // A client may still be sending what was not read.
+  if (!req.complete) headers['Connection'] = 'close';
+  // No invitation to authenticate where the address itself is the credential.
+  if (route.endsWith('{accessToken}')) delete error.headers['WWW-Authenticate'];
+  if (!res.headersSent) sendRefusal(res, error, { requestId, id, headers });
+  else res.destroy();
+}
+
+function parse(text: string): Json {
+  try {
+    return jsonFromBody(text);
+  } catch (error) {
+    if (!(error instanceof GatehouseError)) throw error;
+    throw new GatehouseError(error.code, error.message, { details: { parse: true }, cause: error });
+  }
+}
+
+function batchOf(body: Json[], session: Session | undefined): Message[] {
+  if (!session || session.protocolVersion > '2025-03-26') {
+    throw new GatehouseError(
+      'invalid_request',
+      'Batches are not taken: one JSON-RPC message a POST (MCP since 2025-06-18).',
+    );
+  }
+  if (body.length === 0 || body.length > MAX_BATCH) {
+    throw new GatehouseError('invalid_request', `A batch holds 1 to ${MAX_BATCH} messages.`);
+  }
+  return body.map(readMessage);
+}
+
+function assertVersion(req: IncomingMessage): void {
+  const version = headerText(req, 'mcp-protocol-version');
+  if (version === undefined || VERSIONS.includes(version)) return;
+  throw new GatehouseError(
+    'invalid_request',
+    `MCP-Protocol-Version is not supported. Supported: ${VERSIONS.join(', ')}.`,
+  );
+}
+
+function sessionIdOf(req: IncomingMessage): string | undefined {
+  return headerText(req, 'mcp-session-id');
+}
+
+function notAllowed(method: string | undefined): GatehouseError {
+  const inSessions = method === 'GET' || method === 'DELETE';
+  return new GatehouseError(
+    'method_not_allowed',
+    `${method} is not allowed here${inSessions ? ' without a session (Mcp-Session-Id)' : ''}. Send JSON-RPC by POST.`,
+    { headers: { Allow: METHODS } },
+  );
+}

@@ -1,0 +1,164 @@
+import type { ServerResponse } from 'node:http';
+import { GatehouseError } from '../../lib/errors.ts';
+import { isJsonObject, type JsonObject } from '../../lib/json.ts';
+import type { Grant } from '../tools/grant.ts';
+import { completeResult, SUBSCRIPTION_ID } from '../protocol/mcp-2026.ts';
+import { responseText, type RpcRequest } from '../protocol/message.ts';
+import { beginEvents, eventText, whenClosed, writeEvent } from './reply.ts';
+import type { Watcher } from './watch.ts';
+
+const MAX_LISTENERS = 10_000;
+const MAX_FOR_ONE_CALLER = 1000;
+const MAX_URIS = 100;
+const LISTS = ['tools', 'prompts', 'resources'] as const;
+
+/** What a listener wants to hear of (MCP 2026-07-28, SubscriptionFilter). */
+export interface Filter {
+  toolsListChanged?: true;
+  promptsListChanged?: true;
+  resourcesListChanged?: true;
+  resourceSubscriptions?: string[];
+}
+
+/** Where the messages of a listener go: a POST that stays open, or lines of standard output. */
+export interface Ear {
+  send(message: string): void;
+  ping(): void;
+  end(): void;
+  onClose(closed: () => void): void;
+}
+
+/** A request to listen that may do so. */
+export interface Listening {
+  id: string | number;
+  grant: Grant;
+  filter: Filter;
+  newest: Watcher['newest'];
+  since: number;
+  /** Looks anew at what the caller may do. */
+  rights: () => Promise<Grant>;
+}
+
+/** The streams of `subscriptions/listen`. */
+export interface Listeners {
+  /** @throws GatehouseError `rate_limited` where there are too many already. */
+  admit(grant: Grant): void;
+  /** Sends what it hears to an ear, first that the filter is acknowledged. */
+  open(ear: Ear, listening: Listening): void;
+  all(): Iterable<Watcher>;
+  /** Ends them all, each with its result. */
+  hush(): void;
+}
+
+interface Listener extends Watcher {
+  /** Ends its stream with its result. */
+  end(): void;
+}
+
+export function createListeners(): Listeners {
+  const listeners = new Set<Listener>();
+  const perCaller = new Map<string, number>();
+
+  return {
+    admit(grant) {
+      if (listeners.size < MAX_LISTENERS && (perCaller.get(ownerOf(grant)) ?? 0) < MAX_FOR_ONE_CALLER) return;
+      throw new GatehouseError('rate_limited', 'Too many streams listen here already. Close some.', {
+        headers: { 'Retry-After': '60' },
+      });
+    },
+    open(ear, listening) {
+      const owner = ownerOf(listening.grant);
+      const listener = listenerOf(ear, listening);
+      listeners.add(listener);
+      perCaller.set(owner, (perCaller.get(owner) ?? 0) + 1);
+      ear.onClose(() => {
+        listeners.delete(listener);
+        const left = (perCaller.get(owner) ?? 1) - 1;
+        if (left > 0) perCaller.set(owner, left);
+        else perCaller.delete(owner);
+      });
+      const notifications = { ...listening.filter };
+      ear.send(tagged(listening.id, 'notifications/subscriptions/acknowledged', { notifications }));
+    },
+    all: () => listeners,
+    hush() {
+      for (const listener of listeners) listener.end();
+    },
+  };
+}
+
+/** The filter of a request: what of it there is to hear of here. @throws GatehouseError `request_meta_invalid` */
+export function filterOf({ params = {} }: RpcRequest): Filter {
+  const wanted = params['notifications'];
+  if (!isJsonObject(wanted)) throw invalid('params.notifications must be an object.');
+  const filter: Filter = {};
+  for (const list of LISTS) {
+    const value = wanted[`${list}ListChanged`];
+    if (value !== undefined && typeof value !== 'boolean')
+      throw invalid(`params.notifications.${list}ListChanged must be true or false.`);
+    if (value === true) filter[`${list}ListChanged`] = true;
+  }
+  const uris = wanted['resourceSubscriptions'];
+  if (uris === undefined) return filter;
+  const texts = Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string') : [];
+  if (!Array.isArray(uris) || texts.length < uris.length || uris.length > MAX_URIS)
+    throw invalid(
+      `params.notifications.resourceSubscriptions must be a list of at most ${MAX_URIS} addresses.`,
+    );
+  filter.resourceSubscriptions = [...new Set(texts)];
+  return filter;
+}
+
+function ownerOf({ live, caller }: Grant): string {
+  return `${live.server.serverId} ${caller}`;
+}
+
+function listenerOf(ear: Ear, { id, grant, filter, newest, since, rights }: Listening): Listener {
+  const subscriptions = new Set(filter.resourceSubscriptions);
+  const wanted = new Set([
+    ...LISTS.flatMap((list) => (filter[`${list}ListChanged`] ? [`notifications/${list}/list_changed`] : [])),
+    ...(subscriptions.size > 0 ? ['notifications/resources/updated'] : []),
+  ]);
+  const end = (): void => {
+    const result = completeResult('subscriptions/listen', '{}', { [SUBSCRIPTION_ID]: id });
+    ear.send(responseText(id, { result, failed: false }));
+    ear.end();
+  };
+  return {
+    environment: grant.environment,
+    serverId: grant.live.server.serverId,
+    userId: grant.userId,
+    subscriptions,
+    live: grant.live,
+    newest,
+    since,
+    endsAt: grant.endsAt,
+    rights,
+    tell(method, params = {}) {
+      if (wanted.has(method)) ear.send(tagged(id, method, params));
+    },
+    ping: () => ear.ping(),
+    leave: end,
+    end,
+  };
+}
+
+/** A notification that says which subscription it belongs to. */
+function tagged(id: string | number, method: string, params: JsonObject): string {
+  return JSON.stringify({ jsonrpc: '2.0', method, params: { ...params, _meta: { [SUBSCRIPTION_ID]: id } } });
+}
+
+/** The response to a POST as an ear. */
+export function earOf(res: ServerResponse, headers: Record<string, string>): Ear {
+  beginEvents(res, headers);
+  return {
+    send: (message) => writeEvent(res, eventText(message)),
+    ping: () => writeEvent(res, ': here\n\n'),
+    end: () => res.end(),
+    onClose: (closed) => whenClosed(res, closed),
+  };
+}
+
+function invalid(message: string): GatehouseError {
+  return new GatehouseError('request_meta_invalid', message);
+}

@@ -1,0 +1,285 @@
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import type { Clock } from '../../lib/clock.ts';
+import { MINUTE } from '../../lib/clock.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { Abilities } from '../protocol/abilities.ts';
+import type { Grant } from '../tools/grant.ts';
+import type { LogLevel } from '../../lib/log-level.ts';
+import { whenClosed, writeEvent } from './reply.ts';
+import type { Watcher } from './watch.ts';
+
+const IDLE_MS = 30 * MINUTE;
+const MAX_SESSIONS = 10_000;
+/** Of one caller at one server, so that nobody takes the sessions of everybody. */
+const MAX_OF_ONE_CALLER = 1000;
+const MAX_EVENTS = 256;
+const MAX_EVENT_BYTES = 1024 * 1024;
+/** The stream that a GET opens, beside those of the POSTs. */
+const STANDING = 'g';
+
+interface StoredEvent {
+  stream: string;
+  number: number;
+  text: string;
+}
+
+/**
+ * A session of 2024-11-05 to 2025-11-25: a record in front of the one long-lived server (an SDK transport each costs
+ * 67 MB per 1,000). It belongs to its process, its server, its caller and its user.
+ */
+export interface Session extends Watcher {
+  readonly sessionId: string;
+  readonly caller: string;
+  readonly userId: string | undefined;
+  readonly protocolVersion: string;
+  /** What the client can be asked for: see elicitation.ts. */
+  readonly abilities: Abilities;
+  logLevel: LogLevel | undefined;
+  /** Requests of ours that the client has not answered yet. */
+  readonly asked: Map<string, (result: JsonObject | undefined) => void>;
+  /** Aborts when the session ends. */
+  readonly gone: AbortSignal;
+  readonly subscriptions: Set<string>;
+  /** Of the GET that opened the standing stream. */
+  rights: () => Promise<Grant>;
+  /** Told when the standing stream opens and closes. */
+  readonly listens: (open: boolean) => void;
+  since: number;
+  /** Requests under way, by the client's id. */
+  readonly running: Map<string | number, AbortController>;
+  lastUsed: number;
+  /** Open streams by name. */
+  readonly open: Map<string, ServerResponse>;
+  readonly ended: Set<string>;
+  events: StoredEvent[];
+  eventBytes: number;
+  nextEvent: number;
+  nextStream: number;
+}
+
+export interface Sessions {
+  create(grant: Grant, client: { protocolVersion: string; abilities: Abilities }): Session;
+  /** The session, if it is this caller's, at this server and for this user. */
+  find(sessionId: string, grant: Grant): Session | undefined;
+  end(session: Session): void;
+  /** Those with a standing stream: what changes is told to them. */
+  listening(): Iterable<Session>;
+  /** Ends the standing streams. */
+  hush(): void;
+  close(): void;
+}
+
+export function createSessions(clock: Clock): Sessions {
+  // In order of last use: the first is the one to give up.
+  const sessions = new Map<string, Session>();
+  const leaves = new WeakMap<Session, AbortController>();
+  // In order of last use, too.
+  const owned = new Map<string, Set<Session>>();
+  const listening = new Set<Session>();
+
+  const end = (session: Session): void => {
+    sessions.delete(session.sessionId);
+    listening.delete(session);
+    const siblings = owned.get(ownerOf(session));
+    siblings?.delete(session);
+    if (siblings?.size === 0) owned.delete(ownerOf(session));
+    leaves.get(session)?.abort();
+    for (const controller of session.running.values()) controller.abort();
+    for (const res of session.open.values()) res.end();
+    session.open.clear();
+  };
+  /** Who has the most gives up the eldest, so that nobody's many sessions end those of others. */
+  const makeRoom = (): void => {
+    let most: Set<Session> | undefined;
+    for (const siblings of owned.values()) if (siblings.size > (most?.size ?? 1)) most = siblings;
+    const [eldest] = most ?? sessions.values();
+    if (eldest) end(eldest);
+  };
+  const sweep = setInterval(() => {
+    for (const session of sessions.values()) {
+      if (session.lastUsed > clock.now() - IDLE_MS) break;
+      if (session.open.size === 0) end(session);
+    }
+  }, MINUTE);
+  sweep.unref();
+
+  return {
+    create(grant, { protocolVersion, abilities }) {
+      const { serverId } = grant.live.server;
+      if (sessions.size >= MAX_SESSIONS) makeRoom();
+      const siblings = owned.get(ownerOf({ serverId, caller: grant.caller })) ?? new Set();
+      const [eldest] = siblings;
+      if (siblings.size >= MAX_OF_ONE_CALLER && eldest) end(eldest);
+      const leave = new AbortController();
+      const atFirst = async () => grant;
+      const session: Session = {
+        sessionId: randomUUID(),
+        environment: grant.environment,
+        serverId,
+        caller: grant.caller,
+        userId: grant.userId,
+        protocolVersion,
+        abilities,
+        logLevel: undefined,
+        asked: new Map(),
+        gone: leave.signal,
+        subscriptions: new Set(),
+        newest: new Map(),
+        running: new Map(),
+        live: grant.live,
+        lastUsed: clock.now(),
+        open: new Map(),
+        ended: new Set(),
+        events: [],
+        eventBytes: 0,
+        nextEvent: 0,
+        nextStream: 0,
+        rights: atFirst,
+        endsAt: Infinity,
+        since: clock.now(),
+        listens(open) {
+          if (open) {
+            session.since = clock.now();
+            listening.add(session);
+            return;
+          }
+          listening.delete(session);
+          // The request of the stream is not kept longer than that.
+          session.rights = atFirst;
+        },
+        tell: (method, params) => notify(session, method, params),
+        ping: () => ping(session),
+        // The client of a token that was too old comes again with a newer one, and finds its session.
+        leave: (why) => (why.code === 'token_expired' ? hang(session) : end(session)),
+      };
+      sessions.set(session.sessionId, session);
+      owned.set(ownerOf(session), siblings.add(session));
+      leaves.set(session, leave);
+      return session;
+    },
+    find(sessionId, grant) {
+      const session = sessions.get(sessionId);
+      if (!session || session.serverId !== grant.live.server.serverId) return undefined;
+      if (session.caller !== grant.caller || session.userId !== grant.userId) return undefined;
+      session.lastUsed = clock.now();
+      sessions.delete(sessionId);
+      sessions.set(sessionId, session);
+      const siblings = owned.get(ownerOf(session));
+      siblings?.delete(session);
+      siblings?.add(session);
+      return session;
+    },
+    end,
+    hush() {
+      for (const session of listening) hang(session);
+    },
+    listening: () => listening,
+    close() {
+      clearInterval(sweep);
+      for (const session of sessions.values()) end(session);
+    },
+  };
+}
+
+/** Ends the standing stream. */
+function hang(session: Session): void {
+  session.open.get(STANDING)?.end();
+}
+
+function ownerOf({ serverId, caller }: Pick<Session, 'serverId' | 'caller'>): string {
+  return `${serverId} ${caller}`;
+}
+
+/** A new stream for the events of one POST. */
+export function newStream(session: Session, res: ServerResponse): string {
+  const stream = `p${session.nextStream++}`;
+  attach(session, stream, res);
+  return stream;
+}
+
+/** The last event that a client has of a stream. */
+export interface Place {
+  stream: string;
+  number: number;
+}
+
+/** The place that a Last-Event-ID names; undefined when this session gave no such id. */
+export function placeOf(session: Session, lastEventId: string): Place | undefined {
+  const [, stream, ofPost, number] = /^(g|p(\d{1,15}))_(\d{1,15})$/.exec(lastEventId) ?? [];
+  if (stream === undefined || Number(number) >= session.nextEvent) return undefined;
+  if (ofPost !== undefined && Number(ofPost) >= session.nextStream) return undefined;
+  return { stream, number: Number(number) };
+}
+
+/**
+ * Opens the standing stream, which lasts as long as the rights of its client, or takes up a stream behind the event that
+ * the client has.
+ */
+export function openStream(
+  session: Session,
+  res: ServerResponse,
+  { last, endsAt, rights }: { last: Place | undefined } & Pick<Session, 'endsAt' | 'rights'>,
+): void {
+  const stream = last?.stream ?? STANDING;
+  session.open.get(stream)?.end();
+  if (stream === STANDING) {
+    session.rights = rights;
+    session.endsAt = endsAt;
+  }
+  attach(session, stream, res);
+  if (!last) return;
+  for (const event of session.events) {
+    if (event.stream === stream && event.number > last.number) writeEvent(res, event.text);
+  }
+  if (session.ended.has(stream)) finish(session, stream);
+}
+
+/** Sends a message on a stream and keeps it, so that a client that lost the line can ask for it again. */
+export function emit(session: Session, stream: string, message: JsonObject | string): void {
+  const number = session.nextEvent++;
+  const data = typeof message === 'string' ? message : JSON.stringify(message);
+  const text = `id: ${stream}_${number}\nevent: message\ndata: ${data}\n\n`;
+  session.events.push({ stream, number, text });
+  session.eventBytes += text.length;
+  while (
+    session.events.length > MAX_EVENTS ||
+    (session.eventBytes > MAX_EVENT_BYTES && session.events.length > 1)
+  ) {
+    session.eventBytes -= session.events.shift()?.text.length ?? 0;
+  }
+  const res = session.open.get(stream);
+  if (res) writeEvent(res, text);
+}
+
+/** Tells the standing stream. */
+export function notify(session: Session, method: string, params?: JsonObject): void {
+  emit(session, STANDING, { jsonrpc: '2.0', method, ...(params ? { params } : {}) });
+}
+
+/** Something on every open stream, for proxies that close what is silent. */
+function ping(session: Session): void {
+  for (const res of session.open.values()) writeEvent(res, ': here\n\n');
+}
+
+/** No more events will come on this stream. */
+export function finish(session: Session, stream: string): void {
+  session.ended.add(stream);
+  // Streams whose events are forgotten need not be remembered as ended.
+  if (session.ended.size > MAX_EVENTS) session.ended.delete(session.ended.values().next().value ?? '');
+  session.open.get(stream)?.end();
+  session.open.delete(stream);
+}
+
+function attach(session: Session, stream: string, res: ServerResponse): void {
+  session.open.set(stream, res);
+  if (stream === STANDING) session.listens(true);
+  whenClosed(res, () => {
+    if (session.open.get(stream) !== res) return;
+    session.open.delete(stream);
+    if (stream === STANDING) session.listens(false);
+  });
+  // A first event without content: from now on the client has an id to resume from (2025-11-25).
+  if (session.protocolVersion >= '2025-11-25')
+    writeEvent(res, `id: ${stream}_${session.nextEvent++}\ndata: \n\n`);
+}

@@ -1,0 +1,274 @@
+import { randomUUID } from 'node:crypto';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import type { Context } from '../../context.ts';
+import type { Caller } from '../../identity/caller.ts';
+import { findUser, findUserByName } from '../../identity/users.ts';
+import { answerError, GatehouseError, hidesCause } from '../../lib/errors.ts';
+import { LOG_LEVELS, type LogLevel } from '../../lib/log-level.ts';
+import { jsonFromBody } from '../../lib/http-body.ts';
+import { findServerByIdOrName } from '../../servers/records.ts';
+import type { Environment } from '../../store/schema.ts';
+import { abilitiesOf } from '../protocol/abilities.ts';
+import { sessionInputs, type Askable } from '../tools/elicitation.ts';
+import { newestOf } from '../tools/events.ts';
+import { levelFault, log, logOutcome, progressOf, USUAL_LEVEL } from './flow.ts';
+import { grantFor, type Grant } from '../tools/grant.ts';
+import { initializeResult, negotiate } from '../protocol/initialize.ts';
+import { createListeners, type Ear } from './listeners.ts';
+import { hasFailed, readMessage, responseText, type Answer, type RpcRequest } from '../protocol/message.ts';
+import { isModern, readModern } from '../protocol/mcp-2026.ts';
+import { createModernExchange, type ModernExchange } from './exchange-2026.ts';
+import { createMcpCore, type McpCore } from '../tools/server.ts';
+import { traceOf } from '../protocol/trace.ts';
+import { watchChanges, type Watch, type Watcher } from './watch.ts';
+
+/** What `gatehouse stdio --server` was asked for. */
+export interface StdioWish {
+  environment: Environment;
+  /** Id, or name without regard to case. */
+  server: string;
+  /** Id or username; without it the server's owner. */
+  user: string | undefined;
+}
+
+/**
+ * Serves one MCP server on standard input and output, a JSON-RPC message a line, straight from the store. Ends with
+ * the input. Restrictions, switches and users are looked at anew for each request.
+ * @throws GatehouseError when server or user are not there, or the one does not serve the other.
+ */
+export async function runStdio(
+  context: Context,
+  wish: StdioWish,
+  { input, output, signal }: { input: Readable; output: Writable; signal?: AbortSignal },
+): Promise<void> {
+  const { server } = await grantOf(context, wish);
+  const core = createMcpCore(context);
+  const send = (message: object | string): void => {
+    output.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`);
+  };
+  const listeners = createListeners();
+  const watch = watchChanges(context, () => [...listeners.all(), ...(line.client ? [line.client] : [])]);
+  const ended = new AbortController();
+  const line: Line = {
+    context,
+    core,
+    send,
+    modern: createModernExchange(context, { core, listeners, watch }),
+    rights: async () => (await grantOf(context, { ...wish, server })).grant,
+    watch,
+    running: new Map(),
+    client: undefined,
+    logLevel: undefined,
+    ended: ended.signal,
+  };
+  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+  signal?.addEventListener('abort', () => lines.close(), { once: true });
+  const pending = new Set<Promise<void>>();
+  try {
+    for await (const text of lines) {
+      if (text.trim() === '') continue;
+      const work = answerLine(line, text).finally(() => pending.delete(work));
+      pending.add(work);
+    }
+    // What was asked before the input ended is still answered; nobody answers us any more.
+    ended.abort();
+    await Promise.all(pending);
+  } finally {
+    listeners.hush();
+    watch.close();
+    for (const controller of line.running.values()) controller.abort();
+    await core.close();
+  }
+}
+
+/** The one client of this process, and what its lines need. */
+interface Line {
+  context: Context;
+  core: McpCore;
+  modern: ModernExchange;
+  watch: Watch;
+  send(message: object | string): void;
+  rights(): Promise<Grant>;
+  /** Requests and subscriptions under way, by the client's id. */
+  running: Map<string | number, AbortController>;
+  /** What `initialize` told of the client. */
+  client: (Askable & Watcher & { subscriptions: Set<string> }) | undefined;
+  logLevel: LogLevel | undefined;
+  /** Aborts with the input. */
+  ended: AbortSignal;
+}
+
+async function answerLine(line: Line, text: string): Promise<void> {
+  const requestId = randomUUID();
+  let id: string | number | null = null;
+  try {
+    const message = readMessage(parsed(text));
+    if (message.kind === 'response') line.client?.asked.get(message.id ?? '')?.(message.result);
+    if (message.kind === 'notification' && message.method === 'notifications/cancelled') {
+      const cancelled = message.params['requestId'];
+      if (typeof cancelled === 'string' || typeof cancelled === 'number')
+        line.running.get(cancelled)?.abort();
+    }
+    if (message.kind !== 'request') return;
+    const { request } = message;
+    id = request.id;
+    const controller = new AbortController();
+    line.running.set(id, controller);
+    const { signal } = controller;
+    let listens = false;
+    try {
+      const grant = await line.rights();
+      const answer = isModern(undefined, request)
+        ? await answerModern(line, request, { grant, requestId, signal })
+        : await answerPlain(line, request, { grant, requestId, signal });
+      listens = answer === undefined;
+      if (answer && !signal.aborted) line.send(responseText(id, answer));
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      if (!listens) line.running.delete(id);
+    }
+  } catch (thrown) {
+    const error = answerError(thrown);
+    if (hidesCause(error)) line.context.log.error({ requestId, err: thrown }, 'request failed');
+    const code = error.details?.['parse'] === true ? -32700 : error.rpcCode;
+    const { parse: _, ...details } = error.details ?? {};
+    line.send({
+      jsonrpc: '2.0',
+      id,
+      error: { code, message: error.message, data: { code: error.code, requestId, ...details } },
+    });
+  }
+}
+
+interface LineCall {
+  grant: Grant;
+  requestId: string;
+  signal: AbortSignal;
+}
+
+/** Undefined once it listens. */
+async function answerModern(
+  { modern, send, rights, running }: Line,
+  asked: RpcRequest,
+  call: LineCall,
+): Promise<Answer | undefined> {
+  const ear = (): Ear => {
+    const closed: (() => void)[] = [];
+    const end = () => {
+      running.delete(asked.id);
+      for (const tell of closed.splice(0)) tell();
+    };
+    call.signal.addEventListener('abort', end, { once: true });
+    return { send, ping: () => {}, end, onClose: (tell) => closed.push(tell) };
+  };
+  return modern.answer(readModern(asked), { send }, { ...call, rights, ear });
+}
+
+/** As before 2026: after `initialize`, or without it. */
+async function answerPlain(line: Line, request: RpcRequest, call: LineCall): Promise<Answer> {
+  const { context, core, send, watch } = line;
+  const { params = {} } = request;
+  switch (request.method) {
+    case 'initialize': {
+      const protocolVersion = negotiate(params['protocolVersion']);
+      line.client = {
+        environment: call.grant.environment,
+        serverId: call.grant.live.server.serverId,
+        userId: call.grant.userId,
+        subscriptions: new Set(),
+        live: call.grant.live,
+        newest: new Map(),
+        since: context.clock.now(),
+        endsAt: call.grant.endsAt,
+        rights: line.rights,
+        ping: () => {},
+        // Each request is refused from then on.
+        leave: () => {},
+        abilities: abilitiesOf(protocolVersion, params['capabilities']),
+        asked: new Map(),
+        gone: line.ended,
+        tell: (method, told = {}) => send({ jsonrpc: '2.0', method, params: told }),
+      };
+      const { instructions } = core.visible(call.grant);
+      return { result: JSON.stringify(initializeResult(protocolVersion, instructions)), failed: false };
+    }
+    case 'ping':
+      return NOTHING;
+    case 'resources/unsubscribe':
+      line.client?.subscriptions.delete(String(params['uri']));
+      return NOTHING;
+    case 'logging/setLevel': {
+      const level = LOG_LEVELS.find((one) => one === params['level']);
+      if (!level) return { error: levelFault() };
+      line.logLevel = level;
+      return NOTHING;
+    }
+    case 'resources/subscribe': {
+      const { uri } = params;
+      if (typeof uri !== 'string') return { error: { code: -32602, message: 'params.uri must be a string' } };
+      const missing = await core.resourceFault(uri, call);
+      if (missing) return { error: missing };
+      for (const [scope, event] of await newestOf(context, call.grant, [uri]))
+        line.client?.newest.set(scope, event);
+      line.client?.subscriptions.add(uri);
+      return NOTHING;
+    }
+    case 'tools/list': {
+      const list = params['cursor'] === undefined ? await core.toolList(call.grant) : undefined;
+      if (list) return { result: list.toString(), failed: false };
+    }
+  }
+  const answer = await core.answer(request, {
+    ...call,
+    trace: traceOf(request),
+    onProgress: progressOf(request, { send }),
+    onLog: (message) => log({ send }, line.client && (line.logLevel ?? USUAL_LEVEL), message),
+    onChanged: (lists) => watch.announce(call.grant.live.server.serverId, lists),
+    ...(line.client ? { inputs: sessionInputs(context, line.client, send, call.signal) } : {}),
+  });
+  logOutcome({ send }, line.logLevel, request, hasFailed(answer));
+  return answer;
+}
+
+const NOTHING: Answer = { result: '{}', failed: false };
+
+function parsed(line: string) {
+  try {
+    return jsonFromBody(line);
+  } catch (error) {
+    if (!(error instanceof GatehouseError)) throw error;
+    throw new GatehouseError(error.code, error.message, { details: { parse: true }, cause: error });
+  }
+}
+
+async function grantOf(
+  context: Context,
+  { environment, server: wanted, user }: StdioWish,
+): Promise<{ server: string; grant: Grant }> {
+  const record = await findServerByIdOrName(context.db, environment, wanted);
+  const live = record && (await context.servers.byId(environment, record.serverId));
+  if (!live) {
+    throw new GatehouseError(
+      'server_not_found',
+      `There is no MCP server "${wanted}" in the environment ${environment}.`,
+    );
+  }
+  const caller: Caller = {
+    kind: 'local',
+    environment,
+    label: 'stdio',
+    userId: undefined,
+    scopes: new Set(['mcp:use']),
+  };
+  const userId = user === undefined ? undefined : await userIdOf(context, environment, user);
+  const grant = await grantFor(context, live, caller, { userId, token: undefined });
+  return { server: live.server.serverId, grant };
+}
+
+async function userIdOf({ db }: Context, environment: Environment, user: string): Promise<string> {
+  const found = (await findUser(db, environment, user)) ?? (await findUserByName(db, environment, user));
+  if (found) return found.userId;
+  throw new GatehouseError('user_not_found', `There is no user "${user}" in the environment ${environment}.`);
+}
