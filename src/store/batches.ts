@@ -1,16 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Rows of the first step: few, since a row may take long with all that goes with it. */
+/** Rows of the first step. It is small, because the cascades of one row may take long. */
 const FIRST = 20;
-/** Rows of a step that are always taken, however slow the database is, and those that no step exceeds. */
+/** Rows of a step: at least this many, however slow the database is. */
 const LEAST = 10;
 const MOST = 1000;
-/** The time that a step aims at: SQLite has one writer, and its event loop waits for each statement. */
+/** Time that a step aims at. SQLite has one writer, and its event loop waits for each statement. */
 const STEP_MS = 5;
 
 /**
- * Repeats a change of at most `limit` rows until it finds fewer. Each step takes about 5 ms, and other work of the event
- * loop runs between two. `signal`: stops between two steps.
+ * Repeats a change of at most `limit` rows until it finds fewer. Each step takes about 5 ms, and the event loop does
+ * other work between two steps. `signal` stops it between two steps.
  */
 export async function inSteps(
   changeSome: (limit: number) => Promise<bigint | number>,
@@ -26,13 +26,13 @@ export async function inSteps(
   }
 }
 
-/** Returns the rows of a step of 5 ms, at most twice those of the last one. */
+/** Returns the row count of a step of 5 ms, at most twice that of the last step. */
 function nextLimit(limit: number, tookMs: number): number {
   const fitting = Math.floor((limit * STEP_MS) / tookMs);
   return Math.max(LEAST, Math.min(fitting, 2 * limit, MOST));
 }
 
-/** Deletes in steps. */
+/** Deletes rows in steps. */
 export async function deleteInBatches(
   deleteSome: (limit: number) => Promise<{ numDeletedRows: bigint }>,
   signal?: AbortSignal,
@@ -40,7 +40,7 @@ export async function deleteInBatches(
   await inSteps(async (limit) => (await deleteSome(limit)).numDeletedRows, signal);
 }
 
-/** The same for a change that leaves fewer rows to find. */
+/** Updates rows in steps. The change must leave fewer rows to find. */
 export async function updateInBatches(
   updateSome: (limit: number) => Promise<{ numUpdatedRows: bigint }>,
   signal?: AbortSignal,

@@ -2,13 +2,15 @@ import { randomUUID } from 'node:crypto';
 import type { DbOrTx, Environment, Tables } from './schema.ts';
 
 /**
- * That something has changed of which clients are told. A note is a hint: rules hold without it, and one that is lost
- * costs a client its notification.
+ * A change that clients are notified of. A note is a hint: no rule depends on it, and a lost note costs a client only
+ * its notification.
  */
 export interface Change {
   environment: Environment;
-  /** `server`, `user`: the one with this id; `accounts`: those of this user, and the workflows that
-   *  they have installed. `environment`: all of it; the subject says what. */
+  /**
+   * `server`, `user`: the object with this id. `accounts`: the accounts of this user, and the workflows that they have
+   * installed. `environment`: all of it; the subject says what changed.
+   */
   kind: 'server' | 'user' | 'accounts' | 'environment';
   subject: string;
 }
@@ -20,7 +22,7 @@ export async function noteChange(db: DbOrTx, now: number, change: Change): Promi
     .execute();
 }
 
-/** What was noted at `since` or later, epoch milliseconds. */
+/** Returns the changes noted at `since` or later, epoch ms. */
 export async function changesSince(db: DbOrTx, since: number): Promise<Tables['changes'][]> {
   return db.selectFrom('changes').selectAll().where('at', '>=', since).orderBy('at').execute();
 }

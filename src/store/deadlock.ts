@@ -3,8 +3,8 @@ import { codeOf } from './open.ts';
 const TIMES = 5;
 
 /**
- * Runs a statement or a transaction again when PostgreSQL ended it as one of two that waited for each other's rows: nothing
- * is left of it. For what takes many rows in no order of its own. SQLite ends nothing so.
+ * Runs a statement or a transaction again when PostgreSQL ended it to resolve a deadlock (40P01), which leaves nothing
+ * of it. Use it for statements that lock many rows in no fixed order. SQLite has no such deadlocks.
  */
 export async function againAfterDeadlock<T>(run: () => Promise<T>): Promise<T> {
   for (let time = 1; ; time++) {

@@ -3,35 +3,38 @@ import { dirname } from 'node:path';
 import { StoreUnavailable } from '../lib/errors.ts';
 
 /**
- * A fast disk is waited for on the spot: the way through a thread and back costs about as much as the sync (measured: a
- * tenth of an event's latency in quiet, and of its processor time under load). One that takes longer than this on average is
- * left to the thread for a while, and each time that it was not better after that for twice as long.
+ * A fast disk is synced on the event loop, because the way through a thread and back costs about as much as the sync.
+ * Measured: 10 % of an event's latency in an idle process, and 10 % of its processor time under load. A disk whose
+ * average exceeds this is left to the thread for a while. Each time that it is still slow after that, the while
+ * doubles.
  */
 const FAST_MS = 2;
 const LEFT_ALONE_MS = 1000;
 const LEFT_ALONE_AT_MOST_MS = 60_000;
-/** How much of the average the last one is, and as what it counts at most: a few slow ones among many say little. */
+/**
+ * Weight of the last sync in the average, and the cap on its time, so that a few slow syncs among many count little.
+ */
 const LAST_SHARE = 0.05;
 const COUNTS_AT_MOST_MS = 10;
 
-/** How what was written to a file reaches the disk. */
+/** The way to put written data on the disk. */
 export interface Disk {
-  /** Left out where it must never be waited for on the spot. */
+  /** Absent where a sync must never block the event loop. */
   syncNow?(): void;
   sync(done: (error: Error | null) => void): void;
   close(): void;
 }
 
-/** For who syncs by itself. */
+/** Used where the database syncs on its own. */
 export const NO_DISK: Disk = { syncNow: () => {}, sync: (done) => done(null), close: () => {} };
 
-/** A file, which need not be there before the first sync. */
+/** Returns the disk of a file, which need not exist before the first sync. */
 export function diskOf(path: string): Disk {
   let fd: number | undefined;
   const open = (): number => {
     if (fd !== undefined) return fd;
     fd = openSync(path, 'r+');
-    // It may be new: its name is kept by its folder.
+    // The file may be new, and its folder stores its name.
     if (process.platform !== 'win32') syncFolder(dirname(path));
     return fd;
   };
@@ -53,13 +56,14 @@ function syncFolder(path: string): void {
   }
 }
 
-/** Commits that reach the disk together. */
+/** Shares one sync among several commits. */
 export interface GroupSync {
-  /** Something was committed, and is not on the disk yet. */
+  /** Notes a commit that is not on the disk yet. */
   committed(): void;
   /**
-   * Resolves when all that was committed until now is on the disk; undefined when it is. Where `others` are about to commit
-   * as well, their sync may be this one's. @throws what the disk said.
+   * Resolves when all commits until now are on the disk; returns undefined when they already are. `others`: more
+   * commits are about to come, so one sync may serve all of them.
+   * @throws the error of the disk.
    */
   durable(others?: boolean): Promise<void> | undefined;
   close(): Promise<void>;
@@ -72,16 +76,16 @@ interface Waiting {
 }
 
 /**
- * One sync serves every commit that was made before it began, and the process goes on while the disk works. What a disk
- * failed to keep once cannot be known to be kept by a second try: after a failure nothing is durable any more, and `onFailure`
- * is told of it, before anybody who waits.
+ * Creates a group of syncs. One sync serves every commit made before it began, and the process goes on while the disk
+ * works. After a failed sync a second try cannot prove that the data is on the disk. So every later call fails, and
+ * `onFailure` is called before the waiting callers are rejected.
  */
 export function createGroupSync(disk: Disk, onFailure: (failure: Error) => void): GroupSync {
   let written = 0;
   let onDisk = 0;
   let waiting: Waiting[] = [];
   let planned = false;
-  /** In the thread. */
+  /** Whether a sync runs in the thread. */
   let running = false;
   let averageMs = 0;
   let leftAloneUntil = 0;
@@ -132,7 +136,7 @@ export function createGroupSync(disk: Disk, onFailure: (failure: Error) => void)
     if (averageMs >= FAST_MS) {
       leftAloneUntil = endedAt + leftAloneMs;
       leftAloneMs = Math.min(leftAloneMs * 2, LEFT_ALONE_AT_MOST_MS);
-      // On trial then: one or two slow ones are enough.
+      // The disk is on trial after that: one or two slow syncs are enough.
       averageMs = FAST_MS * 0.8;
     } else if (averageMs < FAST_MS / 2) leftAloneMs = LEFT_ALONE_MS;
     finish(written, error);
@@ -140,7 +144,7 @@ export function createGroupSync(disk: Disk, onFailure: (failure: Error) => void)
 
   const isFast = (): boolean => !running && disk.syncNow !== undefined && performance.now() > leftAloneUntil;
 
-  /** What else is done in this turn of the event loop comes along. */
+  /** Plans a sync after this turn of the event loop, so that the turn's other commits share it. */
   const plan = (): void => {
     if (planned || running) return;
     planned = true;

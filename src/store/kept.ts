@@ -11,8 +11,8 @@ import type { Db, Tables } from './schema.ts';
 import { connectionOf } from './transact.ts';
 
 /**
- * What is made once per database: compiled statements of hot paths. Building one costs more than running it (measured:
- * 20 to 40 µs against 14). Run it with runKept().
+ * Caches a value per database, such as the compiled statements of hot paths. Building a statement costs more than
+ * running it (measured: 20 to 40 µs against 14). Run it with runKept().
  */
 export function perDatabase<T>(make: (db: Db) => T): (db: Db) => T {
   const made = new WeakMap<Db, { value: T }>();
@@ -24,8 +24,9 @@ export function perDatabase<T>(make: (db: Db) => T): (db: Db) => T {
 }
 
 /**
- * Runs a compiled statement with other values, in the order in which they stand in its text. In a transaction it goes straight
- * to its connection: kysely's queue before that costs as much as the statement. So await one before the next.
+ * Runs a compiled statement with other values, in the order of its parameters. In a transaction it goes straight to
+ * the connection, because kysely's queue before that costs as much as the statement. So await one statement before the
+ * next.
  */
 export function runKept<R>(
   db: Db | Transaction<Tables>,
@@ -40,7 +41,7 @@ export function runKept<R>(
     : connection.executeQuery(query);
 }
 
-/** For kept statements: `in` as many texts as one likes. Its value is textsFor(). */
+/** Returns an `in` list of any number of texts for compiled statements. Its value is textsFor(). */
 export function inTexts(db: Db): RawBuilder<string> {
   return isPostgres(db) ? sql`(select unnest(${''}::text[]))` : sql`(select value from json_each(${''}))`;
 }
@@ -53,7 +54,9 @@ export function isPostgres(db: Db): boolean {
   return db.getExecutor().adapter instanceof PostgresAdapter;
 }
 
-/** Cut into 64, 32 and what is left up to 16: eighteen statement texts serve every batch, and each stays prepared. */
+/**
+ * Cuts items into chunks of 64, 32 and up to 16. Eighteen statement texts serve every batch, and each stays prepared.
+ */
 export function chunksOf<T>(items: readonly T[]): T[][] {
   const cut: T[][] = [];
   for (let at = 0; at < items.length;) {
@@ -66,8 +69,8 @@ export function chunksOf<T>(items: readonly T[]): T[][] {
 }
 
 /**
- * An insert of many rows, which all have the same members in the same order. `db` knows the dialect, `tx` runs it. Returns
- * the rows of its `returning` clause, none without one.
+ * Returns an insert of many rows, which all have the same members in the same order. `db` knows the dialect, `tx` runs
+ * it. The result is the rows of the `returning` clause, none without one.
  */
 export function manyRows<Row extends object, Returned = never>(
   build: (db: Db, rows: Row[]) => Compilable<Returned>,
@@ -78,7 +81,7 @@ export function manyRows<Row extends object, Returned = never>(
     const returned: Returned[] = [];
     for (const chunk of chunksOf(rows)) {
       let statement = bySize.get(chunk.length);
-      // Its text alone: the tree that it is built from has a node for each value.
+      // Stores the text alone, because the tree that it is built from has a node for each value.
       if (!statement)
         bySize.set(chunk.length, (statement = CompiledQuery.raw(build(db, chunk).compile().sql)));
       const values: unknown[] = [];

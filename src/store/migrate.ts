@@ -2,18 +2,18 @@ import { sql } from 'kysely';
 import { MIGRATIONS } from './migrations.ts';
 import type { Store } from './open.ts';
 
-/** Any number that no other program would use for a PostgreSQL advisory lock. */
+/** Key of the PostgreSQL advisory lock. Any number works that no other program uses. */
 const MIGRATION_LOCK = 0x67617465;
 
-/** A database that this release cannot serve: made by a newer one. */
+/** A database that this release cannot serve, because a newer release migrated it. */
 export class SchemaError extends Error {
   override readonly name = 'SchemaError';
 }
 
 /**
- * Brings the schema to this release's version and returns the names of the migrations that ran. One transaction
- * under a lock: of two processes that start at once, one migrates and the other finds the work done; a crash in
- * the middle leaves the old version.
+ * Brings the schema to this release's version and returns the names of the migrations that ran. They run in one
+ * transaction under a lock. When two processes start at once, one migrates and the other finds the work done. A crash
+ * in the middle leaves the old version.
  * @throws SchemaError when a newer release has migrated this database.
  */
 export async function migrate(store: Store, now: number): Promise<string[]> {

@@ -2,7 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
 import { index, stamped } from './tables.ts';
 
-/** OAuth apps, connect sessions, and what renewing tokens needs. */
+/** Adds OAuth apps, connect sessions, and the columns for renewing tokens. */
 export async function accounts(tx: Transaction<Tables>): Promise<void> {
   const { schema } = tx;
 
@@ -90,7 +90,7 @@ export async function accounts(tx: Transaction<Tables>): Promise<void> {
   await index(tx, 'oauth_states', ['expires_at']);
 }
 
-/** Where an OAuth app is registered, for connectors of many hosts. */
+/** Adds the fields of an OAuth app: where it is registered, for connectors of many hosts. */
 export async function oauthAppFields({ schema }: Transaction<Tables>): Promise<void> {
   await schema
     .alterTable('oauth_apps')
@@ -99,8 +99,8 @@ export async function oauthAppFields({ schema }: Transaction<Tables>): Promise<v
 }
 
 /**
- * One account is one credential. Rows that are there keep a null, which no index takes for equal, so duplicates of earlier
- * releases stay; each gets its key when it is written next.
+ * Adds the key that makes one account one credential. Existing rows keep null, which no unique index compares, so
+ * duplicates of earlier releases stay. Each row gets its key at its next write.
  */
 export async function oneAccountOneCredential(tx: Transaction<Tables>): Promise<void> {
   const { schema } = tx;
@@ -115,7 +115,7 @@ export async function oneAccountOneCredential(tx: Transaction<Tables>): Promise<
     on credentials (user_id, connector_id) where is_default = 1`.execute(tx);
 }
 
-/** Where a process serves: one row, `service`. `seen_at` 0: the process has ended. */
+/** Adds the address of the running process: one row, `service`. `seen_at` 0 means that the process has ended. */
 export async function presence({ schema }: Transaction<Tables>): Promise<void> {
   await schema
     .createTable('presence')
@@ -125,7 +125,7 @@ export async function presence({ schema }: Transaction<Tables>): Promise<void> {
     .execute();
 }
 
-/** Reasons of before had an app's words inside our sentence; each now has a place of its own. */
+/** Splits the reasons of earlier releases, which quoted the app inside our sentence, into two columns. */
 export async function wordsOfApps(tx: Transaction<Tables>): Promise<void> {
   await tx.schema.alterTable('credentials').addColumn('app_message', 'text').execute();
   const rows = await tx
@@ -144,7 +144,7 @@ export async function wordsOfApps(tx: Transaction<Tables>): Promise<void> {
   }
 }
 
-/** The beginnings of reasons that quoted an app between brackets, and what follows the closing one. */
+/** The beginnings of reasons that quoted an app in brackets, and the texts after the closing bracket. */
 const QUOTING = [
   {
     begins: ' refused the credential (',

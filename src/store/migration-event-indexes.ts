@@ -1,7 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
 
-/** What waits or failed, found without walking over what is done: all of it is little beside that. */
+/** Adds indexes that find waiting and failed rows without walking over the finished ones, which are far more. */
 export async function eventIndexes(tx: Transaction<Tables>): Promise<void> {
   await sql`create index inbox_waiting on inbox (source_id, received_at, next_at) where processed_at is null`.execute(
     tx,
@@ -15,8 +15,9 @@ export async function eventIndexes(tx: Transaction<Tables>): Promise<void> {
 }
 
 /**
- * Most deliveries never wait: they are handed over by who publishes them and are done within milliseconds. One small index
- * tells of those whose process died on the way; the three of what waits for its time are written for all others only.
+ * Adds `offered`. Most deliveries never wait: the publisher hands them over, and they are done within milliseconds.
+ * One small index finds those whose process died on the way. The three indexes of waiting deliveries are written for
+ * all others only.
  */
 export async function offeredDeliveries(tx: Transaction<Tables>): Promise<void> {
   await tx.schema
@@ -29,17 +30,17 @@ export async function offeredDeliveries(tx: Transaction<Tables>): Promise<void> 
     await sql`create index ${sql.id(name)} on deliveries (${sql.join(columns.map((c) => sql.id(c)))})
       where status = 'waiting' and offered = 0`.execute(tx);
   }
-  // So few that looking for the ends of their leases may walk over all of it.
+  // These rows are few, so the search for ended leases may walk over all of them.
   await sql`create index deliveries_offered on deliveries (subscription_id, sequence, next_at)
     where status = 'waiting' and offered = 1`.execute(tx);
 }
 
-/** Room for the attempt of most deliveries: the first, which succeeds. */
+/** Adds a column for the attempt of most deliveries: the first, which succeeds. */
 export async function firstAttempts(tx: Transaction<Tables>): Promise<void> {
   await tx.schema.alterTable('deliveries').addColumn('first_attempt', 'text').execute();
 }
 
-/** Apart from the slots of a rate, of which none is far ahead unless a clock was put back. */
+/** Separates holds from rate slots, because a slot is never far ahead unless the clock was set back. */
 export async function holdsOfSubscriptions(tx: Transaction<Tables>): Promise<void> {
   await tx.schema.alterTable('subscriptions').addColumn('hold_until', 'bigint').execute();
   await tx
@@ -49,12 +50,12 @@ export async function holdsOfSubscriptions(tx: Transaction<Tables>): Promise<voi
     .execute();
 }
 
-/** What is old is found source by source: an index less to write for each event. */
+/** Drops an index, because old events are found source by source. Each event costs one index write less. */
 export async function eventsOfSources(tx: Transaction<Tables>): Promise<void> {
   await tx.schema.dropIndex('events_by_created_at').execute();
 }
 
-/** One row for each level of an operator's own fields; of two that were written at once the newer stays. */
+/** Allows one row for each level of an operator's own fields. The newer of two rows written at the same time stays. */
 export async function oneFieldMapping(tx: Transaction<Tables>): Promise<void> {
   await sql`delete from field_mappings where exists (
     select 1 from field_mappings as newer
@@ -66,14 +67,14 @@ export async function oneFieldMapping(tx: Transaction<Tables>): Promise<void> {
     tx,
   );
   await tx.schema.dropIndex('field_mappings_by_environment_scope').execute();
-  // Nulls are never equal to an index.
+  // A unique index never treats nulls as equal.
   await sql`create unique index field_mappings_once
     on field_mappings (environment, scope, coalesce(connector_id, ''), coalesce(credential_id, ''))`.execute(
     tx,
   );
 }
 
-/** The newest version beside each record, so that an older one is known as such. */
+/** Adds the newest version of each record, so that an older version is recognized. */
 export async function newestStates(tx: Transaction<Tables>): Promise<void> {
   await tx.schema.alterTable('seen').addColumn('state', 'text').execute();
 }

@@ -2,7 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
 import { index, stamped } from './tables.ts';
 
-/** Sources, subscriptions, the outbox, and what polling and intake need. */
+/** Adds sources, subscriptions, the outbox, and the tables of polling and intake. */
 export async function events(tx: Transaction<Tables>): Promise<void> {
   const { schema } = tx;
 
@@ -134,11 +134,13 @@ export async function events(tx: Transaction<Tables>): Promise<void> {
       .addColumn('last_error', 'text')
       .addColumn('marks', 'text'),
   )
-    // Recovering an event twice gives one delivery; the event comes first, so that deleting it finds them.
+    // Recovering an event twice gives one delivery. The event comes first in the key, so that deleting an event finds
+    // its deliveries.
     .addUniqueConstraint('deliveries_once', ['event_id', 'subscription_id'])
     .execute();
   await index(tx, 'deliveries', ['subscription_id', 'sequence']);
-  // What waits is little beside what is done: these stay small, and what ends leaves them.
+  // Waiting deliveries are few compared with finished ones. These indexes stay small, because a finished delivery
+  // leaves them.
   for (const columns of [['next_at'], ['subscription_id', 'next_at'], ['subscription_id', 'sequence']]) {
     const name = `deliveries_waiting_by_${columns.join('_')}`;
     await sql`create index ${sql.id(name)} on deliveries (${sql.join(columns.map((c) => sql.id(c)))}) where status = 'waiting'`.execute(

@@ -2,14 +2,14 @@ import { sql, type Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
 import { index } from './tables.ts';
 
-/** The orders in which users and servers are listed. Without them each page sorts the whole table. */
+/** Adds indexes in the order in which users and servers are listed. Without them each page sorts the whole table. */
 export async function listOrders(tx: Transaction<Tables>): Promise<void> {
   await index(tx, 'users', ['environment', 'created_at', 'user_id']);
   await index(tx, 'servers', ['environment', 'created_at', 'server_id']);
   await index(tx, 'servers', ['environment', 'owner_user_id', 'created_at', 'server_id']);
 }
 
-/** The filters and orders of the other lists. Without them a filter with few hits scans the table. */
+/** Adds indexes for the filters and orders of the other lists. Without them a filter with few hits scans the table. */
 export async function listFilters(tx: Transaction<Tables>): Promise<void> {
   // A call over REST names no server, so a partial index costs its insert nothing.
   for (const column of ['server_id', 'user_id']) {
@@ -28,7 +28,7 @@ export async function listFilters(tx: Transaction<Tables>): Promise<void> {
   await index(tx, 'workflow_installations', ['workflow_id', 'created_at']);
 }
 
-/** The orders and filters that the lists with cursors had left to a sort. */
+/** Adds indexes for the orders and filters that the lists with cursors still sorted. */
 export async function listCursors(tx: Transaction<Tables>): Promise<void> {
   // `bound` comes last, so one index serves both lists of an owner, and counts them without reading a row.
   await replaceIndex(tx, 'servers', ['environment', 'owner_user_id', 'created_at', 'server_id'], ['bound']);
@@ -36,7 +36,7 @@ export async function listCursors(tx: Transaction<Tables>): Promise<void> {
   await index(tx, 'field_mappings', ['environment', 'created_at', 'mapping_id']);
 }
 
-/** Makes an index with further columns, which serves whatever the shorter one did. */
+/** Replaces an index by one with further columns, which serves every query of the shorter one. */
 async function replaceIndex(
   tx: Transaction<Tables>,
   table: keyof Tables,

@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
 import { index } from './tables.ts';
 
-/** Confirmation tokens that were used, approved definitions, and notes of what changed. */
+/** Adds used confirmation tokens, approved definitions, and notes of changes. */
 export async function policy(tx: Transaction<Tables>): Promise<void> {
   await tx.schema
     .createTable('spent_tokens')

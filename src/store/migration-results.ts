@@ -2,7 +2,10 @@ import { sql, type Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
 import { index } from './tables.ts';
 
-/** Large results in pages, so that reading one opens no more than it shows. What was kept lived for an hour. */
+/**
+ * Stores large results in pages, so that reading one page opens no more than that page. The old rows are dropped,
+ * because they expired after an hour.
+ */
 export async function largeResults(tx: Transaction<Tables>): Promise<void> {
   const { schema } = tx;
   await schema.dropTable('results').execute();
@@ -34,7 +37,7 @@ export async function largeResults(tx: Transaction<Tables>): Promise<void> {
     .execute();
 }
 
-/** What actions are found by, where the database is PostgreSQL; SQLite's index is in memory, and leaves this empty. */
+/** Adds the search index of actions on PostgreSQL. SQLite's index is in memory, and leaves this table empty. */
 export async function searchDocuments(tx: Transaction<Tables>): Promise<void> {
   await tx.schema
     .createTable('search_documents')

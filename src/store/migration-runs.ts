@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
 import { index } from './tables.ts';
 
-/** The operator's subscription stores the events that it is for. */
+/** Event types of the operator's subscription. */
 const OPERATOR_EVENTS = [
   'credential.created',
   'credential.needs_reconnect',
@@ -13,14 +13,17 @@ const OPERATOR_EVENTS = [
   'run.recovered',
 ];
 
-/** Runs over all workflows are listed by index; a run remembers its request and whether its failure was reported. */
+/**
+ * Adds indexes that list runs over all workflows, the hash of a run's request, and whether its failure was reported.
+ */
 export async function runsOfAllWorkflows(tx: Transaction<Tables>): Promise<void> {
   await tx.schema.alterTable('workflow_runs').addColumn('request_hash', 'text').execute();
   await tx.schema
     .alterTable('workflow_runs')
     .addColumn('failure_reported', 'integer', (c) => c.notNull().defaultTo(0))
     .execute();
-  // The environment leads each, so that both databases prefer the index with the most columns that a filter names.
+  // The environment leads each index, so that both databases prefer the index with the most columns that a filter
+  // names.
   await index(tx, 'workflow_runs', ['environment', 'run_id']);
   await index(tx, 'workflow_runs', ['environment', 'workflow_id', 'run_id']);
   await index(tx, 'workflow_runs', ['environment', 'user_id', 'run_id']);

@@ -2,7 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
 import { index, stamped } from './tables.ts';
 
-/** Workflows: versions, installations, runs and what became of their steps. */
+/** Adds workflows: versions, installations, runs, and the results of their steps. */
 export async function workflows(tx: Transaction<Tables>): Promise<void> {
   const { schema } = tx;
 
@@ -93,7 +93,7 @@ export async function workflows(tx: Transaction<Tables>): Promise<void> {
   await index(tx, 'workflow_runs', ['workflow_id', 'created_at']);
   await index(tx, 'workflow_runs', ['user_id']);
   await index(tx, 'workflow_runs', ['ended_at']);
-  // Those that end are the most, and nobody looks for work among them.
+  // Most runs have ended, and no query looks for work among them.
   await sql`create index workflow_runs_due on workflow_runs (next_at)
     where status in ('queued', 'running', 'waiting')`.execute(tx);
   await sql`create index workflow_runs_queued on workflow_runs (installation_id)

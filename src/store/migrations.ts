@@ -32,7 +32,9 @@ interface Migration {
   up(tx: Transaction<Tables>): Promise<void>;
 }
 
-/** In order; the version of a database is how many it has. Never edit one that was released: append. */
+/**
+ * All migrations in order. The version of a database is how many it has. Never edit a released migration: append one.
+ */
 export const MIGRATIONS: Migration[] = [
   { name: 'foundation', up: foundation },
   { name: 'accounts', up: accounts },
@@ -150,7 +152,7 @@ async function foundation(tx: Transaction<Tables>): Promise<void> {
   ).execute();
   await index(tx, 'credentials', ['user_id', 'connector_id']);
 
-  // Ids only, no references: executions and audit outlive what they speak of (contract.md section 6).
+  // These rows hold ids without references, because executions and audit outlive the objects that they name.
   await schema
     .createTable('executions')
     .addColumn('execution_id', 'text', (c) => c.primaryKey())

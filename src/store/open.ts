@@ -16,21 +16,24 @@ import { BLOCKING_BUSY_TIMEOUT_MS } from './sqlite-driver.ts';
 export interface Store extends AsyncDisposable {
   readonly kind: 'sqlite' | 'postgres';
   readonly db: Db;
-  /** Resolves with the reason when no query can succeed any more, whatever happens. */
+  /** Resolves with the reason when no query can succeed any more. */
   readonly failed: Promise<Error>;
-  /** For what may take minutes: migrations. Anything else fails where a PostgreSQL server says nothing for one. */
+  /**
+   * Runs work that may take minutes, such as migrations. Other statements fail when a PostgreSQL server is silent for
+   * one minute.
+   */
   unhurried<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
-/** Why a database could not be opened, in words for the operator. */
+/** The reason why a database could not be opened, written for the operator. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
 
 /**
- * Opens SQLite (made with its folder when missing) or PostgreSQL. The schema is not touched: see migrate(). `silentMs`: how
- * long a PostgreSQL server may say nothing.
+ * Opens SQLite (creates the file and its folder when missing) or PostgreSQL. The schema is not touched: see migrate().
+ * `silentMs`: how long a PostgreSQL server may send nothing.
  * @throws StoreError when the file or server cannot be used.
  */
 export async function openStore(
@@ -46,13 +49,14 @@ function openSqlite(path: string): Store {
   try {
     makeFolder(dirname(path));
     sqlite = new Sqlite(path, { timeout: BLOCKING_BUSY_TIMEOUT_MS });
-    // What we acknowledged survives a power loss: the driver syncs the write-ahead log, many commits at once. A file system
-    // that knows no such log (some networks') leaves it to SQLite.
+    // Acknowledged writes survive a power loss: the driver syncs the write-ahead log, one sync for many commits. A
+    // file system without such a log (some network ones) leaves the sync to SQLite.
     const ahead = sqlite.pragma('journal_mode = WAL', { simple: true }) === 'wal';
     sqlite.pragma(`synchronous = ${ahead ? 'NORMAL' : 'FULL'}`);
     if (ahead) disk = diskOf(`${path}-wal`);
-    // A checkpoint holds up the commit that it falls to: at 1,000 pages (the default) one in fifty events. It takes 6 ms at
-    // 4,000 and 10 to 15 at 16,000, which are as many as the file is kept large for below.
+    // A checkpoint delays the commit that triggers it: at 1,000 pages (the default) that is one event in fifty. It
+    // takes 6 ms at 4,000 pages and 10 to 15 ms at 16,000. journal_size_limit below keeps the file as large as 16,000
+    // pages.
     sqlite.pragma('wal_autocheckpoint = 16000');
     sqlite.pragma('foreign_keys = ON');
     sqlite.pragma('trusted_schema = OFF');
@@ -87,7 +91,7 @@ async function openPostgres(url: string, silentMs: number | undefined): Promise<
     });
   }
   const db = new Kysely<Tables>({ dialect: postgresDialect(pool) });
-  // A connection that fails is replaced.
+  // The pool replaces a failed connection, so this store never fails for good.
   return toStore({ kind: 'postgres', db, failed: new Promise<Error>(() => {}), unhurried });
 }
 
@@ -96,19 +100,19 @@ function toStore(opened: Pick<Store, 'kind' | 'db' | 'failed' | 'unhurried'>): S
   return { ...opened, close, [Symbol.asyncDispose]: close };
 }
 
-/** Whether `error` is a unique constraint that refused a row, on either database. */
+/** Returns whether `error` is a unique constraint that refused a row, on either database. */
 export function isUniqueViolation(error: unknown): boolean {
   const code = codeOf(error);
   return code === '23505' || code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY';
 }
 
-/** Whether `error` is a row refused because what it belongs to is gone, on either database. */
+/** Returns whether `error` is a row refused because its parent row is gone, on either database. */
 export function isOrphan(error: unknown): boolean {
   const code = codeOf(error);
   return code === '23503' || code === 'SQLITE_CONSTRAINT_FOREIGNKEY';
 }
 
-/** What the database calls an error: an SQLSTATE, or SQLite's name. */
+/** Returns the database's code of an error: an SQLSTATE, or SQLite's name. */
 export function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }

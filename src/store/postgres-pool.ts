@@ -4,19 +4,22 @@ import { MINUTE, SECOND } from '../lib/clock.ts';
 
 const MOST_CONNECTIONS = 10;
 const CONNECT_TIMEOUT_MS = 5000;
-/** No statement of ours takes so long, but those of migrations. */
+/** No statement takes this long, except those of migrations. */
 const SILENT_AT_MOST_MS = MINUTE;
-/** A host that is gone is found out sooner where nothing of ours is on its way to it. */
+/** A vanished host is found sooner than by the silence limit while no data is on its way to it. */
 const KEEP_ALIVE_AFTER_MS = 10 * SECOND;
 
-/** Connections to a PostgreSQL server. One that ends by itself fails what ran on it, and is replaced at the next statement. */
+/**
+ * Connections to a PostgreSQL server. A connection that closes fails its statements, and the pool replaces it at the
+ * next statement.
+ */
 export interface Connections {
   pool: pg.Pool;
-  /** While `work` runs, no connection is given up for saying nothing. */
+  /** Runs `work`. No connection is closed for silence while it runs. */
   unhurried<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** `silentMs`: a connection that says nothing for so long is given up. */
+/** Creates the pool. `silentMs`: a connection that sends nothing for this long is closed. */
 export function createConnections(url: string, silentMs = SILENT_AT_MOST_MS): Connections {
   const pool = new pg.Pool({
     connectionString: url,
@@ -31,10 +34,10 @@ export function createConnections(url: string, silentMs = SILENT_AT_MOST_MS): Co
     },
   });
   let unhurried = 0;
-  // Errors that nobody listens to would end us: the pool tells those of idle connections, …
+  // An error event without a listener would end the process. The pool emits the errors of idle connections, …
   pool.on('error', () => {});
   pool.on('connect', (client) => {
-    // … and those in use tell theirs themselves. What runs on them is refused.
+    // … and a connection in use emits its own. Its statements are rejected.
     client.on('error', () => {});
     if (!(client instanceof pg.Client)) return;
     leaveWhenTold(client);
@@ -53,7 +56,10 @@ export function createConnections(url: string, silentMs = SILENT_AT_MOST_MS): Co
   };
 }
 
-/** A server that says FATAL closes the connection right after it: by then the pool might have lent it to the next. */
+/**
+ * Closes a connection at a FATAL message. The server closes it right after that, and by then the pool might have lent
+ * it to the next caller.
+ */
 function leaveWhenTold(client: pg.Client): void {
   client.connection.on('errorMessage', ({ severity }: { severity?: string }) => {
     if (severity === 'FATAL') void client.end();
@@ -61,8 +67,9 @@ function leaveWhenTold(client: pg.Client): void {
 }
 
 /**
- * A host that vanished, or a firewall that forgot the connection, tells nobody: without an end the statement would be waited
- * for as long as the process lives. The socket's own timer costs a statement nothing.
+ * Closes a connection that is silent for `silentMs`. A vanished host, or a firewall that dropped the connection, sends
+ * no error. Without this limit the statement would wait as long as the process lives. The socket's own timer costs a
+ * statement nothing.
  */
 function leaveWhenSilent(client: pg.Client, silentMs: number, mayLeave: () => boolean): void {
   const { stream } = client.connection;

@@ -2,7 +2,7 @@ import { PostgresDialect, type CompiledQuery, type DatabaseConnection, type Dial
 import type { Pool } from 'pg';
 import { postgresFailure } from './unavailable.ts';
 
-/** Kysely's PostgreSQL dialect for texts of any kind. */
+/** Returns Kysely's PostgreSQL dialect with support for texts that contain U+0000. */
 export function postgresDialect(pool: Pool): Dialect {
   const dialect = new PostgresDialect({ pool });
   const tolerant = new WeakSet<DatabaseConnection>();
@@ -36,8 +36,8 @@ export function postgresDialect(pool: Pool): Dialect {
 }
 
 /**
- * PostgreSQL refuses texts with U+0000, which SQLite takes: ids that clients make up, names that third parties give. The
- * replacement character stands for it, as it does for lone surrogates.
+ * Replaces U+0000 in texts, which PostgreSQL refuses and SQLite takes: it occurs in ids of clients and names of third
+ * parties. The replacement character stands for it, as it does for lone surrogates.
  */
 function storable<R>(query: CompiledQuery<R>): CompiledQuery<R> {
   if (!query.parameters.some(hasNul)) return query;

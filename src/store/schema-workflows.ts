@@ -11,7 +11,7 @@ export interface WorkflowTables {
     created_at: number;
     updated_at: number;
   };
-  /** Published ones never change; the draft, which has the highest number, is replaced by the next. */
+  /** A published version never changes. The draft has the highest number, and the next draft replaces it. */
   workflow_versions: {
     workflow_id: string;
     version: number;
@@ -20,29 +20,29 @@ export interface WorkflowTables {
     created_at: number;
     updated_at: number;
   };
-  /** A workflow as an end user has it. What its trigger needs stands beside it, as its version says. */
+  /** An end user's installation of a workflow. The columns of its trigger repeat the definition of its version. */
   workflow_installations: {
     installation_id: string;
     environment: Environment;
     workflow_id: string;
     user_id: string;
     version: number;
-    /** Where rollback goes. */
+    /** The version that rollback returns to. */
     previous_version: number | null;
     enabled: number;
     config_sealed: string;
     /** A JSON object, connectorId → credentialId. */
     credentials: string;
     trigger_type: 'event' | 'schedule' | 'manual' | 'call';
-    /** Runs at a time. */
+    /** Number of runs at the same time. */
     concurrency: number;
-    /** Event: the source, gone with its credential, and a JSON array of created, updated, deleted. */
+    /** Event trigger: the source, deleted with its credential, and a JSON array of created, updated, deleted. */
     source_id: string | null;
     events: string | null;
-    /** Schedule: what `fire_at` was reckoned by. */
+    /** Schedule trigger: the schedule that `fire_at` was computed from. */
     schedule: string | null;
     fire_at: number | null;
-    /** Call: the hash of the token in its address. */
+    /** Call trigger: the hash of the token in its address. */
     hook_hash: string | null;
     created_at: number;
     updated_at: number;
@@ -51,28 +51,28 @@ export interface WorkflowTables {
     run_id: string;
     environment: Environment;
     workflow_id: string;
-    /** null: uninstalled since, or a try of a draft by who has not installed it. */
+    /** Null when the workflow was uninstalled since, or for a test run by a user without an installation. */
     installation_id: string | null;
     user_id: string;
     version: number;
-    /** Of a draft, which may be replaced while it runs. */
+    /** The definition of a draft run, because the draft may be replaced during the run; null otherwise. */
     definition: string | null;
     status: 'queued' | 'running' | 'waiting' | 'succeeded' | 'failed' | 'cancelled';
     trigger_type: 'event' | 'schedule' | 'manual' | 'call';
     /** The value `trigger` of expressions, as JSON. */
     trigger: string;
     config_sealed: string;
-    /** Of a try: connectorId → credentialId. null: those of the installation, as they are at each step. */
+    /** Test run: connectorId → credentialId. Null: the credentials of the installation, as they are at each step. */
     credentials: string | null;
-    /** The MCP server that it was started through: its restrictions hold for each step. */
+    /** The MCP server that started the run; its restrictions apply to each step. */
     server_id: string | null;
     caller: string;
     request_id: string;
-    /** The step that is next, or under way. */
+    /** Index of the step that is next or in progress. */
     position: Generated<number>;
-    /** When somebody has to look: the time that it waits for, or the end of the lease of who runs it. */
+    /** When a process must claim the run: the time that it waits for, or the end of its lease. */
     next_at: number;
-    /** Rises with each holder of the lease: who has an older one changes nothing any more. */
+    /** Rises with each holder of the lease; writes of a holder with an older fence are refused. */
     fence: Generated<number>;
     /** Name of the occasion within the installation: one run each. Null: every occasion makes a run. */
     dedupe: string | null;
@@ -86,7 +86,7 @@ export interface WorkflowTables {
     created_at: number;
     updated_at: number;
   };
-  /** What became of a step of a run (`item` -1) and of each item of a for-each. */
+  /** The result of a step of a run (`item` -1) and of each item of a for-each. */
   workflow_steps: {
     run_id: string;
     position: number;
@@ -94,15 +94,15 @@ export interface WorkflowTables {
     step_id: string;
     status: 'running' | 'waiting' | 'succeeded' | 'failed' | 'skipped' | 'cancelled';
     attempts: Generated<number>;
-    /** Part of the idempotency key: rises when a refused attempt is made anew. */
+    /** Part of the idempotency key; rises when a refused attempt is repeated. */
     generation: Generated<number>;
     /** For the log, without secrets. */
     input: string | null;
-    /** The very input, while it may have to be sent again; the items of a for-each. */
+    /** The complete input, while it may be sent again; the items of a for-each. */
     sealed: string | null;
     /** For the log, without secrets. */
     output: string | null;
-    /** The very output, where the log's is another: later steps are given this one. */
+    /** The complete output, where it differs from the log's; later steps get this one. */
     output_sealed: string | null;
     error: string | null;
     started_at: number;

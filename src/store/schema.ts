@@ -1,7 +1,7 @@
 import type { WorkflowTables } from './schema-workflows.ts';
 import type { Generated, Kysely, Transaction } from 'kysely';
 
-/** Everything belongs to one of these two; a key of one never sees the other's rows. */
+/** Every row belongs to one of these two; a key of one never sees the other's rows. */
 export type Environment = 'development' | 'production';
 export const ENVIRONMENTS = ['development', 'production'] as const;
 
@@ -47,13 +47,13 @@ export interface Tables extends WorkflowTables {
     restrictions: string;
     tool_mode: 'auto' | 'direct' | 'discovery';
     owner_user_id: string | null;
-    /** 1 when a JWT made it: then it is bound to its owner for good. */
+    /** 1 when a JWT made it; it then stays bound to its owner. */
     bound: number;
     token_hash: string;
     token_sealed: string;
     token_expires_at: number | null;
     enabled: number;
-    /** 1: shows only definitions that are approved. */
+    /** 1: shows only approved definitions. */
     pin_tools: Generated<number>;
     created_at: number;
     updated_at: number;
@@ -67,38 +67,40 @@ export interface Tables extends WorkflowTables {
     name: string;
     state: 'active' | 'needs_reconnect' | 'revoked';
     reason: string | null;
-    /** The app's words about the reason; never part of ours. */
+    /** The app's text about the reason; kept apart from our own text. */
     app_message: string | null;
     account: string | null;
     sealed: string;
     expires_at: number | null;
     last_used_at: number | null;
-    /** What was granted, as a JSON array; null where the scheme has no scopes. */
+    /** The granted scopes, as a JSON array; null where the scheme has no scopes. */
     scopes: string | null;
-    /** Rises with each change of `sealed`: a renewal saves only over the values that it began with. */
+    /** Rises with each change of `sealed`. A renewal saves only over the version that it began with. */
     version: Generated<number>;
-    /** From when on the access token is renewed, well before `expires_at`. */
+    /** Time from which the access token is renewed, well before `expires_at`; epoch ms. */
     renew_at: number | null;
-    /** Who is renewing the tokens, until when, and the fence that tells an owner that it was overtaken. While nobody
-     *  is, `lease_until` says when the last attempt ended. */
+    /**
+     * Lease of the process that renews the tokens, and the fence that shows an owner that it lost the lease. Without a
+     * holder, `lease_until` is when the last attempt ended.
+     */
     lease_token: string | null;
     lease_until: number | null;
     fence: Generated<number>;
-    /** Renewals that failed in a row, and not before when the next is tried. */
+    /** Number of renewals that failed in a row, and the earliest time of the next try. */
     refresh_failures: Generated<number>;
     refresh_after: number | null;
-    /** When idle tokens are renewed, so that they do not die of disuse. */
+    /** Time when idle tokens are renewed, so that they do not expire from disuse. */
     refresh_by: number | null;
-    /** Unique for a user and connector; null in rows of before it was. See credentials/account-key.ts. */
+    /** Unique for a user and connector; null in rows older than this rule. See credentials/account-key.ts. */
     account_key: string | null;
     /** 1 in at most one row of a user and connector. */
     is_default: Generated<number>;
     created_at: number;
     updated_at: number;
   };
-  /** Where a process serves, and when it said so last, epoch ms; see connect/presence.ts. */
+  /** Address of the running process, and when it last reported, epoch ms; see connect/presence.ts. */
   presence: { name: string; public_url: string; seen_at: number };
-  /** Tokens that a renewal received and could not save: never thrown away. */
+  /** Tokens that a renewal received and could not save; they are never deleted unused. */
   spare_tokens: {
     spare_id: string;
     credential_id: string;
@@ -111,12 +113,15 @@ export interface Tables extends WorkflowTables {
     client_id: string;
     sealed: string;
     scopes: string | null;
-    /** Where it is registered, as JSON by field. */
+    /** Where the app is registered, as JSON by field. */
     fields: Generated<string>;
     created_at: number;
     updated_at: number;
   };
-  /** A person's way through connecting an account. Its link is found by hash; status and outcome are for who made it. */
+  /**
+   * A person's progress through connecting an account. Its link is found by hash; status and outcome are for the
+   * caller who made it.
+   */
   connect_sessions: {
     session_id: string;
     token_hash: string;
@@ -124,17 +129,17 @@ export interface Tables extends WorkflowTables {
     user_id: string;
     /** The connectors to choose from, as a JSON array; null: all. */
     connectors: string | null;
-    /** The only way to authenticate that is offered; null: all of the app. */
+    /** The only authentication type that is offered; null: all of the app. */
     type: string | null;
-    /** The credential whose account is connected anew, under its id. */
+    /** The credential whose account is reconnected; it keeps its id. */
     credential_id: string | null;
-    /** Sealed values of fields that the operator already gave: they are not asked for again. */
+    /** Sealed values of fields that the operator already gave; the page does not ask for them. */
     prefill: string | null;
     redirect_uri: string | null;
     client_state: string | null;
-    /** `modal`: its status is polled by the page that opened it. */
+    /** `modal`: the page that opened the session polls its status. */
     via: 'link' | 'modal';
-    /** The browser that opened it first; no other may go on. */
+    /** Hash of the first browser that opened it; other browsers are refused. */
     browser_hash: string | null;
     status: 'open' | 'authorizing' | 'succeeded' | 'failed';
     /** `{credentialId}`, or `{error, message}`. */
@@ -143,13 +148,13 @@ export interface Tables extends WorkflowTables {
     created_at: number;
     updated_at: number;
   };
-  /** What may be used once and was, until it would have ended anyway. */
+  /** Used single-use tokens, stored until they would have expired. */
   spent_tokens: { token_id: string; expires_at: number };
-  /** What an operator approved of a connector: name → hash, and name → definition, both as JSON. */
+  /** An operator's approval of a connector: name → hash, and name → definition, both as JSON. */
   approved_definitions: {
     environment: Environment;
     connector_id: string;
-    /** Of the whole connector, when nothing of it waits for approval. */
+    /** Fingerprint of the whole connector, when none of its definitions waits for approval. */
     fingerprint: string;
     hashes: string;
     definitions: string;
@@ -165,7 +170,7 @@ export interface Tables extends WorkflowTables {
     subject: string;
     at: number;
   };
-  /** What was sent to an app's consent page, until it comes back once. */
+  /** States sent to an app's consent page; each may come back once. */
   oauth_states: {
     state_hash: string;
     session_id: string;
@@ -176,7 +181,7 @@ export interface Tables extends WorkflowTables {
     expires_at: number;
     created_at: number;
   };
-  /** Where events of a connection come from: one for each credential and scope, however many subscribe. */
+  /** Sources of a connection's events: one for each credential and scope, however many subscribe. */
   sources: {
     source_id: string;
     environment: Environment;
@@ -185,24 +190,27 @@ export interface Tables extends WorkflowTables {
     connector_id: string;
     scope: string;
     kind: 'native' | 'polling';
-    /** `suspended`: its credential does not work; it goes on where it stopped. `ending`: nobody listens any more. */
+    /**
+     * `suspended`: the credential does not work; the source later continues where it stopped. `ending`: no
+     * subscription uses it any more.
+     */
     status: 'active' | 'suspended' | 'ending';
     reason: string | null;
     /** The time of the app (epoch milliseconds) at which listening began; null before the baseline. */
     baseline_at: number | null;
     /** The time of the app (epoch milliseconds) up to which everything was seen; null before the baseline. */
     cursor_until: number | null;
-    /** Where an interrupted pass goes on, as JSON. */
+    /** Where an interrupted page walk continues, as JSON. */
     continuation: string | null;
     next_poll_at: number;
-    /** The interval now, which adapts. */
+    /** The current interval, which adapts. */
     interval_ms: number;
     next_reconcile_at: number | null;
     failures: Generated<number>;
     lease_token: string | null;
     lease_until: number | null;
     fence: Generated<number>;
-    /** Native: the hash of the token in our address at the app, and what registering gave, sealed. */
+    /** Native: the hash of the token in our address at the app, and the sealed result of the registration. */
     hook_hash: string | null;
     hook_sealed: string | null;
     hook_state: 'none' | 'wanted' | 'registered' | 'failed';
@@ -210,11 +218,11 @@ export interface Tables extends WorkflowTables {
     updated_at: number;
   };
   /**
-   * What a source has told already: by record for `created`, by record and version for `updated`. `state`: of a record
-   * (`c:`), its newest version, seen at `seen_at`; null for what was seen by releases that kept none.
+   * Changes that a source has already reported: by record for `created`, by record and version for `updated`. `state`
+   * of a record (`c:`): its newest version, seen at `seen_at`; null in rows of releases that stored none.
    */
   seen: { source_id: string; key: string; seen_at: number; state: string | null };
-  /** Webhooks of apps as they arrived, once each. */
+  /** Webhooks of apps as they arrived, each once. */
   inbox: {
     inbox_id: string;
     source_id: string;
@@ -223,7 +231,7 @@ export interface Tables extends WorkflowTables {
     body: string;
     received_at: number;
     processed_at: number | null;
-    /** Why it could not be processed, and when that is tried again. */
+    /** Failed tries to process it, and when the next one is due. */
     attempts: Generated<number>;
     next_at: number;
     error: string | null;
@@ -231,34 +239,37 @@ export interface Tables extends WorkflowTables {
   subscriptions: {
     subscription_id: string;
     environment: Environment;
-    /** `operator`: the environment's own events, with no user and no source. `listener`: `gatehouse listen`, which fetches. */
+    /**
+     * `operator`: the environment's own events, without user and source. `listener`: `gatehouse listen`, which
+     * fetches.
+     */
     kind: 'connection' | 'operator' | 'listener';
     user_id: string | null;
     credential_id: string | null;
     source_id: string | null;
     scope: string;
     address: string;
-    /** A JSON array of created, updated, deleted; of event types for the operator's. */
+    /** A JSON array of created, updated, deleted; of event types for the operator's subscription. */
     events: string;
     /** Headers that the subscriber wants on each delivery, sealed JSON. */
     headers_sealed: string | null;
     secret_sealed: string;
-    /** Secrets before this one that still sign, each until its time: sealed JSON. */
+    /** Earlier secrets that still sign, each until its time: sealed JSON. */
     previous_secrets_sealed: string | null;
     status: 'active' | 'disabled';
     reason: string | null;
     rate_per_second: number | null;
     ordered: number;
-    /** The number of the last delivery. */
+    /** Sequence number of the last delivery. */
     sequence: Generated<number>;
-    /** The next slot of its rate: before this no further delivery begins, in whichever process. */
+    /** Next slot of its rate; no process starts a delivery before it. */
     next_slot_at: number | null;
-    /** Before this the receiver wants nothing at all (Retry-After). */
+    /** The receiver takes no delivery before this time (Retry-After). */
     hold_until: number | null;
-    /** Since when nothing but failures came back. */
+    /** When the current series of failures began; null after a success. */
     failing_since: number | null;
     backfill: 'none' | 'wanted' | 'running' | 'done';
-    /** How far a running backfill came. */
+    /** Position of a running backfill. */
     backfill_after: string | null;
     created_at: number;
     updated_at: number;
@@ -278,22 +289,22 @@ export interface Tables extends WorkflowTables {
     subscription_id: string;
     event_id: string;
     sequence: number;
-    /** `waiting` for its time, or leased; the rest are ends. */
+    /** `waiting`: waits for its time, or is leased. The other values are final. */
     status: 'waiting' | 'succeeded' | 'dead' | 'cancelled';
-    /** Made so far, and how many of them count in the present schedule: a replay begins a new one. */
+    /** Attempts made, and how many of them count in the current schedule; a replay begins a new schedule. */
     attempts: Generated<number>;
     step: Generated<number>;
-    /** When it may be taken. Taking it moves this to the end of the lease, so that a lease that ended is simply due. */
+    /** When a process may claim it. A claim moves this to the end of the lease, so an expired lease makes it due. */
     next_at: number;
-    /** Who has it; only that one may write what came of it. */
+    /** Lease of the process that sends it; only that process may write the result. */
     lease_token: string | null;
-    /** 1: handed over by who published it, and not heard of since. Set to 0 by whatever makes it wait for its time. */
+    /** 1: handed over by its publisher, without a report since. Set to 0 when the delivery waits for its time. */
     offered: Generated<0 | 1>;
     last_status: number | null;
     last_error: string | null;
     /** The first attempt as JSON when it succeeded; all others are rows of `delivery_attempts`. */
     first_attempt: Generated<string | null>;
-    /** Extra headers of this delivery alone, as JSON: markers of a backfill, a test. */
+    /** Extra headers of this delivery alone, as JSON: markers of a backfill or a test. */
     marks: string | null;
     created_at: number;
     updated_at: number;
@@ -305,14 +316,14 @@ export interface Tables extends WorkflowTables {
     duration_ms: number;
     status: number | null;
     error: string | null;
-    /** The beginning of the answer, without secrets. */
+    /** The beginning of the response, without secrets. */
     excerpt: string | null;
   };
-  /** Work that must survive a crash: registering at apps, backfills. */
+  /** Work that must survive a crash: registrations at apps, backfills. */
   jobs: {
     job_id: string;
     kind: string;
-    /** One live job of a kind for each key. */
+    /** Unique among the live jobs of a kind. */
     key: string;
     payload: string;
     attempts: Generated<number>;
@@ -323,7 +334,7 @@ export interface Tables extends WorkflowTables {
     created_at: number;
     updated_at: number;
   };
-  /** See probe.ts: removed right after they were written. */
+  /** See probe.ts: each row is removed right after it was written. */
   write_probes: { probe_id: string; at: number; filler: string };
   /** Custom fields of unified models: an operator's expressions for an environment, a connector or a credential. */
   field_mappings: {
@@ -382,7 +393,7 @@ export interface Tables extends WorkflowTables {
     position: string;
     expires_at: number;
   };
-  /** Results too large to inline, for whom they were made and of which action. */
+  /** Results too large to inline, with the caller and action that they belong to. */
   results: {
     result_id: string;
     environment: Environment;
@@ -398,12 +409,12 @@ export interface Tables extends WorkflowTables {
   };
   result_pages: {
     result_id: string;
-    /** From 1 on. */
+    /** Counts from 1. */
     page: number;
     sealed: string;
   };
   search_documents: {
-    /** Hash of what it says. */
+    /** Hash of the document's name and terms. */
     document: string;
     terms: string;
     used_at: number;
@@ -412,5 +423,5 @@ export interface Tables extends WorkflowTables {
 }
 
 export type Db = Kysely<Tables>;
-/** A database or an open transaction: what storage functions take. */
+/** A database or an open transaction, the argument of storage functions. */
 export type DbOrTx = Db | Transaction<Tables>;

@@ -6,16 +6,16 @@ import { FIELD_WEIGHTS, type SearchDocument, type SearchIndex } from './search.t
 
 /** Weight labels of a tsvector, for the fields in their order. */
 const LABELS = ['A', 'B', 'C', 'D'];
-/** As ts_rank() takes them: from D to A. */
+/** In the order of ts_rank(): from D to A. */
 const WEIGHTS = FIELD_WEIGHTS.toReversed();
 const DOCUMENTS_A_STATEMENT = 500;
-/** How often documents are marked as used; those that nobody marked for a week are deleted. */
+/** How often documents are marked as used; documents without a mark for a week are deleted. */
 const TOUCH_MS = DAY;
 
 /**
- * The same index in PostgreSQL's text search, and the same ranking: a document holds each of its terms once, in its best
- * field, of which ts_rank() makes that field's weight times 6/π². Documents are rows by the hash of what they say, so that
- * processes and releases share them, and a change of the catalogue adds what is new.
+ * Creates the same index in PostgreSQL's text search, with the same ranking. A document holds each of its terms once,
+ * in its best field; ts_rank() makes that field's weight times 6/π² of it. Documents are rows by the hash of their
+ * text, so that processes and releases share them. A change of the catalogue adds only new rows.
  */
 export function createPostgresIndex(
   { db, clock }: { db: Db; clock: Clock },
@@ -78,7 +78,7 @@ export function createPostgresIndex(
   };
 }
 
-/** `'order':1A 'list':2B`: each term in the best field that has it. */
+/** Returns `'order':1A 'list':2B`: each term in the best field that has it. */
 function vectorOf(fields: SearchDocument['fields']): string {
   const best = new Map<string, number>();
   for (const [at, terms] of fields.entries()) {

@@ -1,14 +1,17 @@
 import Sqlite from 'better-sqlite3';
 
-/** A document as its terms, in fields of falling weight. Terms are letters, digits and `_`; none stands twice in a field. */
+/**
+ * A document as its terms, in fields of falling weight. Terms are letters, digits and `_`; a field holds each term
+ * once.
+ */
 export interface SearchDocument {
   id: number;
-  /** Tells documents apart that say the same. */
+  /** Distinguishes documents with equal texts. */
   name: string;
   fields: readonly (readonly string[])[];
 }
 
-/** A term that is looked for. Of terms with the same `group`, words for one thing, the best that a document has counts. */
+/** A term to look for. Terms with the same `group` are synonyms: the best one that a document has counts. */
 export interface SearchTerm {
   term: string;
   group: number;
@@ -17,9 +20,9 @@ export interface SearchTerm {
 
 export interface SearchQuery {
   terms: readonly SearchTerm[];
-  /** Ids of documents that may be found at all. */
+  /** Ids of the documents that may be found. */
   among: readonly number[];
-  /** What the score of a document is multiplied by; 1 for those not named. */
+  /** Factor of a document's score; 1 for documents not named. */
   favoured: ReadonlyMap<number, number>;
   limit: number;
 }
@@ -30,11 +33,14 @@ export interface SearchIndex {
   close(): void;
 }
 
-/** What a term counts for in each field. */
+/** Weight of a term in each field. */
 export const FIELD_WEIGHTS = [1, 0.8, 0.4, 0.15] as const;
 const FIELDS = FIELD_WEIGHTS.map((_, at) => `f${at}`);
 
-/** A full-text index in memory (SQLite FTS5). A document scores the sum of its groups; ids tell equal scores apart. */
+/**
+ * Creates a full-text index in memory (SQLite FTS5). A document scores the sum of its groups; equal scores are ordered
+ * by id.
+ */
 export function createSearchIndex(documents: Iterable<SearchDocument>): SearchIndex {
   const sqlite = new Sqlite(':memory:');
   sqlite.exec(

@@ -4,11 +4,11 @@ import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kys
 import { createGroupSync, type Disk } from './group-sync.ts';
 import { sqliteFailure } from './unavailable.ts';
 
-/** More statements than the code has; the cap only bounds what dynamic lists (`in (…)`) can add. */
+/** More statements than the code has; the cap only bounds the texts of dynamic lists (`in (…)`). */
 const MAX_KEPT_STATEMENTS = 500;
-/** SQLite itself waits this long for another process' write, and it blocks the thread while it does. */
+/** SQLite itself waits this long for another process' write, and blocks the thread while it does. */
 export const BLOCKING_BUSY_TIMEOUT_MS = 20;
-/** Then we wait without blocking, so that the writer may be in this very process too. */
+/** After that the driver waits without blocking, because the writer may also be in this process. */
 const PATIENCE_MS = 5000;
 const RETRY_EVERY_MS = 5;
 
@@ -19,9 +19,10 @@ interface Ran<R> extends QueryResult<R> {
 }
 
 /**
- * One SQLite connection for all, a turn at a time, with synced writes that are shared: what is committed is put on the disk
- * (`disk`, its write-ahead log) with what others commit meanwhile, and nobody is told of it before. So the connection itself
- * need not sync (`synchronous = NORMAL`). After a sync that failed every query fails; `onFailure` is told why.
+ * Creates a driver for one SQLite connection, which callers use in turns, with shared syncs. A commit is put on the
+ * disk (`disk`, the write-ahead log) together with other commits of that time. No caller gets its result before that,
+ * so the connection itself need not sync (`synchronous = NORMAL`). After a failed sync every query fails; `onFailure`
+ * gets the reason.
  */
 export function createSqliteDriver(
   sqlite: Sqlite.Database,
@@ -30,9 +31,9 @@ export function createSqliteDriver(
 ): Driver {
   const statements = keptStatements(sqlite);
   const syncs = createGroupSync(disk, onFailure);
-  /** Turns that ended: kysely keeps a note of each object that was one. */
+  /** Ended turns to use again, because kysely stores a note for each connection object. */
   const spare: Turn[] = [];
-  /** Who waits for a turn, in order. */
+  /** Callers that wait for a turn, in order. */
   const queue: (() => void)[] = [];
   let taken = false;
 
@@ -60,7 +61,7 @@ export function createSqliteDriver(
       wrote: !statement.readonly && (changes > 0 || !changesRows),
     };
   };
-  /** With patience for other processes that write. */
+  /** Runs a query, and retries while other processes write. */
   const tryRun = <R>(query: Query): Ran<R> | Promise<Ran<R>> => {
     try {
       return run<R>(query);
@@ -81,7 +82,10 @@ export function createSqliteDriver(
     }
   };
 
-  /** Somebody's use of the connection. What is no transaction is told nothing that is not on the disk. */
+  /**
+   * One caller's use of the connection. Outside a transaction, a result is returned only when all commits before it
+   * are on the disk.
+   */
   class Turn implements DatabaseConnection {
     inTransaction = false;
     wrote = false;
@@ -101,12 +105,12 @@ export function createSqliteDriver(
       return result;
     }
 
-    /** All at once: rows that come one by one would keep the connection from everybody else. */
+    /** Returns all rows at once; a stream of single rows would keep the connection from other callers. */
     async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
       yield await this.executeQuery<R>(query);
     }
 
-    /** Others use the connection while this one waits for the disk. */
+    /** Lets others use the connection while this caller waits for the disk. */
     async passOnUntilDurable(): Promise<void> {
       const durable = syncs.durable(queue.length > 0);
       if (!durable) return;
@@ -150,7 +154,7 @@ export function createSqliteDriver(
     },
     async rollbackTransaction(one) {
       const turn = turnOf(one);
-      // After some faults (a full disk) nothing is left to roll back; and what is committed stays.
+      // After some faults (a full disk) SQLite has already rolled back. A committed transaction stays.
       if (!turn.inTransaction || !sqlite.inTransaction) return;
       turn.inTransaction = false;
       await tryRun(ROLLBACK);
@@ -170,18 +174,24 @@ export function createSqliteDriver(
   };
 }
 
-/** All of ours write, and a deferred one that turns into a writer fails with SQLITE_BUSY at once instead of waiting its turn. */
+/**
+ * All transactions write. A deferred one that becomes a writer fails with SQLITE_BUSY at once instead of waiting its
+ * turn.
+ */
 const BEGIN = { sql: 'begin immediate', parameters: [] };
 const COMMIT = { sql: 'commit', parameters: [] };
 const ROLLBACK = { sql: 'rollback', parameters: [] };
 
 interface Kept {
   statement: Sqlite.Statement;
-  /** It changes rows and nothing else: where none changed, nothing was written. */
+  /** Whether the statement only changes rows; when it changed none, nothing was written. */
   changesRows: boolean;
 }
 
-/** Preparing costs more than running (measured: 66 to 75 µs against 14), so statements are kept by their text. */
+/**
+ * Caches statements by their text, because preparing one costs more than running it (measured: 66 to 75 µs against
+ * 14).
+ */
 function keptStatements(sqlite: Sqlite.Database): (text: string) => Kept {
   const kept = new Map<string, Kept>();
   return (text) => {

@@ -1,7 +1,7 @@
 import { sql, type CreateTableBuilder, type Transaction } from 'kysely';
 import type { Tables } from './schema.ts';
 
-/** The columns `created_at` and `updated_at`. */
+/** Adds the columns `created_at` and `updated_at`. */
 export function stamped<T extends string, C extends string>(
   table: CreateTableBuilder<T, C>,
 ): CreateTableBuilder<T, C | 'created_at' | 'updated_at'> {
@@ -10,7 +10,7 @@ export function stamped<T extends string, C extends string>(
     .addColumn('updated_at', 'bigint', (c) => c.notNull());
 }
 
-/** An index named after its table and columns. */
+/** Creates an index named after its table and columns. */
 export async function index(tx: Transaction<Tables>, table: keyof Tables, columns: string[]): Promise<void> {
   const name = `${table}_by_${columns.join('_')}`;
   await sql`create index ${sql.id(name)} on ${sql.table(table)} (${sql.join(columns.map((c) => sql.id(c)))})`.execute(

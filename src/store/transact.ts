@@ -9,10 +9,13 @@ import {
 import { afterSending } from '../lib/sending.ts';
 import type { Db, Tables } from './schema.ts';
 
-/** Runs `use` in a transaction: committed when it resolves, with what it gave; rolled back when it throws. */
+/**
+ * Runs `use` in a transaction. It commits when `use` resolves, and returns its result; it rolls back when `use`
+ * throws.
+ */
 export type Transact = <T>(use: (tx: Transaction<Tables>) => Promise<T>) => Promise<T>;
 
-/** One that knows what its statements run on. */
+/** A transaction that knows its connection. */
 class BoundTransaction extends Transaction<Tables> {
   readonly boundTo: DatabaseConnection;
 
@@ -24,7 +27,7 @@ class BoundTransaction extends Transaction<Tables> {
 
 const connections = new WeakMap<Transaction<Tables>, DatabaseConnection>();
 
-/** What a transaction's statements run on. */
+/** Returns the connection of a transaction. */
 export function connectionOf(tx: Transaction<Tables>): DatabaseConnection | Promise<DatabaseConnection> {
   if (tx instanceof BoundTransaction) return tx.boundTo;
   return connections.get(tx) ?? findConnection(tx);
@@ -36,7 +39,10 @@ async function findConnection(tx: Transaction<Tables>): Promise<DatabaseConnecti
   return connection;
 }
 
-/** As `db.transaction().execute()`, straight on the driver: measured at 50 events/s, it begins in 24 µs instead of 62. */
+/**
+ * Returns a `db.transaction().execute()` straight on the driver. Measured at 50 events/s: a transaction begins in 24
+ * µs instead of 62.
+ */
 export function transactionsOn(db: Db, dialect: Dialect, driver: Driver): Transact {
   const executor = db.getExecutor();
   // A driver has few connections and uses them again.
@@ -49,7 +55,7 @@ export function transactionsOn(db: Db, dialect: Dialect, driver: Driver): Transa
   };
   const make = (connection: DatabaseConnection): BoundTransaction =>
     new BoundTransaction(bound.get(connection) ?? bind(connection), connection);
-  /** Made beforehand, when nobody waits for them. */
+  /** Transactions made in advance, while no caller waits for them. */
   const next = new WeakMap<DatabaseConnection, BoundTransaction>();
   const prepare = (connection: DatabaseConnection): void => {
     if (!next.has(connection)) next.set(connection, make(connection));

@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../lib/errors.ts';
 
-/** By the beginning of their names: the disk is full or gone, or another process holds the database for too long. */
+/** Prefixes of codes that mean: the disk is full or gone, or another process holds the database for too long. */
 const SQLITE = [
   'SQLITE_FULL',
   'SQLITE_IOERR',
@@ -10,18 +10,18 @@ const SQLITE = [
   'SQLITE_BUSY',
 ];
 /**
- * Classes and codes of SQLSTATE (PostgreSQL, appendix A): connection, resources (disk full), shutdown and crash, and a server
- * that became a standby.
+ * Classes and codes of SQLSTATE (PostgreSQL, appendix A): connection, resources (disk full), shutdown and crash, and a
+ * server that became a standby.
  */
 const POSTGRES = ['08', '53', '57P', '25006'];
 
-/** A failure of SQLite as its caller is to see it: StoreUnavailable where the statement may work later. */
+/** Returns the failure for the caller of SQLite: StoreUnavailable where the statement may work later. */
 export function sqliteFailure(error: unknown): unknown {
   const code = codeIn(error);
   return SQLITE.some((name) => code.startsWith(name)) ? unavailable(error) : error;
 }
 
-/** The same of PostgreSQL. What is no error of the server is one of the way to it. */
+/** Returns the failure for the caller of PostgreSQL. An error without a severity is a connection failure. */
 export function postgresFailure(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof TypeError) return error;
   const isServers = 'severity' in error;
