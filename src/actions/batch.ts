@@ -1,14 +1,14 @@
 import { answerError, hidesCause, type GatehouseError } from '../lib/errors.ts';
 
-/** Calls of one batch, at most. */
+/** Maximum number of calls in one batch. */
 export const MAX_CALLS = 10;
 
-/** What came of one call of a batch. */
+/** The result of one call of a batch. */
 export type Outcome<T> = { value: T } | { error: GatehouseError };
 
 /**
- * Runs the calls of a batch at the same time; each has its own result or error, in the order of the calls. `settled` hears
- * how many are done. An error that is no refusal is given to `onFault`.
+ * Runs the calls of a batch at the same time. Each has its own result or error, in the order of the calls. `settled`
+ * gets the number of finished calls. `onFault` gets each error that is no refusal.
  */
 export async function runBatch<C, T>(
   calls: readonly C[],

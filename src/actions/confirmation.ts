@@ -13,7 +13,7 @@ type ConfirmationContext = Pick<Context, 'db' | 'keys' | 'clock'>;
 
 const keyOf = keptSecret('confirmation-key');
 
-/** All that an agreement is about: with any other value it is none. */
+/** All values that a confirmation covers; it does not hold for a call with any other value. */
 export interface ConfirmedCall {
   environment: string;
   serverId: string;
@@ -26,12 +26,12 @@ export interface ConfirmedCall {
   [member: string]: string | null | JsonObject;
 }
 
-/** Why a token opens nothing. */
+/** The reason why a token is refused. */
 export type TokenFault = 'altered' | 'expired' | 'spent';
 
 /**
- * A token that lets this very call run once, within ten minutes. Nothing is stored: it holds its own id and end, and a
- * keyed hash of them and of the call.
+ * Issues a token that lets exactly this call run once, within ten minutes. Nothing is stored: the token holds its own
+ * id and end, and a keyed hash of them and of the call.
  */
 export async function issueConfirmation(
   context: ConfirmationContext,
@@ -45,7 +45,7 @@ export async function issueConfirmation(
   return { token: `gh_confirm_${payload}.${hash.toString('base64url')}`, expiresAt };
 }
 
-/** Takes a token for this call; of two that take the same one, in whatever process, one is told `spent`. */
+/** Takes a token for this call. When two processes take the same token, one of them gets `spent`. */
 export async function takeConfirmation(
   context: ConfirmationContext,
   call: ConfirmedCall,
@@ -54,7 +54,7 @@ export async function takeConfirmation(
   const [, payload = '', hash = ''] = TOKEN.exec(token) ?? [];
   const given = Buffer.from(hash, 'base64url');
   const right = hashOf(await keyOf(context), payload, call);
-  // The last character of Base64 has spellings that mean the same bytes: only our own counts.
+  // The last character of Base64 has several spellings of the same bytes; only our own spelling counts.
   const ours = given.length === right.length && given.toString('base64url') === hash;
   if (!ours || !timingSafeEqual(given, right)) return 'altered';
   const expiresAt = Buffer.from(payload, 'base64url').readUIntBE(ID_BYTES, TIME_BYTES);
@@ -62,7 +62,7 @@ export async function takeConfirmation(
   return (await spend(context, payload, expiresAt)) ? undefined : 'spent';
 }
 
-/** True once for each id, among all processes; the id is remembered until `expiresAt`. */
+/** Returns true once for each id, among all processes. The id is stored until `expiresAt`. */
 export async function spend({ db }: Pick<Context, 'db'>, id: string, expiresAt: number): Promise<boolean> {
   const spent = await db
     .insertInto('spent_tokens')

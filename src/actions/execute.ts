@@ -18,52 +18,58 @@ import { projectFields } from './projection.ts';
 import { completed, withFilled, type Denies } from './reads.ts';
 import { readList, readValue, splitWindow } from './results.ts';
 
-/** One wish to run an action, from REST or MCP. */
+/** A request to run an action, from REST or MCP. */
 export interface ExecuteRequest extends Notices {
   environment: Environment;
-  /** Who asks, for the record: `key:<keyId>`, `jwt:<userId>`, `token:<serverId>`, `stdio`. */
+  /** Label of the caller for the record: `key:<keyId>`, `jwt:<userId>`, `token:<serverId>`, `stdio`. */
   caller: string;
   requestId: string;
   userId: string | undefined;
-  /** The MCP server that it came through, with its restrictions; absent for REST. */
+  /** The MCP server of the request, with its restrictions; absent for REST. */
   server?: { serverId: string; decision: Decision; confirm: Confirm };
   connectorId: string;
   actionId: string;
   input: JsonObject;
-  /** The members of the result that are wanted; see projection.ts. */
+  /** The requested members of the result; see projection.ts. */
   fields?: readonly string[] | undefined;
   /** Chosen by the caller: the header x-credential-id (ignored for other connectors) and the argument. */
   credentialHeader?: string | undefined;
   credentialId?: string | undefined;
   idempotencyKey?: string | undefined;
-  /** Names the call for the third party's own idempotency header. Who gives it sees to it that the call is made once. */
+  /**
+   * Name of the call in the third party's own idempotency header. A caller that sets it ensures itself that the call
+   * runs once.
+   */
   upstreamKey?: string | undefined;
   signal?: AbortSignal;
   trace?: TraceHeaders | undefined;
-  /** What a client answered to the questions of an earlier answer: see UpstreamCall. */
+  /** The client's answers to the questions of an earlier answer: see UpstreamCall. */
   answers?: JsonObject | undefined;
 }
 
-/** A call that the restrictions let run once its user has agreed. */
+/** A call that the restrictions allow after its user has agreed. */
 export interface Question {
   connector: Connector;
   action: Action;
   input: JsonObject;
-  /** Of this call, by its input. */
+  /** The effect of this call, by its input. */
   effect: Effect;
   credential: Credential | undefined;
 }
 
-/** Returns once the user has agreed. @throws GatehouseError `confirmation_required`, `confirmation_declined`, `confirmation_too_large` */
+/**
+ * Returns after the user has agreed.
+ * @throws GatehouseError `confirmation_required`, `confirmation_declined`, `confirmation_too_large`
+ */
 export type Confirm = (question: Question) => Promise<void>;
 
-/** `data` is the value, or the page of a list action, which has `pagination` too (service.md section 2). */
+/** The result of an action. `data` is the value, or the page of a list action, which also has `pagination`. */
 export interface ExecuteResult {
   data: Json;
   pagination?: { hasMore: boolean; nextOffset?: number };
-  /** Those of the wanted fields that the result has nowhere: misspelt, perhaps. */
+  /** Requested fields that the result has nowhere, perhaps misspelt. */
   unmatchedFields?: string[];
-  /** The first answer of an Idempotency-Key, given again. */
+  /** Set when this is the stored first answer of an Idempotency-Key. */
   replayed?: true;
 }
 
@@ -72,7 +78,7 @@ export type ExecuteContext = Pick<
   'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound' | 'throttle' | 'executions' | 'operator'
 >;
 
-/** What is known of a run so far, for its record. */
+/** Facts of a run so far, for its record. */
 interface Trace {
   action?: Action;
   credential?: Credential | undefined;
@@ -80,11 +86,11 @@ interface Trace {
 }
 
 /**
- * Runs an action: the only way from REST and MCP to a third party. Restrictions → connector and action → input →
- * credential → agreement → Idempotency-Key → third party → result. Every run leaves a row, committed before the answer
- * when the action changes something.
- * @throws GatehouseError `restricted` (`details.rule`), `connector_not_found`, `action_not_found`,
- * `invalid_request` (`details.faults`), those of chooseCredential, of Confirm and runOnce, `credential_invalid`, upstream_*.
+ * Runs an action: the only way from REST and MCP to a third party. Order: restrictions → connector and action → input
+ * → credential → confirmation → Idempotency-Key → third party → result. Every run leaves a row. The row is committed
+ * before the answer when the action changes something.
+ * @throws GatehouseError `restricted` (`details.rule`), `connector_not_found`, `action_not_found`, `invalid_request`
+ * (`details.faults`), those of chooseCredential, of Confirm and runOnce, `credential_invalid`, upstream_*.
  */
 export async function executeAction(
   context: ExecuteContext,
@@ -102,7 +108,10 @@ export async function executeAction(
   }
 }
 
-/** What is kept for an Idempotency-Key is whole: asked again, other fields may be wanted. */
+/**
+ * Returns the result with the requested fields. The result stored for an Idempotency-Key stays whole, because a
+ * repetition may request other fields.
+ */
 function selected(result: ExecuteResult, fields: readonly string[]): ExecuteResult {
   const { value, unmatched } = projectFields(result.data, fields);
   return { ...result, data: value, ...(unmatched.length > 0 ? { unmatchedFields: unmatched } : {}) };
@@ -152,7 +161,10 @@ async function run(context: ExecuteContext, request: ExecuteRequest, trace: Trac
   return callThirdParty(context, request, call, trace);
 }
 
-/** Under an Idempotency-Key. A client that goes away will ask again: the call is finished all the same. */
+/**
+ * Runs the call under an Idempotency-Key. It is finished even when the client goes away, because the client will ask
+ * again.
+ */
 async function runKeyed(
   context: ExecuteContext,
   request: ExecuteRequest,
@@ -167,7 +179,7 @@ async function runKeyed(
       key: idempotencyKey,
       scope: [environment, userId ?? '', action.connectorId, action.actionId],
       body: { credentialId: trace.credential?.credentialId ?? null, input },
-      // The key that the third party will be given is one more reason why a repetition does no harm.
+      // The third party's own idempotency key is one more reason why a repetition does no harm.
       repeatable: isRepeatable({ ...call, idempotencyKey }),
     },
     (upstreamKey) => callThirdParty(context, request, { ...call, idempotencyKey: upstreamKey }, trace),
@@ -175,7 +187,7 @@ async function runKeyed(
   return replayed ? { ...value, replayed: true } : value;
 }
 
-/** The call with the credential that was chosen, its tokens renewed where that is due. */
+/** Calls with the chosen credential, and renews its tokens when that is due. */
 async function callThirdParty(
   context: ExecuteContext,
   request: ExecuteRequest,
@@ -202,7 +214,7 @@ async function callThirdParty(
   }
 }
 
-/** All calls of one wish, its further reads included, so that they share the renewal of tokens. */
+/** Makes all calls of one request, its further reads included, so that they share the renewal of tokens. */
 async function send(
   context: ExecuteContext,
   { environment, server }: ExecuteRequest,
@@ -227,7 +239,10 @@ async function send(
   };
 }
 
-/** Positions in lists hold for one account. Its key changes with the account; tokens change while it stays. */
+/**
+ * Returns the key of a list's stored positions. They hold for one account: the key changes with the account, not with
+ * its tokens.
+ */
 function accountKey(credential: Credential | undefined): string {
   if (!credential) return '';
   return holdsTokens(credential)
@@ -236,8 +251,8 @@ function accountKey(credential: Credential | undefined): string {
 }
 
 /**
- * The connector and the action, if they are there and the server's restrictions allow them to this user. Names that do
- * not exist are not found, whatever the restrictions say: a typing error is no prohibition.
+ * Returns the connector and the action, if they exist and the server's restrictions allow them to this user. A name
+ * that does not exist is not found, whatever the restrictions say, because a typing error is no prohibition.
  * @throws GatehouseError `restricted` (`details.rule`), `connector_not_found`, `action_not_found`
  */
 export function findAllowed(
@@ -270,7 +285,7 @@ export function findAllowed(
 }
 
 /**
- * An action that the restrictions allow may have calls that they do not: those whose values give them another effect.
+ * Refuses a call whose values give it an effect that the restrictions deny, although they allow its action.
  * @throws GatehouseError `restricted` (`details.rule`)
  */
 export function assertEffect(
@@ -324,7 +339,7 @@ function outcomeOf(error: GatehouseError | undefined): 'succeeded' | 'failed' | 
   return isDenial(error) ? 'denied' : 'failed';
 }
 
-/** Refused by a rule of the operator's, which `details.rule` names. */
+/** Returns whether a rule of the operator refused the call; `details.rule` names it. */
 function isDenial(error: GatehouseError | undefined): error is GatehouseError {
   return error !== undefined && DENIALS.has(error.code);
 }

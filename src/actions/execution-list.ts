@@ -8,7 +8,7 @@ export interface ExecutionFilter extends PageRequest {
   connectorId?: string | undefined;
   actionId?: string | undefined;
   outcome?: Tables['executions']['outcome'] | undefined;
-  /** Epoch milliseconds: from this on, and before that. */
+  /** Epoch ms: from this time on, and before that time. */
   from?: number | undefined;
   to?: number | undefined;
 }
@@ -21,8 +21,8 @@ const ORDER: ListOrder<Tables['executions']> = {
 };
 
 /**
- * A page of executions, newest first.
- * @throws GatehouseError `invalid_request` for an offset beyond 10,000, a cursor that is none, or both at once.
+ * Returns a page of executions, newest first.
+ * @throws GatehouseError `invalid_request` for an offset beyond 10,000, an invalid cursor, or both together.
  */
 export async function listExecutions(
   db: DbOrTx,

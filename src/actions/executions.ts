@@ -6,7 +6,7 @@ import { manyRows } from '../store/kept.ts';
 import type { Db, Environment, Tables } from '../store/schema.ts';
 import { deleteOldRows } from './retention.ts';
 
-/** One decision: who asked for which action, whether it was allowed, how it ended. Never a payload. */
+/** One decision: who requested which action, whether it was allowed, and how it ended. Never a payload. */
 export interface Execution {
   environment: Environment;
   requestId: string;
@@ -18,7 +18,7 @@ export interface Execution {
   actionId: string;
   credentialId: string | undefined;
   outcome: 'succeeded' | 'failed' | 'denied';
-  /** The restriction that denied: `actions.blockedActions`. */
+  /** The restriction that denied the call, such as `actions.blockedActions`. */
   rule: string | undefined;
   errorCode: string | undefined;
   /** HTTP status of the third party's last answer. */
@@ -27,24 +27,27 @@ export interface Execution {
 }
 
 /**
- * The record of executions. Rows are written in batches, one transaction each: measured, a row of its own costs a
+ * The record of executions. Rows are written in batches, one transaction each. Measured: a row of its own costs a
  * synced commit, and in a batch a tenth of it.
  */
 export interface ExecutionLog extends AsyncDisposable {
-  /** Written within 50 ms. */
+  /** Adds a row, which is written within 50 ms. */
   append(execution: Execution): void;
-  /** Resolves when the row is committed; also when the store fails, which is logged: an answer is never lost to it. */
+  /**
+   * Resolves when the row is committed. It also resolves when the store fails, which is logged, so that the answer
+   * still reaches the caller.
+   */
   commit(execution: Execution): Promise<void>;
-  /** Writes what waits. */
+  /** Writes the waiting rows. */
   flush(): Promise<void>;
-  /** Writes what waits, and stops. */
+  /** Writes the waiting rows, and stops. */
   close(): Promise<void>;
 }
 
 const BATCH_MS = 50;
 const RETRY_MS = SECOND;
 const ROWS_AT_ONCE = 64;
-/** Rows that wait while the store fails; beyond them the oldest are given up, which is logged. */
+/** Maximum number of waiting rows while the store fails. Beyond it the oldest are dropped, which is logged. */
 const MAX_WAITING = 10_000;
 /** `last_used_at` is written once in this time per credential, not per call. */
 const USED_MS = MINUTE;
@@ -57,7 +60,7 @@ const insertExecutions = manyRows((db, rows: Row[]) => db.insertInto('executions
 export function createExecutionLog({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>): ExecutionLog {
   let waiting: Row[] = [];
   let timer: NodeJS.Timeout | undefined;
-  /** The batch that is being written and, behind it, at most one that was asked for meanwhile. */
+  /** The batch that is being written, and at most one further flush after it. */
   let writing: Promise<void> | undefined;
   let next: Promise<void> | undefined;
   const usedAt = new Map<string, number>();
@@ -65,7 +68,7 @@ export function createExecutionLog({ db, clock, log }: Pick<Context, 'db' | 'clo
   const add = (execution: Execution): void => {
     if (waiting.length >= MAX_WAITING) {
       const lost = waiting.splice(0, MAX_WAITING / 10).length;
-      log.error({ lost }, 'executions given up: the store does not take them');
+      log.error({ lost }, 'executions dropped: the store does not accept them');
     }
     waiting.push(toRow(execution, clock.now()));
   };
@@ -81,7 +84,7 @@ export function createExecutionLog({ db, clock, log }: Pick<Context, 'db' | 'clo
       writing = writeBatch().finally(() => (writing = undefined));
       return writing;
     }
-    // Whoever comes while a batch is on its way shares the one after it.
+    // Flushes requested during a batch share the next batch.
     next ??= writing.then(() => {
       next = undefined;
       return flush();
@@ -99,7 +102,7 @@ export function createExecutionLog({ db, clock, log }: Pick<Context, 'db' | 'clo
       for (const [credentialId, at] of used) usedAt.set(credentialId, at);
       forgetOldest(usedAt);
     } catch (error) {
-      log.error({ err: error, rows: batch.length }, 'executions not written; trying again');
+      log.error({ err: error, rows: batch.length }, 'executions not written, will retry');
       waiting = [...batch, ...waiting];
       schedule(RETRY_MS);
     }
@@ -119,7 +122,7 @@ export function createExecutionLog({ db, clock, log }: Pick<Context, 'db' | 'clo
     clearTimeout(timer);
     timer = undefined;
     if (waiting.length > 0)
-      log.error({ lost: waiting.length }, 'executions lost: the store did not take them');
+      log.error({ lost: waiting.length }, 'executions lost: the store did not accept them');
   };
 
   return {
@@ -158,8 +161,8 @@ function toRow(execution: Execution, now: number): Row {
 }
 
 /**
- * Ids as the caller wrote them, known or not: PostgreSQL takes no NUL, and one bad row would hold up its batch. A token
- * may stand where an id belongs.
+ * Cleans an id as the caller wrote it, known or not. PostgreSQL takes no NUL, and one bad row would block its batch. A
+ * token may stand in the place of an id.
  */
 function plain(id: string): string {
   return withoutTokens(id)
@@ -167,7 +170,7 @@ function plain(id: string): string {
     .replaceAll(/[^\x20-\x7e]/g, '?');
 }
 
-/** Credentials of the batch whose last use is to be written, with that time. */
+/** Returns the credentials of the batch whose last use must be written, with that time. */
 function newlyUsed(batch: Row[], usedAt: ReadonlyMap<string, number>, now: number): Map<string, number> {
   const used = new Map<string, number>();
   for (const { credential_id: credentialId, outcome, at } of batch) {
@@ -187,11 +190,11 @@ function forgetOldest(usedAt: Map<string, number>): void {
 async function writeRows(db: Db, rows: Row[], used: ReadonlyMap<string, number>): Promise<void> {
   await db.transaction().execute(async (tx) => {
     for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
-      // SQLite works on our own thread: whoever is being served meanwhile waits for one part, not for all of them.
+      // SQLite runs on this thread. Other requests run between two parts instead of waiting for all of them.
       if (at > 0) await new Promise((next) => setImmediate(next));
       await insertExecutions(db, tx, rows.slice(at, at + ROWS_AT_ONCE));
     }
-    // In one order everywhere, so that two processes never wait for each other's rows.
+    // All processes update in one order, so that two never wait for each other's rows.
     for (const [credentialId, at] of [...used].sort(([a], [b]) => (a < b ? -1 : 1))) {
       await tx
         .updateTable('credentials')

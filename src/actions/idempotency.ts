@@ -10,10 +10,10 @@ import type { Tables } from '../store/schema.ts';
 
 type IdempotencyContext = Pick<Context, 'db' | 'clock' | 'keys' | 'log'>;
 
-/** How long the first answer is given again. */
+/** How long the first answer is stored and repeated. */
 const KEPT_MS = DAY;
 
-/** Refusals of calls that reached nothing, or that the third party turned away undone: a repetition may run. */
+/** Refusals of calls that reached nothing, or that the third party refused without effect. A repetition may run. */
 const NOT_KEPT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'invalid_request',
   'credential_invalid',
@@ -22,16 +22,22 @@ const NOT_KEPT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'rate_limited',
   'unavailable',
 ]);
-/** Why a call never left us: then it had no effect. See lib/outbound-errors.ts and credentials/renew.ts. */
+/**
+ * Reasons why a call never left this process, so it had no effect. See lib/outbound-errors.ts and
+ * credentials/renew.ts.
+ */
 const NOT_SENT: ReadonlySet<unknown> = new Set(['blocked_address', 'dns', 'refused', 'tls']);
-/** Why the third party turned a call away undone, until tokens are renewed or rights are given. See credentials/refusal.ts. */
+/**
+ * Reasons why the third party refused a call without effect until tokens are renewed or rights are given. See
+ * credentials/refusal.ts.
+ */
 const NOT_ADMITTED: ReadonlySet<unknown> = new Set([
   'renewal_failed',
   'renewal_pending',
   'permission',
   'credential_unchecked',
 ]);
-/** Failures whose effect is unknown: kept, unless the call may be repeated without harm. */
+/** Failures with an unknown effect. They are stored, unless the call may be repeated without harm. */
 const UNKNOWN: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'upstream_failed',
   'upstream_timeout',
@@ -42,11 +48,11 @@ const UNKNOWN: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 export interface IdempotentCall {
   /** The Idempotency-Key as the caller wrote it: 1 to 255 printable ASCII characters. */
   key: string;
-  /** What the key counts within: environment, user, connector, action. */
+  /** Scope of the key: environment, user, connector, action. */
   scope: string[];
-  /** What must be the same when the key is used again. */
+  /** The part that must be the same when the key is used again. */
   body: Json;
-  /** Running it twice does no harm: an unknown outcome may be tried again. */
+  /** Whether a second run does no harm, so that a call with an unknown outcome may run again. */
   repeatable: boolean;
 }
 
@@ -68,18 +74,21 @@ const answer = z.union([
 type Answer = z.input<typeof answer>;
 type Row = Tables['idempotency'];
 
-/** @throws GatehouseError `invalid_request` for a key that is not 1 to 255 printable characters. */
+/**
+ * Checks a key.
+ * @throws GatehouseError `invalid_request` for a key that is not 1 to 255 printable characters.
+ */
 export function assertIdempotencyKey(key: string): void {
   if (/^[\x20-\x7e]{1,255}$/.test(key)) return;
   throw invalidRequest([{ field: 'Idempotency-Key', rule: 'must be 1 to 255 printable ASCII characters' }]);
 }
 
 /**
- * Runs a call once per key: the same key and body within 24 hours give the first answer again, a failure included.
- * What reached nothing is not kept. Holds between processes, on both databases: the row is the lock.
- * `run` is given a stable name for the third party's own idempotency header.
+ * Runs a call once per key. The same key and body within 24 hours give the first answer again, a failure included.
+ * Failures of calls without effect are not stored. This holds between processes, on both databases: the row is the
+ * lock. `run` gets a stable name for the third party's own idempotency header.
  * @throws GatehouseError `idempotency_conflict` for another body, `idempotency_in_progress` (Retry-After) while the
- * first still runs, `upstream_failed` when its process died and the call must not be repeated; what `run` throws.
+ * first still runs, `upstream_failed` when its process died and the call must not be repeated; the errors of `run`.
  */
 export async function runOnce(
   context: IdempotencyContext,
@@ -143,7 +152,7 @@ async function claim(
     if (row.lease_until > now) throw inProgress(now, row.lease_until);
     if (!wish.repeatable) throw abandoned();
   }
-  // Of several that find the same dead row, the one whose update meets it unchanged goes on.
+  // Several callers may find the same dead row. Only the caller whose update finds it unchanged continues.
   const { numUpdatedRows } = await db
     .updateTable('idempotency')
     .set(mine)
@@ -155,7 +164,7 @@ async function claim(
   return { state: 'mine', leaseUntil: mine.lease_until };
 }
 
-/** The refusal of a key that named another request within 24 hours. */
+/** Returns the refusal of a key that named another request within 24 hours. */
 export function idempotencyConflict(): GatehouseError {
   return new GatehouseError(
     'idempotency_conflict',
@@ -163,7 +172,7 @@ export function idempotencyConflict(): GatehouseError {
   );
 }
 
-/** Renews the lease until stopped; stop() gives the lease that was held last, the proof of ownership. */
+/** Renews the lease until stopped. stop() returns the last lease, which proves the ownership. */
 function keepLease({ db, clock, log }: IdempotencyContext, keyHash: string, from: number) {
   let leaseUntil = from;
   const renew = async (): Promise<void> => {
@@ -191,7 +200,7 @@ function keepLease({ db, clock, log }: IdempotencyContext, keyHash: string, from
   };
 }
 
-/** Stores the answer for those who ask again. */
+/** Stores the answer for repetitions. */
 async function settle(
   { db, keys, log }: IdempotencyContext,
   keyHash: string,
@@ -199,7 +208,7 @@ async function settle(
   { status, answer }: { status: number; answer: Answer },
 ): Promise<void> {
   try {
-    // Sealed: it holds what the third party knows of somebody.
+    // The answer is sealed, because it holds the third party's data about a person.
     const body = keys.seal(JSON.stringify(answer), binding(keyHash));
     await db
       .updateTable('idempotency')
@@ -209,8 +218,8 @@ async function settle(
       .where('lease_until', '=', await lease)
       .execute();
   } catch (error) {
-    // The call took effect; its answer must reach the caller although it cannot be given a second time.
-    log.error({ err: error }, 'answer not kept for its idempotency key');
+    // The call took effect, so its answer must reach the caller although it cannot be repeated later.
+    log.error({ err: error }, 'answer not stored for its idempotency key');
   }
 }
 
@@ -227,7 +236,7 @@ async function release(
       .where('lease_until', '=', await lease)
       .execute();
   } catch (error) {
-    log.error({ err: error }, 'idempotency key not released; its lease will end');
+    log.error({ err: error }, 'idempotency key not released, its lease will expire');
   }
 }
 
@@ -241,7 +250,7 @@ function replay({ keys }: IdempotencyContext, row: Row): { value: Result; replay
   });
 }
 
-/** The failure as it is given again, or undefined when the call may simply run anew. */
+/** Returns the failure to store and repeat, or undefined when the call may run again. */
 function keptFailure(error: unknown, repeatable: boolean): { status: number; answer: Answer } | undefined {
   const refusal =
     error instanceof GatehouseError

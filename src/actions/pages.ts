@@ -7,32 +7,41 @@ import { countAt, isTruthy, valueAtPlace, type UpstreamPage } from './places.ts'
 import type { Positions } from './positions.ts';
 import { readSequential } from './walk.ts';
 
-/** The part of a list that is asked for: `limit` 1 to 50, `offset` from 0. */
+/** The requested part of a list: `limit` 1 to 50, `offset` from 0. */
 export interface Window {
   limit: number;
   offset: number;
-  /** The page before it said so (`ListPage.isPromised`): where this one is refused, that is not the end of the list. */
+  /**
+   * Whether the page before promised this one (`ListPage.isPromised`). If it is refused, that is not the end of the
+   * list.
+   */
   isPromised?: boolean;
-  /** Only from the remembered position on: who missed no record must not count as many anew, as some may be gone by now. */
+  /**
+   * Read only from the remembered position on. Otherwise a caller that counts records would skip some, because records
+   * before it may be gone by now.
+   */
   isExact?: boolean;
 }
 
-/** The records of a window, and whether more follow it: none and `hasMore` where a promised page was refused. */
+/** The records of a window, and whether more follow it. A promised page that was refused gives none and `hasMore`. */
 export interface ListPage {
   records: Json[];
   hasMore: boolean;
-  /** The third party says itself that more follow, by a flag or a total; else it is concluded from a full page. */
+  /** Whether the third party itself says that more follow, by a flag or a total. Otherwise a full page suggests it. */
   isPromised?: boolean;
 }
 
-/** A third party's list, as one call at a time. */
+/** A third party's list, read by single calls. */
 export interface ListSource {
-  /** Whose list it is, for messages. */
+  /** Name of the app, for messages. */
   readonly name: string;
   readonly paging: Paging;
-  /** One upstream call; `page` is what paging adds to the request. */
+  /** Makes one upstream call. `page` is the part that paging adds to the request. */
   fetch(page: UpstreamCall['page']): Promise<UpstreamPage>;
-  /** A next address, made absolute. @throws GatehouseError `upstream_failed` when it leaves the origin. */
+  /**
+   * Makes a next address absolute.
+   * @throws GatehouseError `upstream_failed` when it leaves the origin.
+   */
   resolveLink(link: string): string;
 }
 
@@ -40,9 +49,9 @@ type NumberedPaging = Extract<Paging, { style: 'page' }>;
 type OffsetPaging = Extract<Paging, { style: 'offset' }>;
 
 /**
- * Any window of any list: what a third party pages by offsets, page numbers, cursors, keys, links or not at all looks
- * the same (contract.md section 6). `hasMore` is what the third party says of it (a flag, a total, a next page),
- * else whether the last page was full.
+ * Returns any window of any list, whether the third party pages by offsets, page numbers, cursors, keys, links or not
+ * at all. `hasMore` comes from the third party (a flag, a total, a next page), else from whether the last page was
+ * full.
  * @throws GatehouseError upstream_* of the calls; see walk.ts for lists that are read in order.
  */
 export async function readPage(source: ListSource, positions: Positions, window: Window): Promise<ListPage> {
@@ -59,7 +68,7 @@ export async function readPage(source: ListSource, positions: Positions, window:
   }
 }
 
-/** The size that a list answers with when the caller names none. */
+/** Returns the page size of a list when the caller names none. */
 export function defaultLimit(paging: Paging, most: number): number {
   const size = paging.style === 'none' ? undefined : paging.defaultLimit;
   return Math.min(most, size ?? paging.maxLimit);
@@ -85,7 +94,8 @@ async function readByOffset(
       at > 0 && { params: { ...params, [paging.offsetParam]: paging.firstOffset } },
     );
     if (!page) return promised ? { records, hasMore: true, isPromised: true } : { records, hasMore: false };
-    // More than was asked for: from there on, or the whole list of an app that minds no offset.
+    // The page has more records than requested: either the list from there on, or the whole list of an app that
+    // ignores offsets.
     if (page.records.length > wanted && at > 0) {
       const first = await source.fetch({ params: { ...params, [paging.offsetParam]: paging.firstOffset } });
       if (isDeepStrictEqual(first.records[0], page.records[0])) return cut(first, { limit, offset });
@@ -100,11 +110,11 @@ async function readByOffset(
 }
 
 /**
- * Page numbers: the size is chosen so that one page holds the window whenever some size does. A third party that
- * answers with pages of another size than it was asked for also counts them by that size, so a page number leads
- * elsewhere than it was meant to: a page of the wrong length, or behind the end, is measured against the first one,
- * and the window is read again by what that shows. It costs a list one call more at its end. What it cannot see: an
- * app that ignores the size its file says it takes, whose last page by chance is as long as was asked for.
+ * Reads a window by page numbers. The size is chosen so that one page holds the window whenever some size does. A
+ * third party that answers with pages of another size also counts page numbers by that size, so a number leads to
+ * other records. A page of the wrong length, or after the end, is therefore compared with the first page. If the sizes
+ * differ, the window is read again by the real size. This costs a list one more call at its end. It misses one case:
+ * an app that ignores the size parameter, and whose last page has by chance the requested length.
  */
 async function readByNumber(
   source: ListSource,
@@ -130,7 +140,7 @@ async function readByNumber(
     if (!trusted && (got > size || (got < size && (more || index > 0)))) {
       const first = index === 0 && page ? page : await source.fetch(numbered(paging, 0, size));
       const firstSize = first.records.length;
-      // An empty list behind the end is as it should be, unless the first page is longer than was asked for.
+      // An empty page after the end is correct, unless the first page is longer than requested.
       const differs = got === 0 ? firstSize > size : firstSize > 0 && firstSize !== size;
       if (differs) return readByNumber(source, paging, { limit, offset, isPromised }, firstSize);
       trusted = true;
@@ -150,7 +160,7 @@ function numbered(paging: NumberedPaging, index: number, size: number) {
   return { params };
 }
 
-/** The smallest page size with a page that holds the whole window, else the largest size. */
+/** Returns the smallest page size with a page that holds the whole window, else the largest size. */
 function sizeFor(paging: NumberedPaging, { limit, offset }: Window): number {
   if (paging.limitParam === undefined) return paging.defaultLimit ?? paging.maxLimit;
   for (let size = limit; size <= paging.maxLimit; size++) {
@@ -159,7 +169,7 @@ function sizeFor(paging: NumberedPaging, { limit, offset }: Window): number {
   return paging.maxLimit;
 }
 
-/** Whether records follow the first `passed`: the third party's flag, its totals, else a page that was full. */
+/** Returns whether records follow the first `passed`: by the third party's flag, its totals, else a full page. */
 function saysMore(
   paging: OffsetPaging | NumberedPaging,
   page: UpstreamPage,
@@ -176,15 +186,15 @@ function saysMore(
   return page.records.length >= (size ?? paging.defaultLimit ?? 1);
 }
 
-/** Whether the third party says itself if more follow. */
+/** Returns whether the third party itself says if more follow. */
 function isSaid(paging: OffsetPaging | NumberedPaging, page: UpstreamPage): boolean {
   if (paging.hasMore !== undefined || countAt(paging.total, page) !== undefined) return true;
   return paging.style === 'page' && countAt(paging.totalPages, page) !== undefined;
 }
 
 /**
- * The page, or undefined when it lies behind the end: some third parties refuse such a page instead of answering
- * with none. The refusal counts as the end only when the first page of the same list is not refused.
+ * Returns the page, or undefined when it lies after the end. Some third parties refuse such a page instead of
+ * answering with none. The refusal counts as the end only when the first page of the same list is not refused.
  */
 async function fetchOrEnd(
   source: ListSource,

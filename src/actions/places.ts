@@ -1,6 +1,6 @@
 import { isJsonObject, valueAt, type Json } from '../lib/json.ts';
 
-/** What one upstream call of a list brought. */
+/** The result of one upstream call of a list. */
 export interface UpstreamPage {
   /** The records as the caller gets them. */
   records: Json[];
@@ -11,7 +11,7 @@ export interface UpstreamPage {
   body: Json;
 }
 
-/** The value at an answerPlace of the connector format: `body:<path>`, `header:<name>`, `last:<path>`. */
+/** Returns the value at an answerPlace of the connector format: `body:<path>`, `header:<name>`, `last:<path>`. */
 export function valueAtPlace(place: string, page: UpstreamPage): Json | undefined {
   const colon = place.indexOf(':');
   const where = place.slice(colon + 1);
@@ -25,14 +25,17 @@ export function valueAtPlace(place: string, page: UpstreamPage): Json | undefine
   }
 }
 
-/** Whether the value says yes: `true`, `1`, `"true"`, a non-empty text or list; not `"false"`, `"0"`, `0`, null. */
+/**
+ * Returns whether the value means yes: `true`, `1`, `"true"`, a non-empty text or list; not `"false"`, `"0"`, `0`,
+ * null.
+ */
 export function isTruthy(value: Json | undefined): boolean {
   if (typeof value === 'string') return !/^(|false|0|no|null)$/i.test(value.trim());
   if (Array.isArray(value)) return value.length > 0;
   return isJsonObject(value) || Boolean(value);
 }
 
-/** A whole number from 0, written as a number or in digits; anything else is no count. */
+/** Returns a whole number from 0, written as a number or in digits; undefined for anything else. */
 export function countAt(place: string | undefined, page: UpstreamPage): number | undefined {
   if (place === undefined) return undefined;
   const value = valueAtPlace(place, page);
@@ -40,7 +43,7 @@ export function countAt(place: string | undefined, page: UpstreamPage): number |
   return typeof value === 'string' && /^\d{1,15}$/.test(value.trim()) ? Number(value) : undefined;
 }
 
-/** The address with rel=next of a Link header (RFC 8288 section 3), or undefined. */
+/** Returns the address with rel=next of a Link header (RFC 8288 section 3), or undefined. */
 export function nextLink(header: string): string | undefined {
   let at = 0;
   for (;;) {
@@ -56,7 +59,7 @@ export function nextLink(header: string): string | undefined {
   }
 }
 
-/** Where the next link begins: the first comma outside quotes. */
+/** Returns where the next link begins: the first comma outside quotes. */
 function endOfParameters(header: string, from: number): number {
   let quoted = false;
   for (let at = from; at < header.length; at++) {

@@ -3,38 +3,38 @@ import type { Context } from '../context.ts';
 import { StoreUnavailable } from '../lib/errors.ts';
 import { HOUR } from '../lib/clock.ts';
 
-/** How long a position in a third party's list is remembered. */
+/** How long a position in a third party's list is stored. */
 const KEPT_MS = HOUR;
-/** Positions of one list; beyond them the oldest go. */
+/** Maximum number of positions of one list; beyond it the oldest are deleted. */
 const MAX_PER_LIST = 1000;
-/** Pages of a walk between two looks at that bound. */
+/** Pages of a walk between two checks of that bound. */
 const PRUNE_EVERY = 64;
 
-/** Where a page of an upstream list begins. */
+/** The beginning of a page of an upstream list. */
 export interface Position {
-  /** Records before it. */
+  /** Number of records before it. */
   offset: number;
   /** The third party's cursor, key or address; undefined at the beginning of the list. */
   cursor: string | undefined;
-  /** Pages before it, and the fingerprint of an earlier cursor: see walk.ts. */
+  /** Number of pages before it, and the fingerprint of an earlier cursor: see walk.ts. */
   pages: number;
   earlier: string;
 }
 
-/** What is remembered of one list: one credential, action and input. */
+/** The stored positions of one list: one credential, action and input. */
 export interface Positions {
-  /** The furthest position at or before `offset`, or undefined. */
+  /** Returns the furthest position at or before `offset`, or undefined. */
   nearest(offset: number): Promise<Position | undefined>;
   remember(positions: Position[]): Promise<void>;
-  /** Drops all of them: the third party no longer takes one. */
+  /** Deletes all of them, because the third party no longer accepts one. */
   forget(): Promise<void>;
 }
 
 const storedPosition = z.object({ cursor: z.string(), pages: z.int(), earlier: z.string() });
 
 /**
- * Positions in the table page_positions, so that page n+1 costs one upstream call in whichever process it is read.
- * They are sealed: a cursor may hold a key of its list's records, and an address a secret.
+ * Stores positions in the table page_positions, so that page n+1 costs one upstream call in every process. They are
+ * sealed, because a cursor may hold a key of the list's records, and an address a secret.
  */
 export function storedPositions(
   { db, clock, keys }: Pick<Context, 'db' | 'clock' | 'keys'>,
@@ -59,7 +59,7 @@ export function storedPositions(
       try {
         await write(positions);
       } catch (error) {
-        // Without it a later page costs more calls; a full disk does not end reading.
+        // Without a position a later page costs more calls; a full disk must not end the reading.
         if (!(error instanceof StoreUnavailable)) throw error;
       }
     },
@@ -94,7 +94,10 @@ export function storedPositions(
     if (positions.some(({ pages }) => pages % PRUNE_EVERY === 0)) await prune();
   }
 
-  /** A row that was altered, or sealed by a key that is gone, is as good as none: the list is walked anew. */
+  /**
+   * Opens a row. An altered row, or one sealed by a lost key, gives undefined, and the list is walked from the
+   * beginning.
+   */
   function openPosition(row: { item_offset: number; position: string }): Position | undefined {
     try {
       const text = keys.open(row.position, binding(row.item_offset));

@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 const MAX_FIELDS = 50;
 const MAX_PATH = 200;
 
-/** Which members of a record are wanted: dotted paths, through lists too (`lines.sku`); `\\.` is a dot of a name. */
+/** The requested members of a record: dotted paths, also through lists (`lines.sku`); `\\.` is a dot of a name. */
 export const fieldsSchema = z
   .array(
     z
@@ -16,17 +16,17 @@ export const fieldsSchema = z
   .max(MAX_FIELDS, `must name at most ${MAX_FIELDS} fields`);
 
 interface Wanted {
-  /** The path itself is wanted, with all that is below it. */
+  /** Whether the path itself is requested, with all members below it. */
   whole: boolean;
   below: Map<string, Wanted>;
-  /** The path as it was written, where one ends here. */
+  /** The path as the caller wrote it, where a path ends here. */
   path: string | undefined;
   met: boolean;
 }
 
 /**
- * The named members alone, of a record or of each in a list, in the order and shape in which they stand there. A path that
- * nothing has is left out and told in `unmatched`, since it may be misspelt; nothing has no members to be missed.
+ * Returns only the named members of a record, or of each record in a list, in their order and shape. A path that no
+ * record has is listed in `unmatched`, because it may be misspelt. An empty value has no unmatched paths.
  */
 export function projectFields(value: Json, paths: readonly string[]): { value: Json; unmatched: string[] } {
   const root = wanted();
@@ -53,7 +53,7 @@ function partsOf(path: string): string[] {
   return path.split(/(?<!\\)\./).map((part) => part.replaceAll('\\.', '.'));
 }
 
-/** Undefined for what cannot have the members that are wanted: a text, a number. */
+/** Returns undefined for a value that cannot have members: a text, a number. */
 function pick(value: Json, node: Wanted): Json | undefined {
   if (value === null) return null;
   if (Array.isArray(value)) {

@@ -10,7 +10,7 @@ import type { UpstreamCall, UpstreamContext } from '../upstream/call.ts';
 import { mapValue } from '../upstream/expression.ts';
 import { readValue } from './results.ts';
 
-/** Reads of one call that run at the same time. The limits of the connector hold for them too. */
+/** Number of reads of one call that run at the same time. The limits of the connector apply to them too. */
 const AT_ONCE = 5;
 const MAX_ENTRIES = 50;
 
@@ -41,7 +41,7 @@ export async function withFilled(
   return { ...call.input, ...filled };
 }
 
-/** @throws GatehouseError `restricted` where a call with this input needs a read that the caller may not use */
+/** Checks the reads of a call. @throws GatehouseError `restricted` where the caller may not use a read that this input needs */
 export function assertReads(
   connector: Connector,
   { definition }: Action,
@@ -53,7 +53,7 @@ export function assertReads(
   }
 }
 
-/** What one read of `before` gives: a value, or with `for` the list of the values for its entries. */
+/** Returns the result of one read of `before`: a value, or with `for` the list of the values for its entries. */
 async function readFor(
   context: UpstreamContext,
   call: UpstreamCall,
@@ -75,9 +75,10 @@ async function readFor(
 }
 
 /**
- * Returns the records of a page, each completed by the read that `each` names. A record whose read fails stays as the list
- * gave it, with `readError`; so do those that are not begun when the timeout of the list's action has passed.
- * @throws GatehouseError `credential_invalid`, and the error of the first read where all fail and the app did not refuse it.
+ * Returns the records of a page, each completed by the read that `each` names. A record whose read fails stays as the
+ * list gave it, with `readError`. So do records whose read did not start before the timeout of the list's action.
+ * @throws GatehouseError `credential_invalid`, and the error of the first read where all fail and the app did not
+ * refuse it.
  */
 export async function completed(
   context: UpstreamContext,
@@ -130,7 +131,7 @@ function actionOf(connector: Connector, { action }: EachRead): Action {
   return found;
 }
 
-/** An internal action is part of the action that reads it. */
+/** Returns the rule against an action. An internal action is part of the action that reads it, so no rule applies. */
 function ruleAgainst(action: Action, denies: Denies): string | undefined {
   return action.definition.internal ? undefined : denies(action);
 }
@@ -146,7 +147,10 @@ function restricted({ connectorId, actionId }: Action, rule: string): GatehouseE
   );
 }
 
-/** @throws GatehouseError `invalid_request` where a value that the read requires is not there */
+/**
+ * Returns the call of a read.
+ * @throws GatehouseError `invalid_request` where a value that the read requires is missing
+ */
 function readCall(call: UpstreamCall, action: Action, read: EachRead, names: JsonObject): UpstreamCall {
   const { connector, credential, signal, trace } = call;
   const known = Object.entries(read.input).filter(([, member]) => !isMissing(member, names));
@@ -175,7 +179,7 @@ function isMissing(member: Json, names: JsonObject): boolean {
   return path !== undefined && (valueAt(names, path) ?? null) === null;
 }
 
-/** The credential is dead, or the client went away: further reads would fail alike. */
+/** Returns whether further reads would fail in the same way: the credential is dead, or the client went away. */
 function concernsAll({ signal }: UpstreamCall, { code }: GatehouseError): boolean {
   return code === 'credential_invalid' || signal?.aborted === true;
 }
@@ -185,7 +189,7 @@ function tooLate({ connector }: UpstreamCall, seconds: number): GatehouseError {
   return new GatehouseError('upstream_timeout', `${what}. Ask for a smaller page.`);
 }
 
-/** The app's words stand apart from ours. */
+/** Returns the record with its error. The app's words are in a member of their own. */
 function unread(record: Json, error: GatehouseError): Json {
   const said = appWords(error);
   const readError = { code: error.code, message: ownWords(error), ...(said === undefined ? {} : { said }) };
@@ -196,7 +200,10 @@ function merged(record: Json, value: Json): Json {
   return isJsonObject(record) && isJsonObject(value) ? { ...record, ...value } : value;
 }
 
-/** Runs `one` for each entry, AT_ONCE at the same time. The first error ends it once what runs has ended. */
+/**
+ * Runs `one` for each entry, AT_ONCE at the same time. After the first error no further entry starts, and the error is
+ * thrown when the running ones have ended.
+ */
 async function inTurns<T, R>(entries: readonly T[], one: (entry: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const left = entries.entries();

@@ -14,12 +14,12 @@ import { readPage } from './pages.ts';
 import { completed, withFilled } from './reads.ts';
 import { listSource, readValue, splitWindow } from './results.ts';
 
-/** What examples write where a live call has a random key. */
+/** The fixed key in examples, where a live call has a random key. */
 const EXAMPLE_KEY = 'example-key';
 
 /**
- * Plays an example of a connector file: its input must make its request, and its response its output or error.
- * Answers with what differs, nothing when all is well. No network: the response of the example is what comes back.
+ * Plays an example of a connector file: its input must make its request, and its response its output or error. Returns
+ * the differences, none when it matches. It uses no network: the response of the example is the answer.
  */
 export async function replayExample(
   { clock, log }: Pick<Context, 'clock' | 'log'>,
@@ -38,7 +38,7 @@ export async function replayExample(
   const sent: OutboundRequest[] = [];
   const reads = [...example.reads];
   const outbound = replayingOutbound(example, reads, sent);
-  // Nobody waits for a retry: the first answer is the one.
+  // Retries are off, because the first answer counts.
   const throttle: Context['throttle'] = {
     enter: async () => () => {},
     hold: () => {},
@@ -58,7 +58,7 @@ export async function replayExample(
   return [...faults, ...outcomeFaults(got, example), ...schemaFaults(got, action)];
 }
 
-/** The credential that an example names, or what is wrong with it. Undefined for schemes without one. */
+/** Returns the credential that an example names, or its faults. Undefined for schemes without one. */
 export function credentialOf(
   connector: Connector,
   example: Pick<ActionExample, 'authentication' | 'credential'>,
@@ -83,8 +83,8 @@ export function credentialOf(
 }
 
 /**
- * Answers a request for one of the example's reads with that read's response, and takes it from `left`; any other with the
- * example's own response, and keeps it in `sent`.
+ * Creates the network of an example. A request for one of the example's reads gets that read's response, which is
+ * removed from `left`. Any other request gets the example's own response and is stored in `sent`.
  */
 function replayingOutbound(
   example: ActionExample,
@@ -122,7 +122,7 @@ function replayingOutbound(
 
 type Outcome = { value: Json } | { error: GatehouseError };
 
-/** What the caller would get: the value, or `{data, pagination}` for a list. Or the error. */
+/** Returns the result for the caller: the value, `{data, pagination}` for a list, or the error. */
 async function outcomeOf(context: UpstreamContext, call: UpstreamCall): Promise<Outcome> {
   try {
     const denies = () => undefined;
@@ -147,7 +147,7 @@ async function outcomeOf(context: UpstreamContext, call: UpstreamCall): Promise<
   }
 }
 
-/** What differs between the request that was sent and the one that is written down. */
+/** Returns the differences between the sent request and the request of the example. */
 function requestFaults(sent: OutboundRequest, { request }: ActionExample): Fault[] {
   const faults: Fault[] = [];
   if (sent.method !== request.method) faults.push(differs('request.method', request.method, sent.method));
@@ -164,14 +164,17 @@ function requestFaults(sent: OutboundRequest, { request }: ActionExample): Fault
   return faults;
 }
 
-/** An example of a GraphQL action may give the variables alone, without the document. */
+/** Removes the document of a GraphQL request where the example gives the variables alone. */
 function alike(body: Json, wanted: Json): Json {
   if (!isJsonObject(body) || !isJsonObject(wanted)) return body;
   if (body['query'] === undefined || wanted['query'] !== undefined) return body;
   return wanted['variables'] === undefined ? body : { variables: body['variables'] ?? {} };
 }
 
-/** The body as the example writes it: a text where it has one, else the members of a JSON or form body. */
+/**
+ * Returns the body as the example writes it: a text where the example has one, else the members of a JSON or form
+ * body.
+ */
 function bodyOf({ body }: OutboundRequest, type: string, wanted: unknown): Json {
   if (body === undefined) return null;
   const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
@@ -198,7 +201,7 @@ function outcomeFaults(got: Outcome, example: ActionExample): Fault[] {
   return [differs('output', output, got.value)];
 }
 
-/** Whether the output is what the action promises. */
+/** Returns the differences between the output and the schema of the action. */
 function schemaFaults(got: Outcome, action: Action): Fault[] {
   if ('error' in got) return [];
   const faults = compileSchema(action.outputSchema)(action.list ? got.value : { data: got.value });
@@ -219,7 +222,7 @@ function lowerCase(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** What YAML read, as JSON. */
+/** Returns YAML data as JSON. */
 function toJson(value: unknown): Json {
   return value === undefined ? null : parseJson(JSON.stringify(value));
 }

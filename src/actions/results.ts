@@ -11,14 +11,14 @@ import { defaultLimit, readPage, type ListPage, type ListSource, type Window } f
 import type { UpstreamPage } from './places.ts';
 import { storedPositions } from './positions.ts';
 
-/** Records of one page, whatever the third party takes (service.md section 8). */
+/** Maximum number of records of one page, whatever the third party allows. */
 const MAX_LIMIT = 50;
 const MAX_OFFSET = 1_000_000_000;
 
 type ResultContext = UpstreamContext & Pick<Context, 'db' | 'keys'>;
 type OnStatus = (status: number) => void;
 
-/** The value of an action that is no list. `onStatus` hears the HTTP status of the answer. */
+/** Returns the value of an action that is no list. `onStatus` gets the HTTP status of the answer. */
 export async function readValue(
   context: UpstreamContext,
   call: UpstreamCall,
@@ -30,7 +30,9 @@ export async function readValue(
   return value;
 }
 
-/** One window of a list action. `account` tells apart what the same input means for different credentials. */
+/**
+ * Returns one window of a list action. `account` separates the positions of different credentials with the same input.
+ */
 export async function readList(
   context: ResultContext,
   call: UpstreamCall,
@@ -41,7 +43,8 @@ export async function readList(
   let hash: string | undefined;
   const positions = storedPositions(context, {
     credentialId: credential?.credentialId ?? '',
-    // Only lists that are read in order ask for it. A getter would give each of these objects a shape of its own.
+    // Only lists that are read in order need the hash, so it is computed on demand. A getter would give each of these
+    // objects a shape of its own.
     listHash: () =>
       (hash ??= sha256(
         [
@@ -58,7 +61,7 @@ export async function readList(
 }
 
 /**
- * `limit` and `offset` of a list action's input, and the input without them.
+ * Splits a list action's input into `limit` and `offset`, and the rest.
  * @throws GatehouseError `invalid_request` when they are no whole numbers of their range.
  */
 export function splitWindow(action: Action, input: JsonObject): { window: Window; input: JsonObject } {
@@ -79,7 +82,7 @@ function whole(name: string, value: Json | undefined, least: number, most: numbe
   throw invalidRequest([{ field: `input.${name}`, rule: `must be a whole number from ${least} to ${most}` }]);
 }
 
-/** A list action as readPage() reads it. */
+/** Returns a list action as the source of readPage(). */
 export function listSource(context: UpstreamContext, call: UpstreamCall, onStatus: OnStatus): ListSource {
   const { connector, action } = call;
   if (!action.paging) throw new Error(`${action.connectorId}.${action.actionId} is a list without paging.`);
@@ -105,7 +108,7 @@ export function listSource(context: UpstreamContext, call: UpstreamCall, onStatu
 
 function asRecords(name: string, value: Json): Json[] {
   if (Array.isArray(value)) return value;
-  // Some third parties leave an empty list out.
+  // Some third parties omit an empty list.
   if (value === null) return [];
   throw new GatehouseError(
     'upstream_failed',

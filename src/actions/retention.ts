@@ -3,27 +3,27 @@ import { DAY, HOUR } from '../lib/clock.ts';
 import { inSteps } from '../store/batches.ts';
 import { ENVIRONMENTS, type DbOrTx, type Environment, type Tables } from '../store/schema.ts';
 
-/** How long the record of executions is kept. */
+/** How long the record of executions is stored. */
 const EXECUTIONS_KEPT_MS = 90 * DAY;
 
-/** How long the outcome of a connect session can still be asked for. */
+/** How long the outcome of a connect session stays readable. */
 const SESSIONS_KEPT_MS = DAY;
 
 /** Listeners read changes every second. */
 const CHANGES_KEPT_MS = HOUR;
 
-/** How long what actions are found by is kept while no process searches it. */
+/** How long a search document is stored while no process uses it. */
 const SEARCH_KEPT_MS = 7 * DAY;
 
-/** Rows of a table that are deleted once the time in a column has passed. */
+/** Rows of a table that are deleted when the time in a column has passed. */
 interface Expiry {
   table: keyof Tables;
   key: string[];
-  /** A column of times in epoch milliseconds, with an index. */
+  /** A column of epoch ms, with an index. */
   column: string;
-  /** How long a row is kept after that time. */
+  /** How long a row is stored after that time. */
   keptMs: number;
-  /** Where the index begins with the environment. */
+  /** Set where the index begins with the environment. */
   environment?: Environment;
 }
 
@@ -45,8 +45,10 @@ const EXPIRIES: Expiry[] = [
   { table: 'connect_sessions', key: ['session_id'], column: 'expires_at', keptMs: SESSIONS_KEPT_MS },
 ];
 
-/** Deletes what has had its time: executions, answers kept for idempotency keys, positions in lists, large results,
- *  confirmation tokens, notes of changes, connect sessions, and consents that never came back. */
+/**
+ * Deletes expired rows: executions, answers of idempotency keys, positions in lists, large results, confirmation
+ * tokens, notes of changes, connect sessions, and consents that never came back.
+ */
 export async function deleteOldRows(db: DbOrTx, now: number): Promise<void> {
   for (const expiry of EXPIRIES) await inSteps((limit) => deleteOldest(db, expiry, now, limit));
 }

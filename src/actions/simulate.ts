@@ -10,9 +10,9 @@ import type { LiveServer } from '../servers/live.ts';
 import { assertEffect, findAllowed } from './execute.ts';
 import { assertReads } from './reads.ts';
 
-/** The call that is asked about. */
+/** The call to simulate. */
 export interface Supposed {
-  /** Undefined: nobody, where the server has no owner. */
+  /** Undefined: no user, where the server has no owner. */
   userId: string | undefined;
   connectorId: string;
   actionId: string;
@@ -20,25 +20,25 @@ export interface Supposed {
   input?: JsonObject | undefined;
 }
 
-/** What is looked at, in the order in which a call meets it. */
+/** The checks in the order of a real call. */
 export const CHECKS = ['server', 'user', 'action', 'input', 'credential', 'confirmation'] as const;
 
-/** What would happen, and why: each check up to the first that fails. */
+/** The expected outcome and its reason: each check up to the first that fails. */
 export interface Simulation {
-  /** `runs`; `asks`: runs once its user agrees; `denied` by a rule; `fails` for want of something else. */
+  /** `runs`; `asks`: runs after its user agrees; `denied` by a rule; `fails` for another reason. */
   outcome: 'runs' | 'asks' | 'denied' | 'fails';
-  /** The restriction that denies or asks. */
+  /** The restriction that denies the call or asks for confirmation. */
   rule?: string;
   /** The code that the caller would get. */
   code?: ErrorCode;
   reason: string;
   effect?: Effect;
-  /** The account that it would act with. */
+  /** The account that the call would use. */
   credentialId?: string;
   checks: { check: (typeof CHECKS)[number]; passed: boolean; detail: string }[];
 }
 
-/** Goes through the checks of a call, those of the real one, without calling anybody. */
+/** Runs the checks of a real call without calling the third party. */
 export async function simulate(
   context: Pick<Context, 'db' | 'catalog'>,
   live: LiveServer,
@@ -59,7 +59,7 @@ export async function simulate(
     assertServes(live, userId);
     await assertUser(context, live, userId);
     passed(
-      userId === undefined ? 'It is nobody, and the server takes nobody.' : 'The server serves them.',
+      userId === undefined ? 'The call has no user, and the server needs none.' : 'The server serves them.',
       'action',
     );
     const known = context.catalog.action(environment, connectorId, actionId);
@@ -83,7 +83,7 @@ export async function simulate(
     if (input) {
       const faults = checkInput(action, input);
       if (faults.length > 0) throw invalidRequest(faults, `The input of ${connectorId}.${actionId}`);
-      passed('It is as the schema wants it.');
+      passed('It fits the schema.');
     }
     at = 'credential';
     const credential = await chooseCredential(context.db, { environment, userId, connector, action });
@@ -113,7 +113,10 @@ export async function simulate(
   }
 }
 
-/** @throws GatehouseError `user_not_found`, `forbidden` (disabled) */
+/**
+ * Checks that the user exists and is enabled.
+ * @throws GatehouseError `user_not_found`, `forbidden` (disabled)
+ */
 async function assertUser(
   { db }: Pick<Context, 'db'>,
   { server }: LiveServer,

@@ -8,16 +8,17 @@ import type { Position, Positions } from './positions.ts';
 
 type SequentialPaging = Extract<Paging, { style: 'cursor' | 'keyset' | 'link' }>;
 
-/** Upstream calls that one page may cost: an offset far behind what is known is reached in several requests. */
+/** Maximum number of upstream calls for one page. A far offset is reached in several requests. */
 export const MAX_CALLS = 200;
 
 const START: Position = { offset: 0, cursor: undefined, pages: 0, earlier: '' };
 
 /**
- * A page of a list that can only be read from one page to the next: from the nearest remembered position on, joining
- * pages that are smaller than what is asked for and cutting those that are larger. Offset 0 always begins anew.
- * @throws GatehouseError `invalid_request` when the offset is further than MAX_CALLS pages; what was walked is
- * remembered. `upstream_failed` when the third party goes round in circles or leads to another origin.
+ * Returns a page of a list that can only be read from one page to the next. It starts at the nearest remembered
+ * position, joins pages that are too small, and cuts pages that are too large. Offset 0 always starts from the
+ * beginning.
+ * @throws GatehouseError `invalid_request` when the offset is further than MAX_CALLS pages; the walked positions are
+ * stored. `upstream_failed` when the third party repeats a page or leads to another origin.
  */
 export async function readSequential(
   source: ListSource,
@@ -29,7 +30,7 @@ export async function readSequential(
   try {
     return await walk(source, paging, positions, window, known ?? START);
   } catch (error) {
-    // A third party may drop cursors sooner than we do. From the beginning, a refusal is about the input.
+    // A third party may drop cursors sooner than we do. A refusal without a cursor is about the input.
     const isDropped = error instanceof GatehouseError && error.code === 'upstream_rejected';
     if (known === undefined || !isDropped || window.isExact) throw error;
     await positions.forget();
@@ -80,7 +81,7 @@ function requestOf(paging: SequentialPaging, { cursor }: Position, size: number 
   return { params };
 }
 
-/** Where the next page begins, or undefined when this was the last. */
+/** Returns where the next page begins, or undefined when this was the last. */
 function cursorAfter(
   source: ListSource,
   paging: SequentialPaging,
@@ -116,9 +117,9 @@ function namedNext(source: ListSource, paging: SequentialPaging, page: UpstreamP
 }
 
 /**
- * The position behind a page. Brent's cycle detection, whose two values travel with the position: the cursor met at
- * the last power of two pages is kept, and to meet it again is a circle, of whatever length and over however many
- * requests.
+ * Returns the position after a page. It uses Brent's cycle detection, whose two values are part of the position. The
+ * cursor at the last power of two pages is stored, and meeting it again shows a cycle of any length, over any number
+ * of requests.
  */
 function advance(source: ListSource, at: Position, offset: number, cursor: string): Position {
   const mark = createHash('sha256').update(cursor).digest('base64url').slice(0, 22);

@@ -1,23 +1,23 @@
 import ipaddr from 'ipaddr.js';
 
-/** A place that may be reached although it is private: a CIDR, or one host and port. */
+/** A private place that may be reached anyway: a CIDR, or one host and port. */
 export type AllowedAddress =
   | { kind: 'cidr'; address: string; bits: number }
   | { kind: 'host'; host: string; port: number };
 
 /** Decides which addresses outbound calls may reach. */
 export interface AddressGuard {
-  /** A host as it stands in a URL. Names pass here and are judged by their addresses. */
+  /** Returns whether a host of a URL may be called. Names pass here; their addresses are checked later. */
   allowsHost(host: string, port: number): boolean;
-  /** An address that a name resolved to, or that a socket is connected to. */
+  /** Returns whether an address may be reached that a name resolved to, or that a socket is connected to. */
   allowsPeer(address: string, host: string, port: number): boolean;
-  /** Whether plain http may be spoken with this host. */
+  /** Returns whether plain http may be used with this host. */
   allowsPlain(host: string, port: number): boolean;
 }
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** `at`: the byte at which the IPv4 address begins. */
+/** `at`: index of the byte at which the IPv4 address begins. */
 interface Embedding {
   net: ipaddr.IPv6;
   bits: number;
@@ -25,7 +25,10 @@ interface Embedding {
   inverted?: true;
 }
 
-/** Never, whatever is allowed: they hand out the credentials of the machine. Sources: the clouds' documentation. */
+/**
+ * Always refused, whatever is allowed: these addresses hand out the credentials of the machine. Sources: the clouds'
+ * documentation.
+ */
 const METADATA = new Set(
   [
     '169.254.169.254',
@@ -37,13 +40,13 @@ const METADATA = new Set(
   ].map((text) => ipaddr.parse(text).toNormalizedString()),
 );
 /**
- * The well-known prefix of NAT64 (RFC 6052 section 2.1). Where a network has IPv6 alone, every IPv4 host is resolved to an
- * address of it, so the IPv4 address inside decides.
+ * The well-known prefix of NAT64 (RFC 6052 section 2.1). In a network with IPv6 alone, every IPv4 host resolves to an
+ * address in it, so the IPv4 address inside decides.
  */
 const NAT64 = { net: ipaddr.IPv6.parse('64:ff9b::'), bits: 96, at: 12 };
 /**
- * Ranges that lead to an IPv4 address inside, and the byte at which it begins: IPv4-compatible (RFC 4291), NAT64
- * (RFC 6052, RFC 8215), 6to4 (RFC 3056), Teredo (RFC 4380, inverted) and IPv4-translated (RFC 2765).
+ * Ranges that lead to an IPv4 address inside, and the byte at which it begins: IPv4-compatible (RFC 4291), NAT64 (RFC
+ * 6052, RFC 8215), 6to4 (RFC 3056), Teredo (RFC 4380, inverted) and IPv4-translated (RFC 2765).
  */
 const EMBEDDING: Embedding[] = [
   { net: ipaddr.IPv6.parse('::'), bits: 96, at: 12 },
@@ -53,7 +56,7 @@ const EMBEDDING: Embedding[] = [
   { net: ipaddr.IPv6.parse('2001::'), bits: 32, at: 12, inverted: true },
   { net: ipaddr.IPv6.parse('::ffff:0:0:0'), bits: 96, at: 12 },
 ];
-/** All that IANA has given out as global unicast; the rest of IPv6 is nobody's, whatever it looks like. */
+/** The range of all global unicast addresses that IANA has assigned; other IPv6 addresses are refused. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::');
 
 export function createAddressGuard(allowed: AllowedAddress[], allowPrivate: boolean): AddressGuard {
@@ -95,7 +98,10 @@ export function createAddressGuard(allowed: AllowedAddress[], allowPrivate: bool
   };
 }
 
-/** A name, and no number in disguise: URL parsing turns 0x7f.1 and 2130706433 into dotted IPv4 before this. */
+/**
+ * Returns whether a host is a name and not a number. URL parsing turns 0x7f.1 and 2130706433 into dotted IPv4 before
+ * this.
+ */
 function isName(host: string): boolean {
   return host !== '' && !/^[\d.]+$/.test(host) && !host.includes(':');
 }
@@ -107,7 +113,7 @@ function bare(host: string): string {
     .replace(/\.$/, '');
 }
 
-/** The address, IPv4 in IPv6 clothes (::ffff:10.0.0.1) undressed. */
+/** Parses an address. IPv4-mapped IPv6 (::ffff:10.0.0.1) becomes IPv4. */
 function parse(text: string): Address | undefined {
   const plain = text.replace(/%.*$/, '');
   return ipaddr.isValid(plain) ? ipaddr.process(plain) : undefined;
@@ -128,7 +134,7 @@ function isMetadata(address: Address): boolean {
   return METADATA.has(address.toNormalizedString()) || METADATA.has(embedded(address) ?? '');
 }
 
-/** The IPv4 address that an IPv6 address leads to, or undefined. */
+/** Returns the IPv4 address that an IPv6 address leads to, or undefined. */
 function embedded(address: Address): string | undefined {
   if (address instanceof ipaddr.IPv4) return undefined;
   const found = EMBEDDING.find(({ net, bits }) => address.match(net, bits));
@@ -151,7 +157,7 @@ function within(address: Address, net: Address, bits: number): boolean {
   return false;
 }
 
-/** Whether a host, as a person writes it, is this machine alone. */
+/** Returns whether a host, as a person writes it, is this machine alone. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

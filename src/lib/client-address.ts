@@ -2,8 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
 
 /**
- * The address of the client: the connected peer, or what the trusted proxies in front of us forwarded. Of
- * X-Forwarded-For the last entry that no trusted proxy wrote counts: those before it are the client's own claim.
+ * Returns the address of the client: the connected peer, or the address that trusted proxies forwarded. In
+ * X-Forwarded-For the last entry that no trusted proxy wrote counts, because the client itself can forge the earlier
+ * ones.
  */
 export function clientAddress(req: IncomingMessage, trustedProxies: readonly string[]): string {
   const peer = req.socket.remoteAddress ?? '';

@@ -1,4 +1,4 @@
-/** Time as a dependency: epoch milliseconds now. Tests hand in a clock that they move by hand. */
+/** Time as a dependency: epoch milliseconds now. Tests pass a clock that they move by hand. */
 export interface Clock {
   now(): number;
 }
@@ -13,12 +13,15 @@ export const DAY = 24 * HOUR;
 /** The form of C's asctime(), `Sun Nov  6 08:49:37 1994`, which recipients must take (RFC 9110 section 5.6.7). */
 const ASCTIME = /^\s*\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\s*$/;
 
-/** An HTTP date in epoch milliseconds, NaN for none. All are in GMT, also the one form that does not say so. */
+/**
+ * Returns an HTTP date in epoch milliseconds, NaN for an invalid one. All forms are in GMT, also asctime, which does
+ * not name it.
+ */
 export function parseHttpDate(text: string): number {
   return Date.parse(ASCTIME.test(text) ? `${text} GMT` : text);
 }
 
-/** Epoch milliseconds as ISO 8601 in UTC, or null for null. */
+/** Returns epoch milliseconds as ISO 8601 in UTC, or null for null. */
 export function isoTime(epochMs: number): string;
 export function isoTime(epochMs: number | null): string | null;
 export function isoTime(epochMs: number | null): string | null {

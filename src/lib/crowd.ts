@@ -1,6 +1,6 @@
 /**
- * A set whose members come and go all day. A Map or a Set leaves its outgrown tables behind, each of which points to the next,
- * and what they hold is carried over among V8's long-lived objects. A member is in one crowd at a time: its place says where.
+ * A set whose members change all day. A Map or a Set leaves its outgrown tables behind, and each of them points to the
+ * next. V8 then carries their members over into its old generation. A member is in one set at a time, at its `place`.
  */
 export class Crowd<T extends { place: number }> {
   readonly #members: T[] = [];
@@ -13,7 +13,7 @@ export class Crowd<T extends { place: number }> {
     member.place = this.#members.push(member) - 1;
   }
 
-  /** Whether it was among them. */
+  /** Removes a member. Returns whether it was in the set. */
   delete(member: T): boolean {
     if (this.#members[member.place] !== member) return false;
     const last = this.#members.pop();
@@ -25,7 +25,7 @@ export class Crowd<T extends { place: number }> {
     return true;
   }
 
-  /** As they are now: whoever goes through them may change them. */
+  /** Iterates over a copy, so that the loop may change the set. */
   [Symbol.iterator](): Iterator<T> {
     return this.#members.slice()[Symbol.iterator]();
   }

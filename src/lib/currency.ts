@@ -6,8 +6,9 @@ const DECIMALS: { readonly [currency: string]: number } = Object.fromEntries([
 ]);
 
 /**
- * An amount in smallest units as a decimal text: 1250 EUR is "12.50", 1250 JPY "1250". `exceptions` are currencies that
- * an app counts in another way than ISO 4217 does, with their decimals. Undefined for what is no whole amount.
+ * Returns an amount in smallest units as a decimal text: 1250 EUR is "12.50", 1250 JPY "1250". `exceptions` are
+ * currencies that an app counts in another way than ISO 4217, with their decimals. Returns undefined for an amount
+ * that is not a whole number.
  */
 export function fromMinorUnits(
   amount: unknown,

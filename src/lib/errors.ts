@@ -1,7 +1,7 @@
 /**
- * The one error class and the one table of codes (contract.md section 3). `status` is the HTTP status, `rpc` the
- * JSON-RPC code of the same refusal on an MCP endpoint. Everything thrown on purpose is one of these; anything
- * else becomes `internal`, whose detail stays in the log.
+ * The one error class and the one table of codes. `status` is the HTTP status, `rpc` the JSON-RPC code of the same
+ * refusal on an MCP endpoint. Every deliberate refusal is one of these. Anything else becomes `internal`, whose detail
+ * stays in the log.
  */
 export const ERROR_CODES = {
   invalid_request: { status: 400, rpc: -32600 },
@@ -86,8 +86,8 @@ export interface ErrorOptions {
   /** Response headers that belong to the refusal: `Retry-After`, `Allow`, `WWW-Authenticate`. */
   headers?: Record<string, string>;
   /**
-   * What a caller of REST or an operator does about it, as a sentence. REST adds it to the message; a model is given a next
-   * step that it can take instead.
+   * A sentence with the next step of a REST caller or an operator. REST adds it to the message. A model gets a step
+   * that it can take instead.
    */
   fix?: string | undefined;
   cause?: unknown;
@@ -118,13 +118,13 @@ export class GatehouseError extends Error {
   }
 }
 
-/** What the app itself said, where an error quotes it; it stands in `details.message`. */
+/** Returns the app's own text in `details.message`, where the error quotes it. */
 export function appWords({ details }: GatehouseError): string | undefined {
   const said = details?.['message'];
   return typeof said === 'string' && said !== '' ? said : undefined;
 }
 
-/** The message without what the app itself said: words of an app that stand in our sentence could pass for ours. */
+/** Returns the message without the app's own text. Inside our sentence, it could pass for our words. */
 export function ownWords(error: GatehouseError): string {
   const said = appWords(error);
   if (said === undefined) return error.message;
@@ -139,10 +139,10 @@ export interface Fault {
   rule: string;
 }
 
-/** More would make a short input a long answer. */
+/** A longer list would make the answer to a short input long. */
 const MAX_FAULTS = 50;
 
-/** A 400 that lists the faults by field: the first 50, and `moreFaults` says how many are left out. */
+/** Returns a 400 that lists the faults by field: the first 50, and `moreFaults` with the number of the others. */
 export function invalidRequest(faults: Fault[], where = 'The request'): GatehouseError {
   const listed = faults.slice(0, 5).map(({ field, rule }) => `${field}: ${rule}`);
   const more = faults.length > 5 ? ` (and ${faults.length - 5} more)` : '';
@@ -155,8 +155,8 @@ export function invalidRequest(faults: Fault[], where = 'The request'): Gatehous
 }
 
 /**
- * The store cannot work now: the database is down, or its disk is full. It is no refusal, so it is no GatehouseError: what
- * tries unknown failures again goes on to do so, and answerError() is where callers learn of it.
+ * The store cannot work now: the database is down, or its disk is full. This is no GatehouseError, because it is no
+ * refusal. Code that retries unknown failures therefore retries it too, and answerError() reports it to callers.
  */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
@@ -164,7 +164,10 @@ export class StoreUnavailable extends Error {
 
 const STORE_RETRY_SECONDS = 5;
 
-/** As publicError(), for the answer to a request: 503 `unavailable` with Retry-After while the store cannot work. */
+/**
+ * Returns the error for the answer to a request, as publicError(). While the store cannot work, that is 503
+ * `unavailable` with Retry-After.
+ */
 export function answerError(thrown: unknown): GatehouseError {
   if (!(thrown instanceof StoreUnavailable)) return publicError(thrown);
   return new GatehouseError(
@@ -174,12 +177,12 @@ export function answerError(thrown: unknown): GatehouseError {
   );
 }
 
-/** Whether what a caller is shown hides a cause that the operator needs to see in the log. */
+/** Returns whether the caller's error hides a cause that the operator needs in the log. */
 export function hidesCause({ code, cause }: GatehouseError): boolean {
   return code === 'internal' || cause instanceof StoreUnavailable;
 }
 
-/** The GatehouseError that a caller is shown for anything thrown: itself, or `internal` with the cause kept. */
+/** Returns the GatehouseError that a caller gets for any thrown value: itself, or `internal` with it as the cause. */
 export function publicError(thrown: unknown): GatehouseError {
   if (thrown instanceof GatehouseError) return thrown;
   return new GatehouseError(

@@ -2,9 +2,9 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder, and those above it that are missing, for this user alone. Node's own `recursive` never returns where a
- * file system takes no folders at all (/proc): it takes the refusal for a missing parent.
- * @throws what mkdir(2) met.
+ * Creates a folder and its missing parents, for this user alone. Node's own `recursive` never returns in a file system
+ * that takes no folders (/proc), because it takes that refusal for a missing parent.
+ * @throws the error of mkdir(2).
  */
 export function makeFolder(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
@@ -13,7 +13,7 @@ export function makeFolder(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // Another process may have been faster.
+    // Another process may have created it first.
     if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw error;
   }
 }

@@ -1,29 +1,29 @@
 import { isJsonObject, type Json } from './json.ts';
 
 /**
- * Characters that nobody sees and a model reads all the same: zero-width and bidirectional ones, variation selectors,
- * the tags block, controls but tab and line feed, halves of surrogate pairs.
+ * Characters that a person does not see and a model reads: zero-width and bidirectional ones, variation selectors, the
+ * tags block, controls except tab and line feed, halves of surrogate pairs.
  */
 const HIDDEN = /(?![\t\n])[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cs}\p{Zl}\p{Zp}\ufff9-\ufffb]/u;
 const ALL_HIDDEN = new RegExp(HIDDEN, 'gu');
 
-/** Whether a text holds a control character or a line separator, which no name of one line has. */
+/** Returns whether a text holds a control character or a line separator, which names of one line must not have. */
 export function hasControls(text: string): boolean {
   return /[\p{Cc}\p{Zl}\p{Zp}]/u.test(text);
 }
 
-/** The first hidden character of a text as `U+200B`. */
+/** Returns the first hidden character of a text as `U+200B`. */
 export function hiddenIn(text: string): string | undefined {
   const found = HIDDEN.exec(text)?.[0];
   return found === undefined ? undefined : `U+${codeOf(found)}`;
 }
 
-/** The text with each hidden character written out: `\u{200B}`. */
+/** Returns the text with each hidden character written out: `\u{200B}`. */
 export function withoutHidden(text: string): string {
   return text.replaceAll(ALL_HIDDEN, (found) => `\\u{${codeOf(found)}}`);
 }
 
-/** The value with the hidden characters of all its texts written out. */
+/** Returns the value with the hidden characters of all its texts written out. */
 export function writtenOut(value: Json): Json {
   if (typeof value === 'string') return withoutHidden(value);
   if (Array.isArray(value)) return value.map(writtenOut);

@@ -4,18 +4,24 @@ import { isJsonObject, MAX_JSON_DEPTH, parseJson, type Json } from './json.ts';
 
 export const MIB = 1024 * 1024;
 
-/** Reads a request body as UTF-8 text. @throws as readBytes() */
+/**
+ * Reads a request body as UTF-8 text.
+ * @throws as readBytes()
+ */
 export async function readBody(req: IncomingMessage, maxBytes: number): Promise<string> {
   return (await readBytes(req, maxBytes)).toString('utf8');
 }
 
-/** What one request holds of a BodyRoom, until it is disposed. */
+/** Capacity that one request uses in a BodyRoom, until it is disposed. */
 export interface HeldRoom extends Disposable {
-  /** @throws GatehouseError `unavailable` when there is not so much left. */
+  /**
+   * Takes more capacity.
+   * @throws GatehouseError `unavailable` when less is left.
+   */
   take(bytes: number): void;
 }
 
-/** Room for bodies that are under way at once: of all together, and of each owner. */
+/** Capacity for request bodies in memory: in total, and for each owner. */
 export class BodyRoom {
   readonly #most: { bytes: number; bytesEach: number };
   readonly #held = new Map<string, number>();
@@ -47,8 +53,9 @@ export class BodyRoom {
 }
 
 /**
- * Reads a request body as it came, into `room` where one is given.
- * @throws GatehouseError `payload_too_large` beyond `maxBytes`, `unavailable` when the room is full; the rest is not read.
+ * Reads a request body as bytes, and counts them in `room` where it is given.
+ * @throws GatehouseError `payload_too_large` beyond `maxBytes`, `unavailable` when the capacity is used up; the rest
+ * is not read.
  */
 export async function readBytes(
   req: IncomingMessage,
@@ -57,7 +64,7 @@ export async function readBytes(
 ): Promise<Buffer> {
   const announced = Number(req.headers['content-length'] ?? 0);
   if (announced > maxBytes) throw tooLarge(maxBytes);
-  // Who left before would say so no more.
+  // A request that was destroyed earlier emits no `close` event any more.
   if (req.destroyed) throw broken();
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -84,10 +91,13 @@ export async function readBytes(
   });
 }
 
-/** JSON from a request body. @throws GatehouseError `invalid_request` saying what is wrong with it. */
+/**
+ * Parses JSON of a request body.
+ * @throws GatehouseError `invalid_request` that names the fault.
+ */
 export function jsonFromBody(text: string): Json {
   const value = parsedBody(text);
-  // Databases keep another character instead of half a pair, so it is refused before it is stored.
+  // Databases store another character instead of half a pair, so it is refused before it is stored.
   if (HALF_ESCAPE.test(text) && !isWellFormed(value)) {
     throw new GatehouseError(
       'invalid_request',
@@ -119,7 +129,7 @@ function parsedBody(text: string): Json {
   }
 }
 
-/** The parser quotes what stands around the fault, which may be a key. */
+/** Cuts the parser's quotation of the text around the fault, which may be a key. */
 function withoutExcerpt(message: string): string {
   return message.replace(/,? (\.\.\.)?".*$/s, '');
 }

@@ -29,14 +29,15 @@ type Kind =
   | 'ins'
   | 'run';
 
-/** An id of its kind: `srv_` and 22 random base62 characters (130 bits). */
+/** Returns an id of its kind: `srv_` and 22 random base62 characters (130 bits). */
 export function newId(kind: Kind): string {
   return `${kind}_${randomDigits(DIGITS)}`;
 }
 
 /**
- * As newId(), in the order of time: 8 characters say when (epoch milliseconds), 14 are random (83 bits). For tables that
- * grow all day: random keys touch a page of the index for each row, and a batch of them costs twenty times its commit.
+ * Returns an id as newId(), ordered by time: 8 characters hold the epoch milliseconds, 14 are random (83 bits). Use it
+ * in tables that grow all day. Random keys touch a page of the index for each row, and a batch of them costs twenty
+ * times its commit.
  */
 export function newOrderedId(kind: Kind, now: number): string {
   let time = '';
@@ -52,13 +53,13 @@ function randomDigits(count: number): string {
       pool = randomBytes(4096);
       at = 0;
     }
-    // Six random bits; 62 and 63 are drawn again, so that every digit is as likely.
+    // Six random bits. 62 and 63 are skipped, so that every digit is equally likely.
     text += BASE62.charAt((pool[at++] ?? 0) & 63);
   }
   return text;
 }
 
-/** `bytes`, read as one big-endian number, in base62, padded with zeros to `digits`. */
+/** Returns `bytes`, read as one big-endian number, in base62, padded with zeros to `digits`. */
 export function base62(bytes: Uint8Array, digits: number): string {
   let value = BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
   let text = '';

@@ -1,16 +1,16 @@
 import { MAX_JSON_DEPTH, parseJson, type Json, type JsonObject } from './json.ts';
 
-/** Resolves when the event loop may be held for another step of a few milliseconds. */
+/** Resolves when the event loop is free for another step of a few milliseconds. */
 export type Pause = () => Promise<void>;
 
-/** More values than the caller of parseInSteps() takes. */
+/** Thrown when the text has more values than parseInSteps() may parse. */
 export class TooManyValues extends Error {}
 
 /** A part of this size is parsed at once: it takes a millisecond or two. */
 const PART_BYTES = 128 * 1024;
-/** Bytes that are searched for the ends of values between two pauses. */
+/** Number of bytes searched for the ends of values between two pauses. */
 const SEARCHED_BYTES = 1024 * 1024;
-/** Lists and objects are taken apart down to this level. Each level searches the bytes again. */
+/** Lists and objects are split down to this level. Each level searches the bytes again. */
 const LEVELS = 4;
 
 const QUOTE = 34;
@@ -22,20 +22,21 @@ const LIST_END = 93;
 const OBJECT = 123;
 const OBJECT_END = 125;
 
-/** What a search has in common on all levels. */
+/** The bytes and the pause that all levels of a search share. */
 interface Search {
   bytes: Buffer;
   pause: Pause;
 }
 
-/** The bytes of a value or of several with their commas: `from` is the first, `to` the one behind the last. */
+/** The bytes of one value, or of several with their commas: `from` is the first byte, `to` the one after the last. */
 interface Range {
   from: number;
   to: number;
 }
 
 /**
- * Parses UTF-8 JSON as parseJson() does, in parts between which it pauses: 10 MiB at once hold the event loop for 100 ms.
+ * Parses UTF-8 JSON as parseJson() does, in parts with a pause between them. 10 MiB in one part would block the event
+ * loop for 100 ms.
  * @throws TooManyValues before anything is parsed, SyntaxError, RangeError as parseJson()
  */
 export async function parseInSteps(bytes: Buffer, maxValues: number, pause: Pause): Promise<Json> {
@@ -80,21 +81,24 @@ async function addMembers(search: Search, object: JsonObject, part: Range, level
     if (bytes[colon] !== COLON) throw new SyntaxError('a member has no colon behind its name');
     const name = parseJson(bytes.toString('utf8', from, nameEnd));
     const value = await parseRange(search, trimmed(bytes, { from: colon + 1, to }), level + 1);
-    // As parseJson() does: no later merge may reach a prototype.
+    // Drops the member as parseJson() does, so that no later merge can reach a prototype.
     if (name !== '__proto__') object[String(name)] = value;
     return;
   }
   Object.assign(object, parseJson(`{${textOf(bytes, part)}}`, MAX_JSON_DEPTH - level));
 }
 
-/** A part of nothing stands between two commas; its brackets alone would be JSON. */
+/** Returns the text of a part. An empty part stands between two commas; in brackets alone it would be valid JSON. */
 function textOf(bytes: Buffer, { from, to }: Range): string {
   const text = bytes.toString('utf8', from, to);
   if (text.trim() === '') throw new SyntaxError('a value is missing');
   return text;
 }
 
-/** Cuts what a list or object holds at its own commas, into parts of PART_BYTES; a larger value is a part of its own. */
+/**
+ * Splits the content of a list or object at its own commas, into parts of PART_BYTES. A larger value is a part of its
+ * own.
+ */
 async function partsOf({ bytes, pause }: Search, { from, to }: Range): Promise<Range[]> {
   const parts: Range[] = [];
   let depth = 0;
@@ -128,9 +132,9 @@ function isLarge({ from, to }: Range): boolean {
   return to - from > PART_BYTES;
 }
 
-/** Refuses JSON with more values than `maxValues`: its commas and openings outside of texts. */
+/** Refuses JSON with more values than `maxValues`. It counts the commas and openings outside of texts. */
 async function assertFewValues({ bytes, pause }: Search, maxValues: number): Promise<void> {
-  // Each value takes two bytes at least, with what parts it from the next.
+  // Each value takes at least two bytes, with its separator.
   if (bytes.length < 2 * maxValues) return;
   let values = 1;
   let pauseAt = SEARCHED_BYTES;
@@ -145,7 +149,7 @@ async function assertFewValues({ bytes, pause }: Search, maxValues: number): Pro
   }
 }
 
-/** Where the text that begins at `start` ends: at the next quote that no odd run of backslashes escapes. */
+/** Returns the end of the text that begins at `start`: the next quote that no odd run of backslashes escapes. */
 function endOfText(bytes: Buffer, start: number): number {
   for (let at = bytes.indexOf(QUOTE, start + 1); at >= 0; at = bytes.indexOf(QUOTE, at + 1)) {
     let escapes = 0;
@@ -155,7 +159,7 @@ function endOfText(bytes: Buffer, start: number): number {
   return bytes.length;
 }
 
-/** Without the blanks of JSON around it. */
+/** Returns the range without the JSON blanks around it. */
 function trimmed(bytes: Buffer, { from, to }: Range): Range {
   const isBlank = (byte: number | undefined) => byte === 32 || byte === 10 || byte === 13 || byte === 9;
   let first = from;

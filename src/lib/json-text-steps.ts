@@ -1,12 +1,12 @@
 import type { Pause } from './json-steps.ts';
 
-/** A step writes about so much: a value weighs 1, a text 1 for each 16 characters in addition. It takes 3 ms. */
+/** Approximate weight of one step, which takes 3 ms. A value weighs 1, and a text 1 more for each 16 characters. */
 const STEP_WEIGHT = 20_000;
 const CHARS_A_WEIGHT = 16;
-/** Lists and objects are taken apart down to this level. Each level weighs what it holds again. */
+/** Lists and objects are split down to this level. Each level weighs its content again. */
 const LEVELS = 4;
 
-/** Writes JSON as JSON.stringify() does; a large value in steps, between which it pauses. */
+/** Writes JSON as JSON.stringify() does. A large value is written in steps with pauses between them. */
 export function jsonText(value: unknown, pause: Pause): string | Promise<string> {
   return weigh(value, STEP_WEIGHT) < STEP_WEIGHT ? JSON.stringify(value) : writeInSteps(value, pause, 0);
 }
@@ -19,7 +19,7 @@ async function writeInSteps(value: unknown, pause: Pause, level: number): Promis
   return `{${(await written(Object.entries(value), object, pause, level)).join(',')}}`;
 }
 
-/** How members are written: together as part of a list or object, or one that is large. */
+/** The way to write members: several together as part of a list or object, or a large one alone. */
 interface Kind<Name> {
   together(members: [Name, unknown][]): string;
   before(name: Name): string;
@@ -35,7 +35,7 @@ const object: Kind<string> = {
   before: (name) => `${JSON.stringify(name)}:`,
 };
 
-/** The texts of members, of as many together as make a step. */
+/** Returns the texts of members, grouped into steps. */
 async function written<Name>(
   members: Iterable<[Name, unknown]>,
   kind: Kind<Name>,
@@ -66,7 +66,7 @@ async function written<Name>(
   return texts;
 }
 
-/** The weight of a value; `most` where it is that much or more. */
+/** Returns the weight of a value, at most `most`. */
 function weigh(value: unknown, most: number): number {
   if (typeof value === 'string') return Math.min(most, 1 + value.length / CHARS_A_WEIGHT);
   if (typeof value !== 'object' || value === null) return 1;

@@ -2,7 +2,10 @@
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
-/** About how many bytes of memory a value takes: `[]`, of three bytes as text in a list, takes a dozen times as many. */
+/**
+ * Returns about how many bytes of memory a value takes. `[]` takes three bytes as text in a list, and a dozen times
+ * that in memory.
+ */
 export function memoryOf(value: Json): number {
   if (typeof value === 'string') return 24 + value.length;
   if (typeof value !== 'object' || value === null) return 8;
@@ -16,15 +19,15 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** How deep JSON from outside may nest (arrays and objects); deeper text is refused before it is walked. */
+/** Maximum depth of arrays and objects in JSON from outside; deeper text is refused before it is walked. */
 export const MAX_JSON_DEPTH = 64;
 
 /**
- * JSON.parse for text from outside. Throws SyntaxError when the text is not JSON, and RangeError when it nests
- * deeper than MAX_JSON_DEPTH. A member called `__proto__` is dropped, so that no later merge can reach a prototype.
+ * Parses JSON text from outside. A member called `__proto__` is dropped, so that no later merge can reach a prototype.
+ * @throws SyntaxError when the text is not JSON, RangeError when it nests deeper than MAX_JSON_DEPTH.
  */
 export function parseJson(text: string, maxDepth = MAX_JSON_DEPTH): Json {
-  // V8 parses without recursion, so any depth gets through it; what walks the value later is spared.
+  // V8 parses without recursion, so any depth passes here. The check protects the later walks.
   const value: Json = JSON.parse(text);
   assertDepth(value, maxDepth);
   return text.includes('__proto__') ? dropProto(value) : value;
@@ -50,7 +53,7 @@ function dropProto(value: Json): Json {
   );
 }
 
-/** JSON text with object members in sorted order: equal values give equal text, for hashes and keys. */
+/** Returns JSON text with object members in sorted order. Equal values give equal text, for hashes and keys. */
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (!isJsonObject(value)) return JSON.stringify(value);
@@ -60,7 +63,7 @@ export function canonicalJson(value: Json): string {
   return `{${members.join(',')}}`;
 }
 
-/** Those parts of a value that stand at `paths`, at the same paths; the whole value when one of them is empty. */
+/** Returns the parts of a value at `paths`, at the same paths; the whole value when a path is empty. */
 export function partsAt(value: Json, paths: readonly string[]): Json {
   if (paths.includes('')) return value;
   const parts: JsonObject = {};
@@ -81,8 +84,8 @@ export function partsAt(value: Json, paths: readonly string[]): Json {
 }
 
 /**
- * The value at a dotted path (`data.items.0.id`), or undefined. The empty path is the value itself; a dot that belongs
- * to a name is written `\\.`.
+ * Returns the value at a dotted path (`data.items.0.id`), or undefined. The empty path is the value itself. A dot that
+ * belongs to a name is written `\\.`.
  */
 export function valueAt(value: Json | undefined, path: string): Json | undefined {
   if (path === '') return value;

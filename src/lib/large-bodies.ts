@@ -1,13 +1,19 @@
-/** A body that is larger takes a place. */
+/** A larger body takes a place. */
 export const LARGE_BODY_BYTES = 256 * 1024;
 
-/** The place of one body, which is taken when it turns out to be large and freed when it is disposed. */
+/** The place of one body. A large body takes it, and dispose frees it. */
 export interface BodyPlace extends Disposable {
-  /** Takes a place: true when reading may go on at once, otherwise `resume` is called later. Further calls change nothing. */
+  /**
+   * Takes a place. Returns true when reading may continue at once; otherwise `resume` is called later. Further calls
+   * change nothing.
+   */
   take(resume: () => void): boolean;
 }
 
-/** Places for large bodies that are read and parsed at once; further ones wait unread, in the order of their arrival. */
+/**
+ * Places for large bodies that are read and parsed at the same time. Further bodies wait unread, in the order of their
+ * arrival.
+ */
 export interface LargeBodies {
   place(owner: string): BodyPlace;
 }
@@ -17,7 +23,10 @@ interface Waiting {
   begin: () => void;
 }
 
-/** `most` at once, and `mostEach` of one owner, so that a slow third party leaves places to the others. */
+/**
+ * Creates places: `most` in total, and `mostEach` for one owner, so that a slow third party leaves places to the
+ * others.
+ */
 export function createLargeBodies({ most, mostEach }: { most: number; mostEach: number }): LargeBodies {
   const held = new Map<string, number>();
   let all = 0;

@@ -2,8 +2,8 @@ import { createRequire } from 'node:module';
 import type * as Re2Module from 're2js';
 
 /*
- * Patterns that come from a file or a caller. They are matched by RE2, whose time grows with the text alone, and never
- * by the engine of JavaScript, which may take for ever.
+ * Patterns from a file or a caller. RE2 matches them, whose time grows linearly with the text. The engine of
+ * JavaScript never does, because it may take for ever.
  */
 
 const require = createRequire(import.meta.url);
@@ -23,7 +23,7 @@ export interface LinearPattern {
   test(text: string): boolean;
 }
 
-/** A text is too long for a pattern. */
+/** Thrown when a text is too long for a pattern. */
 export class TooManyStepsError extends Error {
   override readonly name = 'TooManyStepsError';
 
@@ -32,9 +32,12 @@ export class TooManyStepsError extends Error {
   }
 }
 
-/** How many steps matching may still take, over any number of texts. */
+/** The steps that matching may still take, over any number of texts. */
 export interface StepBudget {
-  /** @throws TooManyStepsError when they are used up. */
+  /**
+   * Takes the steps of one match.
+   * @throws TooManyStepsError when they are used up.
+   */
   take(pattern: LinearPattern, text: string): void;
 }
 
@@ -58,7 +61,7 @@ export function compilePattern(source: string): LinearPattern {
   return { stepsACharacter: compiled.programSize(), test: (text) => compiled.test(text) };
 }
 
-/** The rule that a pattern breaks; undefined when it breaks none. */
+/** Returns the rule that a pattern breaks; undefined when it breaks none. */
 export function patternFault(source: string): string | undefined {
   try {
     compilePattern(source);
@@ -68,14 +71,17 @@ export function patternFault(source: string): string | undefined {
   }
 }
 
-/** @throws Error whose message is the rule that the expression breaks. */
+/**
+ * Checks that RE2 can match an expression.
+ * @throws Error whose message is the rule that the expression breaks.
+ */
 export function assertLinear({ source, flags }: RegExp): void {
   compileRe2(source, flags);
 }
 
 /**
- * Returns a class that stands in for RegExp with the flag g where only `exec` and `lastIndex` are used, as in JSONata.
- * It compiles each expression once, and remembers all it was given.
+ * Returns a class that replaces RegExp with the flag g where only `exec` and `lastIndex` are used, as in JSONata. It
+ * compiles each expression once, and caches every expression.
  */
 export function linearRegExpClass() {
   const compiled = new Map<RegExp, Re2Module.RE2JS>();
@@ -88,7 +94,10 @@ export function linearRegExpClass() {
       compiled.set(expression, this.#pattern);
     }
 
-    /** The next match from `lastIndex` on, with its groups. @throws TooManyStepsError */
+    /**
+     * Returns the next match from `lastIndex` on, with its groups.
+     * @throws TooManyStepsError
+     */
     exec(text: string): ((string | undefined)[] & { index: number }) | null {
       const { lastIndex } = this;
       this.lastIndex = 0;
@@ -106,7 +115,7 @@ export function linearRegExpClass() {
   };
 }
 
-/** Loaded at its first use, because a start should not wait for it. */
+/** Compiles a pattern with RE2, which is loaded at its first use to keep the start fast. */
 function compileRe2(source: string, flags: string): Re2Module.RE2JS {
   if (source.length > MAX_CHARS) throw new Error(`must have at most ${MAX_CHARS} characters`);
   const { RE2JS }: typeof Re2Module = require('re2js');
@@ -125,7 +134,7 @@ function compileRe2(source: string, flags: string): Re2Module.RE2JS {
   return compiled;
 }
 
-/** Only parses: the engine compiles an expression when it is first run. */
+/** Checks the syntax. It only parses, because the engine compiles an expression when it first runs. */
 function assertEcmaScript(source: string): void {
   try {
     RegExp(source, 'u');

@@ -11,7 +11,7 @@ export const LOG_LEVELS = [
 ] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Whether a message of this severity is wanted by somebody who asked for `least` and above. */
+/** Returns whether a client that asked for `least` and above gets a message of this severity. */
 export function isWanted(level: LogLevel, least: LogLevel): boolean {
   return LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(least);
 }

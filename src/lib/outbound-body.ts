@@ -8,7 +8,7 @@ const inflate = promisify(zlib.inflate);
 const brotliDecompress = promisify(zlib.brotliDecompress);
 
 /**
- * A whole body, decompressed by its Content-Encoding (undefined for a body that is empty), up to `maxBytes`.
+ * Returns a whole body, decompressed by its Content-Encoding (undefined for an empty body), up to `maxBytes`.
  * @throws GatehouseError `upstream_too_large`
  */
 export async function unpacked(
@@ -26,7 +26,7 @@ export async function unpacked(
   }
 }
 
-/** The body as it comes, decompressed, up to `maxBytes` in all; `translate` makes errors ours. */
+/** Yields the body as it arrives, decompressed, up to `maxBytes` in total. `translate` turns errors into ours. */
 export async function* decoderOf(
   body: Readable,
   encoding: string | string[] | undefined,
@@ -40,7 +40,7 @@ export async function* decoderOf(
   }
 }
 
-/** Counts what comes out, so that a small body that unpacks to a large one ends early. */
+/** Counts the decompressed bytes, so that a small body that unpacks to a large one ends early. */
 async function* capped(stream: Readable, maxBytes: number): AsyncIterable<Buffer> {
   let size = 0;
   for await (const chunk of stream) {

@@ -19,8 +19,8 @@ const SENTENCES = {
 } satisfies Record<Reason, string>;
 
 /**
- * Any failure of an outbound call as an error of ours. Only coarse facts are kept: the text of the original may hold
- * headers or tell a stranger about the network inside.
+ * Turns any failure of an outbound call into a GatehouseError with coarse facts only. The original text may hold
+ * headers, or reveal the internal network to a stranger.
  */
 export function outboundError(
   error: unknown,
@@ -33,7 +33,7 @@ export function outboundError(
     host: string;
     ended: { aborted: boolean; reason: unknown };
     timeoutMs: number;
-    /** Those of the request: one that HTTP cannot carry is named. */
+    /** Headers of the request; the error names one that HTTP cannot carry. */
     headers?: Record<string, string> | undefined;
   },
 ): GatehouseError {
@@ -57,7 +57,10 @@ export function outboundError(
   });
 }
 
-/** A request that was refused here, before anything was sent. Values of headers may be secrets and stay out. */
+/**
+ * Returns the error for a request that was refused here, before anything was sent. Values of headers may be secrets
+ * and stay out.
+ */
 function unsendable(host: string, headers: Record<string, string>): GatehouseError {
   const faults = Object.entries(headers).flatMap(([name, value]) => faultOfHeader(name, value) ?? []);
   const what = faults[0] ?? 'HTTP does not allow one of its headers, or its method';
@@ -66,7 +69,7 @@ function unsendable(host: string, headers: Record<string, string>): GatehouseErr
   });
 }
 
-/** RFC 9110, sections 5.1 and 5.5. */
+/** Returns the fault of a header (RFC 9110, sections 5.1 and 5.5). */
 function faultOfHeader(name: string, value: string): string | undefined {
   if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name))
     return `${JSON.stringify(name.slice(0, 64))} is no name of a header`;
@@ -77,7 +80,7 @@ function faultOfHeader(name: string, value: string): string | undefined {
   return undefined;
 }
 
-/** Ours, or that of AbortSignal.timeout(). */
+/** Returns whether the reason is our deadline or that of AbortSignal.timeout(). */
 function isTimeout(reason: unknown): boolean {
   return reason === 'timeout' || (reason instanceof Error && reason.name === 'TimeoutError');
 }
@@ -99,7 +102,7 @@ function reasonOf(error: unknown, code: string): Reason {
   if (/^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|EPROTO)/.test(code)) return 'tls';
   // The parser's errors have a code only sometimes.
   if (error instanceof Error && error.name === 'HTTPParserError') return 'protocol';
-  // A body that does not decompress is as broken as a head that does not parse.
+  // A body that does not decompress is as invalid as a head that does not parse.
   if (/^(HPE_|UND_ERR|Z_|ERR_BROTLI|ERR_PADDING|ERR__ERROR)/.test(code)) return 'protocol';
   return 'unreachable';
 }

@@ -5,20 +5,22 @@ import { TimerAfterSending } from './sending.ts';
 import type { StopSignal } from './stop.ts';
 
 /*
- * Classes where closures would be shorter: measured, the closures of an exchange lived on in V8's old generation, each with
- * all that it saw, which cost a collection of 6 to 15 ms in each 125 ms of a busy process.
+ * Classes, although closures would be shorter. Measured: the closures of an exchange lived on in V8's old generation
+ * with all their captured values. They cost a collection of 6 to 15 ms in each 125 ms of a busy process.
  */
 
-/** What may end an exchange before its answer: a deadline, or a caller that gives up. */
+/** Ends an exchange before its answer: by a deadline, or by a caller that gives up. */
 export class End {
-  /** Why it was ended. */
+  /** The reason of the end; undefined until then. */
   reason: 'timeout' | 'cancelled' | undefined;
-  /** What it ends; whoever waits says so. */
+  /** The work that it ends; set by the code that waits. */
   waiting: { end(): void } | undefined;
   #deadline: TimerAfterSending | undefined;
   readonly #signal: StopSignal | undefined;
 
-  /** A deadline (see within()) and a signal as one, without the signals, events and listeners of AbortSignal.any(). */
+  /**
+   * Combines a deadline (see within()) and a signal, without the signals, events and listeners of AbortSignal.any().
+   */
   constructor(signal: StopSignal | undefined) {
     this.#signal = signal;
     signal?.addEventListener('abort', this, { once: true });
@@ -29,7 +31,7 @@ export class End {
     return this.reason !== undefined;
   }
 
-  /** Begins the deadline, once. */
+  /** Starts the deadline, once. */
   within(timeoutMs: number): void {
     this.#deadline ??= new TimerAfterSending(() => this.abort('timeout'), timeoutMs);
   }
@@ -40,7 +42,7 @@ export class End {
     this.waiting?.end();
   }
 
-  /** What `work` comes to, or a refusal as soon as this ends: for work that cannot be ended. */
+  /** Resolves with the result of `work`, or rejects as soon as this ends. For work that cannot be ended. */
   during<T>(work: T | Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.waiting = { end: () => reject(new Error('The exchange was ended.')) };
@@ -49,12 +51,12 @@ export class End {
     });
   }
 
-  /** The signal's listener. */
+  /** Handles the signal's event. */
   handleEvent(): void {
     this.abort('cancelled');
   }
 
-  /** Ends the waiting for an end. */
+  /** Removes the deadline and the listener. */
   release(): void {
     this.#deadline?.clear();
     this.waiting = undefined;
@@ -62,14 +64,14 @@ export class End {
   }
 }
 
-/** What a body may take. */
+/** Limits of a body. */
 interface Limits {
   maxBytes: number;
   statusDecides?: boolean | undefined;
   place?: BodyPlace | undefined;
 }
 
-/** An answer as it came: the body still packed. */
+/** An answer as it arrived, with its body still compressed. */
 export interface RawAnswer {
   statusCode: number;
   /** Lower-case names. */
@@ -78,9 +80,9 @@ export interface RawAnswer {
 }
 
 /**
- * Returns the whole answer to one request, of at most `maxBytes`. With `statusDecides` it returns what had arrived by then,
- * up to `maxBytes`. The connection is closed when the limit or the deadline ends the exchange. Undici's request() makes a
- * stream and its listeners for each body; an answer that is read to its end needs none of them.
+ * Returns the whole answer to one request, of at most `maxBytes`. With `statusDecides` it returns the part that had
+ * arrived, up to `maxBytes`. The connection is closed when the limit or the deadline ends the exchange. Undici's
+ * request() makes a stream and its listeners for each body; a body that is read to its end needs none of them.
  * @throws GatehouseError `upstream_too_large`, and every error of undici.
  */
 export function wholeAnswer(
@@ -130,7 +132,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // It may have waited for a connection until nobody wanted it any more.
+    // The caller may have given up while the request waited for a connection.
     if (this.#end.aborted) controller.abort(new Error('The exchange was ended.'));
   }
 

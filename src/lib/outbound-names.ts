@@ -1,7 +1,7 @@
 import { lookup as dnsLookup, type LookupAddress, type LookupAllOptions } from 'node:dns';
 import { SECOND, systemClock, type Clock } from './clock.ts';
 
-/** All addresses of a name, as dns.lookup() gives them. */
+/** Looks up all addresses of a name, as dns.lookup(). */
 export type Lookup = (hostname: string, options: LookupAllOptions, callback: LookupCallback) => void;
 
 type LookupCallback = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
@@ -15,10 +15,10 @@ interface Asked {
   waiting: LookupCallback[];
 }
 
-/** A look-up that holds a thread. */
+/** A look-up that occupies a thread. */
 interface Begun {
   beganAt: number;
-  /** Its name did not answer before, or is late. */
+  /** Whether its name did not answer before, or is late now. */
   isDoubtful: boolean;
 }
 
@@ -28,46 +28,47 @@ interface Failure {
 }
 
 /**
- * Eight are looked up at a time, for libuv gives half of its threads to look-ups and bin/gatehouse.js sets sixteen. Six are
- * anybody's, of which names that failed before have two.
+ * Eight look-ups run at a time, because libuv gives half of its threads to look-ups and bin/gatehouse.js sets sixteen.
+ * Any name may take six of them; names that failed before take at most two of the six.
  */
 const ANYBODY_AT_ONCE = 6;
 const FAILED_AT_ONCE = 2;
 /**
- * Names that answered before go beyond these, two at a time: one that is late is doubtful, so those that went silent have
- * seven turns at most. The last one is left to names that answered since those under way began.
+ * Names that answered before may go beyond six, two at a time. A late look-up counts as doubtful, so names that went
+ * silent have at most seven turns. The eighth is left to names that answered since the running look-ups began.
  */
 const KNOWN_AT_ONCE = 2;
 const ANSWERED_BEFORE_AT_ONCE = 7;
 const AT_ONCE = 8;
-/** A name that takes longer is not counted among those that answer. */
+/** A name that takes longer is not counted as answering. */
 const SLOW_MS = SECOND;
-/** While one takes longer, whether it will answer is doubtful. */
+/** A look-up that takes longer counts as doubtful. */
 const LATE_MS = 250;
-/** As long as a connection may take: who asked first has given up by then. */
+/** As long as a connection may take: the first caller has given up by then. */
 const GIVEN_UP_MS = 10 * SECOND;
-/** Less than any delivery waits for its first retry, which is to ask anew. */
+/** Shorter than the wait before any delivery's first retry, so that the retry looks the name up again. */
 const FAILURE_REMEMBERED_MS = 2 * SECOND;
 const MAX_NAMES = 1000;
 
 /**
- * Looks names up so that those whose DNS does not answer hold up no others: a look-up cannot be ended, and takes a thread
- * for ten seconds or more. One under way is shared, a failure holds for two seconds, and the last turns are left to names
- * that are known to answer, whatever others there are. No answer is kept: a connection has its name looked up anew.
+ * Looks names up so that names with a silent DNS do not delay others. A look-up cannot be cancelled, and occupies a
+ * thread for ten seconds or more. Concurrent look-ups of one name share the answer, and a failure is cached for two
+ * seconds. The last turns are left to names that are known to answer. Answers are not cached: each new connection
+ * looks its name up again.
  */
 export function shareLookups(lookup: Lookup = dnsLookup, clock: Clock = systemClock): Lookup {
   const underWay = new Map<string, Asked>();
-  /** In the order in which they began. */
+  /** In the order of their start. */
   const begun = new Set<Begun>();
-  /** When each name that answers did so last. */
+  /** Time of the last answer of each name that answers. */
   const answering = new Map<string, number>();
-  /** The last one of each name that has not answered since. */
+  /** The last failure of each name that has not answered since. */
   const failures = new Map<string, Failure>();
   const queue: Asked[] = [];
-  /** Under way, of names that may not answer. */
+  /** Number of running look-ups of names that may not answer. */
   let doubtful = 0;
 
-  /** While how many are under way a name may begin. */
+  /** Returns the number of running look-ups below which a look-up of this name may start. */
   const turnsOf = (hostname: string): number => {
     const answeredAt = answering.get(hostname);
     if (answeredAt === undefined || begun.size - doubtful >= KNOWN_AT_ONCE)
@@ -111,7 +112,7 @@ export function shareLookups(lookup: Lookup = dnsLookup, clock: Clock = systemCl
   const nextOne = (): Asked | undefined => {
     if (begun.size < ANYBODY_AT_ONCE) return queue.find(mayBegin);
     if (begun.size - doubtful >= KNOWN_AT_ONCE) return undefined;
-    // Of names that went silent together, those that answer still answered last.
+    // Among names that went silent together, the names that still answer were the last to answer.
     let best: Asked | undefined;
     for (const asked of queue)
       if (mayBegin(asked) && (!best || lastAnswer(asked) > lastAnswer(best))) best = asked;
@@ -120,7 +121,7 @@ export function shareLookups(lookup: Lookup = dnsLookup, clock: Clock = systemCl
 
   const lastAnswer = ({ hostname }: Asked): number => answering.get(hostname) ?? 0;
 
-  /** What nobody waits for any more would hold a thread for nothing. */
+  /** Rejects look-ups that no caller waits for any more; they would occupy a thread for nothing. */
   const giveUp = (): void => {
     const now = clock.now();
     for (let first = queue[0]; first && now - first.askedAt >= GIVEN_UP_MS; first = queue[0]) {
@@ -136,7 +137,7 @@ export function shareLookups(lookup: Lookup = dnsLookup, clock: Clock = systemCl
     failures.delete(hostname);
     if (error) failures.set(hostname, { error, at: now });
     else if (now - beganAt < SLOW_MS) answering.set(hostname, now);
-    // The oldest go first.
+    // The oldest entry goes first.
     for (const names of [answering, failures]) {
       if (names.size > MAX_NAMES) names.delete(names.keys().next().value ?? '');
     }

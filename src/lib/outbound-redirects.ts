@@ -1,21 +1,26 @@
 import { GatehouseError } from './errors.ts';
 
-/** What another origin is told after a redirect. A credential may be in a header of any name, so none else goes along. */
+/**
+ * Headers that another origin gets after a redirect. A credential may be in a header of any name, so no other is sent.
+ */
 const HARMLESS_HEADERS = new Set(['accept', 'accept-language', 'user-agent', 'content-type']);
 
-/** Whether `status` asks for another address. */
+/** Returns whether `status` is a redirect. */
 export function isRedirect(status: number): boolean {
   return [301, 302, 303, 307, 308].includes(status);
 }
 
-/** For a request that goes on without its body. */
+/** Returns the headers of a request that continues without its body. */
 export function withoutContentType(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'content-type'),
   );
 }
 
-/** Where a redirect leads to. @throws GatehouseError upstream_failed */
+/**
+ * Returns the target of a redirect.
+ * @throws GatehouseError upstream_failed
+ */
 export function redirectTarget(from: URL, location: string): URL {
   const next = URL.canParse(location, from.href) ? new URL(location, from) : undefined;
   if (!next || !/^https?:$/.test(next.protocol) || next.username || next.password) {
@@ -33,7 +38,7 @@ export function redirectTarget(from: URL, location: string): URL {
   return next;
 }
 
-/** For a request that goes on to another origin. */
+/** Returns the headers of a request that continues to another origin. */
 export function harmless(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => HARMLESS_HEADERS.has(name.toLowerCase())),

@@ -7,12 +7,12 @@ export interface RemoteAnswer {
   body: Dispatcher.ResponseData['body'];
 }
 
-/** HTTP/1.1 alone, as outbound.ts has it: a request that is cancelled takes its connection along. */
+/** Uses HTTP/1.1 alone, as outbound.ts: a cancelled request closes its connection. */
 let agent: Agent | undefined;
 
 /**
- * Calls the address that the operator typed on the command line: a remote Gatehouse, which may well be on this
- * machine. It is no address of a third party or a tenant, so the guard of outbound calls does not apply.
+ * Calls the address that the operator typed on the command line: a remote Gatehouse, which may be on this machine. The
+ * guard of outbound calls does not apply, because neither a third party nor a tenant gave the address.
  */
 export async function callRemote(
   url: string,
@@ -24,7 +24,7 @@ export async function callRemote(
   },
 ): Promise<RemoteAnswer> {
   agent ??= new Agent({ allowH2: false });
-  // A tool may work for minutes before it answers; only the connection has a deadline.
+  // A tool may work for minutes before it answers, so only the connection has a deadline.
   const { statusCode, headers, body } = await request(url, {
     ...options,
     headersTimeout: 0,

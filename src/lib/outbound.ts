@@ -20,15 +20,15 @@ export interface OutboundRequest {
   headers?: Record<string, string>;
   body?: string | Uint8Array;
   signal?: StopSignal;
-  /** The whole exchange, redirects included; default 60 s. */
+  /** Deadline of the whole exchange, redirects included; default 60 s. */
   timeoutMs?: number;
-  /** After decompression; default 10 MiB. */
+  /** Maximum size after decompression; default 10 MiB. */
   maxBytes?: number;
-  /** At most three are followed when true; each hop is guarded anew. */
+  /** Whether to follow redirects, at most three; the guard checks each hop. */
   followRedirects?: boolean;
   /**
-   * The status alone counts. A body that is too large, breaks off or outlives the deadline is returned as far as it came, and
-   * its connection is closed.
+   * Only the status counts. A body that is too large, breaks off or outlives the deadline is returned as far as it
+   * arrived, and its connection is closed.
    */
   statusDecides?: boolean | undefined;
   /** The place that a large body waits for, unread, within the deadline. */
@@ -44,23 +44,26 @@ export interface OutboundAnswer {
   body: Buffer;
 }
 
-/** An answer whose body is read as it comes. */
+/** An answer whose body is read as it arrives. */
 export interface OutboundStream {
   status: number;
   headers: Record<string, string>;
-  /** Decompressed chunks. @throws GatehouseError upstream_timeout, upstream_failed, upstream_too_large */
+  /**
+   * Decompressed chunks.
+   * @throws GatehouseError upstream_timeout, upstream_failed, upstream_too_large
+   */
   body: AsyncIterable<Buffer>;
 }
 
 type Asked = Pick<OutboundRequest, 'method' | 'headers' | 'body'>;
 
-/** What an answer must tell for a redirect to be followed. */
+/** The part of an answer that a redirect is read from. */
 interface Hop {
   statusCode: number;
   headers: Record<string, string | string[] | undefined>;
 }
 
-/** How redirects are followed. */
+/** The callbacks of following redirects. */
 interface Following<A> {
   end: End;
   ask(way: Way, asked: Asked): Promise<A>;
@@ -69,7 +72,7 @@ interface Following<A> {
   moved(host: string): void;
 }
 
-/** An address, and who calls it. */
+/** A target and the agent that calls it. */
 interface Way {
   agent: Dispatcher;
   target: Target;
@@ -77,31 +80,37 @@ interface Way {
 
 export interface OutboundOptions {
   allowedNetworks: AllowedAddress[];
-  /** Every private and loopback address, and http: to loopback. */
+  /** Allows every private and loopback address, and http: to loopback. */
   allowPrivateNetwork: boolean;
   egressProxy?: string | undefined;
   caFile?: string | undefined;
   /** Sockets per origin; default 64. */
   connections?: number;
-  /** Resolves names: in a service shareLookups(), since all that goes out shares its threads; default dns.lookup(). */
+  /**
+   * Resolves names; default dns.lookup(). A service passes shareLookups(), because all outbound calls share its
+   * threads.
+   */
   lookup?: Lookup;
 }
 
 /**
- * The one door to the network. Literals, DNS answers and the connected peer are checked against private, loopback,
- * link-local and metadata addresses; every failure is a GatehouseError that carries no header and no body.
+ * The only way to the network. Literals, DNS answers and the connected peer are checked against private, loopback,
+ * link-local and metadata addresses. Every failure is a GatehouseError that carries no header and no body.
  */
 export interface Outbound {
-  /** @throws GatehouseError upstream_timeout, upstream_failed, upstream_too_large, invalid_request */
+  /**
+   * Calls an address and reads the whole answer.
+   * @throws GatehouseError upstream_timeout, upstream_failed, upstream_too_large, invalid_request
+   */
   request(request: OutboundRequest): Promise<OutboundAnswer>;
-  /** As request(), with the body still to come. */
+  /** Calls an address as request() does, with the body still to come. */
   stream(request: OutboundRequest & { signal?: AbortSignal }): Promise<OutboundStream>;
   /**
-   * Judges an address as a request would, without calling it: the scheme, literals, and what its name resolves to now.
+   * Checks an address as a request would, without calling it: the scheme, literals, and the addresses of its name now.
    * @throws GatehouseError invalid_request, upstream_failed with `details.reason` blocked_address or dns
    */
   examine(url: string): Promise<void>;
-  /** Says at which origin our own sandbox listens; asked when it is called, so that it may begin to listen then. */
+  /** Sets the origin of our own sandbox. The callback runs at each call, so the sandbox may start to listen then. */
   allowSandbox(origin: () => Promise<string>): void;
   close(): Promise<void>;
 }
@@ -114,8 +123,8 @@ const MAX_REDIRECTS = 3;
 const MAX_JUDGED = 1000;
 const CONNECTIONS_PER_ORIGIN = 64;
 /**
- * A deadline ends a stream of HTTP/2, not its connection: one that died in silence would be asked again and again, where
- * HTTP/1.1 loses one request to it.
+ * A deadline ends a stream of HTTP/2, not its connection. A connection that died silently would be used again and
+ * again; HTTP/1.1 loses one request to it.
  */
 const ALLOW_H2 = false;
 export function createOutbound(options: OutboundOptions): Outbound {
@@ -123,10 +132,10 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const ca = options.caFile ? [...rootCertificates, readFileSync(options.caFile, 'utf8')] : undefined;
   const lookup: Lookup = options.lookup ?? dnsLookup;
   let secureContext: SecureContext | undefined;
-  /** One for all connections: making it reads every root certificate, which each would do by itself. */
+  /** One context for all connections, because making it reads every root certificate. */
   const tls = () => ({ secureContext: (secureContext ??= createSecureContext(ca ? { ca } : {})) });
   const agents = new Map<'guarded' | 'sandbox', Dispatcher>();
-  /** Origins that may be called: what one is called says the same every time. */
+  /** Origins that passed the guard, whose verdict never changes. */
   const judged = new Set<string>();
   let sandboxOrigin: (() => Promise<string>) | undefined;
 
@@ -158,7 +167,9 @@ export function createOutbound(options: OutboundOptions): Outbound {
     return agent;
   };
 
-  /** Connects, and looks at who is really at the other end: a name may resolve anew between check and use. */
+  /**
+   * Connects and checks the address of the peer, because a name may resolve to another address between check and use.
+   */
   function guardedConnect(build: typeof buildConnector): buildConnector.connector {
     const connectTo = (port: number) =>
       build({
@@ -175,7 +186,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
           });
         },
       });
-    // One for each port, since a lookup is not told for which it is; each keeps TLS sessions of its own.
+    // One connector for each port, because a look-up does not know its port. Each has its own TLS sessions.
     const connectors = new Map<number, buildConnector.connector>();
     return (target, callback) => {
       const port = portOf(target);
@@ -193,7 +204,10 @@ export function createOutbound(options: OutboundOptions): Outbound {
     };
   }
 
-  /** By which way an address is called. Every request passes here. @throws BlockedAddress, GatehouseError */
+  /**
+   * Returns the agent and target of an address. Every request passes here.
+   * @throws BlockedAddress, GatehouseError
+   */
   function wayOf(url: string, allowSandbox = false): Way | Promise<Way> {
     const target = readTarget(url);
     if (
@@ -218,7 +232,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     return { agent: await agentOf('guarded'), target };
   }
 
-  /** What is behind the redirects of a first answer, which came from `target`; each hop passes the guard. */
+  /** Returns the answer after the redirects of a first answer, which came from `target`. Each hop passes the guard. */
   async function follow<A extends Hop>(
     first: A,
     from: Target,
@@ -241,7 +255,8 @@ export function createOutbound(options: OutboundOptions): Outbound {
         );
       }
       const next = redirectTarget(new URL(target.origin + target.path), location);
-      // As the fetch standard has it: 303 always asks anew, and so does a POST after 301 and 302; others are repeated.
+      // The fetch standard: 303 always continues with GET, and so does a POST after 301 and 302. Other requests are
+      // repeated.
       if (
         method !== 'HEAD' &&
         (answer.statusCode === 303 || (method === 'POST' && answer.statusCode < 303))
@@ -280,8 +295,8 @@ export function createOutbound(options: OutboundOptions): Outbound {
   }
 
   /**
-   * Behind an egress proxy it is the proxy that resolves names and connects. What this machine can resolve is judged
-   * all the same; what it cannot is left to the proxy's own rules.
+   * Returns the addresses of a name, checked by the guard. Behind an egress proxy, the proxy resolves names and
+   * connects. Addresses that this machine can resolve are checked too; other names are left to the proxy's own rules.
    */
   async function checkNames(target: Target): Promise<LookupAddress[]> {
     const addresses = await new Promise<LookupAddress[]>((resolve) => {
@@ -296,7 +311,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     async request(request) {
       const { timeoutMs = DEFAULT_TIMEOUT_MS, maxBytes = MAX_ANSWER_BYTES } = request;
       const end = new End(request.signal);
-      // Who names a deadline knows how slow this third party is; the end watches over it.
+      // A caller that sets a deadline knows how slow this third party is; `end` enforces it.
       const patienceMs = request.timeoutMs === undefined ? HEADERS_TIMEOUT_MS : 0;
       let redirected: string | undefined;
       const moved = (host: string): void => void (redirected = host);
@@ -319,7 +334,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
             moved,
           });
         const { statusCode, headers, body } = answer;
-        // What may be cut does not unpack.
+        // A body that may be cut cannot be decompressed.
         const encoding = request.statusDecides ? undefined : encodingOf(request, statusCode, headers);
         return {
           status: statusCode,
@@ -336,7 +351,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     async stream(request) {
       const { headers } = request;
       const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-      // Unlike request(), the deadline and the caller's signal reach until the last chunk.
+      // Unlike in request(), the deadline and the caller's signal apply until the last chunk.
       const signals = [AbortSignal.timeout(timeoutMs), ...(request.signal ? [request.signal] : [])];
       const ended = AbortSignal.any(signals);
       const end = new End(ended);
@@ -425,7 +440,10 @@ function toMethod(text: string): Dispatcher.HttpMethod {
   return method;
 }
 
-/** Answers without a body may still name an encoding (RFC 9110 section 8.4), and nothing is no valid gzip. */
+/**
+ * Returns the encoding of a body. Answers without a body may still name an encoding (RFC 9110 section 8.4), and an
+ * empty body is no valid gzip.
+ */
 function encodingOf(
   { method }: OutboundRequest,
   status: number,

@@ -1,11 +1,10 @@
 /*
- * What the built-in sandbox and the code that reaches it agree on. All else that Gatehouse knows of the sandbox stands
- * in its connector file.
+ * Names that the built-in sandbox and its callers share. Everything else about the sandbox is in its connector file.
  */
 
 /**
- * The name under which the sandbox's connector file knows it: at which port we listen shows only at run time. Nothing
- * else answers to it (RFC 6761 section 6.4).
+ * Host name of the sandbox in its connector file, because our port is known only at run time. No other server answers
+ * to it (RFC 6761 section 6.4).
  */
 export const SANDBOX_HOST = 'sandbox.invalid';
 

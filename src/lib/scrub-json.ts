@@ -1,7 +1,7 @@
 import { isJsonObject, type Json } from './json.ts';
 import { createScrubber } from './scrub.ts';
 
-/** A JSON value of the same shape without any of the secrets, wherever they stand: in texts, numbers and names. */
+/** Returns a JSON value of the same shape without any of the secrets in its texts, numbers and names. */
 export function scrubJson(value: Json, secrets: readonly string[]): Json {
   if (secrets.length === 0) return value;
   const scrubbed = createScrubber(secrets);

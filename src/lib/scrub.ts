@@ -1,19 +1,19 @@
-/** Shorter values are not taken out: they would blot out ordinary text. */
+/** Shorter values stay, because their removal would cut ordinary text. */
 const LEAST_CHARS = 4;
-/** Shorter ones are taken out only where they stand as a word: a password "test" must not cut "latest". */
+/** Shorter ones are removed only as whole words: a password "test" must not cut "latest". */
 const ANYWHERE_CHARS = 8;
 const MARK = '[secret]';
 
 /**
- * `text` without any of the secrets, in any form in which they travel: as they are, base64 (also within other bytes),
- * base64url, hex, URL-encoded, and as JSON writes them. A secret of 1 to 3 characters stays, one of 4 to 7 is taken out where
- * no letter or digit is next to it.
+ * Returns `text` without any of the secrets, in every form: plain, base64 (also within other bytes), base64url, hex,
+ * URL-encoded, and escaped for JSON. A secret of 1 to 3 characters stays. One of 4 to 7 is removed where no letter or
+ * digit is next to it.
  */
 export function scrub(text: string, secrets: readonly string[]): string {
   return createScrubber(secrets)(text);
 }
 
-/** As scrub(), for many texts: the forms of the secrets are worked out once. */
+/** Returns scrub() for many texts, with the forms of the secrets computed once. */
 export function createScrubber(secrets: readonly string[]): (text: string) => string {
   const forms = formsOfAll(secrets);
   return (text) => {
@@ -26,7 +26,7 @@ export function createScrubber(secrets: readonly string[]): (text: string) => st
   };
 }
 
-/** Bytes of the same length with `*` where a secret stood, in any form: what points into a binary file still holds. */
+/** Returns bytes of the same length with `*` in place of each secret, so that offsets in a binary file stay valid. */
 export function blankSecrets(bytes: Buffer, secrets: readonly string[]): Buffer {
   let text = bytes.toString('latin1');
   for (const form of formsOfAll(secrets)) {
@@ -37,9 +37,9 @@ export function blankSecrets(bytes: Buffer, secrets: readonly string[]): Buffer 
 }
 
 /**
- * Those of the secrets that may be in a text or its UTF-8 bytes: as they are, in base64 or URL-encoded. It looks for a run of
- * letters and digits of each form, which every encoding of a text leaves as it is. A clean answer costs these searches and no
- * more (measured: 2 µs and a fortieth of the time to parse it).
+ * Returns the secrets that may be in a text or its UTF-8 bytes: plain, in base64 or URL-encoded. It searches a run of
+ * letters and digits of each form, which every encoding of a text leaves unchanged. A clean answer costs only these
+ * searches (measured: 2 µs and a fortieth of the time to parse it).
  */
 export function secretsIn(bytes: Buffer | string, secrets: readonly string[]): string[] {
   return secrets.filter(
@@ -49,7 +49,10 @@ export function secretsIn(bytes: Buffer | string, secrets: readonly string[]): s
   );
 }
 
-/** A long run, else the longest. Empty for a text without letters and digits: then any answer is searched as a whole. */
+/**
+ * Returns a long run of letters and digits, else the longest. A text without any gives an empty run, which every
+ * answer contains.
+ */
 function runIn(text: string): string {
   const long = /[0-9A-Za-z]{12,24}/.exec(text)?.[0];
   if (long !== undefined) return long;
@@ -57,7 +60,7 @@ function runIn(text: string): string {
   return runs.reduce((longest, run) => (run.length > longest.length ? run : longest), '');
 }
 
-/** Longest first: a secret within another would leave the rest of it standing. */
+/** Returns all forms, longest first; otherwise a secret within another one would leave the rest of it. */
 function formsOfAll(secrets: readonly string[]): string[] {
   const forms = secrets.filter(({ length }) => length >= LEAST_CHARS).flatMap(formsOf);
   return [...new Set(forms)].toSorted((a, b) => b.length - a.length);
@@ -86,7 +89,10 @@ function formsOf(secret: string): string[] {
   return forms.filter((form) => form.length >= LEAST_CHARS);
 }
 
-/** The characters that stand for this text and nothing else in base64, at each of the three places where it may begin. */
+/**
+ * Returns the characters that encode this text and nothing else in base64, at each of the three offsets where it may
+ * begin.
+ */
 function embeddedInBase64(secret: string): string[] {
   const length = Buffer.byteLength(secret);
   const bytes = Buffer.alloc(length + 2);

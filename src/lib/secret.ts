@@ -8,7 +8,7 @@ export class Secret {
     opened.set(this, value);
   }
 
-  /** The text itself. Call it only where a request is built or a box is sealed. */
+  /** Returns the text itself. Call it only where a request is built or a box is sealed. */
   open(): string {
     return opened.get(this) ?? '';
   }

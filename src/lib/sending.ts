@@ -1,14 +1,14 @@
 /*
- * Undici writes to a connection that was idle one turn of the event loop after it was asked to (it looks for a reset first). All
- * that is done until then keeps the request waiting, and what setImmediate() put off before it was asked does so too.
+ * Undici writes to an idle connection one turn of the event loop after the request, because it checks for a reset
+ * first. All work until then delays the request, also the work that setImmediate() deferred before it.
  */
 
-/** Does `work` once the requests that this turn of the event loop began have left. */
+/** Runs `work` after the requests of this turn of the event loop have left. */
 export function afterSending<T>(work: (of: T) => void, of: T): void {
   setImmediate(() => void setImmediate(work, of));
 }
 
-/** As setTimeout(), but set once the requests that were begun before it have left. */
+/** A setTimeout() that is set after the requests begun before it have left. */
 export class TimerAfterSending {
   readonly #work: () => void;
   readonly #delayMs: number;

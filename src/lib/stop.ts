@@ -1,4 +1,4 @@
-/** As much of an AbortSignal as a single exchange needs. */
+/** The part of AbortSignal that a single exchange needs. */
 export interface StopSignal {
   readonly aborted: boolean;
   addEventListener(type: 'abort', listener: StopListener, options?: { once: true }): void;
@@ -9,7 +9,10 @@ export interface StopListener {
   handleEvent(): void;
 }
 
-/** An AbortController and its signal in one, for one listener at a time: those cost 3 µs each time, which is much for a delivery. */
+/**
+ * An AbortController and its signal in one, for one listener at a time. The two cost 3 µs each time, which is much for
+ * a delivery.
+ */
 export class Stop implements StopSignal {
   aborted = false;
   #listener: StopListener | undefined;

@@ -1,12 +1,12 @@
 import { GatehouseError } from './errors.ts';
 
-/** An http(s) address, taken apart as a request needs it. */
+/** An http(s) address, split into the parts of a request. */
 export interface Target {
   /** As in URL: normalised, without a default port. */
   readonly origin: string;
   readonly protocol: 'http:' | 'https:';
   readonly hostname: string;
-  /** With the port where it is no default. */
+  /** With the port unless it is the default. */
   readonly host: string;
   readonly port: number;
   /** Path and query, percent-encoded. */
@@ -16,17 +16,20 @@ export interface Target {
 type Origin = Omit<Target, 'path'>;
 
 const MAX_KEPT = 1000;
-/** What the URL parser leaves as it is (URL standard, path and special-query percent-encode sets); a query needs no check but this. */
+/**
+ * Addresses that the URL parser leaves unchanged (URL standard, path and special-query percent-encode sets). A query
+ * needs no other check.
+ */
 const PLAIN =
   /^(https?:\/\/[a-z0-9.-]+(?::\d+)?)(\/[\w\-.~!$&'()*+,;=:@%/]*(?:\?[\w\-.~!$&()*+,;=:@%/?]+)?)?$/;
-/** What it drops: dot segments, however they are written. */
+/** Dot segments in any spelling, which the URL parser drops. */
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
 const origins = new Map<string, Origin>();
 
 /**
- * Takes an address apart. One that the URL parser would leave as it is, as nearly all are, is cut in two and its
- * origin looked up: a URL object costs more than all other checks of a call.
- * @throws GatehouseError `invalid_request` for other schemes, user names and what is no address.
+ * Splits an address. An address that the URL parser would leave unchanged, as nearly all are, is cut in two and its
+ * origin is looked up. A URL object costs more than all other checks of a call.
+ * @throws GatehouseError `invalid_request` for other schemes, user names and invalid addresses.
  */
 export function readTarget(text: string): Target {
   const [, head, path = '/'] = PLAIN.exec(text) ?? [];
@@ -44,7 +47,7 @@ export function readTarget(text: string): Target {
   return { origin: origin.origin, protocol, hostname, host, port, path };
 }
 
-/** Whether the URL parser would leave this path as it is: nothing to encode, no dot segment. */
+/** Returns whether the URL parser would leave this path unchanged: nothing to encode, no dot segment. */
 export function isPlainPath(path: string): boolean {
   return PLAIN_PATH.test(path) && !DOT_SEGMENT.test(path);
 }

@@ -1,16 +1,16 @@
 import type { Clock } from './clock.ts';
 
-/** A bounded map whose entries are forgotten after a while. */
+/** A bounded map whose entries expire. */
 export interface TtlCache<V> {
-  /** The kept value, or what `load` gives, kept from then on. Concurrent loads of one key are one load. */
+  /** Returns the cached value, or loads and caches it. Concurrent loads of one key are one load. */
   get(key: string, load: () => Promise<V>): Promise<V>;
   delete(key: string): void;
   clear(): void;
 }
 
 /**
- * `ttlMs` bounds how stale an answer can be. At `max` entries the oldest goes. A load that fails is not kept, and
- * one that began before delete() or clear() does not come back afterwards.
+ * Creates a cache. `ttlMs` bounds how stale an answer can be. At `max` entries the oldest is removed. A failed load is
+ * not cached, and a load that began before delete() or clear() is not cached afterwards.
  */
 export function createTtlCache<V>(options: { ttlMs: number; max: number; clock: Clock }): TtlCache<V> {
   const { ttlMs, max, clock } = options;

@@ -1,15 +1,15 @@
-/** A queue in which owners take turns: each take() is of the owner who was served longest ago. */
+/** A queue in which owners take turns: each take() serves the owner who was served longest ago. */
 export interface Turns<T> {
   readonly size: number;
-  /** How many items of an owner wait. */
+  /** Returns the number of waiting items of an owner. */
   sizeOf(owner: string): number;
   add(owner: string, item: T): void;
-  /** The next item; undefined when none waits. */
+  /** Returns the next item; undefined when none waits. */
   take(): T | undefined;
 }
 
 export function createTurns<T>(): Turns<T> {
-  /** In the order of their turns; only owners of whom something waits. */
+  /** Owners with waiting items, in the order of their turns. */
   const waiting = new Map<string, T[]>();
   let size = 0;
   return {

@@ -1,7 +1,9 @@
-/** What is longer is no word of any language: data, or noise. */
+/** A longer run of letters is no word but data or noise. */
 const MAX_WORD = 60;
 
-/** Lower-case words of a text without accents; identifiers are split at `_`, `-`, `.` and inside camelCase. */
+/**
+ * Returns the lower-case words of a text without accents. Identifiers are split at `_`, `-`, `.` and inside camelCase.
+ */
 export function wordsOf(text: string): string[] {
   return text
     .normalize('NFKD')
@@ -15,8 +17,8 @@ export function wordsOf(text: string): string[] {
 }
 
 /**
- * What English forms of a word have in common: `orders`, `ordered` and `ordering` are `order`. Lighter than Porter's
- * stemmer, which makes one word of `organization` and `organ`. Other languages pass nearly unchanged.
+ * Returns the common stem of English word forms: `orders`, `ordered` and `ordering` give `order`. It is lighter than
+ * Porter's stemmer, which gives `organization` and `organ` one stem. Words of other languages stay nearly unchanged.
  */
 export function stemOf(word: string): string {
   if (word.length <= 2 || /\d/.test(word)) return word;
@@ -36,11 +38,11 @@ function withoutPlural(word: string): string {
 
 function withoutTense(word: string): string {
   const shorter = word.replace(/(?:ing|ed)$/, '');
-  // What is left must be a word: `sing`, `feed` and `thing` stay.
+  // The rest must be a word: `sing`, `feed` and `thing` stay.
   return shorter.length >= 3 && /[aeiouy]/.test(shorter) && !word.endsWith('eed') ? shorter : word;
 }
 
-/** Whether two words differ by one letter that is wrong, missing, too many, or by two that changed places. */
+/** Returns whether two words differ by one wrong, missing or extra letter, or by two swapped ones. */
 export function isNearly(a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 1) return false;
   let start = 0;
@@ -55,12 +57,12 @@ export function isNearly(a: string, b: string): boolean {
   );
 }
 
-/** Equal for names that differ in letter case, or in the way that their words are joined. */
+/** Returns a key that is equal for names that differ in letter case, or in the way that their words are joined. */
 export function nameKey(name: string): string {
   return name.replaceAll(/[_-]/g, '').toLowerCase();
 }
 
-/** The names that a wrong one may have meant, nearest first, at most three. */
+/** Returns the names that a wrong one may have meant, nearest first, at most three. */
 function nearestNames(name: string, candidates: Iterable<string>): string[] {
   const key = nameKey(name.slice(0, MAX_WORD));
   const stems = new Set(wordsOf(name.slice(0, MAX_WORD)).map(stemOf));
@@ -72,13 +74,13 @@ function nearestNames(name: string, candidates: Iterable<string>): string[] {
   return (misspelt.length > 0 ? misspelt : like).slice(0, 3).map(({ candidate }) => candidate);
 }
 
-/** A question that proposes names, with a blank before it; empty where none is near. */
+/** Returns a question that proposes names, with a blank before it; empty where none is near. */
 export function didYouMean(name: string, candidates: Iterable<string>): string {
   const near = nearestNames(name, candidates).map((one) => `"${one}"`);
   return near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`;
 }
 
-/** 2 for the same name, 1.5 for one wrong letter, else the share of the words that both have. */
+/** Returns 2 for the same name, 1.5 for one wrong letter, else the proportion of shared words. */
 function likenessOf(candidate: string, key: string, stems: ReadonlySet<string>): number {
   const other = nameKey(candidate);
   if (other === key) return 2;

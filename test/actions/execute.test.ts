@@ -63,7 +63,7 @@ describe.each(STORE_KINDS)('running an action on %s', (kind) => {
       .execute();
   };
 
-  test('gives the value of the third party, asked with the credential', async () => {
+  test('returns the value of the third party, called with the credential', async () => {
     expect(await execute({ input: { thingId: 'a/../b' } })).toEqual({ data: { id: 'a/../b' } });
     expect(party.seen[0]?.headers['x-key']).toBe(GOOD_KEY);
   });
@@ -100,7 +100,7 @@ describe.each(STORE_KINDS)('running an action on %s', (kind) => {
     },
   );
 
-  test('a page of a cursor list costs one call, also in another process and after a restart', async () => {
+  test('a page of a cursor list costs one call, also in another process', async () => {
     await execute({ actionId: 'list_cursor', input: { limit: 30 } });
     party.seen.length = 0;
     await execute({ actionId: 'list_cursor', input: { limit: 30, offset: 30 } }, other);
@@ -157,7 +157,7 @@ describe.each(STORE_KINDS)('running an action on %s', (kind) => {
     expect(party.seen).toEqual([]);
   });
 
-  test('refuses what the schema of the action does not take, before anything is sent', async () => {
+  test('refuses input that does not fit the schema, before anything is sent', async () => {
     const bad = execute({
       actionId: 'create_thing',
       input: { count: 'many', label: 'x'.repeat(21), extra: true },
@@ -176,7 +176,7 @@ describe.each(STORE_KINDS)('running an action on %s', (kind) => {
     expect(party.seen).toEqual([]);
   });
 
-  test('names the rule for what a server forbids, and finds nothing under a name that does not exist', async () => {
+  test('names the rule of a forbidden action, and finds no action of an unknown name', async () => {
     const server = {
       serverId: 'srv_1',
       decision: decide({ actions: { mode: 'allowlist', allowedActions: ['shop.list_*'] } }),
@@ -212,13 +212,13 @@ describe.each(STORE_KINDS)('running an action on %s', (kind) => {
     await expect(execute({ server: users })).rejects.toMatchObject({ details: { rule: 'users.blockedIds' } });
   });
 
-  test('says which connector or action is not there', async () => {
+  test('names the connector or action that does not exist', async () => {
     await expect(execute({ connectorId: 'nope' })).rejects.toMatchObject({ code: 'connector_not_found' });
     await expect(execute({ actionId: 'nope' })).rejects.toMatchObject({ code: 'action_not_found' });
     await expect(execute({ userId: undefined })).rejects.toMatchObject({ code: 'user_id_missing' });
   });
 
-  test('leaves a row with the status of the third party, committed before the answer of a write', async () => {
+  test('leaves a row with the upstream status, committed before the answer of a write', async () => {
     const found = async (requestId: string) =>
       bench.db.selectFrom('executions').selectAll().where('request_id', '=', requestId).execute();
     await execute({ actionId: 'create_thing', input: { label: 'new' }, requestId: 'req_write' });
@@ -264,7 +264,7 @@ describe.each(STORE_KINDS)('running an action on %s', (kind) => {
     await expect(create('key-many', 'twice')).rejects.toMatchObject({ code: 'idempotency_conflict' });
   });
 
-  test('a client that goes away in the middle of a write finds its answer under its key', async () => {
+  test('a client that disconnects during a write finds its answer under its key', async () => {
     party.answer = () => ({ status: 201, body: { id: 'late' }, delayMs: 150 });
     const gone = new AbortController();
     const write = { actionId: 'create_thing', input: { label: 'late' }, idempotencyKey: 'key-gone' };
@@ -275,7 +275,7 @@ describe.each(STORE_KINDS)('running an action on %s', (kind) => {
     expect(await execute(write)).toEqual({ data: { id: 'late' }, replayed: true });
   });
 
-  test('a client that goes away without a key cancels its call', async () => {
+  test('a client that disconnects without a key cancels its call', async () => {
     party.answer = () => ({ status: 200, delayMs: 5_000 });
     const gone = new AbortController();
     const running = execute({ signal: gone.signal });
@@ -297,7 +297,7 @@ describe.each(STORE_KINDS)('running an action on %s', (kind) => {
     expect(party.seen).toHaveLength(1);
   });
 
-  test('the secret is in no answer, error, log or row', async () => {
+  test('no answer, error, log or row holds the secret', async () => {
     const shown: unknown[] = [];
     const keep = (value: unknown) => {
       shown.push(value instanceof Error ? { ...value, message: value.message, stack: value.stack } : value);

@@ -53,13 +53,13 @@ describe.each(STORE_KINDS)('the record of executions on %s', (kind) => {
   const list = (filter: Partial<Parameters<typeof listExecutions>[1]> = {}) =>
     listExecutions(store.db, { environment: 'development', limit: 50, offset: 0, ...filter });
 
-  test('writes down a moment later whatever number comes at once', async () => {
+  test('writes any number of executions a moment later', async () => {
     for (let i = 0; i < 300; i++) executions.append(execution());
     expect(await count()).toBe(0);
     await expect.poll(count, { interval: BATCH_MS, timeout: 40 * BATCH_MS }).toBe(300);
   });
 
-  test('has committed before commit() resolves, together with what waited', async () => {
+  test('commits a row and the waiting ones before commit() resolves', async () => {
     executions.append(execution());
     await executions.commit(execution());
     expect(await count()).toBe(2);
@@ -67,13 +67,13 @@ describe.each(STORE_KINDS)('the record of executions on %s', (kind) => {
     expect(await count()).toBe(42);
   });
 
-  test('is written out by close()', async () => {
+  test('is written completely by close()', async () => {
     for (let i = 0; i < 77; i++) executions.append(execution());
     await executions.close();
     expect(await count()).toBe(77);
   });
 
-  test('says who, what, how it ended, and nothing else', async () => {
+  test('holds the caller, the action and the outcome, and nothing else', async () => {
     await executions.commit(
       execution({
         outcome: 'denied',
@@ -102,14 +102,14 @@ describe.each(STORE_KINDS)('the record of executions on %s', (kind) => {
     });
   });
 
-  test('takes ids as strangers write them', async () => {
+  test('accepts ids in any form', async () => {
     await executions.commit(execution({ connectorId: `a\u0000${'b '.repeat(500)}`, actionId: '💥' }));
     const [row] = (await list()).executions;
     expect(row?.connector_id).toBe(`a?${'b '.repeat(49)}`);
     expect(row?.action_id).toBe('??');
   });
 
-  test('survives a failing store: the caller goes on, the failure is logged, the rows come later', async () => {
+  test('a failing store is logged, the caller continues, and the rows are written later', async () => {
     const { db } = store;
     await db.schema.alterTable('executions').renameTo('elsewhere').execute();
     await executions.commit(execution());
@@ -120,7 +120,7 @@ describe.each(STORE_KINDS)('the record of executions on %s', (kind) => {
     expect(await count()).toBe(2);
   });
 
-  test('marks credentials as used, once a minute each', async () => {
+  test('marks each credential as used once a minute', async () => {
     const credentialId = await storeCredential(store, clock.now());
     const lastUsed = async () =>
       (await store.db.selectFrom('credentials').select('last_used_at').executeTakeFirstOrThrow())
@@ -159,7 +159,7 @@ describe.each(STORE_KINDS)('the record of executions on %s', (kind) => {
     expect(await ids({ from: clock.now() - 1000, to: clock.now() })).toEqual(['req_3']);
   });
 
-  test('is paged by offset and by cursor alike, ties included', async () => {
+  test('is paged equally by offset and by cursor, ties included', async () => {
     await Promise.all(Array.from({ length: 23 }, () => executions.commit(execution())));
     const all = (await list()).executions.map((row) => row.execution_id);
     const byCursor: string[] = [];
@@ -183,7 +183,7 @@ describe.each(STORE_KINDS)('the record of executions on %s', (kind) => {
     await expect(list(filter)).rejects.toMatchObject({ code: 'invalid_request' });
   });
 
-  test('is kept for 90 days', async () => {
+  test('is stored for 90 days', async () => {
     await executions.commit(execution());
     clock.advance(90 * DAY - 1);
     await deleteOldRows(store.db, clock.now());

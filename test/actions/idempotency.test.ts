@@ -49,7 +49,7 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     runs++;
     throw error;
   };
-  /** A process that dies in the middle of its call: its row stays as it is. */
+  /** A process that dies during its call: its row stays unchanged. */
   const die = () => {
     const { promise: begun, resolve } = Promise.withResolvers<void>();
     void runOnce(here(), call(), () => {
@@ -65,8 +65,8 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     expect(runs).toBe(1);
   });
 
-  test('of many calls at once, in two processes, one runs', async () => {
-    // The one that runs ends when all others have their answer, however late they come.
+  test('one of many concurrent calls in two processes runs', async () => {
+    // The running call ends when all others have their answer, however late they come.
     const others = Promise.withResolvers<void>();
     let refusals = 0;
     const slow = async () => {
@@ -103,7 +103,7 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     expect(runs).toBe(5);
   });
 
-  test('with another body is a conflict; the order of members is no difference', async () => {
+  test('with another body is a conflict, and the order of members does not matter', async () => {
     await runOnce(here(), call({ body: { a: 1, b: 2 } }), succeed);
     expect((await runOnce(here(), call({ body: { b: 2, a: 1 } }), succeed)).replayed).toBe(true);
     await expect(runOnce(here(), call({ body: { a: 1 } }), succeed)).rejects.toMatchObject({
@@ -138,12 +138,12 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     new GatehouseError('upstream_rate_limited', 'later'),
     new GatehouseError('credential_invalid', 'refused'),
     new GatehouseError('upstream_failed', 'no such host', { details: { reason: 'dns' } }),
-  ])('does not keep what had no effect: %s', async (error) => {
+  ])('does not store a failure without effect: %s', async (error) => {
     await expect(runOnce(here(), call(), fail(error))).rejects.toBe(error);
     expect((await runOnce(here(), call(), succeed)).replayed).toBe(false);
   });
 
-  test('keeps an unknown outcome, unless the call may be repeated', async () => {
+  test('stores an unknown outcome, unless the call may be repeated', async () => {
     const unknown = new GatehouseError('upstream_timeout', 'no answer');
     await expect(runOnce(here(), call(), fail(unknown))).rejects.toBe(unknown);
     await expect(runOnce(here(), call(), succeed)).rejects.toMatchObject({ code: 'upstream_timeout' });
@@ -152,7 +152,7 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     expect((await runOnce(here(), safe, succeed)).replayed).toBe(false);
   });
 
-  test('whose holder died says that the outcome is unknown', async () => {
+  test('of a dead holder reports that the outcome is unknown', async () => {
     await die();
     await expect(runOnce(there(), call(), succeed)).rejects.toMatchObject({
       code: 'idempotency_in_progress',
@@ -165,7 +165,7 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     expect(runs).toBe(0);
   });
 
-  test('whose holder died runs again, once, when that does no harm', async () => {
+  test('of a dead holder runs again once, if that does no harm', async () => {
     await die();
     clock.advance(30 * SECOND);
     const again = await Promise.allSettled(
@@ -177,7 +177,7 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     expect(again.filter((one) => one.status === 'fulfilled').length).toBeGreaterThan(0);
   });
 
-  test('hands the third party the same name in every attempt', async () => {
+  test('gives the third party the same name in every attempt', async () => {
     const names: string[] = [];
     const failing = async (name: string) => {
       names.push(name);
@@ -188,7 +188,7 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     expect(new Set(names).size).toBe(1);
   });
 
-  test('keeps answers sealed: neither a copy nor a moved row can be read', async () => {
+  test('stores answers sealed, so that neither a copy nor a moved row can be read', async () => {
     await runOnce(here(), call(), async () => ({ data: { email: 'ada@example.com' } }));
     const row = await store.db.selectFrom('idempotency').selectAll().executeTakeFirstOrThrow();
     expect(row.body).not.toContain('ada@');

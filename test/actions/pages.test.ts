@@ -14,7 +14,7 @@ import type { UpstreamCall } from '../../src/upstream/call.ts';
 import { manualClock } from '../support/clock.ts';
 import { freshDatabase } from '../support/stores.ts';
 
-/** How a third party of the tests behaves; `cap` is the most it answers with, whatever it is asked for. */
+/** The behaviour of a third party in the tests; `cap` is the most records that it returns. */
 interface Behaviour {
   total: number;
   cap: number;
@@ -44,7 +44,7 @@ const newPositions = (listHash = `list-${lists++}`): Positions =>
 const positionsOf = (listHash: string) =>
   store.db.selectFrom('page_positions').selectAll().where('list_hash', '=', listHash).execute();
 
-/** A list of records 0 … total-1 behind one paging style, counting its calls. */
+/** Returns a list of records 0 … total-1 with one paging style, which counts its calls. */
 function thirdParty(paging: Paging, { total, cap, signal }: Behaviour) {
   const all: Json[] = Array.from({ length: total }, (_, id) => ({ id: id + 1 }));
   const calls: UpstreamCall['page'][] = [];
@@ -131,7 +131,7 @@ describe.each(STYLES)('paging of style %s', (style) => {
   test('read to the end with changing limits, gives every record once, in order', async () => {
     await fc.assert(
       fc.asyncProperty(behaviour, limits, fc.integer({ min: 1, max: 100 }), async (how, sizes, maxLimit) => {
-        // Without any signal a page below the size asked for is the end: such a third party must not cap below it.
+        // Without any signal, a page below the requested size is the end, so such a third party must not cap below it.
         const most = how.signal === 'none' ? Math.min(maxLimit, how.cap) : maxLimit;
         const { source, all } = thirdParty(pagingOf(style, how, most), how);
         const positions = newPositions();
@@ -149,7 +149,7 @@ describe.each(STYLES)('paging of style %s', (style) => {
     );
   });
 
-  test('any window, asked for in any order, is that window', async () => {
+  test('any window, requested in any order, has the right records', async () => {
     const windows = fc.array(
       fc.record({ limit: fc.integer({ min: 1, max: 50 }), offset: fc.integer({ min: 0, max: 150 }) }),
       { minLength: 1, maxLength: 6 },
@@ -163,7 +163,7 @@ describe.each(STYLES)('paging of style %s', (style) => {
           const page = await readPage(source, positions, { limit, offset });
           expect(page.records).toEqual(all.slice(offset, offset + limit));
           const more = offset + limit < all.length;
-          // With neither total, flag nor next page, a full last page may promise one more; a short one never does.
+          // Without total, flag and next page, a full last page may promise one more; a short one never does.
           const exact = how.signal !== 'none' || ['cursor', 'link', 'none'].includes(style);
           expect(exact || more ? page.hasMore : more).toBe(more);
         }
@@ -182,14 +182,14 @@ test.each(['cursor', 'keyset', 'link'] as const)(
     const name = `shared-${style}`;
     for (let offset = 0; offset < 500; offset += 50) {
       calls.length = 0;
-      // Positions made anew each time, as another process would.
+      // The positions are new each time, as in another process.
       await readPage(source, newPositions(name), { limit: 50, offset });
       expect(calls).toHaveLength(1);
     }
   },
 );
 
-test('later pages at a path of their own are asked for with the cursor alone', async () => {
+test('later pages at a path of their own get the cursor alone', async () => {
   const paging: Paging = {
     style: 'cursor',
     in: 'body',
@@ -211,7 +211,7 @@ test('a window of page numbers costs one call whenever a page size holds it', as
   expect(calls).toEqual([{ params: { page: 2, limit: 13 } }]);
 });
 
-test('positions are forgotten after an hour, and are sealed in the store', async () => {
+test('positions expire after an hour, and are sealed in the store', async () => {
   const { source, calls } = thirdParty(pagingOf('cursor', PLAIN, 100), PLAIN);
   await readPage(source, newPositions('an hour'), { limit: 50, offset: 0 });
   const rows = await positionsOf('an hour');
@@ -239,7 +239,7 @@ test('a position that was altered or moved is not used', async () => {
   expect(calls[0]).toEqual({ params: { limit: 100 } });
 });
 
-test('a list keeps at most a thousand positions', async () => {
+test('a list stores at most a thousand positions', async () => {
   const how: Behaviour = { total: 3000, cap: 100, signal: 'total', sized: true };
   const { source } = thirdParty(pagingOf('cursor', how, 100), how);
   for (let offset = 0; offset < 1300; offset++) {
@@ -259,7 +259,7 @@ test('a far offset is reached in several requests, each of at most that many cal
   expect((await readPage(source, positions, { limit: 5, offset: 700 })).records).toEqual(all.slice(700, 705));
 });
 
-test.each([1, 2, 3, 7])('a third party that goes round in circles of %i pages is refused', async (length) => {
+test.each([1, 2, 3, 7])('a third party that repeats a cycle of %i pages is refused', async (length) => {
   const paging = pagingOf('cursor', PLAIN, 100);
   const positions = newPositions();
   let calls = 0;
@@ -281,7 +281,7 @@ test.each([1, 2, 3, 7])('a third party that goes round in circles of %i pages is
   expect(calls).toBeLessThan(4 * length + 4);
 });
 
-test('an empty page with a next cursor is passed over, and with the same cursor ends the list', async () => {
+test('an empty page with a next cursor is skipped, and the same cursor ends the list', async () => {
   const cursors: unknown[] = [];
   const source: ListSource = {
     name: 'Sparse',
@@ -300,12 +300,12 @@ test('an empty page with a next cursor is passed over, and with the same cursor 
     cursors.length = 0;
     const page = await readPage(source, positions, { limit: 10, offset: 0 });
     expect(page).toEqual({ records: [{ id: 1 }], hasMore: false });
-    // Offset 0 begins anew, although a position at 0 behind the empty page is remembered.
+    // Offset 0 starts from the beginning, although a position at 0 after the empty page is stored.
     expect(cursors).toEqual([undefined, 'a', 'b']);
   }
 });
 
-test('a cursor that the third party has dropped is walked to anew', async () => {
+test('a cursor that the third party dropped is reached by a new walk', async () => {
   const honest = thirdParty(pagingOf('cursor', PLAIN, 100), PLAIN);
   const positions = newPositions();
   await readPage(honest.source, positions, { limit: 50, offset: 0 });
@@ -323,7 +323,7 @@ test('a cursor that the third party has dropped is walked to anew', async () => 
   expect(page.records).toEqual(honest.all.slice(50, 100));
 });
 
-test('what else is remembered of a list goes with a dropped cursor', async () => {
+test('a dropped cursor deletes the other positions of its list', async () => {
   const honest = thirdParty(pagingOf('cursor', PLAIN, 50), PLAIN);
   const positions = newPositions('dropped');
   for (const offset of [0, 50, 100, 150]) await readPage(honest.source, positions, { limit: 50, offset });
@@ -339,7 +339,7 @@ test('what else is remembered of a list goes with a dropped cursor', async () =>
   expect(await positionsOf('dropped')).toEqual([]);
 });
 
-test('pages larger than asked for are counted by their real size', async () => {
+test('pages larger than requested are counted by their real size', async () => {
   const all = Array.from({ length: 95 }, (_, id) => ({ id }));
   const source: ListSource = {
     name: 'Generous',
@@ -362,7 +362,7 @@ test('pages larger than asked for are counted by their real size', async () => {
   }
 });
 
-test('a number of pages tells where a list of page numbers ends', async () => {
+test('a number of pages marks the end of a list of page numbers', async () => {
   const all = Array.from({ length: 40 }, (_, id) => ({ id }));
   const source: ListSource = {
     name: 'Numbered',
@@ -388,7 +388,7 @@ test('a number of pages tells where a list of page numbers ends', async () => {
   expect((await readPage(source, newPositions(), { limit: 20, offset: 20 })).hasMore).toBe(false);
 });
 
-test('a page behind the end that is refused is the end; a refused list is refused', async () => {
+test('a refused page after the end ends the list, and a refused first page is an error', async () => {
   const honest = thirdParty(pagingOf('page', PLAIN, 50), { ...PLAIN, total: 50 });
   const strict: ListSource = {
     ...honest.source,

@@ -12,7 +12,7 @@ const ORDER: JsonObject = {
   'a.b': true,
 };
 
-describe('the wanted members', () => {
+describe('the requested members', () => {
   test.each([
     [['id'], { id: 1 }, []],
     [['customer.email', 'id'], { customer: { email: 'ada@example.com' }, id: 1 }, []],
@@ -31,7 +31,7 @@ describe('the wanted members', () => {
     expect(projectFields(ORDER, paths)).toEqual({ value, unmatched });
   });
 
-  test('of a list: of each record; a field that one of them has is matched', () => {
+  test('are picked from each record of a list, and one match is enough', () => {
     const list = [ORDER, { id: 2 }, null, 'text'];
     expect(projectFields(list, ['id', 'lines.sku'])).toEqual({
       value: [{ id: 1, lines: [{ sku: 'a' }, { sku: 'b' }] }, { id: 2 }, null],
@@ -39,7 +39,7 @@ describe('the wanted members', () => {
     });
   });
 
-  test('of nothing: nothing is missed', () => {
+  test('have no unmatched paths in an empty value', () => {
     expect(projectFields([], ['id'])).toEqual({ value: [], unmatched: [] });
     expect(projectFields(null, ['id'])).toEqual({ value: null, unmatched: [] });
   });

@@ -113,12 +113,12 @@ describe('an action with further reads', () => {
     expect(most).toBe(5);
   });
 
-  test('leaves the reads out where the caller wants none', async () => {
+  test('makes no reads where the caller declines them', async () => {
     expect((await execute('list_completed', { bare: true, limit: 1 })).at('data')).toEqual([{ key: 1 }]);
     expect(paths()).toEqual(['GET /cursors']);
   });
 
-  test('says of a record that cannot be read why, the words of the app apart', async () => {
+  test('a record that cannot be read has the reason, with the words of the app apart', async () => {
     things((id) => (id === '2' ? { status: 404, body: { message: 'it went away' } } : labelled(id)));
     const { status, at } = await execute('list_completed', { limit: 3 });
     expect(status).toBe(200);
@@ -150,7 +150,7 @@ describe('an action with further reads', () => {
     expect(paths().filter((one) => one.startsWith('GET /things/'))).toHaveLength(2);
   });
 
-  test('fails as a whole where every read meets the limit', async () => {
+  test('fails as a whole where every read exceeds the limit', async () => {
     things(() => ({ status: 429, headers: { 'retry-after': '90' } }));
     const limited = await execute('list_completed', { limit: 3 });
     expect([limited.status, limited.at('code')]).toEqual([429, 'upstream_rate_limited']);

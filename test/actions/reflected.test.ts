@@ -6,13 +6,13 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startShop, type Shop } from '../support/shop.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
-/* An app that answers with what it was sent: no secret of the request reaches a caller or the store. */
+/* The app answers with the request that it got. No secret of the request reaches a caller or the store. */
 
 const KEY = 'k9+/=ü_live_4fz0QmVtLr81';
 const PASSWORD = 'pass-9fK2 &word%81';
 const ACCESS = 'acc_7Hq2vXw0Zk5TnB3';
 const SHORT = 'q7Kx';
-/** A page of records costs more than this, so the whole of it is kept as a result. */
+/** A page of records is larger than this, so it is stored as a result. */
 const PADDING = 'p'.repeat(90_000);
 
 const MIRROR = `
@@ -54,7 +54,7 @@ let shop: Shop;
 let mirror: Upstream;
 let receiver: Receiver;
 const ids = new Map<string, string>();
-/** Everything that callers and receivers were given. */
+/** All texts that callers and receivers got. */
 const given: string[] = [];
 
 beforeAll(async () => {
@@ -83,7 +83,7 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
-/** The secret of a request in every form in which an app may write it. */
+/** Returns the secret of a request in every form in which an app may write it. */
 function reflect(...[req, res]: Parameters<Upstream['handler']>): void {
   const sent = [req.headers['x-key'], req.headers.authorization, new URL(req.url ?? '', mirror.origin).search]
     .filter(Boolean)
@@ -124,7 +124,7 @@ function reflect(...[req, res]: Parameters<Upstream['handler']>): void {
   } else json(told);
 }
 
-/** The secrets as they are, in base64 at each offset, percent-encoded, and in hex. */
+/** Returns the secrets in every form: plain, in base64 at each offset, percent-encoded, and in hex. */
 function traces(): string[] {
   const basic = Buffer.from(`ada:${PASSWORD}`).toString('base64');
   return [KEY, PASSWORD, ACCESS, '81234567', basic].flatMap((secret) =>
@@ -161,11 +161,11 @@ test.each(['api_key', 'basic', 'bearer', 'oauth2'])(
   },
 );
 
-test('a number that is a secret is taken out too', async () => {
+test('a number that is a secret is removed too', async () => {
   expect((await run('bearer', 'echo')).at('data.number')).toBe('[secret]');
 });
 
-test('a secret of four characters is taken out only where it stands as a word', async () => {
+test('a secret of four characters is removed only as a word', async () => {
   mirror.handler = (_req, res) =>
     res
       .writeHead(200, { 'content-type': 'application/json' })
@@ -204,7 +204,7 @@ describe('over MCP', () => {
   const serve = async () =>
     (await shop.call('POST', '/api/servers', { body: { name: `Mirror ${given.length}` } })).text('accessUrl');
 
-  test('neither a result nor what is kept of a large one holds a secret', async () => {
+  test('neither a result nor the stored part of a large one holds a secret', async () => {
     const url = await serve();
     const execute = (actionId: string, type: string) =>
       rpc(url, 'tools/call', {
@@ -223,7 +223,7 @@ describe('over MCP', () => {
     expect(leaks(given)).toEqual([]);
   });
 
-  test('nor do progress and result of an answer that comes as events', async () => {
+  test('progress and result of an answer in events hold no secret', async () => {
     const client = await connectClient(await serve());
     const told: unknown[] = [];
     const answer = await client.callTool(

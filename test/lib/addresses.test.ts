@@ -17,7 +17,7 @@ describe('the guard', () => {
     expect(peers.filter((peer) => !strict.allowsPeer(peer, 'api.example.com', 443))).toEqual([]);
   });
 
-  test('lets no allowance reach the addresses that hand out credentials, however they are written', () => {
+  test('no allowance opens the addresses that hand out credentials, in any spelling', () => {
     const everything: AllowedAddress[] = [
       { kind: 'cidr', address: '0.0.0.0', bits: 0 },
       { kind: 'cidr', address: '::', bits: 0 },
@@ -37,7 +37,7 @@ describe('the guard', () => {
     expect(open.allowsHost('10.0.0.1', 80)).toBe(true);
   });
 
-  test('allows what the operator names and nothing beside it', () => {
+  test('allows the addresses that the operator names and no others', () => {
     const guard = createAddressGuard(
       [
         { kind: 'cidr', address: '10.1.0.0', bits: 16 },
@@ -57,7 +57,7 @@ describe('the guard', () => {
     expect(guard.allowsPlain('example.com', 80)).toBe(false);
   });
 
-  test('judges an address of NAT64 by the IPv4 address inside', () => {
+  test('decides about a NAT64 address by the IPv4 address inside', () => {
     const guard = createAddressGuard(
       [
         { kind: 'cidr', address: '10.1.0.0', bits: 16 },
@@ -74,7 +74,7 @@ describe('the guard', () => {
     ]);
   });
 
-  test('in development allows loopback and private networks, plain http to loopback alone', () => {
+  test('in development allows loopback and private networks, and plain http to loopback', () => {
     const guard = createAddressGuard([], true);
     for (const host of ['127.0.0.1', '[::1]', '10.0.0.1', '192.168.0.1', '[fd00::1]']) {
       expect(guard.allowsHost(host, 443)).toBe(true);
@@ -164,7 +164,7 @@ describe('nothing connects', () => {
     expect(connections).toBe(0);
   });
 
-  test('to a name with any bad answer, whatever else it resolves to', async () => {
+  test('to a name with one forbidden address among its answers', async () => {
     for (const bad of [
       '127.0.0.1',
       '::1',
@@ -187,7 +187,7 @@ describe('nothing connects', () => {
     expect(connections).toBe(0);
   });
 
-  test('to a name that resolves anew between two calls', async () => {
+  test('to a name that resolves to another address between two calls', async () => {
     const rebinding = answering([['10.255.255.1'], ['127.0.0.1']]);
     const one = outbound(rebinding, [{ kind: 'cidr', address: '10.255.255.0', bits: 24 }]);
     const url = `https://rebind.example.com:${port}/`;
@@ -209,7 +209,7 @@ describe('nothing connects', () => {
     expect(connections).toBe(0);
   });
 
-  test('to our own sandbox, by who is not allowed or beside its folder', async () => {
+  test('to our own sandbox without permission or outside its folder', async () => {
     const strict = outbound();
     strict.allowSandbox(async () => `http://127.0.0.1:${port}`);
     for (const [path, allowSandbox] of [
@@ -232,7 +232,7 @@ describe('nothing connects', () => {
   });
 });
 
-/** A resolver that gives one answer after the other, the last one from then on. */
+/** Returns a resolver that gives one answer after the other, and then repeats the last one. */
 function answering(answers: string[][]): Lookup {
   let at = 0;
   return (_name, _options, callback) => {

@@ -18,13 +18,13 @@ test.each([
   expect(fromMinorUnits(amount, currency)).toBe(text);
 });
 
-test('what is no whole amount of a currency gives nothing', () => {
+test('a value that is no whole amount of a currency gives nothing', () => {
   for (const amount of [undefined, null, '12', 1.5, Number.NaN, Infinity, 2 ** 53, {}])
     expect(fromMinorUnits(amount, 'EUR')).toBeUndefined();
   for (const currency of [undefined, null, 978, {}]) expect(fromMinorUnits(1250, currency)).toBeUndefined();
 });
 
-test('an app may count a currency in another way than ISO 4217 does', async () => {
+test('an app may count a currency differently from ISO 4217', async () => {
   const expression = '$fromMinorUnits(amount, currency, {"ISK": 2, "MGA": 0})';
   expect(await mapValue(expression, { amount: 50000, currency: 'isk' })).toBe('500.00');
   expect(await mapValue(expression, { amount: 500, currency: 'MGA' })).toBe('500');
@@ -32,7 +32,7 @@ test('an app may count a currency in another way than ISO 4217 does', async () =
   expect(await mapValue(expression, { currency: 'JPY' })).toBe(null);
 });
 
-test('no amount changes on the way: digits are moved, not divided', () => {
+test('amounts keep every digit, because digits are moved and not divided', () => {
   fc.assert(
     fc.property(fc.maxSafeInteger(), fc.constantFrom('EUR', 'JPY', 'TND', 'UYW'), (amount, currency) => {
       const text = fromMinorUnits(amount, currency) ?? '';
@@ -44,7 +44,7 @@ test('no amount changes on the way: digits are moved, not divided', () => {
 
 test('decimals agree with the currencies that this Node.js knows', () => {
   const known = new Set(Intl.supportedValuesOf('currency'));
-  // Unlike ISO 4217, CLDR counts some currencies without the coins that nobody uses any more.
+  // Unlike ISO 4217, CLDR counts some currencies without coins that are out of use.
   const iso =
     'BIF CLP DJF GNF JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF BHD KWD OMR TND JOD LYD EUR USD GBP CHF';
   for (const currency of iso.split(' ').filter((one) => known.has(one))) {

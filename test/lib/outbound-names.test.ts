@@ -9,7 +9,7 @@ import { startService } from '../support/service.ts';
 
 type Outcome = string | LookupAddress[];
 
-/** A resolver that answers for a name when it is told to. */
+/** Returns a resolver that answers for a name when the test says so. */
 function heldNames() {
   const clock = manualClock();
   const asked: string[] = [];
@@ -24,7 +24,7 @@ function heldNames() {
   const shared = shareLookups(lookup, clock);
   return {
     clock,
-    /** Which names the resolver was asked for, in order. */
+    /** Names that the resolver was asked for, in order. */
     asked,
     shared,
     look: (name: string): Promise<Outcome> =>
@@ -41,7 +41,7 @@ const FOUND = [{ address: '127.0.0.1', family: 4 }];
 const NOBODY = 'EAI_AGAIN';
 const names = (count: number, kind: string) => Array.from({ length: count }, (_, n) => `${kind}${n}.example`);
 
-test('who asks for a name while it is looked up shares the answer, and who asks later has it looked up anew', async () => {
+test('concurrent look-ups of a name share the answer, and a later one asks again', async () => {
   const { asked, look, answer } = heldNames();
   const both = [look('one.example'), look('one.example')];
   expect(asked).toEqual(['one.example']);
@@ -68,7 +68,7 @@ test('a name that failed fails at once for two seconds', async () => {
   expect(await later).toEqual(FOUND);
 });
 
-test('a name that nobody has answered for ten seconds fails at once, and takes no second thread', async () => {
+test('a look-up unanswered for ten seconds fails at once and takes no second thread', async () => {
   const { clock, asked, look, answer } = heldNames();
   void look('silent.example');
   clock.advance(10 * SECOND);
@@ -80,7 +80,7 @@ test('a name that nobody has answered for ten seconds fails at once, and takes n
   expect(await later).toEqual(FOUND);
 });
 
-test('however many names do not answer, one that is known to answer is looked up at once', async () => {
+test('a name known to answer is looked up at once, however many names are silent', async () => {
   const { asked, look, answer } = heldNames();
   const known = look('known.example');
   answer('known.example');
@@ -91,12 +91,12 @@ test('however many names do not answer, one that is known to answer is looked up
   const again = look('known.example');
   answer('known.example');
   expect(await again).toEqual(FOUND);
-  // The next in line begins when one is done.
+  // The next look-up in the queue begins when one is done.
   answer('silent3.example', NOBODY);
   expect(asked.slice(6)).toEqual(['known.example', 'silent6.example']);
 });
 
-test('names that failed before leave turns to names that nobody has asked for yet', async () => {
+test('names that failed before leave turns to new names', async () => {
   const { clock, asked, look, answer } = heldNames();
   const failing = names(5, 'failing');
   const first = failing.map(look);
@@ -113,7 +113,7 @@ test('names that failed before leave turns to names that nobody has asked for ye
   expect(asked).toEqual(['failing0.example', 'failing1.example', 'new.example', 'failing2.example']);
 });
 
-test('a name that answers slowly counts as one that may not', async () => {
+test('a name that answers slowly counts as doubtful', async () => {
   const { clock, asked, look, answer } = heldNames();
   const slow = look('slow.example');
   clock.advance(2 * SECOND);
@@ -125,7 +125,7 @@ test('a name that answers slowly counts as one that may not', async () => {
   expect(asked).toEqual(names(6, 'silent'));
 });
 
-test('names that answered and went silent leave a turn to one that answers still', async () => {
+test('names that went silent leave a turn to a name that still answers', async () => {
   const { clock, asked, look, answer } = heldNames();
   const silent = names(20, 'silent');
   for (const name of [...silent, 'known.example']) {
@@ -137,12 +137,12 @@ test('names that answered and went silent leave a turn to one that answers still
   asked.length = 0;
   for (const name of [...silent, 'known.example']) void look(name);
   expect(asked).toEqual(silent.slice(0, 6));
-  // Until they are late nobody knows of them; then whoever answered last goes first.
+  // Before they are late, the silent names still count as answering. Then the name that answered last goes first.
   await expect.poll(() => asked.slice(6), { timeout: 5000 }).toEqual(['known.example']);
   clock.advance(1);
   answer('known.example');
   expect(asked.slice(7)).toEqual(['silent19.example']);
-  // As often as it is asked for.
+  // This works for each further look-up.
   for (let n = 0; n < 3; n++) {
     const again = look('known.example');
     answer('known.example');
@@ -151,7 +151,7 @@ test('names that answered and went silent leave a turn to one that answers still
   expect(asked.length).toBe(11);
 });
 
-test('what waited for ten seconds is not looked up any more', async () => {
+test('a look-up that waited for ten seconds is dropped', async () => {
   const { clock, asked, look, answer } = heldNames();
   const waiting = names(9, 'silent').map(look);
   clock.advance(10 * SECOND);
@@ -160,7 +160,7 @@ test('what waited for ten seconds is not looked up any more', async () => {
   expect(asked).toEqual(names(6, 'silent'));
 });
 
-test('who shares an answer is judged for the port that is called', async () => {
+test('a shared answer is checked for the port of each call', async () => {
   const { shared, asked, answer } = heldNames();
   const outbound = createOutbound({
     allowedNetworks: [{ kind: 'host', host: 'inside.example', port: 9 }],
@@ -178,7 +178,7 @@ test('who shares an answer is judged for the port that is called', async () => {
   await outbound.close();
 });
 
-test('a service asks for a name that failed once alone', async () => {
+test('a service looks a name that failed up only once', async () => {
   let lookups = 0;
   const hook = createHook({ init: (_id, type) => void (lookups += type === 'GETADDRINFOREQWRAP' ? 1 : 0) });
   await using service = await startService();

@@ -14,7 +14,7 @@ let spoken: string[] = [];
 beforeAll(async () => {
   certificate = makeCertificate();
   const { cert, key } = certificate;
-  // Whoever offers h2 gets it.
+  // The server uses h2 with every client that offers it.
   server = createSecureServer({ cert, key, allowHTTP1: true }, (req, res) => {
     spoken.push(req.httpVersion);
     req.resume();
@@ -28,11 +28,11 @@ afterAll(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-test('speaks HTTP/1.1 to one that offers HTTP/2', async () => {
+test('speaks HTTP/1.1 to a server that offers HTTP/2', async () => {
   expect(await spokenBy({})).toEqual(['1.1', '1.1']);
 });
 
-test('speaks HTTP/1.1 to one that offers HTTP/2 behind an egress proxy', async () => {
+test('speaks HTTP/1.1 to a server that offers HTTP/2 behind an egress proxy', async () => {
   const proxy = createServer().on('connect', (req, socket) => {
     const [host, port] = (req.url ?? '').split(':');
     const through = connect(Number(port), host, () => {
@@ -45,12 +45,12 @@ test('speaks HTTP/1.1 to one that offers HTTP/2 behind an egress proxy', async (
   await new Promise((resolve) => proxy.close(resolve));
 });
 
-test('a deadline on a connection that died in silence takes it along: the next request has another', async () => {
+test('a deadline closes a silently dead connection, and the next request opens one', async () => {
   let isDead = false;
   const relay = createTcpServer((near) => {
     const isOld = !isDead;
     const far = connect(Number(new URL(url).port), '127.0.0.1');
-    // As a router forgets a connection.
+    // The connection dies as in a router that dropped it.
     near.on('data', (chunk) => void (isOld && isDead ? undefined : far.write(chunk)));
     far.on('data', (chunk) => near.write(chunk));
     near.on('close', () => far.destroy()).on('error', () => {});
@@ -67,7 +67,7 @@ test('a deadline on a connection that died in silence takes it along: the next r
   await new Promise((resolve) => relay.close(resolve));
 });
 
-test('the bridge speaks HTTP/1.1 to a remote Gatehouse behind what offers HTTP/2', async () => {
+test('the bridge speaks HTTP/1.1 to a remote Gatehouse behind a proxy with HTTP/2', async () => {
   using home = tempHome();
   spoken = [];
   const env = cliEnv(home.path, { NODE_EXTRA_CA_CERTS: certificate.file });
@@ -76,7 +76,7 @@ test('the bridge speaks HTTP/1.1 to a remote Gatehouse behind what offers HTTP/2
   expect([out, ...spoken]).toEqual(['{"jsonrpc":"2.0","id":1,"result":{}}\n', '1.1']);
 });
 
-/** In which versions of HTTP a request and a stream are sent. */
+/** Returns the HTTP versions of a request and a stream. */
 async function spokenBy(options: Partial<OutboundOptions>): Promise<string[]> {
   spoken = [];
   const outbound = outboundOf(options);

@@ -9,7 +9,7 @@ const CANARY = 'canary_9f8e7d6c5b4a';
 
 type Handler = (req: IncomingMessage, res: ServerResponse) => void;
 
-describe('the way out', () => {
+describe('outbound calls', () => {
   let handler: Handler = (_req, res) => res.end();
   let server: Server;
   let other: Server;
@@ -62,7 +62,7 @@ describe('the way out', () => {
     return error;
   };
 
-  test('brings status, headers and body, over a connection that is kept', async () => {
+  test('return status, headers and body, and reuse the connection', async () => {
     const sockets = new Set<unknown>();
     handler = (req, res) => {
       sockets.add(req.socket);
@@ -77,7 +77,7 @@ describe('the way out', () => {
         'hello',
       ]);
     }
-    // A second one while the first was not yet free again.
+    // A second connection is possible when the first was not free yet.
     expect(sockets.size).toBeLessThanOrEqual(2);
   });
 
@@ -110,7 +110,7 @@ describe('the way out', () => {
     },
   );
 
-  test('ends a bomb early: a small body that unpacks to a large one', async () => {
+  test('a small body that unpacks to a large one is ended early', async () => {
     const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024));
     handler = (_req, res) => res.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);
     const before = process.memoryUsage().rss;
@@ -119,7 +119,7 @@ describe('the way out', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(120 * 1024 * 1024);
   });
 
-  test('ends an answer without end at 10 MiB, and closes the connection', async () => {
+  test('an endless answer is ended at 10 MiB, and its connection is closed', async () => {
     let sent = 0;
     handler = (_req, res) => {
       const more = () => {
@@ -146,7 +146,7 @@ describe('the way out', () => {
         res.on('close', () => clearInterval(timer));
       },
     ],
-  ])('gives up at the deadline on one that %s, and closes the connection', async (_what, upstream) => {
+  ])('the deadline ends a call of a server that %s, and closes the connection', async (_what, upstream) => {
     handler = upstream;
     const begun = performance.now();
     const error = await failure(get('/', { timeoutMs: 400 }));
@@ -180,7 +180,7 @@ describe('the way out', () => {
     await until(() => closed === 1);
   });
 
-  test('tells apart why a call failed, in coarse words', async () => {
+  test('the reason of a failed call is named in coarse words', async () => {
     const reasons: unknown[] = [];
     const record = async (call: Promise<unknown>) => reasons.push((await failure(call)).details?.['reason']);
     handler = (req) => req.socket.resetAndDestroy();
@@ -230,7 +230,7 @@ describe('the way out', () => {
       [302, 'DELETE', 'DELETE'],
       [301, 'HEAD', 'HEAD'],
       [308, 'GET', 'GET'],
-    ])('of %i on %s go on as the standard says: %s', async (status, method, then) => {
+    ])('of %i on %s continue with the method of the standard: %s', async (status, method, then) => {
       handler = redirecting(status, '/end');
       const body = method === 'POST' || method === 'PUT' ? { body: '{}' } : {};
       await follow({ method, ...body });
@@ -239,14 +239,14 @@ describe('the way out', () => {
       expect(seen[1]?.headers['content-length']).toBe(method === then && 'body' in body ? '2' : undefined);
     });
 
-    test('to another origin go without any credential, in whatever header', async () => {
+    test('to another origin carry no credential in any header', async () => {
       handler = redirecting(302, `${otherOrigin}/end`);
       expect((await follow()).body.toString()).toBe('arrived');
       expect(JSON.stringify(seen[1]?.headers)).not.toContain(CANARY);
       expect(seen[1]?.headers.host).toBe(new URL(otherOrigin).host);
     });
 
-    test('to another origin carry no body along', async () => {
+    test('to another origin carry no body', async () => {
       for (const method of ['POST', 'PUT', 'DELETE']) {
         handler = redirecting(307, `${otherOrigin}/end`);
         expect((await failure(follow({ method, body: CANARY }))).message).toContain('another origin');
@@ -254,7 +254,7 @@ describe('the way out', () => {
       expect(seen.filter((one) => one.url === '/end')).toEqual([]);
     });
 
-    test('are at most three, and each is judged anew', async () => {
+    test('are at most three, and the guard checks each', async () => {
       handler = redirecting(302, '/again');
       expect((await failure(follow())).message).toContain('more than 3 times');
       expect(seen.length).toBe(4);
@@ -281,13 +281,13 @@ describe('the way out', () => {
       }
     });
 
-    test('are not followed where nobody asked for it', async () => {
+    test('are not followed unless the caller asks for it', async () => {
       handler = redirecting(302, '/end');
       expect((await get()).status).toBe(302);
     });
   });
 
-  test('refuses headers that would begin another request', async () => {
+  test('headers that would begin another request are refused', async () => {
     handler = (_req, res) => res.end();
     const call = get('/', { headers: { 'x-a': `1\r\nx-b: ${CANARY}` } });
     const refused = await failure(call);
@@ -300,7 +300,7 @@ describe('the way out', () => {
   test.each<[string, (call: Outbound) => Promise<unknown>]>([
     ['request', (out) => out.request({ method: 'GET', url: 'https://silent.example/', timeoutMs: 50 })],
     ['stream', (out) => out.stream({ method: 'GET', url: 'https://silent.example/', timeoutMs: 50 })],
-  ])('behind an egress proxy the deadline holds while a name is looked up: %s', async (_, call) => {
+  ])('behind an egress proxy the deadline includes the look-up of a name: %s', async (_, call) => {
     let asked = 0;
     const waiting = createOutbound({
       allowedNetworks: [],
@@ -313,7 +313,7 @@ describe('the way out', () => {
     await waiting.close();
   });
 
-  test('behind an egress proxy a caller that gives up waits for no name', async () => {
+  test('behind an egress proxy a cancelled call does not wait for the look-up', async () => {
     const asked = Promise.withResolvers<void>();
     const waiting = createOutbound({
       allowedNetworks: [],
@@ -329,7 +329,7 @@ describe('the way out', () => {
     await waiting.close();
   });
 
-  test('goes through the egress proxy, names and literals still judged', async () => {
+  test('the egress proxy is used, and the guard still checks names and literals', async () => {
     const asked: string[] = [];
     const proxy = createServer((_req, res) => res.writeHead(400).end()).on('connect', (req, socket) => {
       asked.push(req.url ?? '');

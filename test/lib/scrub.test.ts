@@ -20,7 +20,7 @@ const FORMS: [string, string][] = [
   ['in JSON', JSON.stringify(SECRET).slice(1, -1)],
 ];
 
-test.each(FORMS)('a secret %s is taken out of a text', (_how, form) => {
+test.each(FORMS)('a secret %s is removed from a text', (_how, form) => {
   const text = `the key ${form} is not known, ${form}.`;
   expect(scrub(text, [SECRET])).toBe('the key [secret] is not known, [secret].');
 });
@@ -35,7 +35,7 @@ test.each(FORMS.filter(([how]) => !how.includes('hex')))(
   },
 );
 
-test.each([0, 1, 2, 3])('a secret within base64 behind %i other bytes is taken out', (before) => {
+test.each([0, 1, 2, 3])('a secret within base64 after %i other bytes is removed', (before) => {
   const text = Buffer.from(`${'x'.repeat(before)}${SECRET} and more`).toString('base64');
   for (const form of [text, text.replaceAll('+', '-').replaceAll('/', '_')]) {
     expect(secretsIn(form, [SECRET])).toEqual([SECRET]);
@@ -46,19 +46,19 @@ test.each([0, 1, 2, 3])('a secret within base64 behind %i other bytes is taken o
   }
 });
 
-test('a secret of four to seven characters is taken out as a word alone', () => {
+test('a secret of four to seven characters is removed only as a word', () => {
   expect(scrub('test, latest, test1, (test)', ['test'])).toBe('[secret], latest, test1, ([secret])');
 });
 
-test('a secret within another leaves nothing of the longer one', () => {
+test('the rest of a secret that contains another one is removed too', () => {
   expect(scrub('got prefix-and-rest', ['prefix', 'prefix-and-rest'])).toBe('got [secret]');
 });
 
-test('what is too short to be a secret does not blot out the text', () => {
+test('a value too short for a secret stays in the text', () => {
   expect(scrub('a b c abc', ['a', 'abc', ''])).toBe('a b c abc');
 });
 
-test('no text holds a secret afterwards, whatever surrounds it', () => {
+test('no text holds a secret afterwards, in any context', () => {
   fc.assert(
     fc.property(fc.string({ minLength: 8 }), fc.string(), fc.string(), (secret, before, after) => {
       fc.pre(!'[secret]'.includes(secret) && !secret.includes('[secret]'));

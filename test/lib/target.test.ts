@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isPlainPath, readTarget } from '../../src/lib/target.ts';
 
-/** What the URL parser says of an address, or that it is none of ours. */
+/** Returns the parts of an address by the URL parser; `refused` for an address that may not be called. */
 function byUrl(text: string) {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password) return 'refused';
@@ -69,7 +69,7 @@ const tail = fc.oneof(
 );
 
 describe('an address to call', () => {
-  test('is taken apart as the URL parser does it, whatever it is', () => {
+  test('is split exactly as the URL parser splits it', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('http', 'https', 'HTTP', 'ftp'),
@@ -102,7 +102,7 @@ describe('an address to call', () => {
     expect(byTarget(text)).toEqual(byUrl(text));
   });
 
-  test('a path is plain only if the URL parser leaves it as it is', () => {
+  test('a path is plain only if the URL parser leaves it unchanged', () => {
     fc.assert(
       fc.property(tail, (text) => {
         const address = `https://example.com/${text}`;

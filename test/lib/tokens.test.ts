@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { estimateTokens } from '../../src/lib/tokens.ts';
 
-/** What the o200k tokenizer counts. */
+/** Counts of the o200k tokenizer. */
 test.each([
   ['{"name":"list_customers","description":"Lists customers."}', 13],
   ['Lists invoices, newest first. Amounts are in the smallest unit of the currency.', 17],

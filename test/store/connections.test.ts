@@ -8,7 +8,10 @@ import { openStore, type Store } from '../../src/store/open.ts';
 import { createConnections } from '../../src/store/postgres-pool.ts';
 import { freshDatabase } from '../support/stores.ts';
 
-/* Connections to PostgreSQL that end by themselves, or say nothing more. What nobody hears of ends the process, here this file. */
+/*
+ * Connections to PostgreSQL that close or go silent. An error event without a listener would end the process, here
+ * this test file.
+ */
 
 let fresh: Awaited<ReturnType<typeof freshDatabase>>;
 let store: Store;
@@ -25,10 +28,10 @@ const ownPid = async (db: Store['db']): Promise<number> => {
   const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db);
   return rows[0]?.pid ?? 0;
 };
-/** What a restart of the server, or its operator, does. */
+/** Ends a connection, as a restart of the server or its operator does. */
 const terminate = (pid: number) => sql`select pg_terminate_backend(${pid})`.execute(store.db);
 
-test('a connection that ends under a statement refuses it, and the next ones run on another', async () => {
+test('a connection that ends rejects its statement and is replaced', async () => {
   const begun = Promise.withResolvers<number>();
   const work = store.db.connection().execute(async (db) => {
     begun.resolve(await ownPid(db));
@@ -36,11 +39,11 @@ test('a connection that ends under a statement refuses it, and the next ones run
   });
   const pid = await begun.promise;
   await Promise.all([terminate(pid), expect(work).rejects.toThrow(/terminat/)]);
-  // More than the pool has room for.
+  // More statements than the pool has connections.
   for (let n = 0; n < 12; n++) expect(await ownPid(store.db)).not.toBe(pid);
 });
 
-test('a connection that ends between statements of a transaction refuses those that follow', async () => {
+test('a connection that ends in a transaction rejects the next statements', async () => {
   const work = store.db.transaction().execute(async (tx) => {
     await terminate(await ownPid(tx));
     for (;;) {
@@ -52,7 +55,7 @@ test('a connection that ends between statements of a transaction refuses those t
   expect(await ownPid(store.db)).toBeGreaterThan(0);
 });
 
-test('a connection that says nothing more is given up, with what waits for it', async () => {
+test('a connection that goes silent is closed, and its statements are rejected', async () => {
   await using proxy = await startProxy(fresh.database);
   await using silent = await openStore(proxy.database, { silentMs: 3000 });
   const begun = Promise.withResolvers<void>();
@@ -75,7 +78,7 @@ test('a connection that says nothing more is given up, with what waits for it', 
   proxy.fallSilent();
   gone.resolve();
   expect(await Promise.all(refused)).toEqual([
-    // Which could not be rolled back either.
+    // The transaction could not be rolled back either.
     'Client has encountered a connection error and is not queryable',
     ...waiting.slice(1).map(() => 'The database said nothing for 3 s.'),
   ]);
@@ -95,7 +98,7 @@ test('a migration may take longer', async () => {
   expect(waited).toEqual([]);
 });
 
-test('a connection that may say nothing for a while is given up when it does so later', async () => {
+test('a connection that was allowed to be silent is closed when it goes silent later', async () => {
   const url = fresh.database.kind === 'postgres' ? fresh.database.url : '';
   const { pool, unhurried } = createConnections(url, 300);
   const client = await pool.connect();
@@ -105,7 +108,10 @@ test('a connection that may say nothing for a while is given up when it does so 
   await pool.end();
 });
 
-/** Passes everything on, until what is connected by then hears nothing more: as a host that vanished, or a firewall that forgot. */
+/**
+ * Starts a proxy that stops forwarding to its clients at a given time, like a vanished host or a firewall that dropped
+ * the connection.
+ */
 async function startProxy(database: Config['database']) {
   const url = new URL(database.kind === 'postgres' ? database.url : '');
   const real = { host: url.hostname, port: Number(url.port) };
@@ -127,7 +133,7 @@ async function startProxy(database: Config['database']) {
       for (const [from, to] of pairs) {
         to.unpipe(from);
         from.unpipe(to);
-        // What is sent is still acknowledged.
+        // The proxy still acknowledges the data that it gets.
         from.resume();
         to.destroy();
       }

@@ -34,7 +34,7 @@ describe.each(STORE_KINDS)('the store on %s', (kind) => {
     expect(await migrate(store, 2)).toEqual([]);
   });
 
-  test('two processes that migrate at once do the work once', async () => {
+  test('two processes that migrate at the same time do the work once', async () => {
     const other = await openStore(fresh.database);
     try {
       const ran = await Promise.all([migrate(store, 1), migrate(other, 1)]);
@@ -54,13 +54,13 @@ describe.each(STORE_KINDS)('the store on %s', (kind) => {
     await expect(migrate(store, 3)).rejects.toThrow(/newer Gatehouse/);
   });
 
-  test('gives back what was written: milliseconds, text and null', async () => {
+  test('returns stored milliseconds, text and null unchanged', async () => {
     await migrate(store, 1);
     await store.db.insertInto('users').values(USER).execute();
     expect(await store.db.selectFrom('users').selectAll().executeTakeFirst()).toEqual(USER);
   });
 
-  test('tells a unique violation from other faults', async () => {
+  test('distinguishes a unique violation from other faults', async () => {
     await migrate(store, 1);
     await store.db.insertInto('users').values(USER).execute();
     const twice = store.db
@@ -74,7 +74,7 @@ describe.each(STORE_KINDS)('the store on %s', (kind) => {
     expect(isUniqueViolation(refused)).toBe(false);
   });
 
-  test('removes what belongs to a user with the user', async () => {
+  test('deletes the rows of a user with the user', async () => {
     await migrate(store, 1);
     await store.db.insertInto('users').values(USER).execute();
     await store.db.insertInto('credentials').values(credentialOf(USER.user_id)).execute();
@@ -92,7 +92,7 @@ describe.each(STORE_KINDS)('the store on %s', (kind) => {
     expect(await store.db.selectFrom('users').selectAll().execute()).toEqual([]);
   });
 
-  test('of field mappings that were written twice the newer stays', async () => {
+  test('the newer of two equal field mappings stays', async () => {
     await migrate(store, 1);
     await store.db.schema.dropIndex('field_mappings_once').execute();
     await store.db.schema
@@ -131,7 +131,7 @@ describe.each(STORE_KINDS)('the store on %s', (kind) => {
     expect(isUniqueViolation(await again.catch((error: unknown) => error))).toBe(true);
   });
 
-  test('two processes that write at once lose nothing', async () => {
+  test('two processes that write at the same time lose nothing', async () => {
     await migrate(store, 1);
     const other = await openStore(fresh.database);
     try {
@@ -159,11 +159,11 @@ describe.each(STORE_KINDS)('the store on %s', (kind) => {
   });
 });
 
-test('a database that cannot be opened is one clear line', async () => {
+test('a database that cannot be opened is reported in one line', async () => {
   const nowhere = openStore({ kind: 'sqlite', path: '/dev/null/gatehouse.db' });
   await expect(nowhere).rejects.toThrow(StoreError);
   await expect(nowhere).rejects.toThrow(/Cannot open the database \/dev\/null\/gatehouse\.db/);
-  // Where no folder can be made at all; the kernel says only that it is not there.
+  // No folder can be created in /proc; the kernel only reports that the parent is missing.
   const never = openStore({ kind: 'sqlite', path: '/proc/none/deep/gatehouse.db' });
   await expect(never).rejects.toThrow(/Cannot open the database \/proc\/none\/deep\/gatehouse\.db: ENOENT/);
   const nobody = openStore({ kind: 'postgres', url: 'postgres://127.0.0.1:1/none' });

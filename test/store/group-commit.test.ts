@@ -22,7 +22,7 @@ afterEach(async () => {
   await remove();
 });
 
-/** Writes rows, and notes with whom. */
+/** Writes rows, and records which names came together. */
 function groupOfNames(): GroupCommit<string, string> {
   return createGroupCommit<string, string>(store.db, async (tx, names) => {
     const rows = names.map((name) => ({ name, sealed: 'x', created_at: 1 }));
@@ -35,9 +35,9 @@ const stored = async () =>
   (await store.db.selectFrom('secrets').select('name').orderBy('name').execute()).map(({ name }) => name);
 const together = () => transactions.map(({ names }) => names.join(' '));
 
-test('where several came before, what the next turns bring shares the transaction; one alone waits for nobody', async () => {
+test('items in quick succession share a transaction, and a lone one does not wait', async () => {
   const group = groupOfNames();
-  // On a machine that stands still for milliseconds it may wait no longer: not each time.
+  // A machine that stalls for milliseconds ends the wait early, so not every round shares.
   for (
     let round = 0;
     round < 20 && !together().includes(`c${round - 1} d${round - 1} e${round - 1}`);
@@ -59,7 +59,7 @@ test('where several came before, what the next turns bring shares the transactio
   expect(together().slice(-3)).toEqual(['f', 'g', 'h']);
 });
 
-test('company that never ends keeps nobody waiting for ever', async () => {
+test('an endless flow of items does not delay a commit for ever', async () => {
   const group = groupOfNames();
   await Promise.all([group.add('a'), group.add('b')]);
   const ended: string[] = [];
@@ -73,7 +73,7 @@ test('company that never ends keeps nobody waiting for ever', async () => {
   await Promise.all(added);
 });
 
-test('two groups of one store write in the same transaction, and one that fails takes nobody along', async () => {
+test('two groups of one store share a transaction, and a failing group fails alone', async () => {
   const [one, other] = [groupOfNames(), groupOfNames()];
   await Promise.all([one.add('a'), other.add('b')]);
   expect(new Set(transactions.map(({ tx }) => tx)).size).toBe(1);
@@ -83,12 +83,12 @@ test('two groups of one store write in the same transaction, and one that fails 
   expect([one.waiting, other.waiting]).toEqual([0, 0]);
 });
 
-test('what a lone item began after its commit goes out before the item is answered', async () => {
+test('work that a lone item begins after its commit goes out before its answer', async () => {
   const told: string[] = [];
   const group = createGroupCommit<string>(
     store.db,
     async (_tx, names) => names.map(() => undefined),
-    // As a client does that looks once more at an idle connection before it writes.
+    // A client works this way: it checks an idle connection once more before it writes.
     () => void setImmediate(() => told.push('sent')),
   );
   await group.add('a').then(() => told.push('answered'));

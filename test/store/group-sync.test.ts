@@ -10,7 +10,7 @@ import { createSqliteDriver } from '../../src/store/sqlite-driver.ts';
 import { sqliteDialect } from '../../src/store/sqlite.ts';
 import { freshDatabase } from '../support/stores.ts';
 
-/** A disk that is done when it is told to be. */
+/** A disk whose syncs end when the test ends them. */
 class HeldDisk implements Disk {
   working: ((error: Error | null) => void) | undefined;
   begun = 0;
@@ -66,7 +66,7 @@ const write = (db: Kysely<Tables>, name: string) =>
   });
 const read = (db: Kysely<Tables>) => db.selectFrom('secrets').select('name').orderBy('name').execute();
 
-/** What has ended by now, in the order of its ending. */
+/** Records the names of ended work, in the order of its ending. */
 function note(): { ended: string[]; of: (name: string, work: Promise<unknown>) => void } {
   const ended: string[] = [];
   return {
@@ -80,7 +80,7 @@ function note(): { ended: string[]; of: (name: string, work: Promise<unknown>) =
 }
 const seenBeside = () => beside.prepare('select count(*) from secrets').pluck().get();
 
-test('what is committed resolves when the disk has it, and what comes meanwhile waits for the next sync', async () => {
+test('a commit resolves after its sync, and later commits wait for the next sync', async () => {
   const { db, disk } = await openHeld();
   const { ended, of } = note();
   for (const name of ['a', 'b', 'c']) of(name, write(db, name));
@@ -99,7 +99,7 @@ test('what is committed resolves when the disk has it, and what comes meanwhile 
   await db.destroy();
 });
 
-test('reading waits for what it may have seen, and costs no sync when there is nothing', async () => {
+test('a read waits for commits that it may have seen, and costs no sync without any', async () => {
   const { db, disk } = await openHeld();
   expect((await read(db)).length).toBe(1);
   await db.transaction().execute((tx) => tx.selectFrom('secrets').selectAll().execute());
@@ -110,7 +110,7 @@ test('reading waits for what it may have seen, and costs no sync when there is n
   of('write', write(db, 'a'));
   of('read', read(db));
   await expect.poll(() => disk.begun).toBe(1);
-  // Who waits for the disk does not keep the connection.
+  // A caller that waits for the disk does not block the connection.
   of('late', write(db, 'b'));
   await expect.poll(seenBeside).toBe(3);
   expect(ended).toEqual([]);
@@ -121,7 +121,7 @@ test('reading waits for what it may have seen, and costs no sync when there is n
   await db.destroy();
 });
 
-test('a disk that fails once is believed no more', async () => {
+test('a disk that fails once is never trusted again', async () => {
   const { db, disk } = await openHeld();
   const { ended, of } = note();
   of('a', write(db, 'a'));
@@ -133,7 +133,7 @@ test('a disk that fails once is believed no more', async () => {
   await expect(db.destroy()).rejects.toThrow('The disk did not keep what was written');
 });
 
-test('a disk that is slow on the spot is left to the thread, and tried again after a while', async () => {
+test('a slow disk is synced in the thread, and tried on the event loop after a while', async () => {
   const waits = { onTheSpot: 0, inThread: 0 };
   let slowMs = 12;
   const disk: Disk = {

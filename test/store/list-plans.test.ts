@@ -18,18 +18,18 @@ import { listVersions, listWorkflows } from '../../src/workflows/records.ts';
 import { listRuns } from '../../src/workflows/run-log.ts';
 import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
 
-/* How the databases walk lists: in the order of an index. A scan or a sort would grow with the whole table. */
+/* Query plans of lists: each walks an index. A scan or a sort would grow with the whole table. */
 
-/** A list, the index that it is read by, and where a cursor into it points. */
+/** A list, its index, and the position of a cursor in it. */
 interface List {
   name: string;
   index: string;
   list(db: Db, page: PageRequest): Promise<unknown>;
-  /** The values of a cursor; absent for lists without one. */
+  /** Values of a cursor; absent for lists without cursors. */
   after?: (number | string)[];
-  /** The column that a cursor begins at; default: `created_at`. */
+  /** Column that a cursor begins at; default: `created_at`. */
   key?: string;
-  /** Queries that sort the rows of one page. */
+  /** Number of queries that sort the rows of one page. */
   sorts?: number;
 }
 
@@ -82,7 +82,7 @@ const DELIVERIES: List[] = (
   list: (db, page) => listDeliveries(db, { ...page, subscriptionId: 'sub_1', ...filter }),
   after: [7],
   key: 'sequence',
-  // Those that wait are a page of an index and the few that were handed over.
+  // Waiting deliveries are a page of an index and the few that were handed over.
   sorts: table === 'deliveries_waiting' ? 1 : 0,
 }));
 
@@ -225,7 +225,10 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
 const beginsAt = (index: string, key: string): RegExp =>
   new RegExp(`${index} [^[]*Index Cond: [^"]*\\b${key} [<>]`);
 
-/** The plans of a list's queries over the table of the index: none scans it, and `sorts` of them sort. */
+/**
+ * Returns the plans of a list's queries over the table of the index, and asserts that none scans it and `sorts` of
+ * them sort.
+ */
 async function plansOf(
   store: Store,
   index: string,
@@ -258,7 +261,10 @@ async function queriesOf(db: Db, list: (db: Db) => Promise<unknown>): Promise<Co
   return nodes.map((node) => db.getExecutor().compileQuery(node, createQueryId()));
 }
 
-/** Empty tables are cheap to scan, so PostgreSQL is asked for the plan that it has for large ones. */
+/**
+ * Returns the plan of a query. Empty tables are cheap to scan, so PostgreSQL gives the plan that it has for large
+ * ones.
+ */
 async function planOf({ db, kind }: Store, query: CompiledQuery): Promise<string> {
   return db.connection().execute(async (one) => {
     if (kind === 'postgres') await sql`set enable_seqscan = off`.execute(one);
@@ -266,7 +272,7 @@ async function planOf({ db, kind }: Store, query: CompiledQuery): Promise<string
     const explain = kind === 'sqlite' ? 'explain query plan ' : 'explain ';
     const { rows } = await one.executeQuery({ ...query, sql: explain + query.sql });
     if (kind === 'postgres') await sql`reset all`.execute(one);
-    // SQLite also calls it a scan when it reads the rows of a subquery, which has the name of its table here.
+    // SQLite also reports a scan when it reads the rows of a subquery, which has the name of its table here.
     return JSON.stringify(rows).replace(/(CO-ROUTINE (\w+)".*)"SCAN \2"/, '$1');
   });
 }

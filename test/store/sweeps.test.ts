@@ -7,7 +7,7 @@ import { deleteOldRuns } from '../../src/workflows/retention.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 import { manual, message, startWorkflows, type WorkflowService } from '../support/workflows.ts';
 
-/* Deletions of old rows: in steps, between which other statements have their turn. */
+/* Deletions of old rows run in steps, and other statements run between them. */
 
 const MANY = 3000;
 
@@ -54,7 +54,7 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     expect(gone.status).toBe(404);
   });
 
-  /** How many rows a table has, as statements see it that run during a deletion and after it. */
+  /** Counts the rows of a table as statements see them during a deletion and after it. */
   async function countsDuring(table: string, deletion: Promise<void>): Promise<number[]> {
     const count = async () => {
       const { rows } = await sql<{ left: number }>`select count(*) as left from ${sql.table(table)}`.execute(

@@ -22,7 +22,7 @@ afterEach(async () => {
   await remove();
 });
 
-/** What another process sees. */
+/** Returns the rows that another process sees. */
 const names = () =>
   beside
     .prepare<[], { name: string }>('select name from secrets order by name')
@@ -39,7 +39,7 @@ const write = (name: string, then: () => void = () => {}) =>
     return name;
   });
 
-test('transactions at once resolve together, and each is there for others when it does', async () => {
+test('concurrent transactions resolve together, and each is then visible to others', async () => {
   const versions = new Set<number>();
   await Promise.all(
     Array.from({ length: 40 }, (_, n) =>
@@ -50,11 +50,11 @@ test('transactions at once resolve together, and each is there for others when i
     ),
   );
   expect(names().length).toBe(40);
-  // It changes with each commit of somebody else.
+  // The data version changes with each commit of another connection.
   expect(versions.size).toBeLessThan(10);
 });
 
-test('one that fails among them leaves nothing behind, and takes nobody along', async () => {
+test('a failing transaction among them leaves nothing behind and fails alone', async () => {
   const writes = Array.from({ length: 30 }, (_, n) =>
     write(`n${String(n).padStart(2, '0')}`, () => {
       if (n % 3 === 0) throw new Error(`no ${n}`);
@@ -66,7 +66,7 @@ test('one that fails among them leaves nothing behind, and takes nobody along', 
   expect(names()).toEqual(kept);
 });
 
-test('nothing is read here before it is there for others', async () => {
+test('a read returns no row that other connections do not see yet', async () => {
   const read = async () => {
     const rows = await store.db.selectFrom('secrets').select('name').execute();
     expect(names().length).toBeGreaterThanOrEqual(rows.length);
@@ -76,7 +76,7 @@ test('nothing is read here before it is there for others', async () => {
   expect(names().length).toBe(40);
 });
 
-test('when the disk is full, what resolved is there and what was refused is not', async () => {
+test('on a full disk resolved writes are stored and rejected writes are not', async () => {
   await limitPages(Number(beside.pragma('page_count', { simple: true })) + 8);
   const settled = await Promise.allSettled(Array.from({ length: 60 }, (_, n) => write(`n${n}`)));
   const kept = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
