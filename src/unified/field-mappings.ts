@@ -15,21 +15,21 @@ import type { Db, DbOrTx, Environment, Tables } from '../store/schema.ts';
 export interface FieldMapping {
   mappingId: string;
   scope: EventScope;
-  /** null: for every connector of the environment. */
+  /** Null: every connector of the environment. */
   connectorId: string | null;
-  /** null: for every credential. */
+  /** Null: every credential. */
   credentialId: string | null;
   fields: Record<string, string>;
   createdAt: number;
   updatedAt: number;
 }
 
-/** What is unique, as its index says it. */
+/** The unique columns, as in their index. */
 const LEVEL = sql`environment, scope, coalesce(connector_id, ''), coalesce(credential_id, '')`;
 
 /**
- * Sets the fields of a level: the environment, a connector, or a credential. No fields: the level has none.
- * @throws GatehouseError `invalid_request` naming the expression that is none.
+ * Sets the fields of a level: the environment, a connector, or a credential. Without fields the level has none.
+ * @throws GatehouseError `invalid_request` naming the invalid expression.
  */
 export async function saveFieldMapping(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
@@ -79,7 +79,10 @@ export async function listFieldMappings(
   return { mappings: rows.map(toMapping), ...end };
 }
 
-/** @throws GatehouseError `field_mapping_not_found` */
+/**
+ * Deletes a mapping.
+ * @throws GatehouseError `field_mapping_not_found`
+ */
 export async function deleteFieldMapping(
   db: DbOrTx,
   environment: Environment,
@@ -97,12 +100,12 @@ export async function deleteFieldMapping(
   );
 }
 
-/** Fields of the operator that a connection's records get; undefined where there are none. */
+/** The operator's fields for a connection's records; undefined where there are none. */
 export type CustomFields = ((raw: Json) => Promise<JsonObject>) | undefined;
 
 /**
- * The fields that count for a connection: the environment's, then the connector's, then the credential's own. One whose
- * expression fails on a record is null there: it must not hold up the record.
+ * Returns the fields of a connection: the environment's, then the connector's, then the credential's own. A field
+ * whose expression fails on a record is null there, so that the record is still delivered.
  */
 export async function customFieldsOf(
   { db, expressions }: Pick<Context, 'db' | 'expressions'>,

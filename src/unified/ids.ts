@@ -8,16 +8,16 @@ const KINDS = {
 } satisfies Record<EventScope, string>;
 
 /**
- * The id of a unified record: a mark of its connection, so that ids of two shops differ, and the app's own id, so that
- * the record can be read by it and nothing has to be stored.
+ * Returns the id of a unified record: a mark of its connection, so that ids of two shops differ, and the app's own id.
+ * So the record can be read by it, and no id has to be stored.
  */
 export function unifiedId(scope: EventScope, connectionId: string, remoteId: string): string {
   return `${KINDS[scope]}_${mark(connectionId)}_${encoded(remoteId)}`;
 }
 
 /**
- * The id of a product's variant. Some apps count variants anew in each product, so its product's id is in it; the dot is in
- * no id of a record.
+ * Returns the id of a product's variant. It includes the product's id, because some apps count variants per product.
+ * No id of a record has a dot.
  */
 export function unifiedVariantId(
   connectionId: string,
@@ -26,7 +26,7 @@ export function unifiedVariantId(
   return `variant_${mark(connectionId)}_${encoded(productId)}.${encoded(variantId)}`;
 }
 
-/** The app's id in a unified one; undefined for an id of another scope or connection. */
+/** Returns the app's id in a unified id; undefined for an id of another scope or connection. */
 export function remoteIdOf(scope: EventScope, connectionId: string, id: string): string | undefined {
   const start = `${KINDS[scope]}_${mark(connectionId)}_`;
   if (!id.startsWith(start) || id.length > 500) return undefined;
@@ -38,7 +38,7 @@ function encoded(remoteId: string): string {
   return Buffer.from(remoteId, 'utf8').toString('base64url');
 }
 
-/** Marks by connection: each record of a connection has the same. */
+/** Marks by connection: each record of a connection has the same mark. */
 const marks = new Map<string, string>();
 const MAX_MARKS = 10_000;
 

@@ -4,14 +4,18 @@ import { filledInput } from '../connectors/templates.ts';
 import { valueAt, type Json, type JsonObject } from '../lib/json.ts';
 import type { OpenCredential } from '../upstream/credential.ts';
 
-/** Fields of a credential for the templates of its connector's file, which may name those that are not secret. */
+/**
+ * Returns the fields of a credential for the templates of its connector's file, which may name only fields that are
+ * not secret.
+ */
 export function fieldsOf({ values }: OpenCredential): (name: string) => string | undefined {
   return (name) => values[name]?.open();
 }
 
 /**
- * The inputs with which a model's list is read, one after the other: one as a rule, several where a parameter takes the
- * ids of so many others at a time, none where there are no others. `readAll` reads the whole of a list action.
+ * Returns the inputs that a model's list is read with, one after the other. Usually there is one. There are several
+ * where a parameter takes the ids of a limited number of other records at a time, and none where there are no other
+ * records. `readAll` reads the whole of a list action.
  */
 export async function listInputs(
   model: UnifiedModel,
@@ -30,7 +34,10 @@ export async function listInputs(
   return inputs;
 }
 
-/** The input with which a model's record is read. Ids are numbers at some apps, and their schemas insist on it. */
+/**
+ * Returns the input that reads one record of a model. The ids of some apps are numbers, and their schemas require
+ * that.
+ */
 export function recordInput(
   { actions }: Pick<Connector, 'actions'>,
   { get }: UnifiedModel,

@@ -15,11 +15,14 @@ export interface Unified {
   remoteId: string;
   createdAt: number | undefined;
   updatedAt: number | undefined;
-  /** The whole, as it is answered and delivered. */
+  /** The whole record, as it is returned and delivered. */
   body: JsonObject;
 }
 
-/** The unified model of a connector. @throws GatehouseError `invalid_request` when it has none of that scope. */
+/**
+ * Returns the unified model of a connector.
+ * @throws GatehouseError `invalid_request` when it has none of that scope.
+ */
 export function modelOf(connector: Connector, scope: EventScope): UnifiedModel {
   const model = connector.definition.unified[scope];
   if (model) return model;
@@ -33,7 +36,7 @@ export function modelOf(connector: Connector, scope: EventScope): UnifiedModel {
 
 /**
  * Maps a record of an app by its connector's expression, and the operator's own fields by theirs.
- * @throws GatehouseError `upstream_failed` when the record has no id, or does not fit the model: the member is named.
+ * @throws GatehouseError `upstream_failed` when the record has no id, or does not fit the model; the member is named.
  */
 export async function toUnified(
   { connector, scope, connectionId }: { connector: Connector; scope: EventScope; connectionId: string },
@@ -77,32 +80,32 @@ export async function toUnified(
 }
 
 /**
- * What of a unified record tells two states of it apart. Without our ids of variants, which say no more: hashes of this are
- * remembered, and with members more all records that are known would count as changed. Not the raw record: an app's webhooks
- * and its lists show the same state with other members.
+ * Returns the part of a unified record that distinguishes two of its states. It omits our ids of variants: hashes of
+ * this part are stored, and new members would make all known records count as changed. It omits the raw record,
+ * because an app's webhooks and lists show the same state with different members.
  */
 export function contentOf({ raw: _raw, custom: _custom, ...content }: JsonObject): JsonObject {
   const { variants } = content;
   return Array.isArray(variants) ? { ...content, variants: variants.map(withoutIds) } : content;
 }
 
-/** The app's id of a record; undefined where it has none. */
+/** Returns the app's id of a record; undefined where it has none. */
 export function remoteIdIn(raw: Json, model: Pick<UnifiedModel, 'remoteId'>): string | undefined {
   const remote = valueAt(raw, model.remoteId);
   return typeof remote === 'string' || typeof remote === 'number' ? String(remote) : undefined;
 }
 
-/** Whether what the app answers for a record says that it was deleted. */
+/** Returns whether the app's answer for a record says that it was deleted. */
 export function saysGone(raw: Json, { get }: UnifiedModel): boolean {
   return get.gone !== undefined && valueAt(raw, get.gone.path) === get.gone.equals;
 }
 
-/** Between two turns of the event loop records are mapped for so long. */
+/** Time that records are mapped between two turns of the event loop. */
 const TURN_MS = 10;
 
 /**
- * Many records one after the other, each with its unified form or, of one that does not fit, the error. Mapping waits for
- * nothing but microtasks, so without pauses the whole process would stand still until the last one.
+ * Yields many records, each with its unified form, or with the error of a record that does not fit. Mapping waits only
+ * for microtasks, so without pauses the whole process would stand still until the last record.
  */
 export async function* unifiedOf(
   what: { connector: Connector; scope: EventScope; connectionId: string },
@@ -138,10 +141,10 @@ function withoutIds(variant: Json): Json {
 
 const ENDS_WITH_TIME = /[T ]\d{1,2}:\d\d(:\d\d(\.\d+)?)?$/i;
 
-/** The moment that a time of an app means, in epoch milliseconds. */
+/** Returns the moment of an app's time, in epoch milliseconds. */
 export function parseTime(value: Json | undefined, format: UnifiedModel['timeFormat']): number | undefined {
   if (typeof value === 'string' && format === 'iso') {
-    // A time without zone is UTC: no app that was met means anything else by it.
+    // A time without zone is UTC: no known app means another zone.
     const at = Date.parse(ENDS_WITH_TIME.test(value) ? `${value}Z` : value);
     return Number.isNaN(at) ? undefined : at;
   }
@@ -154,7 +157,7 @@ function timeAt(raw: Json, path: string | undefined, format: UnifiedModel['timeF
   return path === undefined ? undefined : parseTime(valueAt(raw, path), format);
 }
 
-/** Null and absent are the same to a model. */
+/** Removes null members, because null and absent are the same to a model. */
 function withoutNothing(value: Json): Json {
   if (Array.isArray(value)) return value.map(withoutNothing);
   if (!isJsonObject(value)) return value;
@@ -169,7 +172,10 @@ function iso(at: number | undefined): string | null {
   return at === undefined || Math.abs(at) > 8.64e15 ? null : new Date(at).toISOString();
 }
 
-/** For a catch: the error of a record that does not fit its model. @throws whatever else was caught. */
+/**
+ * Handles a caught error: returns the error of a record that does not fit its model.
+ * @throws every other error.
+ */
 export function unfit(error: unknown): GatehouseError {
   if (error instanceof GatehouseError && error.details?.['reason'] === 'mapping') return error;
   throw error;

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { EventScope } from '../connectors/event-scopes.ts';
 
 /*
- * The unified models (contract.md section 7): what every app's customers, orders and products look like here. Members
- * that an app does not know are null, lists are empty. Money is a decimal string, times are ISO 8601 in UTC.
+ * The unified models: the common form of every app's customers, orders and products. Members that an app does not know
+ * are null, lists are empty. Money is a decimal string, times are ISO 8601 in UTC.
  */
 
 const text = z.string().nullable().default(null);
@@ -127,7 +127,7 @@ const product = z.strictObject({
   variants: z.array(variant).default([]),
 });
 
-/** What a connector's `map` gives, by scope. Strict: a misspelt member is a fault of the file. */
+/** Results of a connector's `map`, by scope. They are strict: a misspelt member is a fault of the file. */
 export const UNIFIED_MODELS = {
   'commerce/customers': customer,
   'commerce/orders': order,
@@ -135,7 +135,7 @@ export const UNIFIED_MODELS = {
 } satisfies Record<EventScope, z.ZodType>;
 
 const common = {
-  id: z.string().meta({ description: 'Ours, the same for ever.' }),
+  id: z.string().meta({ description: 'Stable id of the record in Gatehouse.' }),
   remoteId: z.string().meta({ description: 'The id at the app.' }),
   createdAt: z.iso.datetime().nullable(),
   updatedAt: z.iso.datetime().nullable(),
@@ -143,18 +143,20 @@ const common = {
     .record(z.string(), z.json())
     .optional()
     .meta({ description: 'Fields of the operator’s own mappings.' }),
-  raw: z.json().meta({ description: 'The record as the app gave it.' }),
+  raw: z.json().meta({ description: 'The unchanged record of the app.' }),
 };
 
 const wholeVariant = variant.extend({
   id: z
     .string()
     .nullable()
-    .meta({ description: 'Ours, the same for ever; null where the app gives the variant no id.' }),
+    .meta({
+      description: 'Stable id of the variant in Gatehouse; null where the app gives the variant no id.',
+    }),
   productId: z.string().meta({ description: 'The `id` of its product.' }),
 });
 
-/** A whole unified record of any scope, as it is answered and delivered. */
+/** A whole unified record of any scope, as it is returned and delivered. */
 export const unifiedRecord = z.union([
   customer.extend(common).meta({ id: 'Customer', description: 'A customer in unified form.' }),
   order.extend(common).meta({ id: 'Order', description: 'An order in unified form.' }),

@@ -15,7 +15,7 @@ const MAX_LIMIT = 50;
 
 type ReadContext = ExecuteContext & Pick<Context, 'expressions'>;
 
-/** Who reads which model of which connection. */
+/** The caller, the connection and the model of a read. */
 export interface UnifiedRead {
   caller: string;
   requestId: string;
@@ -33,7 +33,8 @@ export interface LeftOut {
 }
 
 /**
- * A page of unified records, in the order of the app. What does not fit the model is left out, so that it hides no other.
+ * Returns a page of unified records, in the order of the app. A record that does not fit the model is left out, so
+ * that the others are still returned.
  * @throws GatehouseError `invalid_request` when the connector has no such model, and those of executeAction.
  */
 export async function listUnified(
@@ -60,7 +61,7 @@ export async function listUnified(
   return { data, leftOut, hasMore };
 }
 
-/** A window of lists that are read one after the other. Those before it are counted where it begins behind them. */
+/** Returns a window of lists that are read one after the other. Lists before the window are counted. */
 async function readAcross(
   context: ReadContext,
   read: UnifiedRead,
@@ -108,7 +109,7 @@ async function readWindow(
 }
 
 /**
- * One unified record by its id.
+ * Returns one unified record by its id.
  * @throws GatehouseError `record_not_found` (also where the app says that it has none), and those of executeAction.
  */
 export async function getUnified(context: ReadContext, read: UnifiedRead, id: string): Promise<JsonObject> {
@@ -119,7 +120,7 @@ export async function getUnified(context: ReadContext, read: UnifiedRead, id: st
   try {
     const input = recordInput(read.connector, model, open, remoteId);
     const { data } = await run(context, read, model.get.action, input);
-    // Apps that look a record up by a filter answer with nothing.
+    // Apps that look a record up by a filter return nothing.
     if (data === null || saysGone(data, model)) throw recordNotFound(id);
     return (await toUnified(connectionOf(read), data, await customOf(context, read))).body;
   } catch (error) {

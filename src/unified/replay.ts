@@ -5,7 +5,7 @@ import { GatehouseError, type Fault } from '../lib/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { contentOf, toUnified } from './map.ts';
 
-/** Plays a recorded record: it must map to the unified record that is written down. Answers with what differs. */
+/** Plays a recorded record: it must map to the unified record of the example. Returns the differences. */
 export async function replayUnified(
   connector: Connector,
   { scope, record, output }: UnifiedExample,
@@ -22,7 +22,7 @@ export async function replayUnified(
   return differences(withoutNothing(output), withoutNothing(actual), 'output');
 }
 
-/** Member by member, so that a long record shows where it differs. */
+/** Returns the differences of each member, so that a long record shows where it differs. */
 function differences(wanted: Json, actual: Json, field: string): Fault[] {
   if (isDeepStrictEqual(wanted, actual)) return [];
   if (isJsonObject(wanted) && isJsonObject(actual)) {
@@ -36,7 +36,7 @@ function differences(wanted: Json, actual: Json, field: string): Fault[] {
   return [{ field, rule: `should be ${JSON.stringify(wanted)}, is ${JSON.stringify(actual)}` }];
 }
 
-/** Without members that are null or empty: a fixture says what there is. */
+/** Removes members that are null or empty, because a fixture lists only the existing ones. */
 function withoutNothing(value: Json): Json {
   if (Array.isArray(value)) return value.map(withoutNothing);
   if (!isJsonObject(value)) return value;

@@ -5,8 +5,8 @@ import type { UpstreamCall } from './call.ts';
 import { headerValue, setQuery, type Draft } from './draft.ts';
 
 /**
- * Puts the credential of a call where its scheme says, and signs where the app asks for it. Answers with the secrets
- * that are now in the request, in every composed form.
+ * Puts the credential of a call where its scheme says, and signs the request where the app requires it. Returns the
+ * secrets that are now in the request, in every composed form.
  */
 export async function applyAuthentication(
   draft: Draft,
@@ -43,7 +43,7 @@ export async function applyAuthentication(
     const pair = `${fillTemplate(basic.username, value)}:${fillTemplate(basic.password, value)}`;
     const encoded = Buffer.from(pair, 'utf8').toString('base64');
     draft.headers['authorization'] = `Basic ${encoded}`;
-    // A key may be the user name of an empty password: the pair as a whole is then what leaks.
+    // A key may be the user name of an empty password. The pair as a whole is then the secret.
     secrets.push(encoded);
   }
   if (scheme.type === 'custom' && scheme.sign) {
@@ -53,7 +53,7 @@ export async function applyAuthentication(
   return secrets.filter((secret) => secret !== '');
 }
 
-/** A file may describe a field that its scheme brings anew, and need not say again that it is secret. */
+/** Secret fields of the schemes. A file may describe such a field again, and need not repeat that it is secret. */
 const SECRET_BY_NATURE = new Set([
   'token',
   'apiKey',
@@ -66,7 +66,7 @@ const OPEN_BY_NATURE = { username: true, clientId: true };
 
 const NOTHING: Apply = { headers: {}, query: {}, body: {} };
 
-/** What a scheme applies: its own `apply`, or what its type means. */
+/** Returns the parts that a scheme adds: its own `apply`, or the default of its type. */
 function applyOf(scheme: Exclude<Authentication, { type: 'none' }>): Apply {
   switch (scheme.type) {
     case 'bearer':

@@ -10,17 +10,19 @@ import { queryPairs } from './values.ts';
 
 const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:; ?[\w-]+=[\w.+-]+)*$/;
 
-/** A body that authentication may still add members to; `content` writes it out. */
+/** A body that authentication may still add members to; `content` writes it. */
 export interface Body {
   contentType: string;
-  /** Members, for a body that has some; undefined for text. */
+  /** Members of a body that has some; undefined for text. */
   members: JsonObject | undefined;
   content(): string | Uint8Array;
   /** Name and text pairs of a form body: OAuth 1.0a signs them. */
   formPairs(): [string, string][] | undefined;
 }
 
-/** The body of a call, or undefined when its action has none; `evenIfEmpty` for one that authentication adds to. */
+/**
+ * Returns the body of a call, or undefined when its action has none. `evenIfEmpty`: authentication will add members.
+ */
 export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Body | undefined {
   const { connector, action, input, page, idempotencyKey, answers } = call;
   const { definition } = action;
@@ -55,7 +57,7 @@ export function buildBody(call: UpstreamCall, { evenIfEmpty = false } = {}): Bod
   return type === 'form' ? formBody(wrapped, styles) : multipartBody(wrapped, styles);
 }
 
-/** Styles by the dotted path of a member in the body that is sent. */
+/** Styles by the dotted path of a member in the sent body. */
 type Styles = ReadonlyMap<string, Parameter['style']>;
 
 function stylesOf({ body, wrap }: UpstreamCall['action']['definition']): Styles {
@@ -64,7 +66,9 @@ function stylesOf({ body, wrap }: UpstreamCall['action']['definition']): Styles 
   return new Map(styled.map(([name, { as, style }]) => [`${prefix}${as ?? name}`, style]));
 }
 
-/** Members become variables; texts in a query language and the key of a repeated call are variables too. */
+/**
+ * Builds a GraphQL body. Members become variables, and so do texts in a query language and the key of a repeated call.
+ */
 function graphqlBody(call: UpstreamCall, query: string, variables: JsonObject): Body {
   const { idempotencyParam } = call.action.definition;
   for (const [name, text] of composedTexts(call)) if (text !== '') setMember(variables, name, text);
@@ -78,7 +82,7 @@ function wrappedIn(wrap: string | undefined, members: JsonObject): JsonObject {
   return wrap.endsWith('[]') ? { [wrap.slice(0, -2)]: [members] } : { [wrap]: members };
 }
 
-/** What the file fixes, and what the caller gave. */
+/** Adds the fixed members of the file and the caller's values. */
 function addOwnMembers(
   members: JsonObject,
   { fixed, body, email }: UpstreamCall['action']['definition'],
@@ -109,14 +113,14 @@ function written(value: Json, { encode, prefix }: Parameter): Json {
   return value;
 }
 
-/** A dotted name nests: `shipping.city` sets {"shipping": {"city": …}}. */
+/** Sets a member. A dotted name nests: `shipping.city` sets {"shipping": {"city": …}}. */
 function setMember(members: JsonObject, name: string, value: Json): void {
   const parts = name.split('.');
   const last = parts.pop() ?? name;
   let at = members;
   for (const part of parts) {
     const next = at[part];
-    // A copy: what is nested into may be an object of the caller's.
+    // The copy protects the caller's object, which may be the parent here.
     at = at[part] = isJsonObject(next) ? { ...next } : {};
   }
   at[last] = value;
@@ -131,7 +135,7 @@ function jsonBody(members: JsonObject): Body {
   };
 }
 
-/** A list of one record, for apps whose writes take several. Authentication may add nothing to it. */
+/** Returns a list of one record, for apps whose writes take several. Authentication may add nothing to it. */
 function listBody(members: JsonObject): Body {
   return {
     contentType: 'application/json',
@@ -151,7 +155,7 @@ function formBody(members: JsonObject, styles: Styles): Body {
   };
 }
 
-/** RFC 7578. Text parts only: the boundary is random, so no value can hold it. */
+/** Returns a multipart body (RFC 7578) of text parts only. The boundary is random, so no value can hold it. */
 function multipartBody(members: JsonObject, styles: Styles): Body {
   const boundary = `gatehouse-${randomBytes(16).toString('hex')}`;
   return {
@@ -169,8 +173,8 @@ function multipartBody(members: JsonObject, styles: Styles): Body {
 }
 
 /**
- * RFC 2387. The boundary is a hash of all that stands between it, so none of it can hold the boundary.
- * @throws GatehouseError `invalid_request` for a file that is none.
+ * Returns a related body (RFC 2387). The boundary is a hash of the content, so the content cannot hold it.
+ * @throws GatehouseError `invalid_request` for an invalid file.
  */
 function relatedBody(members: JsonObject, { content, base64, contentType }: JsonObject): Body {
   const type = typeof contentType === 'string' ? contentType : 'text/plain; charset=UTF-8';
@@ -211,7 +215,7 @@ function relatedBody(members: JsonObject, { content, base64, contentType }: Json
   };
 }
 
-/** The one parameter of a text body, as it is. */
+/** Returns the one parameter of a text body, unchanged. */
 function textBody(members: JsonObject): Body {
   const [value = ''] = Object.values(members);
   return {
@@ -226,7 +230,7 @@ function pairsOf(members: JsonObject, styles: Styles): [string, string][] {
   return Object.entries(members).flatMap(([name, value]) => memberPairs(name, name, value, styles));
 }
 
-/** `wire` is the name that is sent, `path` the place of the member. */
+/** Returns the pairs of a member. `wire` is the sent name, `path` the place of the member. */
 function memberPairs(wire: string, path: string, value: Json, styles: Styles): [string, string][] {
   if (value === null) return [];
   const style = styles.get(path);
@@ -237,7 +241,7 @@ function memberPairs(wire: string, path: string, value: Json, styles: Styles): [
   );
 }
 
-/** Fixed members come from a file and are JSON by their nature. */
+/** Returns fixed members of a file, which are JSON by their nature. */
 function toJson(value: unknown): Json {
   return JSON.parse(JSON.stringify(value ?? null));
 }

@@ -6,7 +6,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import { parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import { createTurns } from '../lib/turns.ts';
 
-/** What the process is asked for: each expression for each variant of the scope. */
+/** A task of the process: each expression for each variant of the scope. */
 export interface Task {
   /** JSON text of an object: the members that expressions see. */
   scope: string;
@@ -19,13 +19,13 @@ export interface Task {
 /** Sent by the process when it has read a task and begins to evaluate. */
 const BEGUN = 'begun';
 
-/** An evaluation as it is wished for. */
+/** An evaluation to run. */
 interface Wish {
   /** The owner; owners take turns. */
   owner: string;
   expressions: string[];
   scope: JsonObject;
-  /** Default: one that adds nothing. */
+  /** Default: one variant that adds nothing. */
   variants?: JsonObject[];
 }
 
@@ -35,10 +35,12 @@ const answer = z.union([
 ]);
 export type Answer = z.infer<typeof answer>;
 
-/** Evaluates expressions of others within limits: in a process of its own, 2 s, 128 MB, 8 MiB of values in and out. */
+/**
+ * Evaluates expressions of API clients within limits: a separate process, 2 s, 128 MB, and 8 MiB of values in and out.
+ */
 export interface BoundedExpressions {
   /**
-   * Returns the values: a row for each variant, a value for each expression. What is undefined is null.
+   * Returns the values: a row for each variant, a value for each expression, null for undefined.
    * @throws GatehouseError `expression_failed` naming the expression and the reason; `unavailable` when too many wait.
    */
   evaluate(wish: Wish): Promise<Json[][]>;
@@ -46,14 +48,14 @@ export interface BoundedExpressions {
 }
 
 const TIME_LIMIT_MS = 2 * SECOND;
-/** Until a process has begun: a busy machine takes its time. */
+/** Time limit for the start of a process, generous for a busy machine. */
 const START_LIMIT_MS = 30 * SECOND;
-/** Until a process has read the values that it is given. */
+/** Time limit for a process to read its values. */
 const CARRY_LIMIT_MS = 10 * SECOND;
 const MAX_PROCESSES = 2;
 const MAX_WAITING = 1000;
 const MOST_BYTES = 8 * 1024 * 1024;
-/** A process costs some 50 MB: an idle one ends. */
+/** A process costs some 50 MB, so an idle one is ended. */
 const IDLE_MS = 30 * SECOND;
 const MEMORY_MB = 128;
 
@@ -63,21 +65,21 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
-/** A process, and what it does: nothing is known of one that just began. */
+/** A process and its state, which is unknown for one that just started. */
 interface Evaluator {
   child: ChildProcess;
   running: Waiting | undefined;
   ready: boolean;
   timer: NodeJS.Timeout | undefined;
-  /** Why it is ended. */
+  /** The reason why it is ended. */
   reason: string | undefined;
 }
 
 /**
- * JSONata's own limits (time, depth, sequences) do not hold everywhere: measured, `$match("aaa…!", /(a+)+$/)` never ends,
- * and `$pad("x", 2e8)` ends the process, also from within a worker thread with a limit. So expressions that come over
- * the API run in processes, made at their first use, that are ended when they exceed a limit. They are given nothing
- * of our environment.
+ * Creates the evaluator. JSONata's own limits (time, depth, sequences) do not hold everywhere. Measured:
+ * `$match("aaa…!", /(a+)+$/)` never ends, and `$pad("x", 2e8)` ends the process, also within a worker thread with a
+ * limit. So expressions of API clients run in processes that are started at their first use, and killed when they
+ * exceed a limit. They get nothing of our environment.
  */
 export function createBoundedExpressions(limits: { timeMs?: number } = {}): BoundedExpressions {
   const { timeMs = TIME_LIMIT_MS } = limits;
@@ -111,7 +113,7 @@ export function createBoundedExpressions(limits: { timeMs?: number } = {}): Boun
 
   const stop = (evaluator: Evaluator, reason: string): void => {
     evaluator.reason = reason;
-    // Whoever waits for its end must see it.
+    // close() waits for the exit event, so the process must be referenced again.
     evaluator.child.ref();
     evaluator.child.kill('SIGKILL');
   };
@@ -184,7 +186,10 @@ export function createBoundedExpressions(limits: { timeMs?: number } = {}): Boun
   };
 }
 
-/** @throws GatehouseError `expression_failed` when the values in it are too many. */
+/**
+ * Returns the task.
+ * @throws GatehouseError `expression_failed` when its values are too large.
+ */
 function taskOf(expressions: string[], scope: JsonObject, variants: JsonObject[]): Task {
   const task = {
     scope: JSON.stringify(scope),
@@ -207,15 +212,16 @@ function newProcess(): ChildProcess {
     env: {},
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
-  // It keeps nobody from ending.
+  // The child must not keep this process alive.
   child.unref();
   child.channel?.unref();
   return child;
 }
 
 /**
- * Node.js's permission model: the process may read its own code and begin the thread that watches its parent; it may write
- * no file, begin no other process, and make no code of a text. An expression that escaped the interpreter would not reach the master key.
+ * Returns the flags of Node.js's permission model. The process may read its own code and start the thread that watches
+ * its parent. It may write no file, start no other process, and compile no code from text. So an expression that
+ * escaped the interpreter could not reach the master key.
  */
 function permissions(extension: 'ts' | 'js'): string[] {
   const code = new URL(extension === 'ts' ? '../' : './', import.meta.url);
@@ -228,7 +234,7 @@ function permissions(extension: 'ts' | 'js'): string[] {
   ];
 }
 
-/** What the sources read outside of their folder; a build holds its packages. */
+/** Paths that the sources read outside of their folder; a build includes its packages. */
 const SOURCES_NEED = ['../package.json', '../node_modules/jsonata/'];
 
 function settle({ resolve, reject }: Waiting, message: unknown): void {

@@ -17,14 +17,14 @@ import { buildRequest, type BuiltRequest } from './request.ts';
 import { failureOf } from './failure.ts';
 import { retryAfterMs } from './response.ts';
 
-/** How far a slow call is; `progress` rises, `total` may be unknown. */
+/** Progress of a slow call; `progress` rises, `total` may be unknown. */
 export interface Progress {
   progress: number;
   total?: number | undefined;
   message?: string | undefined;
 }
 
-/** A log message of a third party, for the client of a call. `level` is one of RFC 5424, as MCP has them. */
+/** A log message of a third party, for the client of a call. `level` is a level of RFC 5424, as in MCP. */
 export interface LogMessage {
   level: LogLevel;
   logger?: string;
@@ -34,15 +34,15 @@ export interface LogMessage {
 /** A list of a third party that has changed. */
 export type Changed = 'tools' | 'resources' | 'prompts';
 
-/** Headers of the trace that a call is part of: traceparent and what goes with it. */
+/** Headers of the call's trace: traceparent and its companions. */
 export type TraceHeaders = Readonly<Record<string, string>>;
 
-/** Hears what a third party tells before its answer. */
+/** Callbacks for messages of a third party before its answer. */
 export interface Notices {
   onProgress?: ((progress: Progress) => void) | undefined;
   onLog?: ((message: LogMessage) => void) | undefined;
   onChanged?: ((lists: readonly Changed[]) => void) | undefined;
-  /** It will take a while. */
+  /** Called when the call will take a while. */
   onWait?: (() => void) | undefined;
 }
 
@@ -53,14 +53,16 @@ export interface UpstreamCall extends Notices {
   credential: OpenCredential | undefined;
   /** Checked input, without `limit` and `offset`. */
   input: JsonObject;
-  /** What paging adds: parameters by wire name, or a whole address (link style) that must keep the origin. With a
-   *  path the parameters are all that is sent, and there. */
+  /**
+   * The part that paging adds: parameters by wire name, or a whole address (link style) that must keep the origin.
+   * With a path, only these parameters are sent, to that path.
+   */
   page?: { params: Record<string, string | number>; path?: string | undefined } | { url: string } | undefined;
   /** Sent in the connector's idempotencyHeader or the action's idempotencyParam where they have one. */
   idempotencyKey?: string | undefined;
   signal?: AbortSignal | undefined;
   trace?: TraceHeaders | undefined;
-  /** Members of the body beside the input: what a client answered to the questions of an earlier answer. */
+  /** Members of the body besides the input: the client's answers to the questions of an earlier answer. */
   answers?: JsonObject | undefined;
 }
 
@@ -68,11 +70,11 @@ export interface UpstreamAnswer {
   status: number;
   /** Lower-case names. */
   headers: Record<string, string>;
-  /** As it came, for paging and registrations; interpretAnswer() gives what callers may see. */
+  /** The unchanged body, for paging and registrations; interpretAnswer() returns the part that callers may see. */
   body: Json;
-  /** Live secrets of the request, which may come back in an answer. */
+  /** Live secrets of the request, which an answer may repeat. */
   secrets: readonly string[];
-  /** Those of the secrets that may be in the body, in some form: none as a rule. */
+  /** The secrets that may be in the body, in some form: usually none. */
   reflected: readonly string[];
 }
 
@@ -83,9 +85,8 @@ const FIRST_BACKOFF_MS = 200;
 const RETRIED_STATUSES = new Set([429, 502, 503, 504]);
 
 /**
- * Sends a call: in line behind the credential's limit, within the action's deadline, and again where a repetition
- * does no harm and the third party or the network faltered. Whatever status comes last is the answer; see
- * interpretAnswer().
+ * Sends a call: in the queue of the credential's limit, and within the action's deadline. It repeats the call after a
+ * temporary failure where a repetition does no harm. Returns the last answer, with any status; see interpretAnswer().
  * @throws GatehouseError upstream_timeout, upstream_failed, upstream_too_large, upstream_rate_limited, invalid_request
  */
 export async function callUpstream(context: UpstreamContext, call: UpstreamCall): Promise<UpstreamAnswer> {
@@ -122,7 +123,7 @@ export async function callUpstream(context: UpstreamContext, call: UpstreamCall)
         waitMs,
         status: answer?.status,
       },
-      'upstream call is repeated',
+      'upstream call repeated',
     );
     await pause(call, waitMs);
   }
@@ -157,7 +158,7 @@ async function sendOnce(
     for await (const chunk of body) chunks.push(chunk);
     return toAnswer(call, built, { status, headers, body: Buffer.concat(chunks) }, pause);
   }
-  // Waits with the place held: it is freed when the answer is parsed.
+  // `await` keeps the place until the answer is parsed.
   return await toAnswer(call, built, await context.outbound.request(request), pause);
 }
 
@@ -198,7 +199,7 @@ async function toAnswer(
   }
 }
 
-/** A file as JSON can carry it: UTF-8 text as that, all else in base64. */
+/** Returns a file as JSON: UTF-8 text unchanged, other content in base64. */
 function fileOf(contentType: string, bytes: Buffer, reflected: readonly string[]): Json {
   const file = { contentType, size: bytes.length };
   if (isUtf8(bytes) && !bytes.includes(0)) return { ...file, text: bytes.toString('utf8') };
@@ -206,7 +207,7 @@ function fileOf(contentType: string, bytes: Buffer, reflected: readonly string[]
   return { ...file, base64: clean.toString('base64') };
 }
 
-/** How long to wait before another try, or undefined when the answer is final. */
+/** Returns how long to wait before another try, or undefined when the answer is final. */
 function waitAfter(
   { clock, throttle }: UpstreamContext,
   call: UpstreamCall,
@@ -216,7 +217,7 @@ function waitAfter(
   const means = failureOf(call, answer);
   const limited = means === 'upstream_rate_limited';
   if (!limited && means !== 'transient' && !RETRIED_STATUSES.has(answer.status)) return undefined;
-  // The app's own header speaks of its limit: on a gateway's 503 it says nothing about when to come back.
+  // The app's own header describes its limit. On a gateway's 503 it says nothing about when to retry.
   const told = limited || answer.headers['retry-after'] !== undefined;
   const asked = told ? retryAfterMs(call, answer, clock.now()) : undefined;
   if (limited && asked !== undefined) throttle.hold(call, clock.now() + asked);
@@ -231,12 +232,12 @@ function waitAfterFailure(failure: unknown, tries: number): number | undefined {
     : undefined;
 }
 
-/** Full jitter. Source: the exponential backoff article of the AWS architecture blog. */
+/** Returns a wait with full jitter. Source: the exponential backoff article of the AWS architecture blog. */
 function backoffMs(tries: number): number {
   return Math.random() * FIRST_BACKOFF_MS * 4 ** (tries - 1);
 }
 
-/** Whether sending it twice does no harm: its method says so, its file says so, or the app recognises the key. */
+/** Returns whether a second try does no harm: by its method, by its file, or because the app recognises the key. */
 export function isRepeatable({ action, connector, idempotencyKey }: UpstreamCall): boolean {
   if (action.definition.idempotent !== undefined) return action.definition.idempotent;
   if (['GET', 'HEAD', 'PUT', 'DELETE'].includes(action.method) || action.effect === 'read') return true;

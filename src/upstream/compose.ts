@@ -7,9 +7,9 @@ import { escaped } from './values.ts';
 type Given = (name: string) => Json | undefined;
 
 /**
- * The texts of a call in a query language, as name and text: `["q", "SELECT Id FROM Contact WHERE Email = 'a\'b'"]`.
- * A parameter cannot leave the quotes that it stands in; meaning.ts sees to it that outside of quotes none can say
- * anything but what its file allows.
+ * Returns the texts of a call in a query language, as name and text: `["q", "SELECT Id FROM Contact WHERE Email =
+ * 'a\'b'"]`. A parameter cannot leave its quotes. Outside of quotes, meaning.ts limits each parameter to the values
+ * that its file allows.
  */
 export function composedTexts({
   connector,
@@ -33,7 +33,7 @@ function textOf(clause: Clause, given: Given, escape: Escape | undefined): strin
   return left.length === 0 ? '' : clause.before + left.join(clause.join);
 }
 
-/** The clause with its parameters, or undefined when one is not given. */
+/** Returns the clause with its parameters, or undefined when one is not given. */
 function filled(clause: string, given: Given, escape: Escape | undefined): string | undefined {
   let text = '';
   for (const piece of piecesOf(clause)) {

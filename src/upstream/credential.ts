@@ -1,7 +1,7 @@
 import type { Authentication } from '../connectors/format.ts';
 import type { Secret } from '../lib/secret.ts';
 
-/** A credential, opened for one call. Values are read only where a request is built. */
+/** A credential, opened for one call. Its values are read only where a request is built. */
 export interface OpenCredential {
   readonly credentialId: string;
   readonly connectorId: string;

@@ -4,7 +4,7 @@ import type { Body } from './body.ts';
 // eslint-disable-next-line no-control-regex -- RFC 9110 section 5.5: visible characters, space and tab
 const NOT_HEADER = /[^\t\u0020-\u007e\u0080-\u00ff]/;
 
-/** What authentication adds to, before the request is written out. */
+/** The request that authentication adds to, before it is written. */
 export interface Draft {
   method: string;
   address: Address;
@@ -12,7 +12,7 @@ export interface Draft {
   body: Body | undefined;
 }
 
-/** Where a request goes; a URL object costs as much as all that is done with it here. */
+/** The address of a request. A URL object would cost as much as all other work on it here. */
 export interface Address {
   origin: string;
   host: string;
@@ -25,14 +25,17 @@ export function hrefOf({ origin, path, query }: Address): string {
   return query === '' ? origin + path : `${origin}${path}?${query}`;
 }
 
-/** Sets a parameter of the query, in place of others of its name. */
+/** Sets a parameter of the query, and replaces others of its name. */
 export function setQuery(address: Address, name: string, text: string): void {
   const query = new URLSearchParams(address.query);
   query.set(name, text);
   address.query = query.toString();
 }
 
-/** @throws GatehouseError `invalid_request` for line breaks and anything else that is no header value. */
+/**
+ * Returns a header value.
+ * @throws GatehouseError `invalid_request` for line breaks and other characters that no header can carry.
+ */
 export function headerValue(name: string, text: string): string {
   if (!NOT_HEADER.test(text)) return text;
   throw invalidRequest(

@@ -1,7 +1,7 @@
 import { invalidRequest } from '../lib/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 
-/* A message as RFC 5322 and MIME (RFC 2045) write it, for apps that take whole messages. */
+/* E-mail messages by RFC 5322 and MIME (RFC 2045), for apps that take whole messages. */
 
 const CRLF = '\r\n';
 // eslint-disable-next-line no-control-regex -- what it finds is the point
@@ -9,15 +9,15 @@ const CONTROL = /[\u0000-\u001f\u007f]/;
 const ASCII = /^[\u0020-\u007e]*$/;
 const ADDRESS = /^(?:"?(?<name>[^"<>]*?)"?\s*<(?<inBrackets>[^<>]*)>|(?<bare>[^<>]*))$/;
 const MAILBOX = /^[!#-'*+\-./0-9=?A-Z^_`a-z{|}~]{1,64}@[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/i;
-/** Bytes of one encoded word; with its frame it stays below the 75 characters of RFC 2047 section 2. */
+/** Bytes of one encoded word. With its frame it stays below the 75 characters of RFC 2047 section 2. */
 const WORD_BYTES = 42;
 /** RFC 5322 section 2.1.1 allows 998 characters a line. */
 const MAX_LINE = 900;
 
 /**
- * The message of the given parts, lines ended by CRLF. Content is base64 throughout, so no text can look like a
- * header or a boundary.
- * @throws GatehouseError `invalid_request` naming the part, for what no header can carry.
+ * Returns the message of the given parts, with lines ended by CRLF. Content is always base64, so no text can look like
+ * a header or a boundary.
+ * @throws GatehouseError `invalid_request` naming the part, for values that no header can carry.
  */
 export function emailOf(parts: JsonObject): string {
   const headers = [
@@ -65,7 +65,7 @@ function filePart(file: Json, index: number): string {
   const content = typeof base64 === 'string' ? base64.replaceAll(/\s/g, '') : '';
   if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(content))
     throw fault(`attachments.${index}.base64`, 'must be the content in base64');
-  // RFC 2231: a name of any characters.
+  // RFC 2231 allows a name of any characters.
   const encoded = encodeURIComponent(name.toWellFormed()).replaceAll(
     /['()*!]/g,
     (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
@@ -81,7 +81,7 @@ function part(headers: string[], base64: string): string {
   return [...headers, 'Content-Transfer-Encoding: base64', '', ...lines].join(CRLF);
 }
 
-/** An underscore stands in no base64, so the boundary stands in no part. */
+/** Returns a multipart body. Base64 has no underscore, so no part can hold the boundary. */
 function multipart(kind: 'alternative' | 'mixed', parts: string[]): string {
   const boundary = `gatehouse_${kind}`;
   const head = `Content-Type: multipart/${kind}; boundary="${boundary}"${CRLF}`;
@@ -99,7 +99,7 @@ function addressHeader(header: string, name: string, parts: JsonObject): string[
   return given.length === 0 ? [] : [`${header}: ${given.map((one) => address(name, one)).join(`,${CRLF} `)}`];
 }
 
-/** `Ada <ada@example.com>` or the address alone. */
+/** Returns `Ada <ada@example.com>` or the address alone. */
 function address(field: string, value: Json): string {
   const found = ADDRESS.exec(plainText(field, value).trim())?.groups;
   const mailbox = (found?.['inBrackets'] ?? found?.['bare'] ?? '').trim();
@@ -110,7 +110,7 @@ function address(field: string, value: Json): string {
   return `${ASCII.test(name) ? `"${name.replaceAll('\\', '\\\\')}"` : phrase(name)} <${mailbox}>`;
 }
 
-/** Message ids: `<a@b> <c@d>`. */
+/** Returns the header of message ids: `<a@b> <c@d>`. */
 function idHeader(header: string, name: string, parts: JsonObject): string[] {
   const value = parts[name];
   if (value === undefined) return [];
@@ -120,7 +120,7 @@ function idHeader(header: string, name: string, parts: JsonObject): string[] {
   return [`${header}: ${ids.join(`${CRLF} `)}`];
 }
 
-/** Text of a header: as it is, or in encoded words (RFC 2047), which are never split inside of a character. */
+/** Returns the text of a header: unchanged, or in encoded words (RFC 2047), which never split a character. */
 function phrase(text: string): string {
   if (ASCII.test(text) && text.length <= MAX_LINE) return text;
   const words: string[] = [''];

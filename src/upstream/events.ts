@@ -9,7 +9,7 @@ import { LOG_LEVELS } from '../lib/log-level.ts';
 import type { Notices } from './call.ts';
 import { parseAnswer } from './large-answers.ts';
 
-/** A notice that is longer is passed over. */
+/** A longer notice is skipped. */
 const MAX_NOTICE_CHARS = 64 * 1024;
 
 const progressShape = z.object({
@@ -27,9 +27,10 @@ const logShape = z.object({
 const changedShape = z.object({ lists: z.array(z.enum(['tools', 'resources', 'prompts'])) });
 
 /**
- * The body of an answer that comes as events, and the secrets that may be in it: `progress`, `log`, `changed` and `wait` go on
- * to the caller without the secrets, `result` is the body.
- * @throws GatehouseError `upstream_failed` when the stream ends without a result, `upstream_too_large` for too many values.
+ * Returns the body of an answer in events, and the secrets that may be in it. `progress`, `log`, `changed` and `wait`
+ * go to the caller without the secrets; `result` is the body.
+ * @throws GatehouseError `upstream_failed` when the stream ends without a result, `upstream_too_large` for too many
+ * values.
  */
 export async function readEvents(
   stream: AsyncIterable<Buffer>,
@@ -37,7 +38,7 @@ export async function readEvents(
   { secrets, pause }: { secrets: readonly string[]; pause: Pause },
 ): Promise<{ body: Json; reflected: readonly string[] }> {
   let result: string | undefined;
-  /** What is not as it should be is no reason to give up a call. */
+  /** Passes a notice on. An invalid notice is skipped, because it is no reason to end the call. */
   const pass = <T>(shape: z.ZodType<T>, data: string, to: (value: T) => void): void => {
     if (data.length > MAX_NOTICE_CHARS) return;
     const parsed = shape.safeParse(scrubJson(readNotice(data), secretsIn(data, secrets)));
@@ -55,7 +56,7 @@ export async function readEvents(
   const decoder = new TextDecoder();
   for await (const chunk of stream) {
     parser.feed(decoder.decode(chunk, { stream: true }));
-    // Some keep the stream open although all has been said.
+    // Some apps keep the stream open after the result.
     if (result !== undefined) break;
   }
   if (result === undefined) {

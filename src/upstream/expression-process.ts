@@ -5,12 +5,12 @@ import type { Answer, Task } from './bounded.ts';
 import { compileExpression, exactJson, reasonOf } from './expression.ts';
 
 /*
- * A process that evaluates expressions and nothing else: bounded.ts ends it when one takes too long, and Node.js when one
+ * A process that only evaluates expressions. bounded.ts ends it when an expression takes too long, and Node.js when it
  * takes too much memory.
  */
 
 const MAX_KEPT = 500;
-/** A parent that was killed ends nobody, and an expression that never ends would go on. */
+/** Ends this process after its parent was killed; otherwise an endless expression would go on. */
 const ORPHANED = `
   const parent = process.ppid;
   setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGKILL'), 1000).unref();
@@ -19,7 +19,8 @@ const ORPHANED = `
 const kept = new Map<string, Expression>();
 
 new threads.Worker(ORPHANED, { eval: true }).unref();
-// A thread may be given wider permissions than its process has (measured on Node.js 22 and 24), so none is begun after this.
+// A thread may get wider permissions than its process has (measured on Node.js 22 and 24), so no further thread can be
+// started.
 Reflect.deleteProperty(threads, 'Worker');
 syncBuiltinESMExports();
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
@@ -31,7 +32,7 @@ process.send?.('ready');
 async function answerTo({ scope, variants, ...task }: Task): Promise<Answer> {
   const base = JSON.parse(scope);
   const inputs: object[] = JSON.parse(variants).map((variant: object) => ({ ...base, ...variant }));
-  // Sent before it begins: an expression that never ends lets nothing out any more.
+  // The message goes out first, because an endless expression would block it.
   await new Promise((sent) => process.send?.('begun', sent));
   return evaluate(inputs, task);
 }

@@ -12,7 +12,8 @@ const MAX_KEPT = 2000;
 const compiled = new Map<string, Expression>();
 
 /**
- * The value of a JSONata expression over `input`; undefined becomes null. `secrets` stay out of its errors. JSONata is loaded at its first use.
+ * Returns the value of a JSONata expression over `input`; undefined becomes null. `secrets` stay out of its errors.
+ * JSONata is loaded at its first use.
  * @throws GatehouseError `upstream_failed` when the expression fails (`reason: mapping`), or runs for over a second.
  */
 export async function mapValue(
@@ -36,21 +37,24 @@ export async function mapValue(
       `The answer does not fit the connector's mapping: ${scrub(reason, secrets).slice(0, 200)}`,
       {
         cause: error,
-        // What took too long may fit when this machine has less to do.
+        // A slow mapping may succeed when this machine has less to do, so it gets no reason.
         ...(isTimeout(error) ? {} : { details: { reason: 'mapping' } }),
       },
     );
   }
 }
 
-/** Runs in this process: its regular expressions must not block it. */
+/** Adds regular expressions with linear time, because this process must not block. */
 function linear(options: JsonataOptions): JsonataOptions {
-  // The types of JSONata ask for the constructor of RegExp, of which it uses `new` alone.
+  // The types of JSONata require the constructor of RegExp, but it only uses `new`.
   Reflect.set(options, 'RegexEngine', linearRegExpClass());
   return options;
 }
 
-/** An expression, with the functions that Gatehouse adds. @throws what JSONata throws; see reasonOf(). */
+/**
+ * Compiles an expression with the functions that Gatehouse adds.
+ * @throws the errors of JSONata; see reasonOf().
+ */
 export async function compileExpression(expression: string, options: JsonataOptions): Promise<Expression> {
   const { default: jsonata } = await import('jsonata');
   const program = jsonata(expression, options);
@@ -58,7 +62,7 @@ export async function compileExpression(expression: string, options: JsonataOpti
   program.registerFunction('textFromBase64', textFromBase64, '<s-:s>');
   program.registerFunction('base64FromText', base64FromText, '<s-:s>');
   program.registerFunction('addresses', addressesIn);
-  // Without a signature: an absent amount is absent money, no fault.
+  // It has no signature, because an absent amount is valid and gives nothing.
   program.registerFunction('fromMinorUnits', fromMinorUnits);
   return program;
 }
@@ -67,7 +71,7 @@ function base64FromText(text: string | undefined): string | undefined {
   return text === undefined ? undefined : Buffer.from(text, 'utf8').toString('base64');
 }
 
-/** What JSONata throws, in words: it is no Error. */
+/** Returns the text of a JSONata error, which is no Error. */
 export function reasonOf(error: unknown): string {
   return isObject(error) && 'message' in error ? String(error.message) : String(error);
 }
@@ -80,7 +84,7 @@ function textFromBase64(text: string | undefined): string | undefined {
   return text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8');
 }
 
-/** JSONata answers with sequences and functions beside JSON; what is no JSON vanishes. */
+/** Returns the JSON part of a JSONata value, which may also hold sequences and functions; other values become null. */
 export function toJson(value: unknown): Json {
   if (value === undefined || typeof value === 'function') return null;
   if (Array.isArray(value)) return value.map(toJson);
@@ -89,7 +93,10 @@ export function toJson(value: unknown): Json {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null;
 }
 
-/** As toJson(), but values that JSON cannot express are errors in words. @throws Error */
+/**
+ * Returns the value as toJson(), but rejects values that JSON cannot express.
+ * @throws Error
+ */
 export function exactJson(value: unknown): Json {
   if (isFunction(value)) throw new Error('its value is a function; call it, or leave it out');
   if (typeof value === 'number' && !Number.isFinite(value))
@@ -100,7 +107,9 @@ export function exactJson(value: unknown): Json {
   return toJson(value);
 }
 
-/** Functions of JSONata are objects too, which refer to the whole of what they were made in. */
+/**
+ * Returns whether the value is a function. Functions of JSONata are also objects, which refer to their whole scope.
+ */
 function isFunction(value: unknown): boolean {
   if (typeof value === 'function') return true;
   return isObject(value) && ('_jsonata_lambda' in value || '_jsonata_function' in value);

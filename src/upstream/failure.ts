@@ -2,7 +2,7 @@ import type { ErrorMeaning, ErrorRule } from '../connectors/errors-format.ts';
 import { isJsonObject, valueAt, type Json } from '../lib/json.ts';
 import type { UpstreamAnswer, UpstreamCall } from './call.ts';
 
-/** Of a body without a message, the words of its beginning count. */
+/** In a body without a message, the words of its beginning count. */
 const MAX_WORDS_CHARS = 10_000;
 const GRAPHQL_CODES = ['errors.0.extensions.code', 'errors.0.type'];
 
@@ -10,8 +10,8 @@ type Call = Pick<UpstreamCall, 'connector' | 'action'>;
 type Answer = Pick<UpstreamAnswer, 'status' | 'headers' | 'body'>;
 
 /**
- * Returns what a failed answer means, or undefined for a success. A rule of the connector file decides first, then the
- * app's code, then the status.
+ * Returns the meaning of a failed answer, or undefined for a success. A rule of the connector file decides first, then
+ * the app's code, then the status.
  */
 export function failureOf(call: Call, answer: Answer): ErrorMeaning | undefined {
   const { errors } = call.connector.definition;
@@ -39,13 +39,13 @@ function isGraphql({ definition }: Call['action']): boolean {
   return definition.graphql !== undefined;
 }
 
-/** GraphQL over HTTP: a request that failed answers 200 with a list of errors. */
+/** Returns whether a GraphQL request failed: the answer is 200 with a list of errors. */
 function graphqlFailed({ action }: Call, body: Json): boolean {
   if (!isGraphql(action) || !isTruthy(valueAt(body, 'errors'))) return false;
   return !(action.definition.response.partial && holdsData(valueAt(body, 'data')));
 }
 
-/** Null, or nothing but nulls: a GraphQL answer of which no part came. */
+/** Returns whether a GraphQL answer holds any data: not null, and not only nulls. */
 function holdsData(data: Json | undefined): boolean {
   if (!isJsonObject(data)) return isTruthy(data);
   return Object.values(data).some((member) => member !== null);
@@ -65,7 +65,7 @@ function ruleHolds({ status, header, body, says }: ErrorRule, call: Call, answer
   return says.some((text) => words.includes(text.toLowerCase()));
 }
 
-/** The app's message in lower case. */
+/** Returns the app's message in lower case. */
 function wordsOf(call: Call, { body }: Answer): string {
   const found = messagePaths(call)
     .map((path) => valueAt(body, path))
@@ -88,7 +88,7 @@ function codesOf(call: Call, body: Json): string[] {
     .map(String);
 }
 
-/** Whether a value at the path passes; `*` in it stands for each entry of a list. */
+/** Returns whether a value at the path passes; `*` in it stands for each entry of a list. */
 function anyAt(body: Json | undefined, path: string, passes: (value: Json | undefined) => boolean): boolean {
   const [before = '', ...rest] = path.split(/(?:^|\.)\*(?:\.|$)/);
   const value = valueAt(body, before);

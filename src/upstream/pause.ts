@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GatehouseError } from '../lib/errors.ts';
 import type { UpstreamCall } from './call.ts';
 
-/** Waits before a call is sent or repeated. @throws GatehouseError `upstream_failed` once the caller gives up. */
+/**
+ * Waits before a call is sent or repeated.
+ * @throws GatehouseError `upstream_failed` when the caller gives up.
+ */
 export async function pause(call: UpstreamCall, waitMs: number): Promise<void> {
   try {
     await sleep(waitMs, undefined, call.signal ? { signal: call.signal } : {});

@@ -11,7 +11,7 @@ import { composedTexts } from './compose.ts';
 import { headerValue, hrefOf, setQuery, type Address, type Draft } from './draft.ts';
 import { queryPairs } from './values.ts';
 
-/** A request, complete and signed. `secrets` are the live values in it, for the scrubber. */
+/** A complete, signed request. `secrets` are the live values in it, for the scrubber. */
 export interface BuiltRequest {
   method: string;
   url: string;
@@ -21,7 +21,7 @@ export interface BuiltRequest {
   secrets: string[];
 }
 
-/** Never taken from input: they would change whose request it is, or where it ends. */
+/** Never taken from input, because they would change the request's identity or its end. */
 const FORBIDDEN_HEADERS = new Set([
   'authorization',
   'connection',
@@ -43,8 +43,8 @@ const CONTROL = /[\u0000-\u001f\u007f]/;
 const USER_AGENT = 'Gatehouse/0.1';
 
 /**
- * The request of a call: template, input and credential, so put together that no parameter can change its origin,
- * the shape of its path, or its headers. Pure but for the nonces and times of signatures.
+ * Returns the request of a call from template, input and credential. No parameter can change its origin, the shape of
+ * its path, or its headers. The function is pure except for the nonces and times of signatures.
  * @throws GatehouseError `invalid_request` naming the parameter and the rule it breaks.
  */
 export async function buildRequest(call: UpstreamCall, now: number): Promise<BuiltRequest> {
@@ -79,7 +79,10 @@ export async function buildRequest(call: UpstreamCall, now: number): Promise<Bui
   };
 }
 
-/** A next address of the link style, made absolute. @throws `upstream_failed` when it leaves the connector's origin. */
+/**
+ * Makes a next address of the link style absolute.
+ * @throws `upstream_failed` when it leaves the connector's origin.
+ */
 export function resolveLink(call: UpstreamCall, link: string): string {
   const value = (name: string) =>
     call.credential?.values[name]?.open() ?? variableDefault(call.connector, name);
@@ -102,7 +105,10 @@ function variableDefault(connector: Connector, name: string): string {
   return connector.definition.variables[name]?.default ?? '';
 }
 
-/** The base URL with its variables, checked again by their format: a stored value may be older than the rule. */
+/**
+ * Returns the base URL with its variables. They are checked again by their format, because a stored value may be older
+ * than the rule.
+ */
 function baseUrl({ connector, action }: UpstreamCall, value: (name: string) => string): Target {
   const { definition } = connector;
   const filled = fillTemplate(action.definition.baseUrl ?? definition.baseUrl, (name) => {
@@ -127,7 +133,7 @@ function fieldOf(connector: Connector, name: string) {
   return undefined;
 }
 
-/** The rule that a value breaks which is to be part of an address. */
+/** Returns the rule that a value for an address breaks. */
 export function addressFault(text: string, format: string): string | undefined {
   if (format === 'origin') {
     const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -176,21 +182,21 @@ function actionAddress(call: UpstreamCall, base: Target): Address {
   return { origin: base.origin, host: base.host, path, query: query.toString() };
 }
 
-/** The URL parser must leave every segment as it was put there: it drops dot segments, however they came to be. */
+/** Checks that the URL parser leaves every segment unchanged. The parser drops dot segments in any spelling. */
 function assertUnbent(template: string, origin: string, path: string): void {
   const url = URL.canParse(origin + path) ? new URL(origin + path) : undefined;
   if (url?.origin === origin && url.pathname === path) return;
   throw invalidRequest([{ field: template, rule: 'the parameters would change the path' }], 'The input');
 }
 
-/** Where a call's paging parameters travel. */
+/** Returns where a call's paging parameters are sent. */
 export function pagingPlace({
   action: { paging },
 }: Pick<UpstreamCall, 'action'>): 'query' | 'body' | 'compose' {
   return paging && 'in' in paging ? paging.in : 'query';
 }
 
-/** One path segment, or part of one: whatever it holds, it stays that. */
+/** Returns one path segment, or a part of one; no content can change that. */
 function pathValue(name: string, value: Json | undefined): string {
   const text =
     typeof value === 'string'
@@ -253,7 +259,7 @@ function addHeader(headers: Record<string, string>, name: string, parameter: Par
   headers[header] = headerValue(name, typeof given === 'string' ? given : asciiJson(given));
 }
 
-/** JSON that a header can carry. */
+/** Returns JSON that a header can carry. */
 function asciiJson(value: Json): string {
   return JSON.stringify(value).replaceAll(
     /[\u007f-\uffff]/g,

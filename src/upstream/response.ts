@@ -11,8 +11,7 @@ import { failureOf, messagePaths } from './failure.ts';
 const EXCERPT_CHARS = 500;
 
 /**
- * What an answer means: the value that the action promises, without the secrets of its request, or the contract's error for
- * what the third party said.
+ * Returns the value that the action promises, without the secrets of its request.
  * @throws GatehouseError `credential_invalid`, `upstream_rejected`, `upstream_rate_limited`, `upstream_failed`
  */
 export async function interpretAnswer(call: UpstreamCall, answer: UpstreamAnswer): Promise<{ value: Json }> {
@@ -22,7 +21,7 @@ export async function interpretAnswer(call: UpstreamCall, answer: UpstreamAnswer
   const found = placeOf(call, answer);
   const value = found === undefined ? (call.action.list ? emptyList(call, answer) : null) : found;
   const mapped = response.map === undefined ? value : await mapAnswer(call, answer, response.map, value);
-  // After the mapping, which may decode what the app encoded.
+  // The mapping runs first, because it may decode text that the app encoded.
   return { value: scrubJson(mapped, answer.reflected) };
 }
 
@@ -32,13 +31,17 @@ function mapAnswer(call: UpstreamCall, { secrets }: UpstreamAnswer, map: string,
     : mapValue(map, value, secrets);
 }
 
-/** What an answer holds where the file says; undefined when nothing is there. No body at all has no place either. */
+/** Returns the value at the place that the file names; undefined when there is none, or no body. */
 function placeOf({ action }: UpstreamCall, { body }: UpstreamAnswer): Json | undefined {
   const { data } = action.definition.response;
   return data === '' && body === null ? undefined : valueAt(body, data);
 }
 
-/** Nothing instead of a list: that is how some apps say that it is empty, and how they all look when they are down. */
+/**
+ * Returns an empty list where the list is missing and the file says that this means empty. A missing list may also
+ * mean that the app is down.
+ * @throws GatehouseError `upstream_failed`
+ */
 function emptyList({ connector, action }: UpstreamCall, { status, body }: UpstreamAnswer): Json[] {
   if (status === 204) return [];
   const { data, whenEmpty } = action.definition.response;
@@ -53,8 +56,8 @@ function emptyList({ connector, action }: UpstreamCall, { status, body }: Upstre
 }
 
 /**
- * Whether a successful answer says that there is no such record: null in its place, or a list that ends before it. An
- * answer without the place says nothing of the record.
+ * Returns whether a successful answer says that the record does not exist: null in its place, or a list that ends
+ * before it. An answer without the place says nothing about the record.
  */
 export function saysNone({ action }: UpstreamCall, { body }: UpstreamAnswer): boolean {
   const { data } = action.definition.response;
@@ -79,7 +82,7 @@ function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, means: ErrorM
   const { status } = answer;
   const needed = neededRight(call, answer, means);
   const sentence = sentenceOf(call, answer);
-  // The right is the app's word too, so it stands where the sentence is quoted.
+  // The right is also the app's text, so it is part of the quoted sentence.
   const said = needed === undefined ? sentence : `${sentence} (needed: ${needed})`.trim();
   const told = said === '' ? `HTTP ${status}` : `HTTP ${status}: ${said}`;
   const details = {
@@ -125,7 +128,7 @@ function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, means: ErrorM
   }
 }
 
-/** The right that the app names as missing; undefined for refusals of another kind. */
+/** Returns the right that the app names as missing; undefined for other refusals. */
 function neededRight(call: UpstreamCall, answer: UpstreamAnswer, means: ErrorMeaning): string | undefined {
   if (means !== 'permission' && answer.status !== 401 && answer.status !== 403) return undefined;
   for (const place of call.connector.definition.errors.needed) {
@@ -139,7 +142,7 @@ function neededRight(call: UpstreamCall, answer: UpstreamAnswer, means: ErrorMea
   return undefined;
 }
 
-/** The app's own sentence, without secrets, one line of at most 500 characters. */
+/** Returns the app's own sentence, without secrets, as one line of at most 500 characters. */
 function sentenceOf(call: UpstreamCall, { body, secrets }: UpstreamAnswer): string {
   for (const path of messagePaths(call)) {
     const found = valueAt(body, path);
@@ -148,17 +151,17 @@ function sentenceOf(call: UpstreamCall, { body, secrets }: UpstreamAnswer): stri
   }
   if (body === null || body === '') return '';
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  // A page for browsers says nothing to a caller.
+  // A page for browsers does not help a caller.
   return /^\s*<(!doctype|html)/i.test(text) ? '' : excerpt(text, secrets);
 }
 
-/** A list or object of nothing says nothing. */
+/** Returns whether a value is an empty list or object. */
 function isEmpty(value: Json): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
 function excerpt(text: string, secrets: readonly string[]): string {
-  // Scrubbed as a whole, cut afterwards: half a secret would not be found.
+  // The text is scrubbed as a whole and cut afterwards, because half a secret would not be found.
   const clean = scrub(text, secrets)
     .slice(0, 10 * EXCERPT_CHARS)
     .replaceAll(/\s+/g, ' ')
@@ -166,7 +169,10 @@ function excerpt(text: string, secrets: readonly string[]): string {
   return clean.length > EXCERPT_CHARS ? `${clean.slice(0, EXCERPT_CHARS - 1).toWellFormed()}…` : clean;
 }
 
-/** How long the third party asks to wait, in milliseconds: seconds, an HTTP date, or an epoch in seconds or ms. */
+/**
+ * Returns the wait that the third party requires, in milliseconds: from seconds, an HTTP date, or an epoch in seconds
+ * or ms.
+ */
 export function retryAfterMs(
   { connector }: Pick<UpstreamCall, 'connector'>,
   { headers }: Pick<UpstreamAnswer, 'headers'>,
@@ -178,7 +184,7 @@ export function retryAfterMs(
   if (text === undefined || text === '') return undefined;
   const number = Number(text);
   if (Number.isFinite(number)) {
-    // Nobody asks for more than ten years of patience: such a number is a point in time.
+    // No third party requires a wait of ten years, so such a number is a point in time.
     if (number > 1e11) return Math.max(0, number - now);
     if (number > 1e9) return Math.max(0, number * SECOND - now);
     const unit = headers['retry-after'] === undefined && retryAfterUnit === 'milliseconds' ? 1 : SECOND;

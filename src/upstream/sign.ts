@@ -8,7 +8,7 @@ import { headerValue, setQuery, type Draft } from './draft.ts';
 
 type Values = (name: string) => string;
 
-/** Signs a request as its connector says. Answers with what must not be logged of it. */
+/** Signs a request as its connector says. Returns the parts that must not be logged. */
 export async function signRequest(draft: Draft, sign: Sign, value: Values, now: number): Promise<string[]> {
   if (sign.type === 'oauth1') return signOAuth1(draft, sign, value, now);
   const facts = requestFacts(draft, now);
@@ -24,10 +24,10 @@ export async function signRequest(draft: Draft, sign: Sign, value: Values, now: 
   return [signature];
 }
 
-/** The names that a signature's templates may use beside the credential's fields. */
+/** Returns the values that a signature's templates may use besides the credential's fields. */
 function requestFacts(draft: Draft, now: number): Record<string, string> {
   const content = draft.body?.content() ?? '';
-  // What was signed is what is sent: a multipart body would be written anew with another boundary.
+  // The signed content must be sent unchanged; a multipart body would get another boundary each time.
   if (draft.body) draft.body.content = () => content;
   return {
     method: draft.method,
@@ -79,12 +79,18 @@ async function jwtOf(
   }
 }
 
-/** A private key as PEM: PKCS #8, or PKCS #1 and SEC 1 as some apps hand them out; line breaks may be written `\\n`. */
+/**
+ * Returns a private key from PEM: PKCS #8, or PKCS #1 and SEC 1 as some apps issue them. Line breaks may be written
+ * `\\n`.
+ */
 function privateKeyOf(text: string): KeyObject {
   return createPrivateKey(text.replaceAll('\\n', '\n'));
 }
 
-/** OAuth 1.0a (RFC 5849): the signature base string of section 3.4.1 over method, address, query and form body. */
+/**
+ * Signs with OAuth 1.0a (RFC 5849): the signature base string of section 3.4.1 over method, address, query and form
+ * body.
+ */
 function signOAuth1(
   draft: Draft,
   sign: Extract<Sign, { type: 'oauth1' }>,
@@ -118,7 +124,7 @@ function signOAuth1(
   return [signature];
 }
 
-/** RFC 5849 section 3.4.1.1. Exported for the RFC's own example in the tests. */
+/** Returns the base string of RFC 5849 section 3.4.1.1. Exported for the RFC's own example in the tests. */
 export function signatureBase(draft: Draft, oauth: [string, string][]): string {
   const pairs = [...new URLSearchParams(draft.address.query), ...(draft.body?.formPairs() ?? []), ...oauth]
     .map(([name, text]): [string, string] => [percent(name), percent(text)])
@@ -132,7 +138,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** RFC 3986 unreserved characters stay, all others are encoded (RFC 5849 section 3.6). */
+/** Encodes all characters except the unreserved ones of RFC 3986 (RFC 5849 section 3.6). */
 function percent(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replaceAll(
     /[!'()*]/g,

@@ -10,26 +10,28 @@ import { cancelled, pause } from './pause.ts';
 const MAX_LINES = 10_000;
 const RETRIES_PER_CALL = 0.1;
 const MAX_BUDGET = 10;
-/** A wait for this much longer is not worth a held request. */
+/** A longer wait is rejected, because it is not worth a held request. */
 const MAX_WAIT_MS = 20 * SECOND;
-/** What an answer may ask for at most: a credential that is held longer asks again after this. */
+/** Maximum hold that an answer may request; after it the credential tries again. */
 const MAX_HOLD_MS = HOUR;
 
-/** Each has 10 MiB at most, and takes about ten times as much memory while it is parsed. */
+/** Each has at most 10 MiB, and takes about ten times that in memory while it is parsed. */
 const LARGE_BODIES = { most: 6, mostEach: 3 };
 
-/** The third parties' own limits, kept per credential, in this process. */
+/** The third parties' own limits, applied per credential in this process. */
 export interface Throttle {
   /**
-   * Waits for a place and answers with its release. @throws GatehouseError `upstream_rate_limited` when the wait
-   * would exceed what the deadline leaves.
+   * Waits for a place and returns its release.
+   * @throws GatehouseError `upstream_rate_limited` when the wait would exceed the deadline.
    */
   enter(call: UpstreamCall, deadline: number): Promise<() => void>;
-  /** The third party said to come back later: this credential's next calls wait until then. */
+  /** Delays this credential's next calls until the time that the third party named. */
   hold(call: UpstreamCall, untilMs: number): void;
-  /** Whether a retry is within the budget of its third party: one retry for ten calls, and a few to begin with. */
+  /**
+   * Returns whether a retry is within the budget of its third party: one retry for ten calls, and a few at the start.
+   */
   mayRetry(call: UpstreamCall): boolean;
-  /** Places for large answers that are read and parsed at once; owners are credentials. */
+  /** Places for large answers that are read and parsed at the same time; owners are credentials. */
   place(call: UpstreamCall): BodyPlace;
   /** Waits between two steps over large values. */
   pause: Pause;
@@ -62,7 +64,7 @@ export function createThrottle(clock: Clock): Throttle {
   const earn = (call: UpstreamCall): void => {
     const key = partyOf(call);
     const had = budgets.get(key);
-    // A full budget is the same as none kept.
+    // A missing budget counts as a full one.
     if (had === undefined) return;
     if (had + RETRIES_PER_CALL >= MAX_BUDGET) budgets.delete(key);
     else budgets.set(key, had + RETRIES_PER_CALL);
@@ -79,7 +81,7 @@ export function createThrottle(clock: Clock): Throttle {
         const now = clock.now();
         const waitMs = Math.max(line.heldUntil - now, rateLimit ? windowWait(line, rateLimit, now) : 0);
         if (waitMs > 0) {
-          // Who was let in and does not go on lets the next one in.
+          // A call that was let in and must wait again passes its turn to the next one.
           line.waiting.shift()?.();
           if (waitMs > MAX_WAIT_MS || now + waitMs > deadline) throw limited(call, waitMs);
           await pause(call, waitMs);
@@ -111,18 +113,18 @@ export function createThrottle(clock: Clock): Throttle {
   };
 }
 
-/** Whose limit at the third party a call counts against. */
+/** Returns the owner of the limit that a call counts against. */
 function ownerOf({ connector, credential }: UpstreamCall): string {
   return credential?.credentialId ?? connector.connectorId;
 }
 
-/** Where a call goes: every credential has a host of its own when the base URL asks for one. */
+/** Returns the third party of a call. Each credential has its own host when the base URL has a variable. */
 function partyOf({ connector, credential }: UpstreamCall): string {
   const shared = credential === undefined || !connector.definition.baseUrl.includes('{');
   return shared ? connector.connectorId : credential.credentialId;
 }
 
-/** Milliseconds until the window has a place; forgets starts that left it. */
+/** Returns the milliseconds until the window has a place, and removes starts that left it. */
 function windowWait(
   line: Line,
   { requests, perSeconds }: { requests: number; perSeconds: number },
@@ -170,7 +172,7 @@ function limited({ connector }: UpstreamCall, waitMs: number): GatehouseError {
   );
 }
 
-/** Forgets lines that were idle for a minute; when all are fresher, the oldest that nobody stands in. */
+/** Removes lines that were idle for a minute. If too many remain, it removes the oldest empty ones. */
 function sweep(lines: Map<string, Line>, now: number): void {
   for (const [key, line] of lines) {
     if (isEmpty(line) && line.heldUntil < now && (line.starts.at(-1) ?? 0) < now - MINUTE) lines.delete(key);

@@ -2,14 +2,14 @@ import type { Escape, Parameter } from '../connectors/format.ts';
 import type { Json } from '../lib/json.ts';
 import { isJsonObject } from '../lib/json.ts';
 
-/** Name and text pairs of one parameter in a query string or form: arrays and objects by its `style`. */
+/** Returns the name and text pairs of one parameter in a query string or form: arrays and objects by its `style`. */
 export function queryPairs(
   wire: string,
   value: Json,
   { style, quote, escape }: Pick<Parameter, 'style' | 'quote'> & { escape?: Escape | undefined },
 ): [string, string][] {
   const text = (item: Json) => quoted(scalar(item), quote, escape);
-  // A text is JSON already, or the app takes it for one.
+  // A text is already JSON, or the app accepts it as such.
   if (style === 'json') return [[wire, scalar(value)]];
   if (Array.isArray(value)) {
     if (style === 'comma') return [[wire, value.map(text).join(',')]];
@@ -28,14 +28,14 @@ export function queryPairs(
   return [[wire, text(value)]];
 }
 
-/** Text of a query language between quotes. */
+/** Returns a text of a query language between quotes. */
 function quoted(text: string, quote: Parameter['quote'], escape: Escape | undefined): string {
   if (quote === undefined) return text;
   const mark = quote === 'single' ? "'" : '"';
   return `${mark}${escaped(text, mark, escape)}${mark}`;
 }
 
-/** Escapes what stands between quotes, so that it stays one value. */
+/** Escapes the content between quotes, so that it stays one value. */
 export function escaped(text: string, quote: string, escape: Escape = 'backslash'): string {
   if (escape === 'double') return text.replaceAll(quote, quote + quote);
   return text.replaceAll('\\', '\\\\').replaceAll(quote, `\\${quote}`);

@@ -152,7 +152,7 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     expect((await runOnce(here(), safe, succeed)).replayed).toBe(false);
   });
 
-  test('of a dead holder reports that the outcome is unknown', async () => {
+  test('reports an unknown outcome after its holder died', async () => {
     await die();
     await expect(runOnce(there(), call(), succeed)).rejects.toMatchObject({
       code: 'idempotency_in_progress',
@@ -165,7 +165,7 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     expect(runs).toBe(0);
   });
 
-  test('of a dead holder runs again once, if that does no harm', async () => {
+  test('runs again once after its holder died, if that does no harm', async () => {
     await die();
     clock.advance(30 * SECOND);
     const again = await Promise.allSettled(

@@ -230,7 +230,7 @@ describe('outbound calls', () => {
       [302, 'DELETE', 'DELETE'],
       [301, 'HEAD', 'HEAD'],
       [308, 'GET', 'GET'],
-    ])('of %i on %s continue with the method of the standard: %s', async (status, method, then) => {
+    ])('status %i on %s continues with the method of the standard: %s', async (status, method, then) => {
       handler = redirecting(status, '/end');
       const body = method === 'POST' || method === 'PUT' ? { body: '{}' } : {};
       await follow({ method, ...body });

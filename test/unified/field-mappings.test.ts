@@ -4,7 +4,7 @@ import { startReceiver, verified, type Receiver } from '../support/receiver.ts';
 import { startService, type Service } from '../support/service.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 
-/* Fields of the operator's own, by level, as REST reads them and as they are delivered. */
+/* The operator's own fields, by level, as REST returns them and as they are delivered. */
 
 let service: Service;
 let receiver: Receiver;
@@ -44,7 +44,7 @@ test('without a mapping there are no fields', async () => {
   expect(await customOf(first)).toBeUndefined();
 });
 
-test('the environment’s fields come first, a connector’s and a connection’s own over them', async () => {
+test('fields of a connection override those of its connector and of the environment', async () => {
   const levels = [
     await put({ fields: { level: '"environment"', country: 'country', of: '"all"' } }),
     await put({ connectorId: 'sandbox', fields: { level: '"connector"', shouted: '$uppercase(name)' } }),
@@ -62,7 +62,7 @@ test('the environment’s fields come first, a connector’s and a connection’
   expect(await customOf(second)).toMatchObject({ level: 'connector', of: 'all' });
 });
 
-test('a level is listed, replaced whole and removed', async () => {
+test('a level is listed, replaced as a whole, and removed', async () => {
   const list = async () => (await service.call('GET', '/api/field-mappings')).at('data');
   expect(await list()).toHaveLength(3);
   const replaced = await put({ connectionId: first, fields: { only: 'id' } });
@@ -83,12 +83,12 @@ test('other models and the other environment do not have them', async () => {
   expect(there.at('data')).toEqual([]);
 });
 
-test('an expression that fails on a record gives null, and the record comes all the same', async () => {
+test('an expression that fails on a record gives null in that record', async () => {
   await put({ connectionId: first, fields: { broken: '$number(name)', fine: '1 + 1' } });
   expect(await customOf(first)).toMatchObject({ broken: null, fine: 2 });
 });
 
-test('an expression that never ends costs one wait, not one for each record', async () => {
+test('an expression that never ends delays a page once, not once for each record', async () => {
   await put({
     connectionId: first,
     fields: { endless: '$match("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", /(a+)+$/)', fine: 'id' },
@@ -104,7 +104,7 @@ test('an expression that never ends costs one wait, not one for each record', as
   // Twenty waits of two seconds each would take longer.
 }, 30_000);
 
-test('what is delivered has them too', async () => {
+test('deliveries have the fields too', async () => {
   const made = await service.call('POST', `/2023-03/one/webhooks?connectionId=${second}`, {
     body: { scope, address: receiver.url },
   });
@@ -129,7 +129,7 @@ test('what is delivered has them too', async () => {
   });
 });
 
-test.each(STORE_KINDS)('on %s a level that is set by several at once is one', async (kind) => {
+test.each(STORE_KINDS)('on %s concurrent writes of a level leave one level', async (kind) => {
   await using busy = await startService({ kind });
   const levels = [{}, { connectorId: 'sandbox' }];
   const set = (level: object, n: number) =>
@@ -153,7 +153,7 @@ describe('refused is', () => {
     expect(refused.text('details.faults.0.field')).toContain(field);
   });
 
-  test('a connector or connection that is not there, or not of the environment', async () => {
+  test('an unknown connector or connection, or one of another environment', async () => {
     expect((await put({ connectorId: 'nowhere', fields: {} })).text('code')).toBe('connector_not_found');
     expect((await put({ connectionId: 'cred_0', fields: {} })).text('code')).toBe('credential_not_found');
     const other = await put({ connectionId: first, fields: {} }, { bearer: service.productionKey });

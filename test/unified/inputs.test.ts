@@ -7,7 +7,9 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startService, type Service } from '../support/service.ts';
 import { json, startUpstream, type Upstream } from '../support/upstream.ts';
 
-/* An app that gives orders of named places alone, two places at a time: seven places, from none to five orders each. */
+/*
+ * An app that returns only orders of named places, two places at a time: seven places, from none to five orders each.
+ */
 
 const CHAIN = `id: chain
 name: Chain
@@ -114,7 +116,7 @@ const page = async (limit: number, offset: number) => {
 };
 
 test.each([1, 2, 3, 4, 7, 50])(
-  'pages of %d over all places give each order once, in order',
+  'pages of %d over all places return each order once, in order',
   async (limit) => {
     const seen: unknown[] = [];
     for (let offset: number | undefined = 0; offset !== undefined;) {
@@ -132,13 +134,13 @@ test.each([1, 2, 3, 4, 7, 50])(
   },
 );
 
-test('a window that begins behind whole places, and one behind the end', async () => {
+test('a window may begin after whole places, or after the end', async () => {
   expect((await page(2, 10)).at('data.0.remoteId')).toBe(`${orders[10]?.id}`);
   const behind = await page(2, 500);
   expect([behind.at('data'), behind.at('pagination.hasMore')]).toEqual([[], false]);
 });
 
-test('one order by its id, which is a number there', async () => {
+test('an order is read by its id, which is a number at the app', async () => {
   const id = (await page(1, 0)).text('data.0.id');
   const read = await service.call('GET', `/2023-03/one/commerce/orders/${id}?connectionId=${connectionId}`);
   expect([read.status, read.at('note')]).toEqual([200, 'a']);
@@ -147,7 +149,7 @@ test('one order by its id, which is a number there', async () => {
   expect([gone.status, gone.text('code')]).toEqual([404, 'record_not_found']);
 });
 
-test('polls go through all places', async () => {
+test('polls read all places', async () => {
   const made = await service.call('POST', `/2023-03/one/webhooks?connectionId=${connectionId}`, {
     body: { scope: 'commerce/orders', address: receiver.url },
   });
@@ -162,7 +164,7 @@ test('polls go through all places', async () => {
   expect(received.map(({ body }) => String(JSON.parse(body).remoteId)).sort()).toEqual(['201', '202']);
 });
 
-test('an order on which the mapping itself fails keeps no other from being told and listed', async () => {
+test('an order that fails to map does not stop the others from being listed', async () => {
   const now = new Date().toISOString();
   orders.push({ id: 203, place: 'g', createdAt: now, label: 5 }, { id: 204, place: 'g', createdAt: now });
   const received = await receiver.arrived(3);

@@ -6,7 +6,7 @@ import { toUnified } from '../../src/unified/map.ts';
 import { startEvents, subscribe } from '../support/events.ts';
 import { startService } from '../support/service.ts';
 
-test('a product that the release before knew is not told anew because its variants have ids now', async () => {
+test('new variant ids do not report a product again that the last release knew', async () => {
   await using service = await startEvents();
   await using shops = await startService();
   const connector = shops.context.catalog.connector('development', 'shopify');

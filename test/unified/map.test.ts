@@ -11,7 +11,7 @@ import { startService, type Service } from '../support/service.ts';
 
 const examples = z.object({ unified: z.array(z.object({ scope: z.string(), record: z.json() })) });
 
-test('while a thousand records are mapped, the event loop turns; one that does not fit stops none of the others', async () => {
+test('the event loop turns during a thousand mappings, and a failed one stops none', async () => {
   await using service = await startService();
   const connector = service.context.catalog.connector('development', 'shopify');
   if (!connector) throw new Error('no shopify');
@@ -20,7 +20,7 @@ test('while a thousand records are mapped, the event loop turns; one that does n
   const order = unified.find(({ scope }) => scope === 'commerce/orders')?.record ?? null;
   const what = { connector, scope: 'commerce/orders', connectionId: 'cred_1' } as const;
   const all = [{ id: null }, ...Array<typeof order>(1000).fill(order)];
-  // The first one loads JSONata.
+  // The first record loads JSONata.
   for await (const _ of unifiedOf(what, [order]));
   let turns = 0;
   const count = (): void => {
@@ -42,7 +42,7 @@ test('while a thousand records are mapped, the event loop turns; one that does n
 
 const SCOPE = 'commerce/products';
 
-/** A shop's connector; `map` instead of its own. */
+/** Returns a shop's connector, with `map` in place of its own. */
 function shopOf({ context }: Service, map?: string) {
   const connector = context.catalog.connector('development', 'shopify');
   const model = connector?.definition.unified[SCOPE];
@@ -58,12 +58,12 @@ const withVariants = z.object({
   ),
 });
 
-test('a variant has an id of its own, the same for ever, and names its product', async () => {
+test('a variant has a stable id of its own, and names its product', async () => {
   await using service = await startService();
   const connector = shopOf(service);
   const read = async (record: Json, connectionId = 'cred_1') => {
     const { body } = await toUnified({ connector, scope: SCOPE, connectionId }, record);
-    // What is promised holds for it: no member is missing or beyond that.
+    // The body fits the published model: no member is missing or unknown.
     expect(unifiedRecord.parse(body)).toEqual(body);
     return withVariants.parse(body);
   };
@@ -87,13 +87,13 @@ test.each([
   ['{"id": "mine"}', 'Unrecognized key: "id"'],
   ['{"variants": [{"remoteId": "8", "id": "mine"}]}', 'variants.0: Unrecognized key: "id"'],
   ['{"variants": [{"remoteId": "8", "productId": "mine"}]}', 'variants.0: Unrecognized key: "productId"'],
-])('a connector gives no id of ours: %s', async (map, fault) => {
+])('a connector cannot set an id of ours: %s', async (map, fault) => {
   await using service = await startService();
   const what = { connector: shopOf(service, map), scope: SCOPE, connectionId: 'cred_1' } as const;
   await expect(toUnified(what, { id: 7 })).rejects.toThrow(fault);
 });
 
-test('what tells the states of a product apart is as it was before variants had ids', async () => {
+test('the content hash of a product is the same as before variants had ids', async () => {
   await using service = await startService();
   const { body } = await toUnified(
     { connector: shopOf(service), scope: SCOPE, connectionId: 'cred_1' },
@@ -106,7 +106,7 @@ test('what tells the states of a product apart is as it was before variants had 
     },
     async () => ({ shelf: 4 }),
   );
-  // Remembered of this record by the release before.
+  // The hash that the last release stored for this record.
   expect(sha256(canonicalJson(contentOf(body))).slice(0, 16)).toBe('KIaFcl9WoDYKvzsZ');
 });
 
@@ -123,7 +123,7 @@ test.each([
   '2026-03-01 05:00:00 -0500',
   '2026-03-01 12:00:00+02',
   'Sun, 01 Mar 2026 10:00:00 GMT',
-])('%s is the same moment wherever this machine is', (text) => {
+])('%s is the same moment in every time zone of this machine', (text) => {
   for (const zone of ['Europe/Berlin', 'America/New_York', 'UTC']) {
     vi.stubEnv('TZ', zone);
     expect([zone, parseTime(text, 'iso')]).toEqual([zone, Date.parse('2026-03-01T10:00:00Z')]);

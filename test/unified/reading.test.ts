@@ -11,7 +11,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const read = (connectionId: string, query = '', id = '') =>
   app.service.call('GET', `/2023-03/one/commerce/orders${id}?connectionId=${connectionId}${query}`);
 
-test('a record that does not fit is left out of its page, which says so', async () => {
+test('a record that does not fit is left out of its page and named there', async () => {
   const { order } = app;
   const connectionId = await app.connect('numbered');
   const odd = order('odd', undefined, { total: '1e3' });
@@ -28,7 +28,7 @@ test('a record that does not fit is left out of its page, which says so', async 
   expect(next.at('leftOut')).toBeUndefined();
 });
 
-test('a record that does not fit is an error where it is read alone', async () => {
+test('a record that does not fit is an error when it is read alone', async () => {
   const connectionId = await app.connect('numbered');
   app.orders = [app.order('odd')];
   const id = (await read(connectionId)).text('data.0.id');
@@ -37,7 +37,7 @@ test('a record that does not fit is an error where it is read alone', async () =
   expect([answer.status, answer.text('code')]).toEqual([502, 'upstream_failed']);
 });
 
-test('a deleted record that the app still answers for is not found, and told as deleted', async () => {
+test('a deleted record that the app still returns is reported as deleted', async () => {
   const { clock, order } = app;
   const connectionId = await app.connect('numbered');
   await app.subscribe(connectionId);

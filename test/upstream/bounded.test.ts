@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { createBoundedExpressions } from '../../src/upstream/bounded.ts';
 
-/** Arguments of the processes that this one began, on Linux. */
+/** Returns the arguments of the processes that this one started, on Linux. */
 function childArguments(): string[][] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -14,7 +14,7 @@ function childArguments(): string[][] {
         if (!status.includes(`PPid:\t${process.pid}\n`)) return [];
         return [readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')];
       } catch {
-        // It ended between the two reads.
+        // The process ended between the two reads.
         return [];
       }
     });

@@ -61,13 +61,13 @@ describe('a call', () => {
     ['PATCH /a', '', 1],
     ['POST /a', '\nidempotent: true', 3],
     ['GET /a', '\nidempotent: false', 1],
-  ])('%s%s that meets a 503 is sent %i times at most', async (request, more, times) => {
+  ])('%s%s that gets a 503 is sent %i times at most', async (request, more, times) => {
     upstream.handler = (_req, res) => json(res, 503, {});
     await failure(send(call({ action: `request: ${request}${more}` })));
     expect(upstream.count).toBe(times);
   });
 
-  test('for a file brings its content, as text where it is text', async () => {
+  test('for a file returns its content, as text where it is text', async () => {
     const file = { action: 'request: GET /a\nresponse: {body: file}' };
     upstream.handler = (_req, res) => res.writeHead(200, { 'content-type': 'text/html' }).end('<p>é</p>');
     expect(await send(call(file))).toEqual({ contentType: 'text/html', size: 9, text: '<p>é</p>' });
@@ -77,14 +77,14 @@ describe('a call', () => {
     expect((await failure(send(call(file)))).code).toBe('upstream_rejected');
   });
 
-  test('finds a value behind a name with a dot in it, and text in base64', async () => {
+  test('finds a value under a name with a dot in it, and text in base64', async () => {
     upstream.handler = (_req, res) => json(res, 200, { '@odata.value': { raw: 'R3LDvMOfZQ' } });
     const action = `request: GET /a
 response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": $textFromBase64(missing)}'}`;
     expect(await send(call({ action }))).toEqual({ text: 'Grüße' });
   });
 
-  test('a write is sent again where the app knows its key, with the same key', async () => {
+  test('repeats a write with the same key where the app knows the key', async () => {
     const keys: unknown[] = [];
     upstream.handler = (req, res, count) => {
       keys.push(req.headers['idempotency-key']);
@@ -110,7 +110,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
     expect(upstream.count).toBe(1);
   });
 
-  test('waits as long as a 429 says, and holds the credential’s other calls too', async () => {
+  test('waits as long as a 429 says, and so do the credential’s other calls', async () => {
     const at: number[] = [];
     upstream.handler = (_req, res, count) => {
       at.push(performance.now());
@@ -126,17 +126,17 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
     expect((at[2] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(1950);
   });
 
-  test('does not wait beyond its deadline, and tells the wait', async () => {
+  test('does not wait beyond its deadline, and reports the wait', async () => {
     upstream.handler = (_req, res) => json(res, 429, {}, { 'retry-after': '999999999' });
     const error = await failure(send(call()));
     expect([error.code, upstream.count]).toEqual(['upstream_rate_limited', 1]);
-    // The credential is held, but not for thirty years.
+    // The credential is held, but at most for an hour.
     const held = await failure(send(call()));
     expect([held.code, upstream.count]).toEqual(['upstream_rate_limited', 1]);
     expect(Number(held.headers['Retry-After'])).toBeLessThanOrEqual(3600);
   });
 
-  test('gives up retrying a third party that is down for everybody', async () => {
+  test('stops retries of a third party that is down for all credentials', async () => {
     upstream.handler = (_req, res) => json(res, 503, {}, { 'retry-after': '0' });
     for (let i = 0; i < 40; i++) await failure(send(call()));
     expect(upstream.count).toBeLessThan(40 + 10 + 10);
@@ -158,7 +158,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
     expect([error.code, error.details?.['reason']]).toEqual(['upstream_failed', reason]);
   });
 
-  test('an empty answer is null, plain text is text, and __proto__ is dropped', async () => {
+  test('returns null for an empty answer, plain text as text, and drops __proto__', async () => {
     upstream.handler = (_req, res) => res.writeHead(200).end();
     expect(await send(call())).toBe(null);
     upstream.handler = (_req, res) => res.writeHead(200, { 'content-type': 'text/csv' }).end('a,b');
@@ -167,7 +167,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
     expect(await send(call())).toEqual({ a: 1 });
   });
 
-  test('no secret comes out, whatever the third party says or does', async () => {
+  test('never returns a secret, whatever the third party does', async () => {
     const forms = [
       CANARY,
       Buffer.from(CANARY).toString('base64'),
@@ -196,7 +196,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
       };
     };
 
-    test('passes progress on, and takes its result even where the stream stays open', async () => {
+    test('reports progress, and returns the result although the stream stays open', async () => {
       stream(
         'event: progress\ndata: {"progress": 1, "total": 2, "message": "half"}\n\nevent: progress\ndata: {"x": 1}\n\nevent: result\ndata: {"done": "é"}\n\n',
         false,
@@ -223,7 +223,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
       expect((await failure(send(call(events)))).code).toBe('upstream_too_large');
     });
 
-    test('or with plain JSON all the same', async () => {
+    test('may also return plain JSON', async () => {
       upstream.handler = (_req, res) => json(res, 200, { plain: true });
       expect(await send(call(events))).toEqual({ plain: true });
     });
@@ -249,7 +249,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
       expect([upstream.count, upstream.closed]).toEqual([1, 1]);
     });
 
-    test('while it waits to be repeated is not', async () => {
+    test('before its repetition is not repeated', async () => {
       upstream.handler = (_req, res) => json(res, 503, {}, { 'retry-after': '10' });
       await cancelled(
         (signal) => call({}, { signal, ...good() }),
@@ -258,7 +258,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
       expect(upstream.count).toBe(1);
     });
 
-    test('while it stands in line leaves it', async () => {
+    test('in a queue leaves the queue', async () => {
       upstream.handler = () => {};
       const limited = { head: 'rateLimit: {requests: 100, perSeconds: 1, concurrency: 1}' };
       const gone = new AbortController();
@@ -272,7 +272,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
     });
   });
 
-  describe('of an app with a limit', () => {
+  describe('to an app with a limit', () => {
     test('waits for its window, per credential', async () => {
       const begun = performance.now();
       const limited = { head: 'rateLimit: {requests: 3, perSeconds: 2}' };
@@ -286,7 +286,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
       expect(upstream.count).toBe(5);
     });
 
-    test('is told at once when the wait is too long', async () => {
+    test('is rejected at once when the wait is too long', async () => {
       const limited = { head: 'rateLimit: {requests: 1, perSeconds: 3600}' };
       await send(call(limited));
       const error = await failure(send(call(limited)));
@@ -294,7 +294,7 @@ response: {data: '@odata\\.value', map: '{"text": $textFromBase64(raw), "none": 
       expect(Number(error.headers['Retry-After'])).toBeGreaterThan(3500);
     });
 
-    test('never runs more at once than it takes, and all of them run', async () => {
+    test('never runs more at a time than the limit, and all of them run', async () => {
       let running = 0;
       let most = 0;
       upstream.handler = (_req, res) => {
@@ -321,7 +321,7 @@ test('a throttle keeps a bounded number of credentials', async () => {
   });
   const deadline = clock.now() + 1000;
   for (let i = 0; i < 10_500; i++) (await throttle.enter(of(`cred_${i}`), deadline))();
-  // The newest is remembered, the oldest made room.
+  // The newest credential is stored, and the oldest was removed.
   await expect(throttle.enter(of('cred_10499'), deadline)).rejects.toMatchObject({
     code: 'upstream_rate_limited',
   });

@@ -23,7 +23,7 @@ const textOf = async (input: { [name: string]: string | number }, action = ACTIO
 };
 
 describe('a text in a query language', () => {
-  test('leaves out what is not given', async () => {
+  test('leaves out clauses without a value', async () => {
     expect(await textOf({})).toBe('SELECT Id FROM Contact');
     expect(await textOf({ min: 3, order: 'DESC' })).toBe(
       'SELECT Id FROM Contact WHERE Score > 3 ORDER BY Id DESC',
@@ -33,7 +33,7 @@ describe('a text in a query language', () => {
     );
   });
 
-  test('keeps a value between its quotes, whatever it is', async () => {
+  test('keeps any value between its quotes', async () => {
     expect(await textOf({ email: "x' OR Id != '" })).toBe(
       String.raw`SELECT Id FROM Contact WHERE Email = 'x\' OR Id != \''`,
     );
@@ -45,7 +45,7 @@ describe('a text in a query language', () => {
           const text = (await textOf({ email: value })) ?? '';
           const written = text.slice("SELECT Id FROM Contact WHERE Email = '".length, -1);
           expect(text.endsWith("'")).toBe(true);
-          // What a reader of the language takes back out is the value, and no quote stands alone.
+          // A reader of the language gets the value back, and no quote stands alone.
           expect(written.replaceAll(/\\([\s\S])/g, '$1')).toBe(value);
           expect(written.replaceAll(/\\[\s\S]/g, '')).not.toMatch(/['\\]/);
         },
@@ -53,7 +53,7 @@ describe('a text in a query language', () => {
     );
   });
 
-  test('doubles the quotes of a value where the language does so', async () => {
+  test('doubles the quotes of a value where the language requires it', async () => {
     expect(await textOf({ email: "O'Neil" }, DOUBLED)).toBe("SELECT Id FROM Contact WHERE Email = 'O''Neil'");
     await fc.assert(
       fc.asyncProperty(
@@ -61,7 +61,7 @@ describe('a text in a query language', () => {
         async (signs) => {
           const value = signs.join('');
           const text = (await textOf({ email: value, min: 1 }, DOUBLED)) ?? '';
-          // A reader of such a language finds one value, and the text goes on behind it as the file says.
+          // A reader of such a language finds one value, and the text after it is that of the file.
           const [, written = '', rest] =
             /^SELECT Id FROM Contact WHERE Email = '((?:[^']|'')*)'(?!')(.*)$/s.exec(text) ?? [];
           expect(written.replaceAll("''", "'")).toBe(value);
@@ -71,7 +71,7 @@ describe('a text in a query language', () => {
     );
   });
 
-  test('of a parameter is quoted as the language of the file does it', async () => {
+  test('quotes a parameter by the rules of the file’s language', async () => {
     const url = async (escape: string, quote: string, value: string) => {
       const action = `request: GET /a\nquery:\n  x: {type: string, quote: ${quote}}`;
       const built = await buildRequest(
@@ -85,7 +85,7 @@ describe('a text in a query language', () => {
     expect(await url('backslash', 'single', "a'b\\")).toBe("'a\\'b\\\\'");
   });
 
-  test('takes the parameters of its paging', async () => {
+  test('includes the parameters of its paging', async () => {
     const action = `request: GET /query
 compose: {q: ['select * from Invoice', 'STARTPOSITION {start} MAXRESULTS {max}']}
 paging: {style: offset, in: compose, offsetParam: start, firstOffset: 1, limitParam: max, maxLimit: 100}`;
@@ -97,7 +97,7 @@ paging: {style: offset, in: compose, offsetParam: start, firstOffset: 1, limitPa
   });
 });
 
-test('a repeated write is recognised by a query parameter where the app wants it there', async () => {
+test('a repeated write has its key in a query parameter where the app expects it', async () => {
   const parts = {
     head: 'idempotencyQuery: requestid',
     action: 'request: POST /a\nbody: {x: {type: string}}',

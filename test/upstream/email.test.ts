@@ -50,7 +50,7 @@ describe('a message', () => {
     ]);
   });
 
-  test('offers text and HTML as alternatives, and files beside them', async () => {
+  test('has text and HTML as alternatives, and files next to them', async () => {
     const message = await messageOf({
       to: ['ada@example.com'],
       subject: 'Report',

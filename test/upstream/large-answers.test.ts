@@ -48,7 +48,7 @@ test('an answer of millions of values is refused before it is parsed', async () 
   }
 });
 
-test('a large answer of texts is taken, whatever signs they hold', async () => {
+test('a large answer of texts with any characters is accepted', async () => {
   const text = String.raw`{"[,\\",`.repeat(100_000);
   answer = JSON.stringify({ text, list: Array(400_000).fill(0) });
   expect(answer.length).toBeGreaterThan(MIB);
@@ -57,7 +57,7 @@ test('a large answer of texts is taken, whatever signs they hold', async () => {
   expect(taken.at('data.text')).toBe(text);
 });
 
-test('steps over large values run one a turn of the event loop', async () => {
+test('each turn of the event loop runs one step over large values', async () => {
   const pause = createPause();
   const order: string[] = [];
   const step = async (name: string) => {
@@ -69,7 +69,7 @@ test('steps over large values run one a turn of the event loop', async () => {
   expect(order).toEqual(['a', 'after a', 'b', 'after b', 'c']);
 });
 
-test('a large answer is read and written in steps, as it came', async () => {
+test('a large answer is read and written in steps, unchanged', async () => {
   const record = {
     name: 'Ünïcode "quoted" \\',
     list: [[], {}, [1, [2]]],

@@ -27,7 +27,7 @@ headers:
 
 describe('a parameter', () => {
   test.each(['.', '..', '', 'a\\b', 'a\nb', 'a\u0000b', '\u007f'])(
-    'of %j is refused in a path, by name',
+    'with %j is refused in a path, by name',
     async (shop) => {
       const call = build(PATHS, { input: { shop, item: '1' } });
       await expect(call).rejects.toMatchObject({
@@ -44,12 +44,12 @@ describe('a parameter', () => {
     ['a?b#c', 'a%3Fb%23c'],
     ['@evil.com', '%40evil.com'],
     ['\u2028é\ud800', '%E2%80%A8%C3%A9%EF%BF%BD'],
-  ])('of %j stays one segment of a path', async (shop, written) => {
+  ])('with %j stays one segment of a path', async (shop, written) => {
     const { url } = await build(PATHS, { input: { shop, item: '1' } });
     expect(url).toBe(`https://api.example.com/v1/shops/${written}/items/1.json`);
   });
 
-  test('changes neither origin nor shape of the path, whatever it is', async () => {
+  test('never changes the origin or the shape of the path', async () => {
     const nasty = fc.oneof(
       fc.string(),
       fc.string({ unit: 'binary' }),
@@ -80,7 +80,7 @@ describe('a parameter', () => {
           if (error instanceof GatehouseError && error.code === 'invalid_request') return undefined;
           throw error;
         });
-        // Refused, by name: nothing that could be bent.
+        // The parameter was refused by name, so there is no request to check.
         if (!built) return;
         const url = new URL(built.url);
         expect(url.origin).toBe('https://api.example.com');
@@ -102,7 +102,7 @@ describe('a parameter', () => {
     );
   });
 
-  test.each(['a\r\nb', 'a\nb', 'a\0b', 'snow ☃'])('of %j is refused in a header', async (note) => {
+  test.each(['a\r\nb', 'a\nb', 'a\0b', 'snow ☃'])('with %j is refused in a header', async (note) => {
     const call = build(PATHS, { input: { shop: 'a', item: '1', X_Note: note } });
     await expect(call).rejects.toMatchObject({ details: { faults: [{ field: 'X_Note' }] } });
   });
@@ -126,7 +126,7 @@ describe('a parameter', () => {
     ['{type: string, as: "$filter"}', 'a&b=c', '%24filter=a%26b%3Dc'],
     ['{type: string, quote: single}', "a' or '1'='1\\", `x=%27a%5C%27+or+%5C%271%5C%27%3D%5C%271%5C%5C%27`],
     ['{type: array, items: {}, style: comma, quote: double}', ['a"', 'b'], 'x=%22a%5C%22%22%2C%22b%22'],
-  ])('%s is written as its style says', async (schema, value, query) => {
+  ])('%s is written in its style', async (schema, value, query) => {
     const { url } = await build(
       { action: `request: GET /a\nescape: backslash\nquery:\n  x: ${schema}` },
       { input: { x: value } },
@@ -160,7 +160,7 @@ describe.each(['form', 'multipart'])('a list in a %s body', (type) => {
       ['order[urls][0]=1', 'order[urls][1]=2'],
     ],
     ['  media: {type: array, items: {}, as: urls}', '', ['urls[]=1', 'urls[]=2']],
-  ])('of %s is written in its style under its name on the wire', async (parameters, more, pairs) => {
+  ])('with %s is written in its style under its wire name', async (parameters, more, pairs) => {
     expect(await namesOf(parameters, { media: ['1', '2'] }, more)).toEqual(pairs);
   });
 });
@@ -184,7 +184,7 @@ headers:
     expect(JSON.parse(headers['x-arg'] ?? '')).toEqual({ path: '/Köln "1".txt', mode: 'add' });
   });
 
-  test('never sends a header that changes whose request it is, nested or not', async () => {
+  test('never sends a header that changes the identity of the request, nested or not', async () => {
     const bad = `request: POST /a\nheaders:\n  who: {type: string, as: Authorization.x}`;
     await expect(build({ action: bad }, { input: { who: 'me' } })).rejects.toMatchObject({
       code: 'invalid_request',
@@ -205,7 +205,7 @@ body:
     lines: [{ sku: 'a', count: 2 }],
   };
 
-  test('nests dotted names, with fixed members and under the name it is wrapped in', async () => {
+  test('nests dotted names, includes fixed members, and has the name of its wrapper', async () => {
     const { body: sent, headers } = await build(
       { action: body('wrap: order\nfixed: {body: {api.version: 2}}') },
       { input },
@@ -215,7 +215,7 @@ body:
     expect(input).toEqual({ name: 'Ada "L"', city: 'Köln', lines: [{ sku: 'a', count: 2 }] });
   });
 
-  test('may have a file after its members, which no content can break out of', async () => {
+  test('may have a file after its members, which no content can end early', async () => {
     const action = `request: POST /a
 bodyType: related
 body: {name: {type: string}}
@@ -245,7 +245,7 @@ parts: {content: {type: string}, base64: {type: string}, contentType: {type: str
     });
   });
 
-  test('takes in the members of an object that is spread', async () => {
+  test('includes the members of an object that is spread', async () => {
     const action = `request: POST /a
 body:
   name: {type: string}
@@ -255,7 +255,7 @@ body:
     expect(JSON.parse(String(sent))).toEqual({ name: 'Ada', 'a.b': 1, Custom__c: null });
   });
 
-  test('sends a text that the app wants in base64 as the base64 of its UTF-8', async () => {
+  test('has a text in base64 of its UTF-8 where the app expects that', async () => {
     const action = `request: PUT /a
 body:
   content: {type: string, as: file.content, encode: base64}`;
@@ -263,14 +263,14 @@ body:
     expect(JSON.parse(String(sent))).toEqual({ file: { content: 'VGVlIGdyw7xu' } });
   });
 
-  test('of an app whose writes take several records is a list of one', async () => {
+  test('is a list of one where the app’s writes take several records', async () => {
     const { body: sent } = await build({ action: body("wrap: '[]'") }, { input });
     expect(JSON.parse(String(sent))).toEqual([nested]);
     const named = await build({ action: body("wrap: 'orders[]'") }, { input });
     expect(JSON.parse(String(named.body))).toEqual({ orders: [nested] });
   });
 
-  test('has the key of a write beside what is wrapped, and is safe to repeat', async () => {
+  test('has the key of a write next to the wrapped members, and is safe to repeat', async () => {
     const action = body('wrap: order\nidempotencyParam: idempotency_key');
     const call = callOf({ action }, { input, idempotencyKey: 'k1' });
     expect(JSON.parse(String((await buildRequest(call, NOW)).body))).toEqual({
@@ -281,7 +281,7 @@ body:
     expect(isRepeatable(callOf({ action: body('') }, { input, idempotencyKey: 'k1' }))).toBe(false);
   });
 
-  test('of a later page at a path of its own is the cursor alone', async () => {
+  test('is the cursor alone for a later page at a path of its own', async () => {
     const action = body(
       'fixed: {body: {deep: true}, query: {v: 1}}\npaging: {style: cursor, in: body, cursorParam: cursor, next: "body:c", nextPath: /a/continue}',
     );
@@ -291,7 +291,7 @@ body:
     expect(JSON.parse(String(sent))).toEqual({ cursor: 'c1' });
   });
 
-  test('of a form nests in brackets', async () => {
+  test('nests in brackets in a form', async () => {
     const { body: sent, headers } = await build(
       { action: body('bodyType: form', ', style: indices') },
       { input },
@@ -305,7 +305,7 @@ body:
     expect(headers['content-type']).toBe('application/x-www-form-urlencoded');
   });
 
-  test('of several parts is one that a browser would read', async () => {
+  test('in several parts is one that a browser can read', async () => {
     const { body: sent, headers } = await build({ action: body('bodyType: multipart') }, { input });
     const form = await new Response(String(sent), {
       headers: { 'content-type': headers['content-type'] ?? '' },
@@ -314,12 +314,12 @@ body:
     expect(form.get('customer[address][city]')).toBe('Köln');
   });
 
-  test('of text is that text', async () => {
+  test('is the unchanged text for a text type', async () => {
     const action = 'request: POST /a\nbodyType: text\nbody:\n  note: {type: string}';
     expect((await build({ action }, { input: { note: '{"a": 1}' } })).body).toBe('{"a": 1}');
   });
 
-  test('of GraphQL carries what is given as variables only', async () => {
+  test('has input as variables only in GraphQL', async () => {
     const action =
       'request: POST /graphql\ngraphql: "query($id: ID!) { user(id: $id) { name } }"\nbody:\n  id: {type: string}';
     const { body: sent } = await build({ action }, { input: { id: '") { secrets } #' } });
@@ -329,7 +329,7 @@ body:
     });
   });
 
-  test('of GraphQL has prefixed ids, texts in a query language and the key of a write', async () => {
+  test('has prefixed ids, composed texts and the key of a write in GraphQL', async () => {
     const action = `request: POST /graphql
 graphql: "mutation($id: ID!, $query: String, $key: String!) { a(id: $id, query: $query, key: $key) { b } }"
 escape: backslash
@@ -380,7 +380,7 @@ describe('an address with variables', () => {
       });
     },
   );
-  test('is put together of good ones', async () => {
+  test('is built from valid ones', async () => {
     expect((await build(parts('subdomain', 'https://{shop}.example.com/v2'), withShop('my-shop'))).url).toBe(
       'https://my-shop.example.com/v2/a',
     );
@@ -394,7 +394,7 @@ describe('a credential', () => {
   const GET = 'request: GET /a';
   const POST = 'request: POST /a';
 
-  test('of every scheme is put where the scheme says, and listed for the scrubber', async () => {
+  test('is put where its scheme says, and listed for the scrubber', async () => {
     const apiKey = { apiKey: 'key_0123456789' };
     const at = (where: string) => `{type: api_key, in: ${where}, name: X-Key, prefix: 'Key '}`;
     const header = await build({ authentication: at('header'), action: GET }, { values: apiKey });
@@ -429,20 +429,20 @@ describe('a credential', () => {
     ]);
   });
 
-  test('described anew without a word about secrecy stays secret', async () => {
+  test('described again without a secrecy flag stays secret', async () => {
     const authentication = `type: bearer
     fields:
       token: {title: Private app token}`;
     expect((await build({ authentication, action: GET })).secrets).toEqual(['token_0123456789']);
   });
 
-  test('with a line break is refused, without telling it', async () => {
+  test('with a line break is refused without being quoted', async () => {
     const call = build({ action: GET }, { values: { token: 'token\r\nx: 1' } });
     await expect(call).rejects.toMatchObject({ code: 'invalid_request' });
     await expect(call).rejects.not.toThrow(/x: 1/);
   });
 
-  test('signs with HMAC what is sent', async () => {
+  test('signs the sent content with HMAC', async () => {
     const authentication = `type: custom
     fields: {key: {title: Key, secret: true}}
     sign:
@@ -489,7 +489,7 @@ describe('a credential', () => {
     await expect(bad).rejects.not.toThrow(/no key at all/);
   });
 
-  test('signs as OAuth 1.0a: the base string of RFC 5849 section 3.4.1.1', () => {
+  test('signs the base string of RFC 5849 section 3.4.1.1 with OAuth 1.0a', () => {
     const base = signatureBase(
       {
         method: 'POST',
@@ -522,7 +522,7 @@ describe('a credential', () => {
     );
   });
 
-  test('signs as OAuth 1.0a in a header, with a new nonce each time', async () => {
+  test('signs with OAuth 1.0a in a header, with a new nonce each time', async () => {
     const authentication = `type: custom
     fields: {ck: {title: Key}, cs: {title: Secret, secret: true}, tk: {title: Token}, ts: {title: Token secret, secret: true}}
     sign: {type: oauth1, consumerKey: '{ck}', consumerSecret: '{cs}', token: '{tk}', tokenSecret: '{ts}', realm: R}`;
@@ -547,7 +547,7 @@ describe('a credential', () => {
   });
 });
 
-test('an idempotency key goes along with writes of apps that know one', async () => {
+test('an idempotency key is sent with writes of apps that support one', async () => {
   const head = 'idempotencyHeader: Idempotency-Key';
   const key = { idempotencyKey: 'once-1' };
   expect((await build({ head, action: 'request: POST /a' }, key)).headers['idempotency-key']).toBe('once-1');
