@@ -147,12 +147,9 @@ const common = {
 };
 
 const wholeVariant = variant.extend({
-  id: z
-    .string()
-    .nullable()
-    .meta({
-      description: 'Stable id of the variant in Gatehouse; null where the app gives the variant no id.',
-    }),
+  id: z.string().nullable().meta({
+    description: 'Stable id of the variant in Gatehouse; null where the app gives the variant no id.',
+  }),
   productId: z.string().meta({ description: 'The `id` of its product.' }),
 });
 
