@@ -1,13 +1,7 @@
 import { z } from 'zod';
 import { describeCredential } from '../../credentials/credential.ts';
-import {
-  deleteCredential,
-  listCredentials,
-  requireCredential,
-  updateCredential,
-} from '../../credentials/records.ts';
-import { endListening } from '../../subscriptions/end-listening.ts';
-import { credentialShape } from './credentials.ts';
+import { listCredentials, updateCredential } from '../../credentials/records.ts';
+import { credentialShape, deletion, removeCredential } from './credentials.ts';
 import { defineRoute } from '../server/route.ts';
 import { cursorQuery, pageOf, toCursorPage } from '../server/shapes.ts';
 
@@ -71,18 +65,10 @@ export const disconnectAccountRoute = defineRoute({
   auth: 'jwt',
   scope: 'connect:use',
   params,
-  success: {
-    status: 200,
-    description: 'The credential is gone for good.',
-    schema: z.object({ message: z.string(), credentialId: z.string() }),
-  },
-  errors: ['credential_not_found'],
+  ...deletion,
   audited: true,
   async handler({ context, caller: { environment, userId = '' }, params: { credentialId } }) {
-    const key = { environment, userId, credentialId };
-    await requireCredential(context.db, key);
-    await endListening(context, { credentialId });
-    await deleteCredential(context, key);
+    await removeCredential(context, { environment, userId, credentialId });
     return { body: { message: 'The account was disconnected.', credentialId } };
   },
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { endListening } from '../../subscriptions/end-listening.ts';
+import type { Context } from '../../context.ts';
 import { beforeSignIn } from '../../connect/apps.ts';
 import { makeLink } from '../../connect/offer.ts';
 import { describeCredential } from '../../credentials/credential.ts';
@@ -11,6 +12,7 @@ import {
   requireCredential,
   updateCredential,
 } from '../../credentials/records.ts';
+import type { CredentialKey } from '../../credentials/rows.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
@@ -221,6 +223,23 @@ export const updateCredentialRoute = defineRoute({
   },
 });
 
+/** The answers of a route that deletes a credential. */
+export const deletion = {
+  success: {
+    status: 200,
+    description: 'The credential is gone for good.',
+    schema: z.object({ message: z.string(), credentialId: z.string() }),
+  },
+  errors: ['credential_not_found' as const],
+};
+
+/** Deletes a credential after what listens to its account. @throws GatehouseError `credential_not_found` */
+export async function removeCredential(context: Context, key: CredentialKey): Promise<void> {
+  await requireCredential(context.db, key);
+  await endListening(context, { credentialId: key.credentialId });
+  await deleteCredential(context, key);
+}
+
 export const deleteCredentialRoute = defineRoute({
   method: 'DELETE',
   path: '/users/{userId}/credentials/{credentialId}',
@@ -232,19 +251,11 @@ export const deleteCredentialRoute = defineRoute({
   apiVersion: true,
   user: 'required',
   params,
-  success: {
-    status: 200,
-    description: 'The credential is gone for good.',
-    schema: z.object({ message: z.string(), credentialId: z.string() }),
-  },
-  errors: ['credential_not_found'],
+  ...deletion,
   audited: true,
   async handler({ context, caller, params: { userId: pathUserId, credentialId }, userId }) {
     const owner = ownUser(pathUserId, userId);
-    const key = { environment: caller.environment, userId: owner, credentialId };
-    await requireCredential(context.db, key);
-    await endListening(context, { credentialId });
-    await deleteCredential(context, key);
+    await removeCredential(context, { environment: caller.environment, userId: owner, credentialId });
     return { body: { message: 'The credential was deleted.', credentialId } };
   },
 });
