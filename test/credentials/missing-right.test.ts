@@ -1,14 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { manualClock, type ManualClock } from '../support/clock.ts';
 import { rpc } from '../support/mcp.ts';
 import { openOAuth, runAction } from '../support/oauth.ts';
-import { startService, type Service } from '../support/service.ts';
+import type { Service } from '../support/service.ts';
+import { startShop, type Shop } from '../support/shop.ts';
 import { STORE_KINDS } from '../support/stores.ts';
-import { LINKED, SHOP, startThirdParty, type Seen, type ThirdParty } from '../support/third-party.ts';
+import { LINKED, SHOP, type Seen, type ThirdParty } from '../support/third-party.ts';
 
 /** An app that names the missing permission. */
 const NAMING = SHOP.replace(
@@ -25,7 +23,7 @@ const UNPROBED = `${LINKED}  create_thing:
 `;
 
 describe.each(STORE_KINDS)('a rejected call on %s', (kind) => {
-  let folder: string;
+  let shop: Shop;
   let service: Service;
   let party: ThirdParty;
   let clock: ManualClock;
@@ -33,20 +31,11 @@ describe.each(STORE_KINDS)('a rejected call on %s', (kind) => {
   let credentialId: string;
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'gatehouse-connectors-'));
-    for (const [id, text] of Object.entries({ shop: NAMING, linked: UNPROBED })) {
-      mkdirSync(join(folder, id));
-      writeFileSync(join(folder, id, 'connector.yaml'), text);
-    }
-    party = await startThirdParty();
     clock = manualClock();
-    service = await startService({ catalogFolder: folder, kind, clock });
+    shop = await startShop({ kind, clock }, { shop: NAMING, linked: UNPROBED });
+    ({ service, party } = shop);
   });
-  afterAll(async () => {
-    await service.stop();
-    await party[Symbol.asyncDispose]();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => shop[Symbol.asyncDispose]());
   beforeEach(async () => {
     party.answer = undefined;
     const body = { username: `ada ${Math.random()}` };

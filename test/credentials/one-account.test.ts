@@ -1,18 +1,16 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { valueAt } from '../../src/lib/json.ts';
 import { createBrowser } from '../support/browser.ts';
 import { rpc } from '../support/mcp.ts';
 import { startService, type Answer, type Service } from '../support/service.ts';
+import { startShop, type Shop } from '../support/shop.ts';
 import { STORE_KINDS } from '../support/stores.ts';
-import { GOOD_KEY, LINKED, SHOP, startThirdParty, type ThirdParty } from '../support/third-party.ts';
+import { GOOD_KEY, type ThirdParty } from '../support/third-party.ts';
 
 const SECOND_KEY = 'key_of_the_same_account_2';
 
 describe.each(STORE_KINDS)('one account is one credential on %s', (kind) => {
-  let folder: string;
+  let shop: Shop;
   let service: Service;
   let party: ThirdParty;
   let userId: string;
@@ -20,21 +18,12 @@ describe.each(STORE_KINDS)('one account is one credential on %s', (kind) => {
   let otherKey: string;
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'gatehouse-connectors-'));
-    for (const [id, text] of Object.entries({ shop: SHOP, linked: LINKED })) {
-      mkdirSync(join(folder, id));
-      writeFileSync(join(folder, id, 'connector.yaml'), text);
-    }
-    party = await startThirdParty();
+    shop = await startShop({ kind });
+    ({ service, party } = shop);
     party.keys.add(SECOND_KEY);
     otherKey = party.otherKey();
-    service = await startService({ catalogFolder: folder, kind });
   });
-  afterAll(async () => {
-    await service.stop();
-    await party[Symbol.asyncDispose]();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => shop[Symbol.asyncDispose]());
   beforeEach(async () => {
     party.answer = undefined;
     const username = `ada ${Math.random()}`;
@@ -107,7 +96,7 @@ describe.each(STORE_KINDS)('one account is one credential on %s', (kind) => {
   });
 
   test('concurrent requests at two processes end with one record', async () => {
-    await using other = await startService({ catalogFolder: folder, env: service.env });
+    await using other = await startService({ catalogFolder: shop.catalogFolder, env: service.env });
     const body = { connectorId: 'shop', data: { apiKey: GOOD_KEY, origin: party.origin } };
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>

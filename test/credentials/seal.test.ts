@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sealsOfCredentials } from '../../src/store/migration-seals.ts';
 import { waitFor } from '../support/cli.ts';
 import { startShop, type Shop } from '../support/shop.ts';
 import { STORE_KINDS } from '../support/stores.ts';
@@ -42,21 +43,7 @@ describe.each(STORE_KINDS)('seals on %s', (kind) => {
     const before = await sealed();
     await waitFor(async () => (await shop.execute('get_me')).status === 200);
 
-    await shop.service.context.db
-      .insertInto('jobs')
-      .values({
-        job_id: 'job_again',
-        kind: 'reseal',
-        key: 'credentials',
-        payload: '{}',
-        next_at: 0,
-        lease_token: null,
-        lease_until: null,
-        error: null,
-        created_at: 0,
-        updated_at: 0,
-      })
-      .execute();
+    await shop.service.context.db.transaction().execute(sealsOfCredentials);
     shop.service.context.sources.wake();
     await waitFor(async () => (await sealed()) !== before);
     expect((await shop.execute('get_me')).status).toBe(200);

@@ -3,23 +3,14 @@ import { parseJson, valueAt, type Json } from '../../src/lib/json.ts';
 import { rpc, type RpcAnswer } from '../support/mcp.ts';
 import { refusals } from '../support/model-apis.ts';
 import { modern } from '../support/modern.ts';
-import { startShop, type Shop } from '../support/shop.ts';
+import { appFile, startShop, type Shop } from '../support/shop.ts';
 
 /* Arguments of models that have one meaning although they break their schema, and names that model APIs refuse. */
 
 /** An app whose parameters have what model APIs refuse: other characters in names, references, recursion. */
-const ODD = `
-id: odd
-name: Odd
-description: An app with unusual parameters.
-categories: [data]
-website: https://odd.example.com
-sources: [{title: The tests themselves, read: 2026-03-01}]
-baseUrl: '{origin}'
-variables:
-  origin: {title: Address, format: origin, example: https://odd.example.com}
-authentication: [{type: api_key, in: header, name: X-Key}]
-schemas:
+const ODD = appFile(
+  'odd',
+  `schemas:
   folder:
     type: object
     properties:
@@ -43,7 +34,8 @@ actions:
           properties:
             '@odata.type': {const: '#file'}
             bytes: {type: string}
-`;
+`,
+);
 
 let shop: Shop;
 let url: string;

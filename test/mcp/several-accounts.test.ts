@@ -2,28 +2,20 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { valueAt, type Json } from '../../src/lib/json.ts';
 import { connectClient, rpc } from '../support/mcp.ts';
 import { refusals } from '../support/model-apis.ts';
-import { startShop, type Shop } from '../support/shop.ts';
+import { appFile, startShop, type Shop } from '../support/shop.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 
 /** An app whose action has a parameter with the name of our choice. */
-const OWN = `
-id: own
-name: Own
-description: An app of the tests.
-categories: [data]
-website: https://own.example.com
-sources: [{title: The tests themselves, read: 2026-03-01}]
-baseUrl: '{origin}'
-variables:
-  origin: {title: Address, format: origin, example: https://own.example.com}
-authentication: [{type: api_key, in: header, name: X-Key}]
-actions:
+const OWN = appFile(
+  'own',
+  `actions:
   grant_access:
     description: Grants access.
     request: POST /things
     body:
       credentialId: {type: string, required: true, description: Of the app.}
-`;
+`,
+);
 const FIRST = 'key_4fz0QmVtLr81canary';
 const SECOND = 'key_second9QmVtLr81';
 

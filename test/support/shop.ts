@@ -10,6 +10,8 @@ export interface Shop extends AsyncDisposable {
   readonly party: ThirdParty;
   readonly userId: string;
   readonly credentialId: string;
+  /** The folder of its connectors. */
+  readonly catalogFolder: string;
   /** A REST call as this user. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   /** Runs an action of `shop`. */
@@ -39,6 +41,7 @@ export async function startShop(
     party,
     userId,
     credentialId: made.text('credentialId'),
+    catalogFolder: folder,
     call,
     execute: (actionId, input = {}) =>
       call('POST', `/connectors/shop/actions/${actionId}/execute`, { body: { input } }),
@@ -48,4 +51,20 @@ export async function startShop(
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A connector file of an app whose address the user enters. `rest`: what is its own, from `actions` on. */
+export function appFile(id: string, rest: string): string {
+  return `
+id: ${id}
+name: ${id.charAt(0).toUpperCase()}${id.slice(1)}
+description: An app of the tests.
+categories: [data]
+website: https://${id}.example.com
+sources: [{title: The tests themselves, read: 2026-03-01}]
+baseUrl: '{origin}'
+variables:
+  origin: {title: Address, format: origin, example: https://${id}.example.com}
+authentication: [{type: api_key, in: header, name: X-Key}]
+${rest}`;
 }

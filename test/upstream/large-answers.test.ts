@@ -2,24 +2,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLargeBodies, type BodyPlace } from '../../src/lib/large-bodies.ts';
 import { createOutbound, type Outbound } from '../../src/lib/outbound.ts';
 import { createPause } from '../../src/upstream/large-answers.ts';
-import { startShop, type Shop } from '../support/shop.ts';
+import { appFile, startShop, type Shop } from '../support/shop.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 const MIB = 1024 * 1024;
 
-const ROOMY = `
-id: roomy
-name: Roomy
-description: An app with large answers.
-categories: [data]
-website: https://roomy.example.com
-sources: [{ title: The tests themselves, read: 2026-03-01 }]
-baseUrl: '{origin}'
-variables: { origin: { title: Address, format: origin, example: https://roomy.example.com } }
-authentication: [{ type: bearer }]
-actions:
+const ROOMY = appFile(
+  'roomy',
+  `actions:
   get_all: { description: All of it., request: GET /all }
-`;
+`,
+);
 
 let shop: Shop;
 let roomy: Upstream;
@@ -29,7 +22,7 @@ beforeAll(async () => {
   roomy.handler = (_req, res) => res.writeHead(200, { 'content-type': 'application/json' }).end(answer);
   shop = await startShop({}, { roomy: ROOMY });
   await shop.call('POST', `/users/${shop.userId}/credentials`, {
-    body: { connectorId: 'roomy', data: { token: 'token_0123456789', origin: roomy.origin } },
+    body: { connectorId: 'roomy', data: { apiKey: 'token_0123456789', origin: roomy.origin } },
   });
 });
 afterAll(async () => {
