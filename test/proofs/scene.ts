@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig, type Config } from '../../src/config.ts';
 import { openContext, type OpenContext } from '../../src/context.ts';
+import type { Credential } from '../../src/credentials/credential.ts';
 import { createCredential } from '../../src/credentials/records.ts';
 import { createSubscription } from '../../src/subscriptions/subscriptions.ts';
 import { createUser } from '../../src/identity/users.ts';
 import { DAY } from '../../src/lib/clock.ts';
+import type { JsonObject } from '../../src/lib/json.ts';
 import { createLog } from '../../src/log.ts';
 import { eventsCatalog } from '../support/events.ts';
 
@@ -25,39 +27,12 @@ export async function openScene(
   addresses: readonly string[],
   { more = {} }: { more?: Record<string, string> } = {},
 ): Promise<Scene> {
-  const home = mkdtempSync(join(tmpdir(), 'gatehouse-proof-'));
-  const env = {
-    GATEHOUSE_HOME: home,
-    GATEHOUSE_ALLOW_PRIVATE_NETWORK: '1',
-    GATEHOUSE_SANDBOX: '0',
-    PORT: '0',
-    LOG_LEVEL: 'warn',
-    ...more,
-  };
   const catalogFolder = eventsCatalog();
-  const context = await openProof(readConfig(env), catalogFolder);
-  const { userId } = await createUser(context, { environment: 'development', username: 'ada' });
+  const { env, context, connect, subscribe } = await openShops(catalogFolder, more);
   const subscriptions: Scene['subscriptions'] = [];
-  // The same key is the same account, and so the same credential.
-  const connect = (account: number) =>
-    createCredential(context, {
-      environment: 'development',
-      userId,
-      connectorId: 'shop',
-      data: { token: `shop_${account}` },
-    });
   for (const [position, address] of addresses.entries()) {
-    const credential = await connect(position);
-    const { subscription, secret } = await createSubscription(context, {
-      credential,
-      address,
-      scope: 'commerce/orders',
-      events: ['created'],
-      headers: {},
-      ratePerSecond: null,
-      ordered: false,
-      backfill: false,
-    });
+    const credential = await connect({ token: `shop_${position}` });
+    const { subscription, secret } = await subscribe(credential, address);
     subscriptions.push({
       subscriptionId: subscription.subscription_id,
       sourceId: subscription.source_id ?? '',
@@ -73,9 +48,42 @@ export async function openScene(
     context,
     async [Symbol.asyncDispose]() {
       await context.close();
-      rmSync(home, { recursive: true, force: true });
+      rmSync(env.GATEHOUSE_HOME, { recursive: true, force: true });
       rmSync(catalogFolder, { recursive: true, force: true });
     },
+  };
+}
+
+/** A new store with a user, and how accounts of `shop` are connected and their orders subscribed to. */
+export async function openShops(catalogFolder: string, more: Record<string, string>) {
+  const env = {
+    GATEHOUSE_HOME: mkdtempSync(join(tmpdir(), 'gatehouse-proof-')),
+    GATEHOUSE_ALLOW_PRIVATE_NETWORK: '1',
+    GATEHOUSE_SANDBOX: '0',
+    PORT: '0',
+    LOG_LEVEL: 'warn',
+    ...more,
+  };
+  const context = await openProof(readConfig(env), catalogFolder);
+  const environment = 'development' as const;
+  const { userId } = await createUser(context, { environment, username: 'ada' });
+  return {
+    env,
+    context,
+    /** The same token is the same account, and so the same credential. */
+    connect: (data: JsonObject) =>
+      createCredential(context, { environment, userId, connectorId: 'shop', data }),
+    subscribe: (credential: Credential, address: string) =>
+      createSubscription(context, {
+        credential,
+        address,
+        scope: 'commerce/orders',
+        events: ['created'],
+        headers: {},
+        ratePerSecond: null,
+        ordered: false,
+        backfill: false,
+      }),
   };
 }
 
