@@ -6,6 +6,7 @@ import { createAddressGuard, type AllowedAddress } from './addresses.ts';
 import { GatehouseError } from './errors.ts';
 import type { BodyPlace } from './large-bodies.ts';
 import { decoderOf, unpacked } from './outbound-body.ts';
+import { toDispatch, type Asked } from './outbound-dispatch.ts';
 import { BlockedAddress, outboundError } from './outbound-errors.ts';
 import { End, wholeAnswer, type RawAnswer } from './outbound-exchange.ts';
 import type { Lookup } from './outbound-names.ts';
@@ -54,8 +55,6 @@ export interface OutboundStream {
    */
   body: AsyncIterable<Buffer>;
 }
-
-type Asked = Pick<OutboundRequest, 'method' | 'headers' | 'body'>;
 
 /** The part of an answer that a redirect is read from. */
 interface Hop {
@@ -415,29 +414,6 @@ function portOf(target: { port: string; protocol: string }): number {
 
 function hostOf(text: string): string {
   return URL.canParse(text) ? new URL(text).host : 'the address';
-}
-
-function toDispatch(
-  { origin, path }: Target,
-  { method, headers = {}, body }: Asked,
-  patienceMs: number,
-): Dispatcher.DispatchOptions {
-  return {
-    origin,
-    path,
-    method: toMethod(method),
-    headers,
-    body: body ?? null,
-    headersTimeout: patienceMs,
-    bodyTimeout: patienceMs,
-  };
-}
-
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
-function toMethod(text: string): Dispatcher.HttpMethod {
-  const method = METHODS.find((known) => known === text);
-  if (!method) throw new GatehouseError('invalid_request', `"${text}" is no HTTP method that is sent.`);
-  return method;
 }
 
 /**
