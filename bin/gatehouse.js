@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Plain JavaScript without newer imports: a Node.js that is too old runs the one that was installed with Gatehouse instead.
+// Plain JavaScript without newer imports: an older Node.js can run this file and start the Node.js that Gatehouse
+// installed.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import module from 'node:module';
 import { homedir } from 'node:os';
@@ -24,32 +25,32 @@ function isOld() {
 }
 
 async function start() {
-  // Half of the threads may look names up, and each name whose DNS does not answer holds one for ten seconds. Read at the first
-  // use of a thread, so before anything else.
+  // DNS look-ups may use half of the threads, and a name whose DNS does not answer holds one for ten seconds. Node.js
+  // reads the setting at the first use of a thread, so it is set before anything else.
   process.env.UV_THREADPOOL_SIZE ||= '16';
 
-  // Compiled code is kept between starts: it halves the time to the first answer. Kept in our own folder, once it is
-  // there, and not in the shared temporary one: whoever can write it decides what runs.
+  // Compiled code is cached between starts, which halves the time to the first answer. The cache is in our own
+  // folder, if it exists: everyone who can write to the shared temporary folder could decide what runs.
   process.umask(0o077);
   const home = process.env.GATEHOUSE_HOME || join(homedir(), '.gatehouse');
   if (existsSync(home)) {
     module.enableCompileCache(join(home, 'cache', 'code'));
-    // A client of stdio may end us without a word, and what was compiled would be lost each time.
+    // An MCP client may end a stdio process at any time; the compiled code would then be lost each time.
     setTimeout(() => module.flushCompileCache(), 2000).unref();
   }
 
-  // What was built starts faster the first time; sources, whose types Node.js strips, are what a checkout may have changed.
+  // The build starts faster the first time. In a checkout the sources, whose types Node.js strips, may be newer.
   const sources = fileURLToPath(new URL('../src', import.meta.url));
   const built = fileURLToPath(new URL('../dist/main.js', import.meta.url));
   const lock = fileURLToPath(new URL('../package-lock.json', import.meta.url));
   const entry = isCurrent({ built, sources, lock }) ? built : join(sources, 'main.ts');
   const { main } = await import(pathToFileURL(entry).href);
   process.exitCode = await main(process.argv.slice(2));
-  // Output that is still on its way is written out; a socket that somebody forgot does not keep us.
+  // Pending output is written first. A socket that is still open does not delay the exit.
   setTimeout(() => process.exit(), 1000).unref();
 }
 
-/** Whether dist is there, and in a checkout no source or package in it is younger: never yesterday's code. */
+/** Returns whether dist exists and, in a checkout, no source or package is newer than it. */
 function isCurrent({ built, sources, lock }) {
   if (!existsSync(built)) return false;
   if (!existsSync(new URL('../.git', import.meta.url))) return true;

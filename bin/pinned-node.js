@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** Set in the process that runs instead: a pinned Node.js that is too old itself must not start another. */
+/** Set in the child process, so that a pinned Node.js that is too old does not start another one. */
 const MARK = 'PINNED_NODE_RUNS_GATEHOUSE';
 const FORWARDED = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'];
 
-/** Returns the Node.js that was installed with Gatehouse (the package `node`), or undefined where there is none. */
+/** Returns the Node.js that was installed with Gatehouse (the package `node`), or undefined if there is none. */
 export function findPinnedNode() {
   if (process.env[MARK]) return undefined;
   try {
@@ -20,8 +20,8 @@ export function findPinnedNode() {
 }
 
 /**
- * Runs a script with another Node.js, with our arguments, streams and signals, and ends as it ends: with its exit code, or
- * by its signal.
+ * Runs a script with another Node.js and our arguments, streams and signals. Ends as the child ends: with its exit
+ * code or by its signal.
  */
 export function runWith(program, script) {
   const child = spawn(program, [...process.execArgv, script, ...process.argv.slice(2)], {
@@ -29,7 +29,7 @@ export function runWith(program, script) {
     env: { ...process.env, [MARK]: '1' },
   });
   const forward = (signal) => {
-    // Ctrl+C reaches every process of the terminal, and a second one would end the child at once.
+    // Ctrl+C reaches every process of the terminal; a forwarded second signal would kill the child at once.
     if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
   };
   for (const signal of FORWARDED) process.on(signal, forward);

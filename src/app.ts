@@ -10,20 +10,23 @@ import { reportChanges } from './servers/approvals.ts';
 /** How long a stop waits for running requests. */
 const DRAIN_MS = 20_000;
 const SWEEP_MS = 50;
-/** When definitions are compared with those that were approved: not while a start still has work to do. */
+/** Delay of the comparison of definitions with the approved ones, because a start still has work to do. */
 const REPORT_AFTER_MS = 30_000;
 
-/** A listening Gatehouse. */
+/** A running HTTP server of Gatehouse. */
 export interface App {
   readonly server: Server;
   readonly port: number;
-  /** Stops accepting, lets running requests finish (20 s at most), then closes what it made. The context stays open. */
+  /**
+   * Stops accepting, lets running requests finish (at most 20 s), then closes what listen() opened. The context stays
+   * open.
+   */
   close(): Promise<void>;
 }
 
 /**
- * Serves the whole surface on one port: MCP ahead of Express (its requests are the hot path), then all the rest.
- * @throws Error of node:net with `code` EADDRINUSE or EACCES when the port cannot be had.
+ * Serves everything on one port: MCP before Express, because its requests are the hot path, then REST.
+ * @throws Error of node:net with `code` EADDRINUSE or EACCES when the port cannot be opened.
  */
 export async function listen(context: OpenContext): Promise<App> {
   const { config } = context;
@@ -39,7 +42,8 @@ export async function listen(context: OpenContext): Promise<App> {
     connections.add(socket);
     socket.once('close', () => connections.delete(socket));
   });
-  // Idle sockets end before a load balancer's usual minute does, so that it never writes into a closing one.
+  // Idle sockets must outlive the usual minute of load balancers, so that a balancer never writes to a closing
+  // socket.
   server.keepAliveTimeout = 65_000;
   try {
     await new Promise<void>((resolve, reject) => {
@@ -89,18 +93,22 @@ async function reportLater(context: Context): Promise<void> {
   try {
     await reportChanges(context);
   } catch (error) {
-    if (!context.stopping) context.log.warn({ err: error }, 'definitions could not be compared');
+    if (!context.stopping) context.log.warn({ err: error }, 'comparison of definitions failed');
   }
 }
 
-/** Loaded at its first request: Express and the schemas of all routes would be a third of a start, and MCP needs neither. */
+/**
+ * Loads REST at its first request. Express and all route schemas would take a third of a start, and MCP needs
+ * neither.
+ */
 function restOf(context: Context): RequestListener {
   let listener: RequestListener | undefined;
   let loading: Promise<void> | undefined;
   const load = async () => {
     const { createRest } = await import('./rest.ts');
     listener = createRest(context);
-    // Not before: loading takes the event loop too, and /ready is a part of what is loaded.
+    // Watching starts after the load, because the load itself blocks the event loop. /ready is part of the loaded
+    // code.
     context.readiness.watch();
   };
   return (req, res) => {
@@ -110,7 +118,7 @@ function restOf(context: Context): RequestListener {
       () => listener?.(req, res),
       (cause: unknown) => {
         loading = undefined;
-        context.log.error({ err: cause }, 'REST could not be loaded');
+        context.log.error({ err: cause }, 'loading REST failed');
         const { status, code, message } = answerError(cause);
         res.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8' });
         res.end(JSON.stringify({ error: message, code }));
@@ -132,10 +140,10 @@ function urlHost(host: string): string {
 
 async function drain(server: Server, connections: ReadonlySet<Socket>): Promise<void> {
   const force = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
-  // A connection whose request ends meanwhile stays open for a next one, which would only be refused.
+  // A connection whose request ends during the drain stays open, but further requests on it would be rejected.
   const sweep = setInterval(() => {
     server.closeIdleConnections();
-    // Browsers and pools open some ahead of need, and idle is to Node.js only what has had a request.
+    // Browsers and pools open connections in advance. Node.js counts only connections with a request as idle.
     for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
   }, SWEEP_MS);
   await new Promise<void>((resolve) => {

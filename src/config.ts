@@ -15,7 +15,7 @@ const jwtIssuer = z.strictObject({
   createUsers: z.boolean().default(false),
 });
 
-/** An issuer whose JWTs are accepted beside our own (contract.md section 2). */
+/** An issuer whose JWTs are accepted in addition to our own. */
 export type JwtIssuer = z.infer<typeof jwtIssuer>;
 
 export interface RateLimit {
@@ -26,7 +26,9 @@ export interface RateLimit {
 export interface Config {
   host: string;
   port: number;
-  /** What appears in URLs that we hand out; no trailing slash. Undefined: `http://<host>:<port in use>`. */
+  /**
+   * Base of the URLs that Gatehouse hands out, without trailing slash. Undefined means `http://<host>:<port in use>`.
+   */
   publicUrl: string | undefined;
   home: string;
   database: { kind: 'sqlite'; path: string } | { kind: 'postgres'; url: string };
@@ -39,24 +41,24 @@ export interface Config {
   caFile: string | undefined;
   trustedProxies: string[];
   sandbox: boolean;
-  /** Connectors that bring the fixtures of MCP's conformance suites, and their third party. */
+  /** Enables the connectors with the fixtures of MCP's conformance suites, and their third party. */
   testConnectors: boolean;
-  /** Requests per window on an MCP endpoint, or undefined when off. */
+  /** Requests per window on an MCP endpoint; undefined when off. */
   mcpRateLimit: RateLimit | undefined;
-  /** REST calls by JWTs of one user per window, or undefined when off. */
+  /** REST calls by JWTs of one user per window; undefined when off. */
   userRateLimit: RateLimit | undefined;
   jwtIssuers: JwtIssuer[];
-  /** Waits between attempts of a delivery, milliseconds. */
+  /** Delays between attempts of a delivery, in ms. */
   retrySchedule: number[];
-  /** The shortest time between two polls of a source. */
+  /** The shortest interval between two polls of a source, in seconds. */
   pollIntervalSeconds: number;
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
   production: boolean;
-  /** Variables named GATEHOUSE_* that nothing reads: misspelt, or of another release. */
+  /** Variables named GATEHOUSE_* that no setting reads: misspelt, or of another release. */
   unknownVariables: string[];
 }
 
-/** Every fault of the environment at once, a line each: `PORT: must be …`. */
+/** An error with every fault of the environment, one per line: `PORT: must be …`. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly faults: string[];
@@ -70,8 +72,8 @@ export class ConfigError extends Error {
 type Environment = Record<string, string | undefined>;
 
 /**
- * Reads and checks the configuration (contract.md section 1). The only reader of `process.env`.
- * @throws ConfigError listing every variable that is wrong and the rule it breaks.
+ * Reads and checks the configuration. It is the only reader of `process.env`.
+ * @throws ConfigError listing every wrong variable and the rule that it breaks.
  */
 export function readConfig(env: Environment = process.env): Config {
   const faults: string[] = [];
@@ -168,7 +170,7 @@ function masterKeys(text: string): string[] {
   return keys;
 }
 
-/** A file that can be read and holds keys. */
+/** Returns the path of a file that can be read and holds keys. */
 function masterKeyFile(text: string): string {
   const path = expandHome(text);
   let keys: string;

@@ -33,7 +33,9 @@ import { createBoundedExpressions, type BoundedExpressions } from './upstream/bo
 import { createThrottle, type Throttle } from './upstream/throttle.ts';
 import { createRuns, type Runs } from './workflows/runner.ts';
 
-/** What a running Gatehouse is made of. Operations take the narrow part they need: `Pick<Context, 'db' | 'clock'>`. */
+/**
+ * The parts of a running Gatehouse. Operations take the narrow part that they need: `Pick<Context, 'db' | 'clock'>`.
+ */
 export interface Context {
   readonly config: Config;
   readonly log: Logger;
@@ -51,50 +53,50 @@ export interface Context {
   readonly executions: ExecutionLog;
   readonly audit: Audit;
   readonly limits: Limits;
-  /** What /ready says. */
+  /** The checks behind /ready. */
   readonly readiness: Readiness;
-  /** Sends what the outbox holds, in serving processes. */
+  /** Sends the deliveries of the outbox, in serving processes. */
   readonly deliverer: Deliverer;
-  /** Polls, webhooks that arrived, registrations; started where somebody listens. */
+  /** Polls, received webhooks and registrations. They run for sources that have consumers. */
   readonly sources: Sources;
-  /** Whom an environment tells of its credentials and subscriptions. */
+  /** Notifies the operator of an environment about its credentials and subscriptions. */
   readonly operator: Operator;
-  /** Hears that a connection leads to another account. */
+  /** Is notified when a connection changes to another account. */
   readonly listening: Listening;
-  /** Expressions of workflows, within limits. */
+  /** Evaluates expressions of workflows, within limits. */
   readonly expressions: BoundedExpressions;
-  /** Begins runs of workflows and carries them on, in serving processes. */
+  /** Starts and continues workflow runs, in serving processes. */
   readonly runs: Runs;
-  /** What a server lists to its clients. */
+  /** Returns the tools that a server lists to its clients. */
   toolsOf(live: LiveServer): Promise<ToolListing>;
-  /** Where clients reach us, without trailing slash. */
+  /** The address at which clients reach Gatehouse, without trailing slash. */
   readonly publicUrl: string;
-  /** True once a stop was asked for: /ready says so, so that a load balancer looks elsewhere. */
+  /** True after a stop was requested; /ready reports it, so that a load balancer sends requests elsewhere. */
   readonly stopping: boolean;
-  /** Whether this process listens on a port: then it serves the links that it makes. */
+  /** Whether this process listens on a port and can serve the links that it makes. */
   readonly serving: boolean;
 }
 
-/** A context with its lifetime: whoever opens it closes it. */
+/** A context with its lifetime. The code that opens it must close it. */
 export interface OpenContext extends Context {
   publicUrl: string;
   stopping: boolean;
   serving: boolean;
-  /** Flushes what is buffered and closes everything, in reverse order of making. */
+  /** Flushes buffers and closes everything, in reverse order of creation. */
   close(): Promise<void>;
 }
 
-/** At one origin. */
+/** Sockets to one origin of a receiver. */
 const RECEIVER_SOCKETS = 4000;
 
-/** Where the connectors for tests of Gatehouse itself are. */
+/** The folder of the connectors for Gatehouse's own tests. */
 const TEST_FOLDER = fileURLToPath(new URL('data/test-connectors', PACKAGE_FOLDER));
 
-/** Where the connector files of this package are. */
+/** The folder of the connector files in this package. */
 export const CATALOG_FOLDER = fileURLToPath(new URL('data/connectors', PACKAGE_FOLDER));
 
 /**
- * Opens the store, brings its schema up to date, and makes everything that a server or a command needs.
+ * Opens the store, migrates its schema, and creates everything that a server or a command needs.
  * @throws StoreError, SchemaError, KeyError, ConnectorFileError, each with a line for the operator.
  */
 export async function openContext(
@@ -126,9 +128,10 @@ export async function openContext(
       lookup: shareLookups(),
     };
     const outbound = createOutbound(outboundOptions);
-    // Receivers that hang hold sockets: they are not those of actions, and many subscribers may share an origin.
+    // Receivers have their own pool, because a hanging receiver holds sockets and many subscribers may share an
+    // origin.
     const toReceivers = createOutbound({ ...outboundOptions, connections: RECEIVER_SOCKETS });
-    // Hosts of key sets count as allowed (contract.md section 2) for these alone: nobody else may name one as an address.
+    // Hosts of key sets are allowed only for these requests; otherwise a caller could name one as an address.
     const toIssuers = createOutbound({
       ...outboundOptions,
       allowedNetworks: [
@@ -188,7 +191,7 @@ export async function openContext(
         await store.close();
       },
     };
-    // The callers read publicUrl of this very object, which is settled when the server listens.
+    // The callers read publicUrl of this same object, because it is final only when the server listens.
     return Object.assign(base, { callers: createCallers(base) });
   } catch (error) {
     await store.close();

@@ -2,17 +2,18 @@ import { Command, CommanderError } from 'commander';
 import { faultLines } from './cli/faults.ts';
 import { version } from './cli/version.ts';
 
-/** Exit codes: done, failed, wrong usage. */
+/** Exit codes: 0 done, 1 failed, 2 wrong usage. */
 const FAILED = 1;
 const WRONG_USAGE = 2;
 
 /**
- * Runs the command line and answers with the exit code. Results go to standard output, words for people to standard
- * error. Commands are loaded when they are called: `stdio` must answer fast.
+ * Runs the command line and returns the exit code. Results go to standard output, messages for people to standard
+ * error.
+ * Each command is loaded when it is called, because `stdio` must answer fast.
  */
 export async function main(argv: string[]): Promise<number> {
   let code = 0;
-  // A reader that has seen enough (`| head`) is no fault.
+  // A reader that closes early (`| head`) is not an error.
   process.stdout.on('error', (error) => {
     if (!('code' in error) || error.code !== 'EPIPE') throw error;
   });
@@ -33,19 +34,17 @@ function buildProgram(done: (code: number) => void): Command {
   const program = new Command('gatehouse')
     .description('Self-hosted integration service: gives AI agents controlled access to third-party apps.')
     .version(version())
-    .showHelpAfterError('Run with --help to see how it is used.')
+    .showHelpAfterError('Run with --help for usage.')
     .addHelpText('after', PROGRAM_HELP)
-    // exitOverride() reaches those commands that are added after it.
+    // exitOverride() affects only commands that are added after it.
     .exitOverride();
 
   program
     .command('serve', { isDefault: true })
-    .description('Serve MCP, REST and the reference on one port. What is run without a command.')
+    .description('Serve MCP, REST and the reference on one port. The default command.')
     .addHelpText('after', SERVE_HELP)
-    .showHelpAfterError(
-      'Settings are environment variables, such as PORT=8080. Run with --help to see how it is used.',
-    )
-    // As the default it is given whatever is no command.
+    .showHelpAfterError('Settings are environment variables, such as PORT=8080. Run with --help for usage.')
+    // The default command also receives arguments that are not commands.
     .allowExcessArguments(true)
     .action(async (_options, command: Command) => {
       const [unknown] = command.args;
@@ -57,11 +56,11 @@ function buildProgram(done: (code: number) => void): Command {
   program
     .command('stdio')
     .description('Serve one MCP server on standard input and output, for a client that starts programs.')
-    .option('--server <serverId|name>', 'the MCP server, straight from the store')
-    .option('--user <userId|username>', 'for whom; without it the owner of the server')
+    .option('--server <serverId|name>', 'MCP server, read directly from the store')
+    .option('--user <userId|username>', 'end user of the calls (default: the owner of the server)')
     .option('--environment <environment>', 'development or production (default: development)')
-    .option('--url <accessUrl>', 'bridge to a remote Gatehouse instead')
-    .option('--header <name:value>', 'sent with each request to --url; may be repeated', collect, [])
+    .option('--url <accessUrl>', 'access URL of a remote Gatehouse to bridge to')
+    .option('--header <name:value>', 'header of each request to --url; may be repeated', collect, [])
     .addHelpText('after', STDIO_HELP)
     .action(async (options, command: Command) => {
       const { readStdioWish, stdio } = await import('./cli/stdio.ts');
@@ -76,7 +75,7 @@ function buildProgram(done: (code: number) => void): Command {
     .addHelpText('after', ROTATE_HELP);
   keys
     .command('rotate')
-    .description('Make a new API key and end the old one at once.')
+    .description('Create a new API key and revoke the old one at once.')
     .argument('<environment>', 'development or production')
     .addHelpText('after', ROTATE_HELP)
     .action(async (environment: string, _options, command: Command) => {
@@ -88,7 +87,7 @@ function buildProgram(done: (code: number) => void): Command {
 
   program
     .command('migrate')
-    .description('Bring the database to this release. serve does it too, when it starts.')
+    .description('Migrate the database to this release. serve also does it at start.')
     .option('--json', 'print the migrations that ran as JSON')
     .addHelpText('after', MIGRATE_HELP)
     .action(async ({ json }: { json?: boolean }) => {
@@ -99,12 +98,15 @@ function buildProgram(done: (code: number) => void): Command {
   program
     .command('listen')
     .description('Print events as they happen, and forward them to a program under development.')
-    .option('--forward <url>', 'where each delivery is sent, signed as a subscriber would get it')
-    .option('--connection <connectionId>', 'events of this connection alone, subscribed to or not')
-    .option('--scope <scope>', 'of which kind of record, with --connection')
+    .option('--forward <url>', 'URL that receives each delivery, signed as for a subscriber')
+    .option(
+      '--connection <connectionId>',
+      'connection whose events are printed, with or without a subscription',
+    )
+    .option('--scope <scope>', 'record scope, with --connection')
     .option('--environment <environment>', 'development or production (default: development)')
-    .option('--secret <whsec_…>', 'what signs them; without it a new one each time')
-    .option('--json', 'print each as a line of JSON')
+    .option('--secret <whsec_…>', 'signing secret of deliveries (default: a new one each time)')
+    .option('--json', 'print each event as a line of JSON')
     .addHelpText('after', LISTEN_HELP)
     .action(async (options, command: Command) => {
       const { listen, readListenWish } = await import('./cli/listen.ts');
@@ -119,9 +121,9 @@ function buildProgram(done: (code: number) => void): Command {
     .addHelpText('after', CHECK_HELP);
   connectors
     .command('check')
-    .description('Check a connector file, and replay the examples.yaml beside it.')
+    .description('Check a connector file, and replay the examples.yaml next to it.')
     .argument('<file>', 'path of a connector.yaml, or of its folder')
-    .option('--json', 'print what was found as JSON')
+    .option('--json', 'print the findings as JSON')
     .addHelpText('after', CHECK_HELP)
     .action(async (file: string, { json }: { json?: boolean }) => {
       const { checkConnector } = await import('./cli/connectors-check.ts');
@@ -130,7 +132,7 @@ function buildProgram(done: (code: number) => void): Command {
 
   program
     .command('doctor')
-    .description('Look for what would stop a start or a call, and say how to mend it. Changes nothing.')
+    .description('Check for problems that prevent starting or calling, and suggest fixes. Changes nothing.')
     .option('--json', 'print the findings as JSON')
     .addHelpText('after', DOCTOR_HELP)
     .action(async ({ json }: { json?: boolean }) => {
@@ -151,10 +153,10 @@ Examples:
   $ gatehouse                                  serve on http://127.0.0.1:3000
   $ PORT=8080 gatehouse serve                  serve on another port
   $ gatehouse stdio --server Sandbox           one MCP server for a client that starts programs
-  $ gatehouse doctor                           what is wrong here?`;
+  $ gatehouse doctor                           find problems`;
 
 const SERVE_HELP = `
-The first start makes the API keys and shows them once: on a terminal, else in GATEHOUSE_HOME/first-keys.
+The first start creates the API keys and shows them once: on a terminal, else in GATEHOUSE_HOME/first-keys.
 SIGTERM and SIGINT let running requests finish (20 s at most); a second signal ends at once.
 
 Examples:
@@ -163,7 +165,7 @@ Examples:
   $ HOST=0.0.0.0 GATEHOUSE_PUBLIC_URL=https://gatehouse.example.com gatehouse serve`;
 
 const STDIO_HELP = `
-Standard output carries the protocol alone; words for people go to standard error.
+Standard output carries only the protocol; messages for people go to standard error.
 
 Examples:
   $ gatehouse stdio --server Sandbox
@@ -173,7 +175,7 @@ Examples:
       --header 'Authorization: Bearer gh_prod_…' --header 'x-svc-userid: usr_7Ab…'`;
 
 const ROTATE_HELP = `
-The new key is printed on standard output, once. Whoever still uses the old one gets 401 within a second.
+The new key is printed on standard output, once. Callers with the old key get 401 within a second.
 
 Examples:
   $ gatehouse keys rotate development
@@ -185,8 +187,8 @@ Examples:
   $ DATABASE_URL=postgres://gatehouse@db/gatehouse gatehouse migrate --json`;
 
 const LISTEN_HELP = `
-Reads the store that a running \`gatehouse serve\` uses. Without --connection: whatever somebody subscribed to, test events
-(POST /webhooks/{subscriptionId}/test) and events for the operator. Each is forwarded once, whatever is answered.
+Reads the store that a running \`gatehouse serve\` uses. Without --connection it prints subscribed events, test events
+(POST /webhooks/{subscriptionId}/test) and events for the operator. Each event is forwarded once, whatever the answer.
 
 Examples:
   $ gatehouse listen --forward http://localhost:8080/webhooks

@@ -9,12 +9,12 @@ import { PACKAGE_FOLDER } from './package.ts';
 import { createEverything } from './sandbox/everything.ts';
 import { createSandbox } from './sandbox/router.ts';
 
-/** What browsers load: the sources in a checkout, what was made of them in a build. */
+/** The files for browsers: the sources in a checkout, the bundles in a build. */
 const WEB_FOLDER = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? 'src/web' : 'dist/web', PACKAGE_FOLDER),
 );
 
-/** All that is not MCP: the REST routes, then the sandbox where it is on. */
+/** Creates everything except MCP: the REST routes, then the sandbox if it is on. */
 export function createRest(context: Context): RequestListener {
   const routes = [...ROUTES, ...webRoutes(WEB_FOLDER)];
   routes.push(...docsRoutes(() => routes));

@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../src/config.ts';
 import { HOUR, MINUTE, SECOND } from '../src/lib/clock.ts';
 
-test('without variables it is a server for this machine, on SQLite, with the sandbox', () => {
+test('defaults to a local server on SQLite with the sandbox', () => {
   const config = readConfig({ HOME: '/home/ada' });
   expect(config).toMatchObject({ host: '127.0.0.1', port: 3000, sandbox: true, production: false });
   expect(config.database).toMatchObject({ kind: 'sqlite' });
   expect(config.mcpRateLimit).toEqual({ points: 100, windowSeconds: 60 });
 });
 
-test('the sandbox is off beyond this machine and in production', () => {
+test('the sandbox is off beyond loopback and in production', () => {
   expect(readConfig({ HOST: '0.0.0.0' }).sandbox).toBe(false);
   expect(readConfig({ NODE_ENV: 'production' }).sandbox).toBe(false);
 });
@@ -57,7 +57,7 @@ test.each([
   expect(() => readConfig(env)).toThrow(line);
 });
 
-test('every fault is told at once', () => {
+test('all faults are reported at once', () => {
   const faults = (() => {
     try {
       readConfig({ PORT: 'x', LOG_LEVEL: 'y' });
@@ -69,7 +69,7 @@ test('every fault is told at once', () => {
   expect(faults).toHaveLength(2);
 });
 
-test('networks are read as CIDRs and as host and port', () => {
+test('networks are CIDRs or host and port', () => {
   const { allowedNetworks } = readConfig({
     GATEHOUSE_ALLOWED_NETWORKS: '10.1.0.0/16, shop.internal:8443,[fd00::1]:80',
   });
@@ -80,14 +80,14 @@ test('networks are read as CIDRs and as host and port', () => {
   ]);
 });
 
-test('by default what fails is tried again nine times, and apps are polled every minute', () => {
+test('by default deliveries retry nine times and apps are polled every minute', () => {
   const { retrySchedule, pollIntervalSeconds } = readConfig({});
   const hours = [2, 5, 10, 14, 20, 24].map((some) => some * HOUR);
   expect(retrySchedule).toEqual([5 * SECOND, 5 * MINUTE, 30 * MINUTE, ...hours]);
   expect(pollIntervalSeconds).toBe(60);
 });
 
-test('waits are read in seconds, up to twenty of them, and so is the interval of polls', () => {
+test('delays and the poll interval are in seconds, at most twenty delays', () => {
   const read = (waits: string, interval: string) => {
     const config = readConfig({ GATEHOUSE_RETRY_SCHEDULE: waits, GATEHOUSE_POLL_INTERVAL: interval });
     return [config.retrySchedule, config.pollIntervalSeconds];
@@ -96,7 +96,7 @@ test('waits are read in seconds, up to twenty of them, and so is the interval of
   expect(read(Array(20).fill('5').join(), '1')).toEqual([Array(20).fill(5 * SECOND), 1]);
 });
 
-test('variables that nothing reads are listed', () => {
+test('unknown variables are listed', () => {
   const env = { GATEHOUSE_PUBLIC_URI: 'https://x.example', GATEHOUSE_SANDBOX: '1', OTHER: '1' };
   expect(readConfig(env).unknownVariables).toEqual(['GATEHOUSE_PUBLIC_URI']);
 });

@@ -31,9 +31,9 @@ export interface Ticket {
   created_at: string;
 }
 
-/** What a key sees: the data that it was seeded with, and what was written with it since this process began. */
+/** The data of a key: seeded data, and records written with it since this process started. */
 export interface Account {
-  /** Such as acc_1f0c52a7b3de. */
+  /** An id such as acc_1f0c52a7b3de. */
   readonly id: string;
   readonly customers: Customer[];
   readonly orders: Order[];
@@ -42,42 +42,45 @@ export interface Account {
   readonly contacts: Contact[];
   readonly tickets: Ticket[];
   readonly webhooks: Webhook[];
-  /** Answers of writes by Idempotency-Key. */
+  /** Responses of writes by Idempotency-Key. */
   readonly answers: Map<string, { request: string; status: number; body: unknown }>;
-  /** The next id of a kind of record: `cus_1121`. */
+  /** Returns the next id of a kind of record: `cus_1121`. */
   nextId(prefix: string): string;
-  /** Counts a record that was added. @returns false when the account is full. */
+  /** Counts a new record. @returns false when the account is full. */
   hasRoom(): boolean;
-  /** Counts a request: the milliseconds to wait when there were too many, else 0. */
+  /** Counts a request. @returns the milliseconds to wait when there were too many, else 0. */
   admit(): number;
 }
 
-/** The account of the key that came with the request of this answer. */
+/** Returns the account of the key that the request of this response carried. */
 export type AccountOf = (res: Response) => Account;
 
-/** Accounts by key, which is an API key or that of a name. The one that was used longest ago goes when there are too many; its writes go with it. */
+/**
+ * Accounts by key: an API key or the key of a name. Beyond the limit the least recently used one is dropped with its
+ * writes.
+ */
 export interface Accounts {
   of(key: string): Account;
 }
 
-/** The key of the account that a person named at the consent; no API key is like it. */
+/** Returns the key of the account that a person named at the consent. It differs from every API key. */
 export function keyOfName(name: string): string {
   return `named ${name.toLowerCase()}`;
 }
 
-/** The id of the account that a key opens. */
+/** Returns the id of the account that a key opens. */
 export function identityOf(key: string): string {
   return `acc_${createHash('sha256').update(`id ${key}`).digest('hex').slice(0, 12)}`;
 }
 
 const MAX_ACCOUNTS = 100;
-/** Records that one key may add, all kinds together. */
+/** The limit of records that one key may add, all kinds together. */
 export const MAX_WRITTEN = 500;
-/** Requests that one key may make in a second. */
+/** The limit of requests that one key may make in a second. */
 export const REQUESTS_PER_SECOND = 50;
 /**
- * Ids of new records begin with the seconds since then: nothing outlives a restart here, but who listens remembers the ids
- * of an earlier run, and would take a new record for one that it has seen.
+ * Ids of new records begin with the seconds since this time. Records do not survive a restart, but clients remember
+ * the ids of an earlier run. They would otherwise take a new record for a known one.
  */
 const ID_EPOCH_MS = Date.UTC(2020, 0, 1);
 
@@ -85,7 +88,7 @@ export function createAccounts(clock: Clock): Accounts {
   const accounts = new Map<string, Account>();
   return {
     of(key) {
-      // By digest: a key may be long, and need not lie around.
+      // The map is keyed by digest, because a key may be long and should not stay in memory.
       const id = createHash('sha256').update(key).digest('base64');
       const account = accounts.get(id) ?? openAccount(clock, identityOf(key), seedAccount(key));
       accounts.delete(id);

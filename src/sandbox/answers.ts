@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import type { z } from 'zod';
 import type { Logger } from '../log.ts';
 
-/** Why a request of the sandbox's API is refused. Its errors look unlike Gatehouse's own: it is a third party. */
+/** An error of the sandbox's API. Its form differs from Gatehouse's own, because the sandbox is a third party. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
@@ -22,7 +22,7 @@ export function sendRefusal(res: Response, { status, kind, message, fields }: Re
   res.status(status).json({ fault: { kind, text: message, ...(fields ? { fields } : {}) } });
 }
 
-/** Whatever was thrown, as a refusal; what nobody meant goes to the log. */
+/** Returns any thrown error as a refusal. Unexpected errors are logged. */
 export function refusalOf(error: unknown, log: Logger): Refusal {
   if (error instanceof Refusal) return error;
   // Errors of express.json carry a status below 500 and a sentence that may be shown.
@@ -37,13 +37,13 @@ export function notFound(what: string, id: string): Refusal {
   return new Refusal(404, 'missing', `No ${what} has the id "${id.slice(0, 64)}".`);
 }
 
-/** The query of a request by its schema. @throws Refusal 422 with the fields that are wrong. */
+/** Parses the query of a request by its schema. @throws Refusal 422 with the wrong fields. */
 export function queryOf<T>(schema: z.ZodType<T>, req: Request): T {
   const url = new URL(req.originalUrl, 'http://sandbox');
   return parse(schema, Object.fromEntries(url.searchParams));
 }
 
-/** The JSON body of a request by its schema. @throws Refusal 422 with the fields that are wrong. */
+/** Parses the JSON body of a request by its schema. @throws Refusal 422 with the wrong fields. */
 export function bodyOf<T>(schema: z.ZodType<T>, req: Request): T {
   const body: unknown = req.body;
   if (body === undefined)

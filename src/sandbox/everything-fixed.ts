@@ -1,9 +1,9 @@
 import type { Answers } from './everything-questions.ts';
 
-/** A red dot, PNG. */
+/** A red dot as PNG. */
 const IMAGE =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
-/** A moment of silence, WAV. */
+/** A short silence as WAV. */
 const AUDIO = 'UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=';
 
 const image = { type: 'image', data: IMAGE, mimeType: 'image/png' };
@@ -13,7 +13,7 @@ const resource = (uri: string, mimeType: string, words: string) => ({
   resource: { uri, mimeType, text: words },
 });
 
-/** Tools whose answer never changes. */
+/** Tools with a constant answer. */
 export const FIXED: { [tool: string]: Answers } = {
   test_simple_text: { content: [text('This is a simple text response for testing.')] },
   test_image_content: { content: [image] },
@@ -38,7 +38,7 @@ export const FIXED: { [tool: string]: Answers } = {
   },
 };
 
-/** Prompts, by what their arguments say. */
+/** Prompts with answers built from their arguments. */
 export const PROMPTS: { [prompt: string]: (input: { [argument: string]: unknown }) => Answers } = {
   test_prompt_with_embedded_resource: ({ resourceUri }) => ({
     messages: [
@@ -57,7 +57,7 @@ export const PROMPTS: { [prompt: string]: (input: { [argument: string]: unknown 
   }),
 };
 
-/** Files that are read as resources. */
+/** Files that clients read as resources. */
 export const FILES: { [name: string]: { type: string; content: string | Buffer } } = {
   'static-text': { type: 'text/plain', content: 'This is the content of the static text resource.' },
   'static-binary': { type: 'image/png', content: Buffer.from(IMAGE, 'base64') },

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 
-/** What a fixture answers. */
+/** The answer of a fixture. */
 export type Answers = { [member: string]: unknown };
-/** Answers of a client, by the key of their question. */
+/** A client's answers, by the key of their question. */
 type Given = { [key: string]: { [member: string]: unknown } };
 
-/** A fixture that asks its client something: from its input, what was answered so far, and the state it gave. */
+/** A fixture that asks its client. It gets its input, the answers so far, and its own state. */
 type Ask = (input: Answers, given: Given, state: string | undefined) => Answers;
 
 const text = (words: string): Answers => ({ content: [{ type: 'text', text: words }] });
@@ -32,7 +32,7 @@ const ROOTS = { method: 'roots/list', params: {} };
 const nameForm = (message: string) => form(message, { name: { type: 'string' } }, ['name']);
 const confirmForm = form('Please confirm', { ok: { type: 'boolean' } }, ['ok']);
 
-/** A member of a form that was accepted. */
+/** Returns a member of an accepted form. */
 function field(answer: Given[string] | undefined, name: string): unknown {
   const content = answer?.['content'];
   return typeof content === 'object' && content !== null ? Object(content)[name] : undefined;
@@ -47,7 +47,7 @@ function rootsIn(answer: Given[string] | undefined): number {
   return Array.isArray(roots) ? roots.length : 0;
 }
 
-/** A form, and what was made of it told back. */
+/** Asks a form and answers with a sentence about its result. */
 function told(requests: (input: Answers) => ReturnType<typeof form>, words: string): Ask {
   return (input, { form: answer }) =>
     answer
@@ -98,7 +98,7 @@ const ENUMS = form('Please select options from the enum fields', {
   },
 });
 
-/** Tools and prompts that need their client, by name. */
+/** Tools and prompts that ask their client, by name. */
 export const QUESTIONS: { [name: string]: Ask } = {
   test_sampling: ({ prompt }, { sample }) =>
     sample ? text(`LLM response: ${modelSaid(sample)}`) : ask({ sample: sampling(String(prompt), 100) }),

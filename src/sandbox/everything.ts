@@ -12,7 +12,7 @@ const body = z
   })
   .default({ inputResponses: {} });
 
-/** An event of an answer that comes as a stream: see `response.stream` of the connector format. */
+/** An event of a streamed answer: see `response.stream` of the connector format. */
 interface Event {
   name: 'progress' | 'log' | 'changed' | 'wait';
   data: object;
@@ -24,7 +24,7 @@ const progress = (done: number): Event => ({
   data: { progress: done, total: 100, message: `Completed step ${done} of 100` },
 });
 
-/** Tools that tell something before they answer. */
+/** Tools that send events before they answer. */
 const STREAMS: { [tool: string]: { events: Event[]; text: string } } = {
   test_tool_with_logging: {
     events: [log('Tool execution started'), log('Tool processing data'), log('Tool execution completed')],
@@ -45,8 +45,9 @@ const STREAMS: { [tool: string]: { events: Event[]; text: string } } = {
 };
 
 /**
- * The third party of the connector for MCP's conformance suites: every kind of content, of questions to the client and
- * of notices, as the suites' server scenarios expect them (modelcontextprotocol/conformance).
+ * Creates the third party of the connector for MCP's conformance suites.
+ * It serves every kind of content, client question and notification that the suites' server scenarios expect
+ * (modelcontextprotocol/conformance).
  */
 export function createEverything(): Router {
   const router = express.Router();

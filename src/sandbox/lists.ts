@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { notFound, queryOf, Refusal } from './answers.ts';
 import type { AccountOf } from './accounts.ts';
 
-/** Reading: each kind of list in another style of paging, as third parties have them. */
+/** Serves the lists, each with another style of paging, as third parties have them. */
 export function listRoutes(accountOf: AccountOf): Router {
   const router = Router();
 
@@ -84,7 +84,7 @@ const productsQuery = z.strictObject({
   category: z.string().max(64).optional(),
 });
 
-/** Records that changed at that time or later, in the order in which they are kept. */
+/** Returns the records that changed at that time or later, in their stored order. */
 function changedSince<T extends { updated_at: string }>(
   records: readonly T[],
   since: string | undefined,
@@ -94,7 +94,7 @@ function changedSince<T extends { updated_at: string }>(
   return records.filter(({ updated_at: at }) => Date.parse(at) >= from);
 }
 
-/** Opaque to the caller: the number of the order that it points behind. */
+/** Returns a cursor that is opaque to the caller: the number of the last order before it. */
 function cursorOf(orderNumber: number): string {
   return Buffer.from(`after:${orderNumber}`).toString('base64url');
 }

@@ -1,20 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { Scope } from './oauth-tokens.ts';
 
-/*
- * The pages that a person sees at the sandbox: plain HTML, one style, no script.
- */
-
-/** What the consent page shows. */
+/** The content of the consent page. */
 export interface ConsentView {
-  /** Who asks. */
+  /** The client's name. */
   clientName: string;
   scopes: readonly Scope[];
-  /** Where the person goes afterwards: host and port. */
+  /** Host and port of the address to return to. */
   returnsTo: string;
-  /** The request, signed; the form sends it back. */
+  /** The signed request, which the form sends back. */
   request: string;
-  /** The name as it was typed, and what is wrong with it. */
+  /** The name as typed; `fault` says what is wrong with it. */
   account: string;
   fault?: string | undefined;
 }
@@ -26,13 +22,13 @@ const MEANING = {
   write: ['Change', 'customers, orders, contacts and tickets, and send messages'],
 } satisfies Record<Scope, [string, string]>;
 
-/** Headers of every page here. */
+/** Returns the headers of every page of this file. */
 export function pageHeaders(): Record<string, string> {
   const style = createHash('sha256').update(STYLE).digest('base64');
   return {
     'Content-Type': 'text/html; charset=utf-8',
-    // form-action also rules over every redirect that follows the form, and where the client sends the person after
-    // its callback is not known here: so it can name schemes alone.
+    // form-action also applies to every redirect after the form. The client's redirect after its callback is unknown
+    // here, so the rule can name only schemes.
     'Content-Security-Policy':
       `default-src 'none'; style-src 'sha256-${style}'; base-uri 'none'; frame-ancestors 'none'; ` +
       'form-action http: https:',
@@ -40,12 +36,15 @@ export function pageHeaders(): Record<string, string> {
     'X-Content-Type-Options': 'nosniff',
     'Referrer-Policy': 'no-referrer',
     'Cache-Control': 'no-store',
-    // In a popup, the page that comes after this one may still reach its opener.
+    // In a popup, the page after this one may need to reach its opener.
     'Cross-Origin-Opener-Policy': 'unsafe-none',
   };
 }
 
-/** Asks a person whether the client may use an account, and which. Works without a script. */
+/**
+ * Renders the page that asks a person whether the client may use an account, and which one. It works without a
+ * script.
+ */
 export function consentPage(view: ConsentView): string {
   const { clientName, scopes, returnsTo, request, account, fault } = view;
   const client = escape(clientName);
@@ -72,13 +71,13 @@ ${scopes.map((scope) => `<li><strong>${MEANING[scope][0]}</strong> ${MEANING[sco
   );
 }
 
-/** Says why the person cannot go on, where there is no trustworthy address to send them back to. */
+/** Renders the error for a person when there is no trusted address to send them back to. */
 export function refusalPage(message: string): string {
   return page(
     'This did not work',
     `<h1>This did not work</h1>
 <p role="alert">${escape(message)}</p>
-<p class="soft">Close this page and begin again in the app that sent you here.</p>`,
+<p class="soft">Close this page and start again in the app that sent you here.</p>`,
   );
 }
 

@@ -7,34 +7,37 @@ import { Refusal } from './answers.ts';
 export const SCOPES = ['read', 'write'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** What a person allowed: an account by its name, and what may be done with it. */
+/** A person's consent: an account by its name, and the allowed scopes. */
 interface Consent {
   account: string;
   scopes: Scope[];
 }
 
-/** RFC 6749 section 5.1, and the account behind the tokens. */
+/** The response of RFC 6749 section 5.1, with the account behind the tokens. */
 export interface TokenAnswer {
   access_token: string;
   token_type: 'Bearer';
-  /** Seconds. */
+  /** Lifetime in seconds. */
   expires_in: number;
   refresh_token: string;
   scope: string;
   account: { id: string; name: string };
 }
 
-/** Codes and tokens. A Refusal's `kind` is the `error` of RFC 6749 section 5.2. */
+/** Issues codes and tokens. A Refusal's `kind` is the `error` of RFC 6749 section 5.2. */
 export interface Grants {
-  /** A code for the token endpoint, good once and for a minute. */
+  /** Returns a code for the token endpoint: single use, valid for a minute. */
   code(consent: Consent & { redirectUri: string; challenge: string }): string;
-  /** @throws Refusal invalid_grant; a code that comes a second time also ends the tokens made from it. */
+  /** Exchanges a code. A code used twice also revokes the tokens made from it. @throws Refusal invalid_grant */
   redeem(code: string, proof: { redirectUri: string; verifier: string }): TokenAnswer;
-  /** @throws Refusal invalid_grant, invalid_scope; a refresh token that comes a second time ends its whole family. */
+  /**
+   * Refreshes tokens. A refresh token used twice revokes its whole family. @throws Refusal invalid_grant,
+   * invalid_scope
+   */
   refresh(refreshToken: string, scopes?: string[]): TokenAnswer;
-  /** RFC 7009: ends the tokens of the grant that this one is of. What is no token of ours is let pass. */
+  /** Revokes the tokens of this token's grant (RFC 7009). Ignores unknown tokens. */
   revoke(token: string): void;
-  /** What an access token opens now, or undefined. */
+  /** Returns the consent of a live access token, or undefined. */
   open(accessToken: string): Consent | undefined;
 }
 
@@ -54,13 +57,13 @@ const accessShape = z.strictObject(consent);
 const refreshShape = z.strictObject({ ...consent, generation: z.int() });
 
 /**
- * Codes and tokens carry what they stand for, signed with `key`, so that they outlive a restart of the process where
- * the key does. Which were spent or revoked is in memory, for the 10,000 grants used last: after a restart a refresh
- * token that was spent before works once more, and what was revoked before works until it expires.
+ * Codes and tokens contain their data, signed with `key`, so they survive a restart if the key does.
+ * Spent and revoked tokens are recorded in memory, for the 10,000 grants used last.
+ * After a restart, a spent refresh token works once more, and a revoked token works until it expires.
  */
 export function createGrants({ clock, key }: { clock: Clock; key: Buffer }): Grants {
   const { sign, open } = signer(key);
-  /** Of each grant: whether it was revoked, and the lowest generation of its refresh tokens that is unspent. */
+  /** For each grant: whether it was revoked, and the lowest unspent generation of its refresh tokens. */
   const grants = new Map<string, { revoked: boolean; unspent: number }>();
   const isLive = ({ until }: { until: number }) => clock.now() < until;
 
@@ -138,7 +141,9 @@ export function createGrants({ clock, key }: { clock: Clock; key: Buffer }): Gra
   };
 }
 
-/** Texts that only the holder of the key can have made: `<kind>.<JSON>.<HMAC-SHA256>`, in base64url. */
+/**
+ * Returns functions for texts that only the holder of the key can make: `<kind>.<JSON>.<HMAC-SHA256>`, in base64url.
+ */
 export function signer(key: Buffer) {
   const macOf = (head: string) => createHmac('sha256', key).update(head).digest('base64url');
   return {
@@ -146,13 +151,13 @@ export function signer(key: Buffer) {
       const head = `sbx_${kind}.${Buffer.from(JSON.stringify(value)).toString('base64url')}`;
       return `${head}.${macOf(head)}`;
     },
-    /** The value of a text of that kind that was signed here, else undefined. */
+    /** Returns the value of a text of that kind that this key signed, else undefined. */
     open<T>(kind: string, shape: z.ZodType<T>, text: string): T | undefined {
       const [prefix = '', payload = '', mac = ''] = text.split('.');
       const head = `${prefix}.${payload}`;
       if (prefix !== `sbx_${kind}` || text !== `${head}.${mac}` || !isSame(mac, macOf(head)))
         return undefined;
-      // Another version may have signed it, which had other members.
+      // Another version of Gatehouse, with other members, may have signed it.
       return shape.safeParse(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))).data;
     },
   };

@@ -8,17 +8,17 @@ import { Refusal, refusalOf } from './answers.ts';
 import { consentPage, MAX_ACCOUNT_CHARS, pageHeaders, refusalPage } from './oauth-page.ts';
 import { SCOPES, signer, type Grants } from './oauth-tokens.ts';
 
-/** What the OAuth side needs beside its grants. */
+/** The needs of the OAuth side other than its grants. */
 interface OAuthContext {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Where browsers reach this process, without trailing slash; read anew for each request. */
+  /** The address at which browsers reach this process, without trailing slash; read at each request. */
   readonly publicUrl: string;
 }
 
-/** The one client that is known here. It is public: it has no secret, PKCE binds its codes. */
+/** The only known client. It is public: it has no secret, and PKCE binds its codes. */
 const CLIENT = { clientId: SANDBOX_CLIENT_ID, name: 'Gatehouse', callbackPath: '/oauth/callback/sandbox' };
-/** RFC 9207. A name, and the same at every address that this process may have. */
+/** The issuer (RFC 9207): a fixed name, equal at every address of this process. */
 const ISSUER = `http://${SANDBOX_HOST}/sandbox/oauth`;
 const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
 const MAX_BODY = '16kb';
@@ -26,7 +26,7 @@ const CONSENT_MS = 10 * MINUTE;
 const COOKIE = 'sandbox_consent';
 const FIRST_NAME = 'Demo shop';
 
-/** What a client asks for, once it is known that the answer may go to `redirectUri`. */
+/** A client's request, after its `redirectUri` was accepted. */
 const wishShape = z.strictObject({
   redirectUri: z.string(),
   state: z.string().optional(),
@@ -37,8 +37,8 @@ type Wish = z.infer<typeof wishShape>;
 const formShape = wishShape.extend({ browser: z.string(), until: z.number() });
 
 /**
- * An OAuth 2.0 server (RFC 6749) for one public client: authorization code with PKCE (RFC 7636), `iss` in the answer
- * (RFC 9207), refresh tokens that rotate, revocation (RFC 7009). `key` signs what it hands out.
+ * Returns an OAuth 2.0 server (RFC 6749) for one public client: authorization code with PKCE (RFC 7636), `iss` in the
+ * answer (RFC 9207), rotating refresh tokens, revocation (RFC 7009). `key` signs codes and tokens.
  */
 export function oauthRoutes(context: OAuthContext, { grants, key }: { grants: Grants; key: Buffer }): Router {
   const { sign, open } = signer(createHmac('sha256', key).update('consent').digest());
@@ -61,7 +61,7 @@ export function oauthRoutes(context: OAuthContext, { grants, key }: { grants: Gr
   router.post('/authorize', form, (req, res) => {
     const sent = parametersOf(req);
     const asked = open('consent', formShape, sent['request'] ?? '');
-    // The cookie shows that this very browser was asked: nobody else's page can answer in a person's name.
+    // The cookie proves that this browser saw the page; otherwise another page could answer in the person's name.
     const browser = browserOf(req);
     if (!asked || browser === undefined || digest(browser) !== asked.browser) {
       throw new Refusal(
@@ -87,7 +87,7 @@ export function oauthRoutes(context: OAuthContext, { grants, key }: { grants: Gr
     });
   });
 
-  // Express knows an error handler by its four parameters.
+  // Express recognises an error handler by its four parameters.
   router.use('/authorize', (error: unknown, _req: Request, res: Response, next: NextFunction) => {
     if (res.headersSent) return next(error);
     const { status, message } = refusalOf(error, context.log);
@@ -148,9 +148,9 @@ const accountName = z
   );
 
 /**
- * Where the answer may go: the client's callback at our public address, or at any loopback port (RFC 8252
+ * Returns the address for the answer: the client's callback at our public address or at any loopback port (RFC 8252
  * section 7.3).
- * @throws Refusal for a person to read: to an address that is not the client's, nobody is sent.
+ * @throws Refusal with a message for the person, because a browser is never sent to an unknown address.
  */
 function redirectUriOf(query: URLSearchParams, publicUrl: string): string {
   const { client_id: clientId, redirect_uri: redirectUri = '' } = once(query);
@@ -175,7 +175,7 @@ function redirectUriOf(query: URLSearchParams, publicUrl: string): string {
   );
 }
 
-/** The rest of the request, or the error that goes back to the client (RFC 6749 section 4.1.2.1). */
+/** Returns the rest of the request, or the error for the client (RFC 6749 section 4.1.2.1). */
 function wishOf(
   query: URLSearchParams,
   redirectUri: string,
@@ -202,7 +202,7 @@ function wishOf(
   };
 }
 
-/** RFC 6749 section 2.3: a public client names itself, and has no secret to send. */
+/** Rejects requests that do not name the public client or that send a secret (RFC 6749 section 2.3). */
 function assertClient(
   req: Request,
   { client_id: clientId, client_secret: secret }: Record<string, string>,
@@ -211,7 +211,10 @@ function assertClient(
   throw new Refusal(401, 'invalid_client', `client_id must be ${CLIENT.clientId}, which has no secret.`);
 }
 
-/** The parameters of a form. @throws Refusal invalid_request when it is none, or names one twice. */
+/**
+ * Returns the parameters of a form. @throws Refusal invalid_request when the body is not a form or repeats a
+ * parameter.
+ */
 function parametersOf(req: Request): Record<string, string> {
   const body: unknown = req.body;
   if (typeof body !== 'string') {
@@ -220,7 +223,7 @@ function parametersOf(req: Request): Record<string, string> {
   return once(new URLSearchParams(body));
 }
 
-/** RFC 6749 section 3.1: no parameter may be there twice. */
+/** Rejects repeated parameters (RFC 6749 section 3.1). */
 function once(params: URLSearchParams): Record<string, string> {
   const entries = Object.fromEntries(params);
   if (Object.keys(entries).length === params.size) return entries;
@@ -235,7 +238,7 @@ function viewOf({ scopes, redirectUri }: Wish) {
   return { clientName: CLIENT.name, scopes, returnsTo: new URL(redirectUri).host };
 }
 
-/** The random value by which a browser is known here, if it has one of ours. */
+/** Returns the random value that identifies a browser here, if its cookie has one. */
 function browserOf(req: Request): string | undefined {
   return new RegExp(`(?:^|;\\s*)${COOKIE}=([\\w-]{22})(?:;|$)`).exec(req.get('cookie') ?? '')?.[1];
 }
@@ -244,7 +247,7 @@ function digest(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
 }
 
-/** Sends the browser back to the client. 303, so that a form that was posted is not posted on. */
+/** Redirects the browser to the client. 303 prevents a posted form from being posted again. */
 function goBack(
   res: Response,
   { redirectUri, state }: { redirectUri: string; state?: string | undefined },

@@ -18,17 +18,21 @@ const KEY_PREFIX = 'sandbox_';
 export interface SandboxContext {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Where browsers reach this process, without trailing slash. It may settle after the sandbox is made. */
+  /**
+   * The address at which browsers reach this process, without trailing slash. It may be final only after the sandbox
+   * is created.
+   */
   readonly publicUrl: string;
-  /** A secret that outlives the process, so that tokens do. Nothing is signed with it itself. */
+  /** A secret that outlives the process, so that tokens do. Only keys derived from it sign. */
   readonly hashKey: KeyObject;
 }
 
 /**
- * A small third party of our own (contract.md section 10), for an app to mount under /sandbox. It knows nothing of
- * Gatehouse: its keys, paging, amounts and errors have a style of their own, and Gatehouse reaches it over HTTP
- * through an ordinary connector file. Any key that begins with `sandbox_` opens an account, and so do the tokens of
- * its OAuth side; its data follow from the key or the account's name, what is written to it stays in memory.
+ * Creates a small third party of our own, which an app mounts under /sandbox. It knows nothing of Gatehouse.
+ * Its keys, paging, amounts and errors have their own style. Gatehouse reaches it over HTTP through an ordinary
+ * connector file.
+ * Any key that begins with `sandbox_` opens an account, and so do the tokens of its OAuth side.
+ * The seeded data depend on the key or the account's name. Writes stay in memory.
  */
 export function createSandbox(context: SandboxContext): Router {
   const { clock, log } = context;
@@ -42,7 +46,9 @@ export function createSandbox(context: SandboxContext): Router {
     return account;
   };
 
-  /** The key of the account that a request may use. @throws Refusal 401, or 403 where the token lacks a scope. */
+  /**
+   * Returns the key of the account that a request may use. @throws Refusal 401, or 403 when the token lacks a scope.
+   */
   const accountKeyOf = (req: Request, res: Response): string => {
     const token = /^Bearer +(.+)$/i.exec(req.get('authorization') ?? '')?.[1];
     const apiKey = req.get('x-sandbox-key') ?? '';
@@ -88,9 +94,9 @@ export function createSandbox(context: SandboxContext): Router {
   router.use('/api', api);
   router.use('/oauth', oauthRoutes(context, { grants, key }));
   router.use((req: Request) => {
-    throw new Refusal(404, 'no_such_page', `${req.method} here leads nowhere.`);
+    throw new Refusal(404, 'no_such_page', `There is no ${req.method} at this path.`);
   });
-  // Express knows an error handler by its four parameters.
+  // Express recognises an error handler by its four parameters.
   router.use((error: unknown, _req: Request, res: Response, next: NextFunction) => {
     if (res.headersSent) {
       next(error);
@@ -101,7 +107,9 @@ export function createSandbox(context: SandboxContext): Router {
   return router;
 }
 
-/** The sandbox as a server of its own, for a process that has none; with the third party for tests where it is wanted. */
+/**
+ * Returns the sandbox as a separate server for a process without one; with `tests` also the third party for tests.
+ */
 export function createSandboxApp(context: SandboxContext, { tests = false } = {}): Express {
   const app = express().disable('x-powered-by');
   if (tests) app.use('/sandbox/everything', createEverything());

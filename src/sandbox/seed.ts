@@ -4,7 +4,7 @@ import { DAY } from '../lib/clock.ts';
 export const CURRENCIES = ['EUR', 'USD', 'GBP', 'JPY'] as const;
 export type Currency = (typeof CURRENCIES)[number];
 
-/** Amounts are whole minor units: cents, pence, and yen, which has none. */
+/** A product. Amounts are whole minor units: cents, pence, and yen, which has none. */
 export interface Product {
   id: string;
   sku: string;
@@ -60,7 +60,7 @@ export interface Seeded {
 
 export const SEEDED = { customers: 120, orders: 240, products: 60 } as const;
 const FIRST_DAY = Date.parse('2025-01-01T00:00:00Z');
-/** Minor units of a currency for one of EUR: fixed rates, so that the data never changes. */
+/** Minor units of a currency for one minor unit of EUR. The rates are fixed, so that the data never changes. */
 const RATES: Record<Currency, number> = { EUR: 1, USD: 1.1, GBP: 0.85, JPY: 1.6 };
 
 const GIVEN =
@@ -86,8 +86,8 @@ const THINGS: readonly (readonly [title: string, category: string])[] = [
 ];
 
 /**
- * The data of an account as it was before anybody wrote to it: 120 customers, 240 orders, 60 products. The same key
- * gives the same data in every process and at every time.
+ * Returns the data of an account before any write: 120 customers, 240 orders, 60 products.
+ * The same key gives the same data in every process at any time.
  */
 export function seedAccount(apiKey: string): Seeded {
   const random = generator(apiKey);
@@ -99,7 +99,7 @@ export function seedAccount(apiKey: string): Seeded {
   return { customers, orders, products };
 }
 
-/** The price of a product in minor units of a currency. */
+/** Returns the price of a product in minor units of a currency. */
 export function priceIn(product: Product, currency: Currency): number {
   return Math.round(product.price * RATES[currency]);
 }
@@ -148,7 +148,7 @@ function seedCustomer(random: Random, index: number): Customer {
   return {
     id: `cus_${1001 + index}`,
     name: `${given} ${family}`,
-    // RFC 2606 section 3: mail to these goes nowhere. The number keeps namesakes apart.
+    // Mail to this domain is not delivered (RFC 2606 section 3). The number distinguishes equal names.
     email: `${plain(given)}.${plain(family)}.${1001 + index}@example.com`,
     phone: random(4) === 0 ? null : `+1555${String(random(10_000_000)).padStart(7, '0')}`,
     company,
@@ -182,7 +182,7 @@ function seedOrder(
   };
 }
 
-/** Times of a record at this part (0 to 1) of the shop's first 300 days: later ids are later in time. */
+/** Returns times at this fraction (0 to 1) of the shop's first 300 days. Later ids have later times. */
 function seedTimes(random: Random, part: number): { created_at: string; updated_at: string } {
   const created = FIRST_DAY + Math.floor(part * 300) * DAY + Math.floor(part * 86_399) * 1000;
   const updated = created + random(60) * DAY + random(3600) * 1000;

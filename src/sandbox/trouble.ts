@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { SECOND } from '../lib/clock.ts';
 import { queryOf, Refusal, sendRefusal } from './answers.ts';
 
-/** What goes wrong elsewhere, on demand: statuses, and answers that take their time. */
+/** Serves failures on demand: error statuses and slow answers. */
 export function troubleRoutes(): Router {
   const router = Router();
 
@@ -52,7 +52,7 @@ function event(name: string, data: unknown): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Waits, and says whether the client is still there. */
+/** Waits. @returns whether the client is still connected. */
 function waited(res: Response, ms: number): Promise<boolean> {
   return new Promise((resolve) => {
     const gone = () => {

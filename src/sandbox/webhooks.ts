@@ -9,7 +9,7 @@ import type { Logger } from '../log.ts';
 import { bodyOf, notFound, Refusal } from './answers.ts';
 import type { Account, AccountOf } from './accounts.ts';
 
-/** A registration of somebody who wants to hear of changes. */
+/** A registration for change notifications. */
 export interface Webhook {
   id: string;
   url: string;
@@ -23,7 +23,10 @@ export type Topic = (typeof TOPICS)[number];
 const MAX_WEBHOOKS = 20;
 const TRIES = 4;
 
-/** Registering webhooks. Only addresses below /hooks/ of this process are taken: nothing leaves the machine. */
+/**
+ * Serves webhook registrations. Only addresses below /hooks/ of this process are accepted, so nothing leaves the
+ * machine.
+ */
 export function webhookRoutes(accountOf: AccountOf, context: { readonly publicUrl: string }): Router {
   const router = Router();
   router.get('/webhooks', (_req, res) => {
@@ -62,7 +65,7 @@ const newWebhook = z.strictObject({
   secret: z.string().min(16).max(200),
 });
 
-/** Tells those who registered: signed over time and body, tried again a few times when they do not take it. */
+/** Sends a change to its registered webhooks, signed over time and body, with a few retries. */
 export function createAnnouncer(context: { clock: Clock; log: Logger }) {
   return (account: Account, topic: Topic, record: Readonly<Record<string, unknown>>): void => {
     const id = `evt_${randomBytes(12).toString('hex')}`;
@@ -86,12 +89,12 @@ async function announce(
     const headers = { 'content-type': 'application/json', 'x-sandbox-signature': `t=${at},v1=${signature}` };
     const status = await post(url, headers, body).catch(() => 0);
     if (status >= 200 && status < 300) return;
-    log.debug({ topic, status, tries }, 'sandbox webhook was not taken');
+    log.debug({ topic, status, tries }, 'sandbox webhook rejected');
     await sleep(SECOND * tries, undefined, { ref: false });
   }
 }
 
-/** To this very process: see webhookRoutes(). Answers with the HTTP status. */
+/** Posts to this same process: see webhookRoutes(). Returns the HTTP status. */
 function post(url: string, headers: Record<string, string>, body: string): Promise<number> {
   const { request } = url.startsWith('https:') ? https : http;
   return new Promise((resolve, reject) => {

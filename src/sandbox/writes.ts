@@ -15,7 +15,7 @@ type Announce = ReturnType<typeof createAnnouncer>;
 
 const MAX_ANSWERS = 200;
 
-/** Writing. A repeated Idempotency-Key gives the first answer again. */
+/** Serves the writes. A repeated Idempotency-Key gets the first response again. */
 export function writeRoutes(accountOf: AccountOf, clock: Clock, tell: Announce): Router {
   const router = Router();
   const writes: Record<string, Write> = {
@@ -92,7 +92,7 @@ const createCustomer: Write = (account, req, now) => {
   return { status: 201, body: { customer } };
 };
 
-/** `productId` is read too. */
+/** Also accepts `productId`. */
 const newLine = z
   .strictObject({
     product_id: line(64).optional(),
@@ -155,7 +155,7 @@ const contactWish = z.strictObject({
   tags: z.array(line(40)).max(20).optional(),
 });
 
-/** By e-mail address: what is named replaces what was there. */
+/** Changes the contact of an e-mail address or adds one. Given fields replace the stored ones. */
 const upsertContact: Write = (account, req, now) => {
   const wish = bodyOf(contactWish, req);
   const index = account.contacts.findIndex((one) => one.email === wish.email);

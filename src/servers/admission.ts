@@ -1,12 +1,15 @@
 import { GatehouseError } from '../lib/errors.ts';
 import type { LiveServer } from './live.ts';
 
-/** @throws GatehouseError `forbidden` while the server is switched off. */
+/** @throws GatehouseError `forbidden` when the server is switched off. */
 export function assertOn({ server }: LiveServer): void {
   if (!server.enabled) throw new GatehouseError('forbidden', 'This MCP server is switched off.');
 }
 
-/** Whether a server takes a user. @throws GatehouseError `forbidden` (bound to another), `restricted` (`details.rule`) */
+/**
+ * Checks whether a server accepts a user. @throws GatehouseError `forbidden` (bound to another), `restricted`
+ * (`details.rule`)
+ */
 export function assertServes({ server, decision }: LiveServer, userId: string | undefined): void {
   if (server.bound && userId !== server.ownerUserId) {
     throw new GatehouseError('forbidden', 'This MCP server belongs to one user, and serves no other.');

@@ -8,10 +8,15 @@ import { ENVIRONMENTS, type DbOrTx, type Environment, type Tables } from '../sto
 
 type ApprovalContext = Pick<Context, 'db' | 'clock' | 'catalog'>;
 
-/** Two approvals of one connector at once are made one after the other. */
+/**
+ * Attempts of an approval, because another process may approve definitions of the same connector at the same time.
+ */
 const MAX_TRIES = 5;
 
-/** A definition that a connector brings: an action, a prompt or a resource; with none of them, what it says of itself. */
+/**
+ * The name of a connector's definition: an action, a prompt or a resource; without any of them, the connector's own
+ * texts.
+ */
 export interface DefinitionName {
   connectorId: string;
   actionId?: string | undefined;
@@ -19,10 +24,10 @@ export interface DefinitionName {
   resourceId?: string | undefined;
 }
 
-/** How a definition differs from the one that the operator approved last. */
+/** The difference between a definition and the last approved one. */
 export type DefinitionChange = DefinitionName & {
   change: 'added' | 'changed' | 'removed';
-  /** null: there is none now, or was none. */
+  /** The hash of the current definition; null when there is none. `approvedHash`: null when there was none. */
   hash: string | null;
   approvedHash: string | null;
   before: JsonObject | null;
@@ -35,8 +40,8 @@ interface Definition {
 }
 
 /**
- * What an operator has approved begins as what is installed when it is first asked for. From then on whatever differs
- * is a change, a connector that is new included.
+ * Approves the installed definitions if nothing was approved yet.
+ * Every later difference is a change, including a new connector.
  */
 export async function ensureBaseline(context: ApprovalContext, environment: Environment): Promise<void> {
   const { db, catalog, clock } = context;
@@ -47,7 +52,7 @@ export async function ensureBaseline(context: ApprovalContext, environment: Envi
     .limit(1)
     .executeTakeFirst();
   if (any) return;
-  // In one transaction: half a baseline would make changes of the other half.
+  // One transaction, because half a baseline would report the other half as changes.
   await db.transaction().execute(async (tx) => {
     for (const connector of catalog.connectors(environment)) {
       await tx
@@ -67,10 +72,7 @@ export async function ensureBaseline(context: ApprovalContext, environment: Envi
   });
 }
 
-/**
- * Looks once after a start whether this release changes definitions, and says so in the log: whoever updates is told
- * before anybody asks.
- */
+/** Logs once after a start which definitions this release changes, so that the operator sees them after an update. */
 export async function reportChanges(context: ApprovalContext & Pick<Context, 'log'>): Promise<void> {
   for (const environment of ENVIRONMENTS) {
     const changes = await definitionChanges(context, environment);
@@ -86,13 +88,13 @@ export async function reportChanges(context: ApprovalContext & Pick<Context, 'lo
           changed: named('changed'),
           removed: named('removed'),
         },
-        'definitions differ from those that were approved',
+        'definitions differ from the approved ones',
       );
     }
   }
 }
 
-/** Every difference between what is installed and what is approved, by connector and name. */
+/** Returns every difference between the installed and the approved definitions, by connector and name. */
 export async function definitionChanges(
   context: ApprovalContext,
   environment: Environment,
@@ -118,8 +120,8 @@ export async function definitionChanges(
 }
 
 /**
- * Approves definitions as they are now. Each names the hash that was looked at, null for one that is gone.
- * @throws GatehouseError `definition_changed` when one is another by now; then nothing is approved.
+ * Approves the current definitions. Each item names the hash that was reviewed, null for a removed definition.
+ * @throws GatehouseError `definition_changed` when one has changed since; nothing is then approved.
  */
 export async function approveDefinitions(
   context: ApprovalContext,
@@ -133,13 +135,16 @@ export async function approveDefinitions(
     const own = wanted.filter((one) => one.connectorId === connectorId);
     for (let tries = 1; !(await approveIn(context, environment, connectorId, own)); tries++) {
       if (tries === MAX_TRIES)
-        throw new GatehouseError('unavailable', 'Others approve definitions of this connector. Try again.');
+        throw new GatehouseError(
+          'unavailable',
+          'Another process is approving definitions of this connector. Try again.',
+        );
     }
   }
   await noteChange(db, clock.now(), { environment, kind: 'environment', subject: 'approvals' });
 }
 
-/** False when somebody else approved something of this connector meanwhile. */
+/** Returns false when another process approved definitions of this connector at the same time. */
 async function approveIn(
   { db, clock, catalog }: ApprovalContext,
   environment: Environment,
@@ -178,7 +183,9 @@ async function approveIn(
   return changed !== undefined;
 }
 
-/** Actions by their id, others as `prompt:<id>`, `resource:<id>` and `connector:`. */
+/**
+ * Returns the key of a definition: actions by their id, others as `prompt:<id>`, `resource:<id>` and `connector:`.
+ */
 export function keyOf({ actionId, promptId, resourceId }: DefinitionName): string {
   if (actionId !== undefined) return actionId;
   if (promptId !== undefined) return `prompt:${promptId}`;
@@ -200,7 +207,7 @@ function definitionsOf(connector: Connector): Map<string, Definition> {
   return new Map([...actions, ...othersOf(connector)]);
 }
 
-/** All that a model is shown of a connector beside its actions. */
+/** Returns the texts of a connector that a model sees, other than its actions. */
 export function othersOf({ connectorId, name, description, definition }: Connector): Map<string, Definition> {
   const { prompts, resources } = definition;
   const texts: [DefinitionName, object][] = [
@@ -304,7 +311,7 @@ function approvedIn(row: Pick<Row, 'hashes' | 'definitions'> | undefined): Map<s
   );
 }
 
-/** Name → hash of what is approved of a connector. */
+/** Returns the hashes of a connector's approved definitions by name. */
 export function hashesIn(text: string | undefined): Map<string, string> {
   const read: unknown = JSON.parse(text ?? '{}');
   return new Map(

@@ -12,26 +12,26 @@ import { countEntries, decide, type Decision, type Restrictions } from './restri
 import { readSettings } from './settings.ts';
 
 const MAX_KEPT = 10_000;
-/** Entries of all lists whose decisions are cached; a compiled one takes about a kilobyte. */
+/** Limit of list entries whose decisions are cached; a compiled entry takes about a kilobyte. */
 const MAX_CACHED_ENTRIES = 50_000;
 
-/** A server as requests see it: the record and what its restrictions decide. */
+/** A server as requests use it: the record and the decision of its restrictions. */
 export interface LiveServer {
   server: McpServer;
   decision: Decision;
-  /** Set where tools are pinned; what they hold back, `decision` denies too. */
+  /** Set when tools are pinned; `decision` also denies what they hide. */
   pins?: Pins;
-  /** Actions that no account of the asking user can run: they are allowed and not listed. */
+  /** Actions that no account of the asking user can run. They are allowed but not listed. */
   unable?: ReadonlySet<Action>;
-  /** Equal for equal restrictions, tool mode and instructions: what is derived from them is kept under this. */
+  /** Equal for equal restrictions, tool mode and instructions; the cache key of derived data. */
   shape: string;
 }
 
-/** Servers by id and by token, at most STALE_MS old: a change, a rotation or a kill switch holds within a second. */
+/** Servers by id and by token, at most STALE_MS old: a change, a rotation or a switch-off applies within a second. */
 export interface LiveServers {
   byId(environment: Environment, serverId: string): Promise<LiveServer | undefined>;
   byToken(accessToken: string): Promise<LiveServer | undefined>;
-  /** Forgets what it remembers: a change made here holds at once in this process. */
+  /** Clears the cache, so that a change by this process applies at once here. */
   forget(): void;
 }
 
@@ -44,7 +44,7 @@ export function createLiveServers(
     max: MAX_KEPT,
     clock: context.clock,
   });
-  // Records are read again every STALE_MS. Their restrictions seldom change, and are compiled once.
+  // Records are read again every STALE_MS. Their restrictions seldom change and are compiled once.
   const decisions = new LRUCache<string, Decision>({ maxSize: MAX_CACHED_ENTRIES });
   const decisionOf = (hash: string, own: Restrictions, ofEnvironment: Restrictions): Decision => {
     const cached = decisions.get(hash);

@@ -1,13 +1,13 @@
-/** No id is longer than the longest entry of a list; a longer text matches nothing. */
+/** The longest entry of a list, and therefore of an id; a longer text matches nothing. */
 const LONGEST_TEXT = 200;
 
-/** Answers whether some entry names an action. */
+/** Returns whether an entry names the action. */
 export type ActionMatcher = (connectorId: string, actionId: string) => boolean;
 
 /**
  * Compiles entries that name actions: `actionId` (of any connector) or `connectorId.actionId`; `*` matches within one
- * part. A question costs at most a few string searches an entry, whatever the entries are, and no regular expression
- * is made of them.
+ * part.
+ * A query costs at most a few string searches per entry. No regular expression is made of the entries.
  */
 export function compileActions(entries: readonly string[]): ActionMatcher {
   const connectorParts = new Map<string, number>();
@@ -28,7 +28,10 @@ export function compileActions(entries: readonly string[]): ActionMatcher {
   };
 }
 
-/** Which patterns match, 1 at their positions. Remembers the last text, because actions are asked for connector by connector. */
+/**
+ * Returns 1 at the positions of matching patterns. The last text is cached, because queries come connector by
+ * connector.
+ */
 function remembered(patterns: PatternSet, size: number): (text: string) => Uint8Array {
   let last: string | undefined;
   let matching = new Uint8Array(size);
@@ -45,8 +48,8 @@ function remembered(patterns: PatternSet, size: number): (text: string) => Uint8
 }
 
 /**
- * Distinct patterns in which `*` stands for any text. Calls `found` with the position of each pattern that matches,
- * until it returns true, and returns whether it did.
+ * A set of distinct patterns in which `*` matches any text.
+ * Calls `found` with the position of each matching pattern until it returns true. Returns whether it did.
  */
 type PatternSet = (text: string, found: (position: number) => boolean) => boolean;
 
@@ -57,7 +60,7 @@ function patternSet(patterns: readonly string[]): PatternSet {
     const [head = '', ...rest] = pattern.split('*');
     const tail = rest.pop();
     if (tail === undefined) exact.set(pattern, position);
-    // The tail comes first: it rules out most patterns with one comparison.
+    // The tail comes first, because one comparison then excludes most patterns.
     else insert(root, [tail, head, ...rest.filter((piece) => piece !== '')], position);
   }
   const tails = stepsOf(root);
@@ -75,10 +78,10 @@ function patternSet(patterns: readonly string[]): PatternSet {
   };
 }
 
-/** A point between two parts of patterns. Patterns that share their first parts share the points between them. */
+/** A node between two parts of patterns. Patterns with the same first parts share nodes. */
 interface Point {
   readonly next: Map<string, Point>;
-  /** Patterns without a further part. */
+  /** Positions of the patterns that end here. */
   readonly ends: number[];
 }
 
@@ -96,10 +99,10 @@ function insert(root: Point, parts: string[], position: number): void {
   point.ends.push(position);
 }
 
-/** A part of patterns, ready for matching, with what follows it. */
+/** A part of patterns, prepared for matching, with the parts that follow. */
 interface Step {
   readonly part: string;
-  /** The letters that a text needs for any of the patterns that go through here. */
+  /** Bits of the letters that every pattern through this part needs. */
   readonly needed: number;
   readonly ends: readonly number[];
   readonly next: readonly Step[];
@@ -116,13 +119,13 @@ function stepsOf(point: Point): Step[] {
 interface Search {
   text: string;
   letters: number;
-  /** Where the tail of the pattern begins in the text. */
+  /** Start of the pattern's tail in the text. */
   end: number;
   found(position: number): boolean;
 }
 
 function fitsSome(heads: readonly Step[], { text, letters, end, found }: Search): boolean {
-  /** Each piece is taken where it comes first, which leaves the most room for those after it. */
+  /** Each piece matches at its first place, which leaves the most text for the next pieces. */
   const holdsSome = (steps: readonly Step[], from: number): boolean => {
     for (const { part, needed, ends, next } of steps) {
       if ((needed & ~letters) !== 0) continue;
@@ -141,7 +144,7 @@ function fitsSome(heads: readonly Step[], { text, letters, end, found }: Search)
   );
 }
 
-/** A bit for each letter of a text; other characters share the bits that are left. */
+/** Returns a bit for each letter of a text; other characters share the remaining bits. */
 function lettersOf(text: string): number {
   let letters = 0;
   for (let at = 0; at < text.length; at++) {

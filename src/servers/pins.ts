@@ -6,10 +6,10 @@ import { createTtlCache } from '../lib/ttl-cache.ts';
 import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
 import { ensureBaseline, hashesIn, keyOf, othersOf, type DefinitionName } from './approvals.ts';
 
-/** What servers with `pinTools` show: definitions that are as the operator approved them. */
+/** The filter of servers with `pinTools`: only definitions that equal the approved ones pass. */
 export interface Pins {
   action(action: Action): boolean;
-  /** Of a prompt, a resource, or what the connector says of itself. */
+  /** Checks a prompt, a resource, or the connector's own texts. */
   other(connector: Connector, name: Omit<DefinitionName, 'connectorId' | 'actionId'>): boolean;
   /** Changes with every approval. */
   version: string;
@@ -47,7 +47,7 @@ async function load(
       )
       .map((row) => row.connector_id),
   );
-  // Most connectors are as they were approved: of the others alone the hashes are read.
+  // Most connectors equal their approval, so hashes are read only for the others.
   const others = rows.map((row) => row.connector_id).filter((connectorId) => !whole.has(connectorId));
   const partly = new Map<string, Map<string, string>>();
   if (others.length > 0) {

@@ -4,19 +4,19 @@ import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
 const SERVER_ID = /^srv_[0-9A-Za-z]{22}$/;
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
-/** An MCP server as OAuth knows it (RFC 9728): whose tokens it takes. */
+/** An MCP server as an OAuth protected resource (RFC 9728). */
 export interface ProtectedResource {
   environment: Environment;
   name: string;
   /** Its API-key URL, which tokens may name as their audience (RFC 8707). */
   resource: string;
-  /** The issuers that the operator trusts in its environment; never none. */
+  /** The trusted issuers of its environment; never empty. */
   issuers: string[];
-  /** Where this is told. */
+  /** The address of its metadata. */
   metadataUrl: string;
 }
 
-/** Undefined for what is no server, and where no issuer is trusted. */
+/** Returns undefined for unknown servers, and when no issuer is trusted. */
 export async function protectedResourceOf(
   { config, servers, publicUrl }: Pick<Context, 'config' | 'servers' | 'publicUrl'>,
   serverId: string,

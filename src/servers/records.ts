@@ -23,12 +23,12 @@ export interface McpServer {
   restrictions: Restrictions;
   toolMode: ToolMode;
   ownerUserId: string | null;
-  /** Made with a JWT: no other user may ever speak through it. */
+  /** Created with a JWT: no other user may use it. */
   bound: boolean;
   enabled: boolean;
-  /** Shows only definitions that the operator has approved. */
+  /** Whether it shows only definitions that the operator has approved. */
   pinTools: boolean;
-  /** null: its token does not expire. */
+  /** Expiry of its access token, epoch ms; null for never. */
   tokenExpiresAt: number | null;
   /** The access token, sealed; see openAccessToken. */
   tokenSealed: string;
@@ -46,13 +46,13 @@ export interface ServerFields {
   pinTools?: boolean | undefined;
 }
 
-/** How many servers the JWTs of one user may make. */
+/** The limit of servers that the JWTs of one user may create. */
 export const MAX_BOUND_SERVERS = 20;
 
 /**
- * Makes a server and its access token, which is in the answer and never again in clear in the store.
- * @throws GatehouseError `server_exists` when the name is taken (without regard to case), `invalid_request`,
- * `limit_reached` when JWTs of the owner made MAX_BOUND_SERVERS already.
+ * Creates a server and its access token, which is returned only here and stored sealed.
+ * @throws GatehouseError `server_exists` when the name is taken (case-insensitive), `invalid_request`,
+ * `limit_reached` when JWTs of the owner have created MAX_BOUND_SERVERS already.
  */
 export async function createServer(
   context: ServerContext,
@@ -90,7 +90,9 @@ export async function createServer(
   return { server: toServer(row), accessToken: token.accessToken };
 }
 
-/** Runs `insert` unless JWTs of the owner made as many servers as they may. Concurrent ones wait for each other. */
+/**
+ * Runs `insert` unless the owner has reached MAX_BOUND_SERVERS. Concurrent calls for one owner wait for each other.
+ */
 async function withinLimit(
   db: Db,
   { environment, owner_user_id: owner }: Pick<Tables['servers'], 'environment' | 'owner_user_id'>,
@@ -134,7 +136,7 @@ export async function findServer(
   return row && toServer(row);
 }
 
-/** By id, else by name without regard to case: what a command line is given. */
+/** Finds a server by id, else by name (case-insensitive), for the command line. */
 export async function findServerByIdOrName(
   db: DbOrTx,
   environment: Environment,
@@ -151,7 +153,7 @@ export async function findServerByIdOrName(
   return row && toServer(row);
 }
 
-/** The server of an access token, expired or not. */
+/** Returns the server of an access token, expired or not. */
 export async function findServerByToken(
   { db, hashKey }: Pick<Context, 'db' | 'hashKey'>,
   accessToken: string,
@@ -165,7 +167,9 @@ export async function findServerByToken(
   return row && toServer(row);
 }
 
-/** Servers in the order they were made, and how many there are in all. `bound` limits to those that JWTs made. */
+/**
+ * Returns a page of servers in order of creation, and their total count. `bound` selects servers that JWTs created.
+ */
 export async function listServers(
   db: DbOrTx,
   environment: Environment,
@@ -175,7 +179,7 @@ export async function listServers(
   if (filter.ownerUserId !== undefined) query = query.where('owner_user_id', '=', filter.ownerUserId);
   if (filter.bound !== undefined) query = query.where('bound', '=', filter.bound ? 1 : 0);
   const { count } = await query.select((e) => e.fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
-  // The index alone is walked up to a deep offset; only the rows of the page are read.
+  // The walk up to a deep offset reads only the index; only rows of the page are read.
   const page = query
     .select('server_id')
     .orderBy('created_at')
@@ -192,7 +196,7 @@ export async function listServers(
   return { servers: rows.map(toServer), count };
 }
 
-/** Changes what is named; `restrictions` is replaced whole. @throws `server_exists`, `invalid_request` */
+/** Changes the given fields; `restrictions` is replaced completely. @throws `server_exists`, `invalid_request` */
 export async function updateServer(
   { db, clock }: ServerContext,
   server: McpServer,
@@ -224,7 +228,7 @@ export async function updateServer(
   return toServer(row);
 }
 
-/** A new access token; the old one ends. Without `tokenExpiresInDays` the new one does not expire. */
+/** Creates a new access token and revokes the old one. Without `tokenExpiresInDays` it does not expire. */
 export async function rotateAccessToken(
   context: ServerContext,
   server: McpServer,
@@ -243,7 +247,7 @@ export async function rotateAccessToken(
   return { server: toServer(row), accessToken: token.accessToken };
 }
 
-/** Removes a server for good; results kept for it go with it. */
+/** Deletes a server with its cached results. */
 export async function deleteServer(context: Pick<Context, 'db' | 'clock'>, server: McpServer): Promise<void> {
   const { numDeletedRows } = await context.db
     .deleteFrom('servers')
@@ -258,7 +262,7 @@ function noteServer({ db, clock }: Pick<Context, 'db' | 'clock'>, server: McpSer
   return noteChange(db, clock.now(), { environment, kind: 'server', subject: serverId });
 }
 
-/** The access token, for those who may see it. */
+/** Returns the access token, for callers that may see it. */
 export function openAccessToken({ keys }: Pick<Context, 'keys'>, server: McpServer): string {
   return keys.open(server.tokenSealed, tokenBinding(server.environment, server.serverId));
 }

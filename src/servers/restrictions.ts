@@ -15,7 +15,7 @@ const actionNames = ids.meta({
 const EFFECTS = ['read', 'write', 'destructive'] as const satisfies readonly Effect[];
 const effects = z.array(z.enum(EFFECTS)).max(EFFECTS.length).optional();
 
-/** ServerRestrictions (service.md section 2), and what actions may do and ask for. */
+/** ServerRestrictions, extended by the effects that actions may have and that need confirmation. */
 export const restrictionsSchema = z
   .strictObject({
     connectors: z.strictObject({ mode, allowedIds: ids, blockedIds: ids }).optional(),
@@ -24,47 +24,48 @@ export const restrictionsSchema = z
     effects: z
       .strictObject({
         allowed: effects.meta({
-          description: 'Actions of other effects are hidden and refused. Empty: all are.',
+          description:
+            'Effects that actions may have. Other actions are hidden and rejected; an empty list rejects all.',
         }),
       })
       .optional(),
     confirm: effects.meta({
-      description: 'Calls of actions of these effects run once the user has agreed to them.',
+      description: 'Effects whose calls need the user’s agreement before they run.',
     }),
   })
   .meta({ id: 'Restrictions', description: 'Rules of what may be used through a server.' });
 export type Restrictions = z.infer<typeof restrictionsSchema>;
 
 /**
- * What a set of restrictions says. Each question answers with the rule that denies (`actions.blockedActions`), or
- * undefined when allowed. A pure function of its input; semantics: contract.md section 4.
+ * The decision of a set of restrictions. Each method returns the rule that denies (`actions.blockedActions`), or
+ * undefined when allowed.
+ * It is a pure function of its input.
  */
 export interface Decision {
-  /** Whether some rule can deny something. */
+  /** Whether any rule can deny something. */
   readonly active: boolean;
   connector(connectorId: string): string | undefined;
-  /** By its names alone, for what may not exist. Includes the connector's own rule. */
+  /** Decides by names alone, for actions that may not exist. Includes the connector's own rule. */
   named(connectorId: string, actionId: string): string | undefined;
-  /** By its effect alone, for calls that are no action of a connector, and for calls whose input is known. */
+  /** Decides by effect alone, for calls without an action and for calls with known input. */
   effect(effect: Effect): string | undefined;
-  /** By names and effect: an action is denied when each effect that its calls may have is. */
+  /** Decides by names and effects. An action is denied when all effects of its calls are denied. */
   action(action: Action): string | undefined;
-  /** The rule by which a call of this effect waits for the user's agreement. */
+  /** The rule that requires the user's agreement for a call of this effect. */
   confirms(effect: Effect): string | undefined;
-  /** Undefined: no user is known. */
+  /** Decides for a user; undefined means that no user is known. */
   user(userId: string | undefined): string | undefined;
 }
 
-/** One dimension of a set. `check` answers with the setting that denies. */
+/** One dimension of a set. `check` returns the setting that denies. */
 interface Rule<Asked extends unknown[]> {
   readonly denies: boolean;
   check(...asked: Asked): string | undefined;
 }
 
 /**
- * Prepares restrictions for repeated questions: those of a server, and those of its environment for all servers that
- * users made. Both count; the first that denies is named, by the setting that it stands in. A list is compiled at the
- * first question about it.
+ * Prepares restrictions for repeated queries: those of a server, and those of its environment for user-made servers.
+ * Both apply. The first that denies is named by its setting. A list is compiled at its first query.
  */
 export function decide(own: Restrictions, ofEnvironment: Restrictions = {}): Decision {
   const sets = [rulesOf('', own), rulesOf('userServerRestrictions.', ofEnvironment)];
@@ -100,12 +101,12 @@ export function decide(own: Restrictions, ofEnvironment: Restrictions = {}): Dec
   };
 }
 
-/** Whether some rule of a server can deny something. */
+/** Returns whether any rule of a server can deny something. */
 export function isRestricting(restrictions: Restrictions): boolean {
   return denies(rulesOf('', restrictions));
 }
 
-/** How many entries the lists hold together. */
+/** Returns the number of entries of all lists. */
 export function countEntries({ connectors, actions, users }: Restrictions): number {
   return [idLists(connectors), actionLists(actions), idLists(users)]
     .flatMap(({ allowed: [, allowed = []], blocked: [, blocked = []] }) => [allowed.length, blocked.length])
@@ -133,7 +134,7 @@ function rulesOf(
 }
 
 /**
- * Checks what the shape of restrictions does not say.
+ * Checks the rules that the schema of restrictions cannot express.
  * @throws GatehouseError `invalid_request` when a list of the other mode is not empty, or an entry has too many `*`.
  */
 export function assertCoherent(restrictions: Restrictions, where = 'restrictions'): void {
@@ -149,7 +150,7 @@ export function assertCoherent(restrictions: Restrictions, where = 'restrictions
 
 type Named = [name: string, list: readonly string[] | undefined];
 
-/** The two lists of a dimension, by the names of their settings. */
+/** The two lists of a dimension with their setting names. */
 interface Lists {
   mode: 'allowlist' | 'blocklist' | undefined;
   allowed: Named;
@@ -203,13 +204,13 @@ function starFaults(where: string, { allowed, blocked }: Lists): Fault[] {
   );
 }
 
-/** A rule whose list is compiled when it is first asked. */
+/** Returns a rule that compiles its list at the first query. */
 function rule<Asked extends unknown[]>(
   dimension: string,
   { mode: given, allowed: [allowedName, allowed], blocked: [blockedName, blocked] }: Lists,
   compile: (list: readonly string[]) => (...asked: Asked) => boolean,
 ): Rule<Asked> {
-  // Without a mode the list that has entries decides; an empty list next to it says nothing.
+  // Without a mode, the non-empty list decides; an empty list next to it has no effect.
   const mode = given ?? (blocked?.length ? 'blocklist' : allowed ? 'allowlist' : 'blocklist');
   const denyListed = mode === 'blocklist';
   const list = (denyListed ? blocked : allowed) ?? [];
@@ -230,7 +231,7 @@ function listing(list: readonly string[]): (asked: string | undefined) => boolea
   return (asked) => entries.has(asked);
 }
 
-/** All three effects allowed is no rule. */
+/** Returns the rule for effects. Allowing all three effects means no rule. */
 function effectRule(dimension: string, allowed: Effect[] | undefined): Rule<[Effect]> {
   const given = allowed && EFFECTS.every((one) => allowed.includes(one)) ? undefined : allowed;
   const lists: Lists = {

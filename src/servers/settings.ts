@@ -7,13 +7,13 @@ import { restrictionsSchema } from './restrictions.ts';
 import { noteChange } from '../store/changes.ts';
 import type { DbOrTx, Environment } from '../store/schema.ts';
 
-/** What an operator sets per environment (contract.md sections 2 and 5). */
+/** The settings of an environment. */
 export const settingsSchema = z.strictObject({
-  /** Whether users may make MCP servers of their own with a JWT. */
+  /** Whether users may create their own MCP servers with a JWT. */
   userServers: z.enum(['on', 'off']).default('on'),
-  /** Limits every server that a JWT made, beside its own restrictions. */
+  /** Limits every server that a JWT created, in addition to its own restrictions. */
   userServerRestrictions: restrictionsSchema.default({}),
-  /** Browser origins that may show the connect page, and speak to the connect routes and the MCP endpoints. */
+  /** Browser origins that may embed the connect page and call the connect routes and the MCP endpoints. */
   origins: z
     .array(
       z.string().refine((text) => URL.canParse(text) && new URL(text).origin === text && isPlainHost(text), {
@@ -22,7 +22,9 @@ export const settingsSchema = z.strictObject({
     )
     .max(100)
     .default([]),
-  /** Where a person may be sent after connecting, exactly as written. Loopback is allowed in development. */
+  /**
+   * Addresses to which a person may be sent after connecting, exactly as written. Loopback is allowed in development.
+   */
   redirectUris: z
     .array(
       z.string().refine(isRedirectUri, {
@@ -31,7 +33,7 @@ export const settingsSchema = z.strictObject({
     )
     .max(100)
     .default([]),
-  /** How the connect page presents the operator's application. */
+  /** The operator's application as the connect page shows it. */
   branding: z
     .strictObject({
       name: z
@@ -41,13 +43,13 @@ export const settingsSchema = z.strictObject({
         .max(60)
         .refine((text) => !hasControls(text), 'must not hold control characters')
         .optional(),
-      /** An https address of an image, best square. */
+      /** An https address of an image, preferably square. */
       logoUrl: z
         .url({ protocol: /^https$/ })
         .refine(isPlainHost, 'must be at a host of letters, digits, dots and hyphens')
         .max(500)
         .optional(),
-      /** Colour of buttons and links, #rrggbb. */
+      /** Color of buttons and links, #rrggbb. */
       color: z
         .string()
         .regex(/^#[0-9a-fA-F]{6}$/, 'must be a colour such as #2563eb')
@@ -56,7 +58,10 @@ export const settingsSchema = z.strictObject({
     .default({}),
 });
 
-/** These stand in policies of pages, where `;` ends a directive and `*` means every host. */
+/**
+ * Allows only plain hosts, because they become part of page policies. There `;` ends a directive and `*` means every
+ * host.
+ */
 function isPlainHost(text: string): boolean {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   return (
@@ -64,7 +69,7 @@ function isPlainHost(text: string): boolean {
   );
 }
 
-/** https, or http to loopback; nothing that a browser would run or that would leak (RFC 9700 section 4.1). */
+/** Allows https, or http to loopback; no fragment and no user name (RFC 9700 section 4.1). */
 function isRedirectUri(text: string): boolean {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || url.hash || url.username || url.password) return false;
@@ -95,7 +100,7 @@ export async function readSettings(db: DbOrTx, environment: Environment): Promis
   return settingsSchema.parse(row ? JSON.parse(row.settings) : {});
 }
 
-/** Changes what is named and answers with the whole. */
+/** Changes the given settings and returns all of them. */
 export async function changeSettings(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
   environment: Environment,

@@ -1,13 +1,13 @@
-/** A tool of a server, and what it costs to list it. */
+/** A tool of a server, with the cost of listing it. */
 export interface ListedTool {
   name: string;
   title: string;
   description: string;
   inputSchema: { [keyword: string]: unknown };
   annotations: { [hint: string]: unknown };
-  /** Of the whole definition as tools/list gives it. */
+  /** Size of the complete definition in tools/list, in bytes. */
   bytes: number;
-  /** Of what clients hand to their model: name, description and input schema. */
+  /** Tokens of the parts that clients give to their model: name, description and input schema. */
   tokens: number;
 }
 
@@ -17,13 +17,13 @@ export interface ToolCost {
   tokens: number;
 }
 
-/** What a server lists, and what it would cost in either mode. */
+/** The tools of a server, with their cost in both modes. */
 export interface ToolListing {
   mode: 'direct' | 'discovery';
-  /** Actions that its restrictions let through. */
+  /** Number of actions that the restrictions allow. */
   actions: number;
   tools: readonly ListedTool[];
-  /** Tokens of `instructions`, which clients hand to their model beside the tools. */
+  /** Tokens of `instructions`, which clients give to their model in addition to the tools. */
   instructionTokens: number;
   direct: ToolCost;
   discovery: ToolCost;

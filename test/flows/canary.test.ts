@@ -10,16 +10,16 @@ import { startConsents, type Consents } from '../support/consents.ts';
 import { rpc } from '../support/mcp.ts';
 import { CLIENT } from '../support/token-server.ts';
 
-/*
- * Every secret of a life with accounts, led past everything that speaks: apps that repeat what they were sent, answers,
- * refusals, tools of MCP, the log, and the files of the store. None of them may come out again.
+/**
+ * Runs every secret of a life with accounts past every output: apps that repeat their requests, answers, refusals,
+ * MCP tools, the log, and the files of the store. No secret may appear in any of them.
  */
 let all: Consents;
-/** What must be found nowhere, by what it is. */
+/** Secrets that must not appear in any output, by name. */
 const secrets = new Map<string, string>();
-/** Everything that was answered, but for the one answer that exists to hand a secret over. */
+/** Every answer, except the one answer that exists to return a secret. */
 const told: string[] = [];
-/** Everything that agents were answered. */
+/** Every answer to agents. */
 const toldToAgents: string[] = [];
 
 beforeAll(async () => {
@@ -40,7 +40,7 @@ const call: Consents['call'] = async (method, path, body) => {
 };
 const ask = async (browser: Browser, path: string, body?: object) =>
   tell(await browser.request(all.service.url + path, body));
-/** Notes what the credential holds now. */
+/** Records the credential's current values as secrets. */
 const noteValues = async (what: string) => {
   const rows = await all.service.context.db.selectFrom('credentials').selectAll().execute();
   for (const row of rows) {
@@ -48,7 +48,7 @@ const noteValues = async (what: string) => {
       secrets.set(`${what}: ${name} of ${row.connector_id} ${row.credential_id}`, value);
   }
 };
-/** The way to the consent page; its link, state and cookie are secrets from then on. */
+/** Begins a consent; its link, state and cookie are secrets from then on. */
 const begin = async (what: string, connectorId?: string) => {
   const made = await all.begin(connectorId);
   secrets.set(`${what}: state`, made.state);
@@ -67,7 +67,7 @@ const back = async (
   told.push(JSON.stringify([page.status, [...page.headers], page.html]));
   return page;
 };
-/** An app that repeats everything it was sent, in every place of a refusal. */
+/** An app that repeats the request in every place of a refusal. */
 const echo =
   (status: number, error: string) =>
   ({ text, headers, params }: { text: string; headers: object; params: URLSearchParams }) => ({
@@ -80,7 +80,7 @@ const echo =
       sent: headers,
     }),
   });
-/** As if no renewal had been tried just now, and the tokens had ended. */
+/** Ends the tokens and the pause between renewals. */
 const expire = async () => {
   const { db } = all.service.context;
   const ended = { expires_at: 1, renew_at: 1, refresh_after: null, lease_until: null };
@@ -102,7 +102,7 @@ describe('secrets go in', () => {
     expect((await call('GET', '/api/connectors/oauthy/oauth-app')).at('hasSecret')).toBe(true);
   });
 
-  test('by consents: good, refused in the redirect and at the token endpoint, troubled', async () => {
+  test('by consents: completed, refused at two places, failed', async () => {
     const { party } = all;
     const good = await begin('good');
     await back('good', good.browser, { code: 'code_canary_good_000001', state: good.state });
@@ -149,7 +149,7 @@ describe('secrets go in', () => {
     }
   });
 
-  test('in addresses, where they are written into every log of the world', async () => {
+  test('in addresses, which every log records', async () => {
     const { party } = all;
     for (const mode of ['ok', '500', 'drop', 'crash'] as const) {
       party.mode = mode;
@@ -202,7 +202,7 @@ describe('secrets go in', () => {
     party.mode = 'ok';
   }, 30_000);
 
-  test('by keys and live accounts, good and refused, in forms and by REST', async () => {
+  test('by keys and imported accounts, valid and rejected, in forms and REST', async () => {
     const { party } = all;
     const path = `/users/${all.userId}/credentials`;
     const create = (data: object, more: object = { connectorId: 'keyed' }) =>
@@ -272,7 +272,7 @@ describe('secrets go in', () => {
     await tool('create_credential_svc', { connectorId: 'oauthy' });
   }, 30_000);
 
-  test('by a store whose boxes were exchanged', async () => {
+  test('by a store whose boxes were swapped', async () => {
     const { db } = all.service.context;
     await db
       .updateTable('credentials')
@@ -284,7 +284,7 @@ describe('secrets go in', () => {
     expect(ran.status).toBe(500);
   });
 
-  test('and lists of what went on are read', async () => {
+  test('and the records of executions are read', async () => {
     for (const path of ['/api/executions', '/api/audit', `/users/${all.userId}/credentials`, '/api/settings'])
       expect((await call('GET', path)).status).toBe(200);
   });
@@ -298,21 +298,21 @@ describe('no secret comes out', () => {
       .map(([what]) => what);
   };
 
-  test('so many were there to be found', () => {
+  test('enough secrets were collected', () => {
     expect(secrets.size).toBeGreaterThan(50);
     expect([...secrets].filter(([, secret]) => secret.length < 10)).toEqual([]);
     expect(told.length).toBeGreaterThan(40);
-    // The apps themselves were told many of them.
+    // The apps themselves received many of them.
     expect(
       found(all.party.asked.map(({ text, headers }) => text + JSON.stringify(headers))).length,
     ).toBeGreaterThan(15);
   });
 
   test('in answers, redirects and refusals', () => expect(found(told)).toEqual([]));
-  test('in what agents were told', () => expect(found(toldToAgents)).toEqual([]));
+  test('in answers to agents', () => expect(found(toldToAgents)).toEqual([]));
   test('in the log', () => expect(found(all.service.logged)).toEqual([]));
 
-  test('in the files of the store, with what is not yet in its place', () => {
+  test('in the files of the store, including its journal', () => {
     const { database } = all.service.context.config;
     if (database.kind !== 'sqlite') throw new Error('not in files');
     const files = readdirSync(dirname(database.path)).filter((name) => name.startsWith('gatehouse.db'));
@@ -324,7 +324,7 @@ describe('no secret comes out', () => {
   });
 });
 
-/** A secret as it may be written. */
+/** Returns a secret in each form in which it may appear. */
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const base64 = bytes.toString('base64').replace(/=+$/, '');

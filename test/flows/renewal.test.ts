@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { startSignIn, type SignIn } from '../support/sign-in.ts';
 
-/** Accounts that were signed in to stay alive, end when they are ended, and are mended by a new consent. */
+/** Signed-in accounts stay alive, end when they are revoked, and work again after a new consent. */
 let bench: SignIn;
 
 beforeAll(async () => {
@@ -12,7 +12,7 @@ afterAll(() => bench[Symbol.asyncDispose]());
 beforeEach(() => bench.next());
 
 describe('at the sandbox', () => {
-  test('the access token is renewed again and again, each time with the refresh token that came last', async () => {
+  test('the access token is renewed repeatedly with the latest refresh token', async () => {
     const { back } = await bench.connect('sandbox');
     const used = new Set([(await bench.valuesOf(back))['refreshToken']]);
     for (let round = 1; round <= 3; round++) {
@@ -25,7 +25,7 @@ describe('at the sandbox', () => {
     expect((await bench.credentialOf(back)).at('state')).toBe('active');
   });
 
-  test('calls at once on an ended token share one renewal', async () => {
+  test('concurrent calls with an expired token share one renewal', async () => {
     const { back } = await bench.connect('sandbox');
     bench.clock.advance(HOUR);
     const calls = Array.from({ length: 20 }, () => bench.execute('sandbox', 'list_products', { limit: 1 }));
@@ -35,7 +35,7 @@ describe('at the sandbox', () => {
     expect((await bench.credentialOf(back)).at('state')).toBe('active');
   });
 
-  test('deleting the credential ends its tokens there', async () => {
+  test('deleting the credential revokes its tokens there', async () => {
     const { back } = await bench.connect('sandbox');
     const { accessToken = '' } = await bench.valuesOf(back);
     expect(await bench.meAtSandbox(accessToken)).toBe(200);
@@ -43,7 +43,7 @@ describe('at the sandbox', () => {
     expect(await bench.meAtSandbox(accessToken)).toBe(401);
   });
 
-  test('a new consent revives a credential under its old id, for the same account alone', async () => {
+  test('a new consent restores a credential under its old id for the same account', async () => {
     const { back } = await bench.connect('sandbox');
     await bench.revokeAtSandbox((await bench.valuesOf(back))['refreshToken'] ?? '');
     const refused = await bench.execute('sandbox', 'list_customers', { limit: 1 });
@@ -60,8 +60,8 @@ describe('at the sandbox', () => {
   });
 });
 
-describe('at a server that is not ours', () => {
-  test('tokens are renewed and rotate, and end with the credential', async () => {
+describe('at an external server', () => {
+  test('tokens are renewed, rotate, and are revoked with the credential', async () => {
     const { back } = await bench.connect('foreign');
     const before = await bench.valuesOf(back);
     bench.clock.advance(HOUR);
@@ -74,8 +74,8 @@ describe('at a server that is not ours', () => {
     expect(await bench.meAtOidc(after['accessToken'] ?? '')).toBe(401);
   });
 
-  test('a token that is refused before its time is renewed, and the call succeeds', async () => {
-    // Its clock runs on, while ours stands still: to us the token is good.
+  test('a token rejected early is renewed, and the call succeeds', async () => {
+    // The server's clock advances while ours stands still, so the token looks valid to us.
     await using other = await startSignIn({ accessTokenSeconds: 4 });
     await other.next();
     const { back } = await other.connect('foreign');
@@ -86,7 +86,7 @@ describe('at a server that is not ours', () => {
     expect((await other.credentialOf(back)).at('state')).toBe('active');
   });
 
-  test('access that was withdrawn there ends the credential, and a new consent mends it', async () => {
+  test('revoked access ends the credential, and a new consent restores it', async () => {
     const { back } = await bench.connect('foreign');
     await bench.revokeAtOidc((await bench.valuesOf(back))['refreshToken'] ?? '');
     bench.clock.advance(HOUR);
@@ -114,7 +114,7 @@ describe('at a server that is not ours', () => {
     expect((await bench.execute('foreign', 'get_me')).status).toBe(200);
   });
 
-  test('a client secret that was changed there ends no credential', async () => {
+  test('a changed client secret ends no credential', async () => {
     const { back } = await bench.connect('foreign');
     bench.clock.advance(HOUR);
     await bench.putOAuthApp('an-old-client-secret');
@@ -127,7 +127,7 @@ describe('at a server that is not ours', () => {
   });
 });
 
-test('no token or client secret is in the log of all this', () => {
+test('the log contains no token and no client secret', () => {
   const log = bench.service.logged.join('\n');
   expect(bench.secrets.size).toBeGreaterThan(15);
   for (const secret of bench.secrets) expect(log).not.toContain(secret);

@@ -6,7 +6,7 @@ import { denyAtOidc } from '../support/oidc.ts';
 import { startService } from '../support/service.ts';
 import { APP, startSignIn, type SignIn } from '../support/sign-in.ts';
 
-/** Signing in to an app, at HTTP: what leads to an account, and every way in which it does not. */
+/** Sign-in to an app over HTTP: the outcomes with and without an account. */
 let bench: SignIn;
 
 beforeAll(async () => {
@@ -16,7 +16,7 @@ afterAll(() => bench[Symbol.asyncDispose]());
 beforeEach(() => bench.next());
 
 describe('at the sandbox', () => {
-  test('a consent makes a credential that works and tells whose account it is', async () => {
+  test('a consent creates a working credential with its account', async () => {
     const { back } = await bench.connect('sandbox');
     expect(Object.fromEntries(back)).toEqual({
       success: 'true',
@@ -36,7 +36,7 @@ describe('at the sandbox', () => {
     expect(listed.at('data.1.id')).toBe('cus_1002');
   });
 
-  test('the same account keeps its credential, and another one makes a second', async () => {
+  test('the same account keeps its credential, and another account makes a second', async () => {
     const first = await bench.connect('sandbox');
     const before = await bench.valuesOf(first.back);
     const again = await bench.connect('sandbox');
@@ -51,7 +51,7 @@ describe('at the sandbox', () => {
     ]);
   });
 
-  test('a no leads back with access_denied, and nothing is stored', async () => {
+  test('a refusal leads back with access_denied, and nothing is stored', async () => {
     const { authorizationUrl, sessionId } = await bench.begin('sandbox');
     const page = await bench.browser.open(authorizationUrl);
     const end = await bench.browser.submit(page, { decision: 'deny' }, { stopAt: APP });
@@ -66,7 +66,7 @@ describe('at the sandbox', () => {
     expect(await bench.credentials()).toEqual([]);
   });
 
-  test('a callback that comes twice ends on our page, and makes nothing twice', async () => {
+  test('a repeated callback ends on our page and creates nothing', async () => {
     const { callback } = await bench.consented();
     const first = await bench.browser.open(callback, { stopAt: APP });
     expect(first.url).toContain('success=true');
@@ -74,21 +74,21 @@ describe('at the sandbox', () => {
     expect(await bench.credentials()).toHaveLength(1);
   });
 
-  test('a consent that took more than ten minutes is refused', async () => {
+  test('a consent after more than ten minutes is rejected', async () => {
     const { callback } = await bench.consented();
     bench.clock.advance(10 * MINUTE);
     expect(await endOf(callback)).toBe('oauth_state_invalid');
     expect(await bench.credentials()).toEqual([]);
   });
 
-  test('the callback works in the browser that began, and in no other', async () => {
+  test('the callback works only in the browser that began', async () => {
     const { callback } = await bench.consented();
     expect(await endOf(callback, createBrowser())).toBe('connect_session_taken');
     const right = await bench.browser.open(callback, { stopAt: APP });
     expect(right.url).toContain('success=true');
   });
 
-  test('of two tabs the newer consent counts', async () => {
+  test('the newer consent of two tabs counts', async () => {
     const older = await bench.consented();
     const page = await bench.browser.open(await bench.authorize(older.sessionId, 'sandbox'));
     expect(await endOf(older.callback)).toBe('oauth_state_invalid');
@@ -97,7 +97,7 @@ describe('at the sandbox', () => {
     expect(await bench.credentials()).toHaveLength(1);
   });
 
-  test('a state of another app, an altered one, and a foreign iss make no account', async () => {
+  test('a foreign state, an altered state and a foreign iss make no account', async () => {
     const { callback } = await bench.consented();
     expect(await endOf(callback.replace('/sandbox?', '/foreign?'))).toBe('oauth_state_invalid');
     const altered = new URL(callback);
@@ -110,7 +110,7 @@ describe('at the sandbox', () => {
     expect(await bench.credentials()).toEqual([]);
   });
 
-  test('a code that was used already opens nothing, and ends in a sentence', async () => {
+  test('a used code is rejected with a sentence', async () => {
     const used = await bench.consented();
     await bench.browser.open(used.callback, { stopAt: APP });
     const other = await bench.consented();
@@ -124,7 +124,7 @@ describe('at the sandbox', () => {
     expect(await bench.credentials()).toHaveLength(1);
   });
 
-  test('a no of another server is none of this one: iss counts for refusals too', async () => {
+  test('a refusal of another server is ignored, because its iss differs', async () => {
     const { callback, sessionId } = await bench.consented();
     const refused = new URL(callback);
     refused.searchParams.delete('code');
@@ -135,13 +135,13 @@ describe('at the sandbox', () => {
     expect(await bench.messageOf(sessionId)).toMatch(/^Sandbox answered in a way that could not be used/);
   });
 
-  test('a user who is deleted meanwhile gets no account', async () => {
+  test('a user who is deleted during the consent gets no account', async () => {
     const { callback } = await bench.consented();
     await bench.call('DELETE', `/users/${bench.userId}`);
     expect(await endOf(callback)).toBe('oauth_state_invalid');
   });
 
-  test('a public address with a path is where browsers find it, and come back to', async () => {
+  test('a public address with a path works for pages and callbacks', async () => {
     const publicUrl = 'https://gatehouse.example.com/base';
     await using elsewhere = await startService({ env: { GATEHOUSE_PUBLIC_URL: publicUrl } });
     const userId = (await elsewhere.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
@@ -162,8 +162,8 @@ describe('at the sandbox', () => {
   });
 });
 
-describe('at a server that is not ours', () => {
-  test('a consent makes a credential of the account that the probe tells', async () => {
+describe('at an external server', () => {
+  test('a consent creates a credential of the account that the probe returns', async () => {
     const { back } = await bench.connect('foreign');
     expect((await bench.credentialOf(back)).body).toMatchObject({
       state: 'active',
@@ -173,14 +173,14 @@ describe('at a server that is not ours', () => {
     expect((await bench.execute('foreign', 'get_me')).at('data.sub')).toBe('alice');
   });
 
-  test('a no leads back with access_denied', async () => {
+  test('a refusal leads back with access_denied', async () => {
     const { authorizationUrl, sessionId } = await bench.begin('foreign');
     const end = await denyAtOidc(bench.browser, authorizationUrl, { stopAt: APP });
     expect(new URL(end.url).searchParams.get('error')).toBe('access_denied');
     expect(await bench.messageOf(sessionId)).toContain('did not allow');
   });
 
-  test('a wrong client secret is told to the person in a sentence, and to the log as what it is', async () => {
+  test('a wrong client secret is a sentence for the person and a code in the log', async () => {
     await bench.putOAuthApp('wrong-secret-of-the-app');
     const { back, sessionId } = await bench.connect('foreign');
     expect(back.get('error')).toBe('provider_refused');
@@ -189,7 +189,7 @@ describe('at a server that is not ours', () => {
     expect(await bench.credentials()).toEqual([]);
   });
 
-  test('without an OAuth app nobody is sent anywhere', async () => {
+  test('without an OAuth app there is no redirect', async () => {
     const { sessionId } = await bench.open('foreign');
     await bench.service.call('DELETE', '/api/connectors/foreign/oauth-app');
     const asked = await bench.browser.request(
@@ -214,14 +214,14 @@ describe('at a server that is not ours', () => {
     expect(await bench.credentials()).toEqual([]);
   });
 
-  test('a token endpoint that never answers ends the sign-in after its time', async () => {
+  test('a token endpoint without an answer ends the sign-in after its timeout', async () => {
     bench.oidc.trouble = (request) => (request === 'POST /token' ? 'hang' : undefined);
     const { back, sessionId } = await bench.connect('foreign');
     expect(back.get('error')).toBe('provider_failed');
     expect(await bench.messageOf(sessionId)).toContain('did not answer in time');
   }, 30_000);
 
-  test('an app that does not tell whose tokens these are does not lose them', async () => {
+  test('tokens without an account are stored', async () => {
     bench.oidc.trouble = (request) => (request === 'GET /me' ? { status: 503, body: '{}' } : undefined);
     const { back } = await bench.connect('foreign');
     expect(back.get('success')).toBe('true');
@@ -230,7 +230,7 @@ describe('at a server that is not ours', () => {
   });
 });
 
-test('no token, code or client secret is in the log of all this', async () => {
+test('the log contains no token, code or client secret', async () => {
   const { back } = await bench.connect('sandbox');
   await bench.valuesOf(back);
   const log = bench.service.logged.join('\n');
@@ -238,7 +238,7 @@ test('no token, code or client secret is in the log of all this', async () => {
   for (const secret of bench.secrets) expect(log).not.toContain(secret);
 });
 
-/** The error with which our own page is opened after a callback. */
+/** Returns the error that our own page shows after a callback. */
 async function endOf(callback: string, browser = bench.browser): Promise<string | null> {
   const { status, headers } = await browser.open(callback, { stay: true });
   const location = new URL(headers.get('location') ?? 'about:blank');

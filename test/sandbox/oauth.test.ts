@@ -9,7 +9,7 @@ import { createSandboxApp } from '../../src/sandbox/router.ts';
 import { createBrowser, type Browser, type Page } from '../support/browser.ts';
 import { manualClock } from '../support/clock.ts';
 
-/** The sandbox's OAuth side as any client meets it; oauth4webapi is the client, and judges what it is answered. */
+/** The sandbox's OAuth side, tested by oauth4webapi as the client, which validates the answers. */
 const clock = manualClock();
 const hashKey = Buffer.alloc(32, 7);
 const REDIRECT = 'http://127.0.0.1:4999/oauth/callback/sandbox';
@@ -27,7 +27,7 @@ beforeEach(() => {
   browser = createBrowser();
 });
 
-test('consent, code and PKCE give tokens that open the account that was named', async () => {
+test('consent, code and PKCE give tokens of the named account', async () => {
   const tokens = await connect({ account: 'Ada’s shop', scope: 'read write' });
   expect(tokens).toMatchObject({
     token_type: 'bearer',
@@ -39,7 +39,7 @@ test('consent, code and PKCE give tokens that open the account that was named', 
   expect(me.body).toEqual({ account: { id: accountOf(tokens).id } });
 });
 
-test('the same name opens the same account, whoever consents; another name another', async () => {
+test('one name opens one account for all users', async () => {
   const first = await connect({ account: 'Shared shop', scope: 'read write' });
   browser = createBrowser();
   const second = await connect({ account: '  shared   SHOP ' });
@@ -57,7 +57,7 @@ test('the same name opens the same account, whoever consents; another name anoth
   expect(accountOf(other).id).not.toBe(accountOf(first).id);
 });
 
-test('the consent page names who asks, what for, and where the way leads; strict headers, no script', async () => {
+test('the consent page names client, scopes and target, with strict headers', async () => {
   const { page } = await ask({ scope: 'read write' });
   expect(page.html).toContain('Gatehouse wants to use your shop');
   expect(page.html).toContain('127.0.0.1:4999');
@@ -73,7 +73,7 @@ test('the consent page names who asks, what for, and where the way leads; strict
   expect((await ask({ scope: 'read' })).page.html).not.toContain('<strong>Change</strong>');
 });
 
-test('a token does what its scopes allow, and says which one it lacks', async () => {
+test('a token allows its scopes, and errors name the missing one', async () => {
   const tokens = await connect({ scope: 'read' });
   expect(tokens.scope).toBe('read');
   expect((await api('/orders', tokens.access_token)).status).toBe(200);
@@ -85,7 +85,7 @@ test('a token does what its scopes allow, and says which one it lacks', async ()
   expect(refused.headers.get('www-authenticate')).toContain('insufficient_scope');
 });
 
-test('an access token ends after five minutes; a refresh gives new ones, and rotates', async () => {
+test('an access token expires after five minutes, and a refresh rotates the tokens', async () => {
   const first = await connect();
   clock.advance(299_000);
   expect((await api('/orders', first.access_token)).status).toBe(200);
@@ -100,7 +100,7 @@ test('an access token ends after five minutes; a refresh gives new ones, and rot
   expect(accountOf(second)).toEqual(accountOf(first));
 });
 
-test('a refresh may ask for less, never for more', async () => {
+test('a refresh may request fewer scopes, never more', async () => {
   const { refresh_token } = await connect({ scope: 'read' });
   expect(await token({ grant_type: 'refresh_token', refresh_token, scope: 'read write' })).toMatchObject({
     status: 400,
@@ -112,7 +112,7 @@ test('a refresh may ask for less, never for more', async () => {
   expect((await refresh(narrow.refresh_token)).scope).toBe('read write');
 });
 
-test('a spent refresh token ends its whole family', async () => {
+test('a spent refresh token revokes its whole family', async () => {
   const first = await connect();
   const second = await refresh(first.refresh_token);
   expect(await token({ grant_type: 'refresh_token', refresh_token: first.refresh_token })).toMatchObject({
@@ -126,7 +126,7 @@ test('a spent refresh token ends its whole family', async () => {
   });
 });
 
-test('a refresh token ends after thirty days without use', async () => {
+test('a refresh token expires after thirty days without use', async () => {
   const first = await connect();
   clock.advance(29 * 86_400_000);
   const second = await refresh(first.refresh_token);
@@ -136,7 +136,7 @@ test('a refresh token ends after thirty days without use', async () => {
   });
 });
 
-test('tokens outlive a restart, and rotation goes on from the newest', async () => {
+test('tokens survive a restart, and rotation continues from the newest', async () => {
   const first = await connect();
   const [restarted, there] = await serve();
   const second = await refresh(first.refresh_token, {}, there);
@@ -149,7 +149,7 @@ test('tokens outlive a restart, and rotation goes on from the newest', async () 
   stranger.close();
 });
 
-test('a code is good once; a second use ends the tokens made from it', async () => {
+test('a second use of a code revokes the tokens made from it', async () => {
   const { page, verifier } = await ask();
   const callback = await browser.submit(page, { decision: 'allow' }, { stopAt: REDIRECT });
   const code = new URL(callback.url).searchParams.get('code') ?? '';
@@ -177,7 +177,7 @@ test.each([
   expect(await token({ ...good, ...changes })).toMatchObject({ status: 400, body: { error } });
 });
 
-test('a code ends after a minute', async () => {
+test('a code expires after a minute', async () => {
   const { page, verifier } = await ask();
   const callback = await browser.submit(page, { decision: 'allow' }, { stopAt: REDIRECT });
   clock.advance(60_000);
@@ -187,7 +187,7 @@ test('a code ends after a minute', async () => {
   ).toMatchObject({ body: { error: 'invalid_grant', error_description: expect.stringContaining('minute') } });
 });
 
-test('an unknown client, a secret, and a wrong content type are refused at the token endpoint', async () => {
+test('the token endpoint rejects other clients, secrets and content types', async () => {
   const form = { grant_type: 'refresh_token', refresh_token: 'x' };
   for (const name of ['client_id', 'client_secret']) {
     const answer = await token({ ...form, [name]: 'else' });
@@ -210,7 +210,7 @@ test('an unknown client, a secret, and a wrong content type are refused at the t
   expect(twice.headers.get('cache-control')).toBe('no-store');
 });
 
-test.each(['refresh_token', 'access_token'] as const)('revoking the %s ends both', async (kind) => {
+test.each(['refresh_token', 'access_token'] as const)('revoking the %s revokes both', async (kind) => {
   const tokens = await connect();
   const as = serverAt(origin);
   const revoke = (text: string) => oauth.revocationRequest(as, CLIENT, oauth.None(), text, PLAIN);
@@ -222,7 +222,7 @@ test.each(['refresh_token', 'access_token'] as const)('revoking the %s ends both
   expect((await revoke('nothing of yours')).status).toBe(200);
 });
 
-test('no goes back to the client as access_denied, with state and iss', async () => {
+test('a refusal returns access_denied with state and iss', async () => {
   const { page, state } = await ask();
   const back = await browser.submit(page, { account: '', decision: 'deny' }, { stopAt: REDIRECT });
   const params = new URL(back.url).searchParams;
@@ -265,7 +265,7 @@ test.each([
   expect(page.html).not.toContain('evil');
 });
 
-test('the callback at the public address is good too, also where that has a path', async () => {
+test('the callback at the public address is accepted, also with a path', async () => {
   const callback = 'https://gatehouse.example.com/base/oauth/callback/sandbox';
   const [public_, at] = await serve(hashKey, 'https://gatehouse.example.com/base');
   const { page } = await ask({ redirect_uri: callback }, at);
@@ -276,7 +276,7 @@ test('the callback at the public address is good too, also where that has a path
   public_.close();
 });
 
-test('nobody else’s browser can answer, and no form of another request or of yesterday', async () => {
+test('forms of other browsers, of other requests and expired ones are rejected', async () => {
   const { page } = await ask();
   const stranger = await createBrowser().submit(page, { decision: 'allow' });
   expect([stranger.status, stranger.html]).toEqual([400, expect.stringContaining('was not asked')]);
@@ -311,7 +311,7 @@ test.each([
   expect(back.url).toContain('code=');
 });
 
-test('what a person types is text on the page, not markup', async () => {
+test('typed text is escaped on the page', async () => {
   const { page } = await ask();
   const account = `"><script>alert(1)</script>${'x'.repeat(60)}`;
   const again = await browser.submit(page, { account, decision: 'allow' });
@@ -340,7 +340,7 @@ function serverAt(base: string): oauth.AuthorizationServer {
   };
 }
 
-/** Opens the consent page, as a client sends a browser there. */
+/** Opens the consent page, as a client redirects a browser to it. */
 async function ask(changes: Record<string, string> = {}, at = origin) {
   const verifier = oauth.generateRandomCodeVerifier();
   const state = oauth.generateRandomState();
@@ -358,7 +358,7 @@ async function ask(changes: Record<string, string> = {}, at = origin) {
   return { page, verifier, state };
 }
 
-/** The whole way from the consent page to tokens. */
+/** Completes the flow from the consent page to tokens. */
 async function connect({ account = 'Demo shop', scope = 'read write' } = {}): Promise<Tokens> {
   const { page, verifier, state } = await ask({ scope });
   const back = await browser.submit(page, { account, decision: 'allow' }, { stopAt: REDIRECT });
@@ -386,7 +386,7 @@ async function refresh(text: string, parameters: Record<string, string> = {}, at
   return tokenShape.parse(await oauth.processRefreshTokenResponse(as, CLIENT, response));
 }
 
-/** A request to the token endpoint that a careful client would not make. */
+/** Sends a request to the token endpoint that a careful client would not send. */
 async function token(form: Record<string, string>, at = origin) {
   const response = await fetch(`${at}/sandbox/oauth/token`, {
     method: 'POST',

@@ -7,7 +7,7 @@ import { createLog } from '../../src/log.ts';
 import { createSandbox } from '../../src/sandbox/router.ts';
 import { manualClock } from '../support/clock.ts';
 
-/** The sandbox alone, as any client meets it: no Gatehouse in between. */
+/** The sandbox alone, as any client sees it, without Gatehouse. */
 const clock = manualClock();
 const customerMade = z.object({ customer: z.object({ id: z.string() }) });
 const contactMade = z.object({ contact: z.object({ id: z.string() }) });
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => void server.close());
 
-test('a key that does not begin with sandbox_ is 401 in its own error shape', async () => {
+test('a key that does not begin with sandbox_ is 401 in the sandbox error shape', async () => {
   for (const key of ['', 'live_123', 'Sandbox_1']) {
     const { status, body } = await call('GET', '/customers', { key });
     expect([status, body]).toEqual([
@@ -75,7 +75,7 @@ test('products come by page number with totals in headers', async () => {
   expect((await call('GET', '/products?per_page=25&page=4')).body).toEqual([]);
 });
 
-test('amounts are whole minor units, and an order adds up', async () => {
+test('amounts are whole minor units, and the total of an order is right', async () => {
   const { body } = await call('GET', '/orders?size=50');
   const line = z.object({ quantity: z.int(), unit_price: z.int().positive() });
   const { orders } = z
@@ -128,7 +128,7 @@ test.each([
   ]);
 });
 
-test('a body that is no JSON, or none at all, is refused', async () => {
+test('a missing or invalid JSON body is rejected', async () => {
   expect(await call('POST', '/customers', { text: '{' })).toMatchObject({
     status: 400,
     body: { fault: { kind: 'bad_body' } },
@@ -140,7 +140,7 @@ test('a body that is no JSON, or none at all, is refused', async () => {
   expect((await call('POST', '/messages', { text: `"${'x'.repeat(70_000)}"` })).status).toBe(413);
 });
 
-test('what is written is there, for its key alone', async () => {
+test('written records are visible to their key only', async () => {
   const key = 'sandbox_writer';
   const made = await call('POST', '/customers', { key, json: { name: 'Ada', email: 'Ada@Example.com' } });
   expect(made).toMatchObject({
@@ -176,7 +176,7 @@ test('messages are listed newest first', async () => {
   expect(body).toMatchObject({ total: 2, messages: [{ text: 'two', subject: null }] });
 });
 
-test('a contact is added once and changed afterwards', async () => {
+test('a contact is added once and changed later', async () => {
   const key = 'sandbox_contacts';
   const first = await call('POST', '/contacts', {
     key,
@@ -193,7 +193,7 @@ test('a contact is added once and changed afterwards', async () => {
   });
 });
 
-test('a repeated Idempotency-Key gives the first answer; with another body it is refused', async () => {
+test('a repeated Idempotency-Key gives the first answer, or 409 for another body', async () => {
   const key = 'sandbox_keyed';
   const headers = { 'Idempotency-Key': 'k1' };
   const json = { title: 'Broken', body: 'It broke.' };
@@ -205,7 +205,7 @@ test('a repeated Idempotency-Key gives the first answer; with another body it is
   expect(other).toMatchObject({ status: 409, body: { fault: { kind: 'key_reused' } } });
 });
 
-test('an account takes 500 records, then says that it is full', async () => {
+test('an account accepts 500 records, then answers that it is full', async () => {
   const key = 'sandbox_full';
   const write = () => call('POST', '/messages', { key, json: { to: 'a@example.com', text: 'x' } });
   for (let count = 0; count < 500; count++) {
@@ -216,7 +216,7 @@ test('an account takes 500 records, then says that it is full', async () => {
   expect(await write()).toMatchObject({ status: 507, body: { fault: { kind: 'full' } } });
 });
 
-test('more than 50 requests in a second are 429 with Retry-After, until the second is over', async () => {
+test('more than 50 requests in a second are 429 with Retry-After, until it is over', async () => {
   const key = 'sandbox_eager';
   clock.advance(1000);
   for (let count = 0; count < 50; count++) expect((await call('GET', '/messages', { key })).status).toBe(200);
@@ -233,7 +233,7 @@ test.each([200, 204, 400, 401, 404, 418, 429, 500, 503, 599])('fail answers with
   expect(headers.get('retry-after')).toBe(wanted === 429 || wanted === 503 ? '1' : null);
 });
 
-test('slow reports progress to those who accept events, and one answer to others', async () => {
+test('slow sends progress to clients that accept events', async () => {
   const plain = await call('GET', '/slow?ms=60', { key: 'sandbox_slow' });
   expect(plain.body).toEqual({ waited_ms: 60 });
   const response = await fetch(`${base}/slow?ms=150`, {
