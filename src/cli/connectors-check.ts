@@ -24,13 +24,13 @@ export interface Checked {
   connectorId: string | undefined;
   actions: number;
   examples: number;
-  /** Records of unified models, and webhooks, that were played. */
+  /** Number of played records of unified models, and of played webhooks. */
   records: number;
   webhooks: number;
   faults: FileFault[];
-  /** Schemes with a value that no source confirms: authentication.1 (oauth2). No fault: they may well be right. */
+  /** Schemes with a value that no source confirms: authentication.1 (oauth2). No fault, because they may be right. */
   unverified: string[];
-  /** What no example plays: a model, a webhook that is genuine or one that is forged. No fault either. */
+  /** Parts without an example: a model, a genuine webhook, a forged one. No fault either. */
   untried: string[];
   /** Actions that no example calls. */
   untriedActions: string[];
@@ -39,8 +39,8 @@ export interface Checked {
 }
 
 /**
- * `gatehouse connectors check`: the file (of a folder, its connector.yaml), then its examples. A folder of such folders is
- * checked one by one. Exit code 1 when there is a fault.
+ * Runs `gatehouse connectors check`: it checks the file (of a folder, its connector.yaml), then its examples. A folder
+ * of such folders is checked one by one. Returns exit code 1 when there is a fault.
  */
 export async function checkConnector(path: string, { json }: { json: boolean }): Promise<number> {
   const files = await filesAt(path);
@@ -62,7 +62,10 @@ export async function checkConnector(path: string, { json }: { json: boolean }):
   return ok ? 0 : 1;
 }
 
-/** The file itself, that of a folder, or those of the folders in it. @throws StartError where there is none. */
+/**
+ * Returns the file itself, that of a folder, or those of the folders in it.
+ * @throws StartError where there is none.
+ */
 async function filesAt(path: string): Promise<string[]> {
   const isFolder = await stat(path).then(
     (found) => found.isDirectory(),
@@ -95,8 +98,8 @@ function print(file: string, checked: Checked): void {
 }
 
 /**
- * Every fault of a connector file: its format, its meaning, whether its schemas, expressions and GraphQL documents
- * compile, and whether the examples beside it play. A file called connector.yaml is that of its folder.
+ * Returns every fault of a connector file: of its format and its meaning, of schemas, expressions and GraphQL
+ * documents that do not compile, and of the examples next to it. A file called connector.yaml belongs to its folder.
  * @throws StartError when the file cannot be read.
  */
 export async function checkFile(file: string): Promise<Checked> {
@@ -139,7 +142,7 @@ export async function checkFile(file: string): Promise<Checked> {
 
 const nothingPlayed = { examples: 0, records: 0, webhooks: 0, untried: [], untriedActions: [], score: 0 };
 
-/** What differs between each example and what happens. */
+/** Returns the differences between each example and its replay. */
 async function replayAll(connector: Connector, examples: ExamplesFile): Promise<MeaningFault[]> {
   const context = { clock: systemClock, log: createLog('silent') };
   const faults: MeaningFault[] = [];
@@ -158,7 +161,7 @@ function playedOf({ examples, unified, webhooks }: ExamplesFile) {
   return { examples: examples.length, records: unified.length, webhooks: webhooks.length };
 }
 
-/** Models without a recorded record, and a verification that no good or no bad webhook was held against. */
+/** Returns the models without a recorded record, and a verification without a genuine or without a forged webhook. */
 function untriedOf({ unified, webhooks }: ConnectorFile, examples: ExamplesFile): string[] {
   const scopes = new Set(examples.unified.map(({ scope }) => `${scope}`));
   const models = Object.keys(unified).filter((scope) => !scopes.has(scope));

@@ -4,17 +4,17 @@ import type { ConnectorFile } from '../connectors/format.ts';
 import type { MeaningFault } from '../connectors/meaning.ts';
 import { parseJson, valueAt } from '../lib/json.ts';
 
-/** Errors of which every connector should have an example: a limit, a dead credential, a fault, a refusal. */
+/** Errors that every connector should have an example of: a limit, a dead credential, a fault, a refusal. */
 const REFUSALS = ['upstream_rate_limited', 'credential_invalid', 'upstream_failed', 'upstream_rejected'];
 
-/** Actions that no example calls. */
+/** Returns the actions that no example calls. */
 export function untriedActionsOf({ actions }: ConnectorFile, { examples }: ExamplesFile): string[] {
   const tried = new Set(examples.map(({ action }) => action));
   return Object.keys(actions).filter((id) => !actions[id]?.internal && !tried.has(id));
 }
 
 /**
- * How much of a good connector is shown to be right, 0 to 100: examples of its actions count for 50, of each kind of
+ * Returns how much of a connector the examples prove, 0 to 100. Examples of its actions count for 50, of each kind of
  * refusal for 20, schemas of answers for 20, descriptions of parameters for 10.
  */
 export function scoreOf(file: ConnectorFile, examples: ExamplesFile): number {
@@ -34,7 +34,7 @@ function share(part: number, whole: number): number {
   return whole === 0 ? 1 : part / whole;
 }
 
-/** Faults that the examples show: places that hold nothing, and another host that no example confirms. */
+/** Returns the faults that the examples show: places without a value, and another host that no example confirms. */
 export function usedFaults(file: ConnectorFile, { examples }: ExamplesFile): MeaningFault[] {
   return [...accountFaults(file, examples), ...hostFaults(file, examples)];
 }
@@ -51,7 +51,7 @@ function accountFaults(
   return [{ path: 'account.id', rule: `"${account.id}" is nowhere in the example of the probe "${probe}"` }];
 }
 
-/** The credential goes to whatever host an action names. */
+/** Returns a fault for each action that sends the credential to another host without an example. */
 function hostFaults({ baseUrl, actions }: ConnectorFile, examples: ExamplesFile['examples']): MeaningFault[] {
   const tried = new Set(examples.map(({ action }) => action));
   return Object.entries(actions)

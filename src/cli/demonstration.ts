@@ -5,17 +5,17 @@ import { createCredential } from '../credentials/records.ts';
 import { createUser } from '../identity/users.ts';
 import { createServer } from '../servers/records.ts';
 
-/** What a newcomer can try at once. */
+/** Data that a new operator can try at once. */
 export interface Demonstration {
   userId: string;
   serverName: string;
-  /** Carries the access token. */
+  /** Contains the access token. */
   accessUrl: string;
 }
 
 const SERVER_NAME = 'Sandbox';
 
-/** A user, its sandbox credential and an MCP server over it (contract.md section 10). The app must be listening. */
+/** Creates a user, its sandbox credential and an MCP server for it. The app must be listening. */
 export async function createDemonstration(context: Context): Promise<Demonstration> {
   const environment = 'development';
   const { userId } = await createUser(context, { environment, username: 'demo' });

@@ -9,7 +9,7 @@ import { createOutbound } from '../lib/outbound.ts';
 import { SECOND } from '../lib/clock.ts';
 import type { Finding } from './doctor.ts';
 
-/** Free, or held by a Gatehouse that is well. */
+/** Checks that the port is free, or used by a healthy Gatehouse. */
 export async function checkPort({ host, port }: Config): Promise<Finding> {
   const name = 'port';
   const code = await bindFault(host, port);
@@ -19,7 +19,7 @@ export async function checkPort({ host, port }: Config): Promise<Finding> {
     return {
       name,
       state: 'fail',
-      found: `${port} of ${host} cannot be had (${code})`,
+      found: `${port} of ${host} cannot be used (${code})`,
       fix: 'Set PORT and HOST.',
     };
   }
@@ -50,7 +50,7 @@ export function checkPublicUrl({ publicUrl, host, port, production }: Config): F
 
 const CHECK_FILE = 'Run: gatehouse connectors check <file>';
 
-/** Looks at every connector file of `folder`. A faulty one is left out of a start and fails here. */
+/** Checks every connector file of `folder`. A faulty one is left out of a start and fails here. */
 export async function checkCatalogue(
   { sandbox }: Pick<Config, 'sandbox'>,
   folder = CATALOG_FOLDER,
@@ -69,14 +69,14 @@ export async function checkCatalogue(
   }
 }
 
-/** What outbound calls may reach, and whether the extra CA can be read. */
+/** Checks which addresses outbound calls may reach, and whether the extra CA can be read. */
 export function checkOutbound(config: Config): Finding[] {
   const name = 'outbound';
   const { allowedNetworks, allowPrivateNetwork, egressProxy, caFile } = config;
   try {
     void createOutbound({ allowedNetworks, allowPrivateNetwork, egressProxy, caFile }).close();
   } catch (error) {
-    return [{ name, state: 'fail', found: reasonOf(error), fix: 'Mend GATEHOUSE_CA_FILE.' }];
+    return [{ name, state: 'fail', found: reasonOf(error), fix: 'Fix GATEHOUSE_CA_FILE.' }];
   }
   const proxy = egressProxy ? ', through the proxy' : '';
   if (allowPrivateNetwork) {
@@ -87,7 +87,7 @@ export function checkOutbound(config: Config): Finding[] {
   return [{ name, state: 'ok', found: `public addresses over https${more}${proxy}` }];
 }
 
-/** Whether the egress proxy takes connections, where one is set. */
+/** Checks whether the egress proxy accepts connections, where one is set. */
 export async function checkProxy({ egressProxy }: Config): Promise<Finding[]> {
   if (egressProxy === undefined) return [];
   const name = 'egress proxy';
@@ -98,7 +98,7 @@ export async function checkProxy({ egressProxy }: Config): Promise<Finding[]> {
   return [{ name, state: 'fail', found, fix: 'Start it, or change GATEHOUSE_EGRESS_PROXY.' }];
 }
 
-/** The code of why nothing answers there, or undefined. */
+/** Returns the error code of a connection to the address, or undefined when it succeeds. */
 function connectFault(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host: host.replace(/^\[|\]$/g, ''), port, timeout: 3 * SECOND });
@@ -112,7 +112,7 @@ function connectFault(host: string, port: number): Promise<string | undefined> {
   });
 }
 
-/** The code of why this port cannot be had, or undefined. */
+/** Returns the error code of listening on the port, or undefined when it is free. */
 function bindFault(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -12,7 +12,7 @@ import { probeWrite } from '../store/probe.ts';
 import type { Finding } from './doctor.ts';
 
 const MOST_SKEW_MS = 30 * SECOND;
-/** Less than the write-ahead log and a day of executions may take. */
+/** Below the space that the write-ahead log and a day of executions may take. */
 const LOW_SPACE_BYTES = 200 * MIB;
 
 export function checkNode(): Finding {
@@ -20,7 +20,7 @@ export function checkNode(): Finding {
   return { name: 'Node.js', state: 'ok', found: `${node}, ${process.execPath}` };
 }
 
-/** A folder that this user may write, or may make. */
+/** Checks that the home is a folder that this user may write or create. */
 export function checkHome({ home }: Config): Finding {
   const name = 'home';
   const fix = 'Set GATEHOUSE_HOME to a folder that this user may write.';
@@ -38,7 +38,7 @@ export function checkHome({ home }: Config): Finding {
       return {
         name,
         state: 'warn',
-        found: `${home} can be entered by other users`,
+        found: `${home} is accessible to other users`,
         fix: `Run: chmod 700 ${home}`,
       };
     }
@@ -66,7 +66,7 @@ export function checkMasterKey(config: Config): Finding {
   }
 }
 
-/** The database, its schema, whether the master key opens what is sealed in it, and the clock beside it. */
+/** Checks the database, its schema, whether the master key opens its sealed data, and the clock. */
 export async function checkStore(config: Config): Promise<Finding[]> {
   const name = 'database';
   const { database } = config;
@@ -84,9 +84,7 @@ export async function checkStore(config: Config): Promise<Finding[]> {
       await checkClock(store),
     ];
   } catch (error) {
-    return [
-      { name, state: 'fail', found: reasonOf(error), fix: 'Mend DATABASE_URL, or start the database.' },
-    ];
+    return [{ name, state: 'fail', found: reasonOf(error), fix: 'Fix DATABASE_URL, or start the database.' }];
   }
 }
 
@@ -119,7 +117,7 @@ async function checkSchema({ db, kind }: Store): Promise<Finding> {
   return { name, state: 'ok', found };
 }
 
-/** A row is written and removed; and, for SQLite, how much room is left on its disk. */
+/** Writes and removes a row, and for SQLite reads the free space of its disk. */
 async function checkWrites({ database }: Config, { db }: Store): Promise<Finding> {
   const name = 'disk';
   const fix = 'Free space on the disk of the database. Until then writes are answered with 503.';
@@ -130,13 +128,16 @@ async function checkWrites({ database }: Config, { db }: Store): Promise<Finding
   }
   if (database.kind !== 'sqlite') return { name, state: 'ok', found: 'the database takes writes' };
   const { bavail, bsize } = statfsSync(dirname(database.path));
-  const found = `${Math.floor((bavail * bsize) / MIB)} MiB are free beside ${database.path}`;
+  const found = `${Math.floor((bavail * bsize) / MIB)} MiB are free on the disk of ${database.path}`;
   return bavail * bsize < LOW_SPACE_BYTES
     ? { name, state: 'warn', found, fix }
     : { name, state: 'ok', found };
 }
 
-/** The hash key is sealed at the first start; it opens with the master key that wrote this store, and no other. */
+/**
+ * Checks the master key with the hash key, which is sealed at the first start. Only the master key that wrote this
+ * store opens it.
+ */
 async function checkCanary(config: Config, { db }: Store): Promise<Finding> {
   const name = 'sealed data';
   if (!(await isSealed(db))) return { name, state: 'ok', found: 'nothing is sealed yet' };
@@ -158,7 +159,10 @@ async function checkCanary(config: Config, { db }: Store): Promise<Finding> {
   }
 }
 
-/** Tokens live by the clock: it must not be behind what the store has seen, nor away from the database's. */
+/**
+ * Checks the clock, because tokens depend on it. It must not be behind the times in the store, nor far from the
+ * database's clock.
+ */
 async function checkClock({ db, kind }: Store): Promise<Finding> {
   const name = 'clock';
   const now = systemClock.now();
@@ -191,7 +195,7 @@ function keyFile({ home }: Config): string {
   return join(home, 'master.key');
 }
 
-/** What is there of the folders above a path: usually a folder. */
+/** Returns the nearest existing path above, usually a folder. */
 function nearest(path: string): string {
   const parent = dirname(path);
   return existsSync(parent) || parent === path ? parent : nearest(parent);

@@ -3,7 +3,7 @@ import { ConfigError, readConfig, type Config } from '../config.ts';
 import { checkCatalogue, checkOutbound, checkPort, checkProxy, checkPublicUrl } from './doctor-service.ts';
 import { checkHome, checkMasterKey, checkNode, checkStore } from './doctor-store.ts';
 
-/** One thing that was looked at. `fix` says what to do about a warning or a failure. */
+/** The result of one check. `fix` is the remedy for a warning or a failure. */
 export interface Finding {
   name: string;
   state: 'ok' | 'warn' | 'fail';
@@ -11,7 +11,7 @@ export interface Finding {
   fix?: string;
 }
 
-/** `gatehouse doctor`: a line per finding. Exit code 1 when something fails. */
+/** Runs `gatehouse doctor`, with a line per finding. Returns exit code 1 when a check fails. */
 export async function doctor({ json }: { json: boolean }): Promise<number> {
   const findings = await examine();
   const ok = findings.every(({ state }) => state !== 'fail');
@@ -28,7 +28,7 @@ async function examine(): Promise<Finding[]> {
     findings.push(...checkVariables(config));
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    // What follows depends on it.
+    // The other checks need the configuration.
     return [
       ...findings,
       ...error.faults.map((found): Finding => ({

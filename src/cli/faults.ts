@@ -1,6 +1,6 @@
 /**
- * What went wrong, in lines for the operator: one a fault. Errors that the project throws on purpose carry such lines;
- * they are known by their names, so that nothing needs to be loaded to print them.
+ * Returns an error as lines for the operator, one for each fault. Errors that the project throws on purpose contain
+ * such lines. They are recognised by their names, so that no module must be loaded to print them.
  */
 export function faultLines(error: unknown): string[] {
   if (!(error instanceof Error)) return [String(error)];
@@ -21,11 +21,11 @@ export function faultLines(error: unknown): string[] {
       `HOST names no address of this machine (${error.message}). For this machine alone: HOST=127.0.0.1`,
     ];
   }
-  // Not foreseen: its stack is what helps.
+  // The error was not foreseen, so its stack helps.
   return [error.stack ?? error.message];
 }
 
-/** Errors whose message is written for the operator, a line a fault. */
+/** Errors whose message is written for the operator, one line for each fault. */
 const SPOKEN = new Set([
   'ConfigError',
   'ConnectorFileError',
@@ -36,7 +36,7 @@ const SPOKEN = new Set([
   'StoreError',
 ]);
 
-/** What keeps a command from doing its work, in words for the operator. */
+/** The reason why a command cannot do its work, written for the operator. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }

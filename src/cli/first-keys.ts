@@ -5,14 +5,15 @@ import type { Config } from '../config.ts';
 import { makeFolder } from '../lib/folders.ts';
 import { StartError } from './faults.ts';
 
-/** Where the first API keys can be found when no terminal showed them. */
+/** Returns the file of the first API keys, for a start without a terminal. */
 export function firstKeysFile({ home }: Pick<Config, 'home'>): string {
   return join(home, 'first-keys');
 }
 
 /**
- * Writes the file whole or not at all, on the disk, readable by this user alone. A file of an earlier store is replaced: its
- * keys are dead. @throws StartError when it cannot be written.
+ * Writes the file as a whole or not at all, synced to the disk, readable by this user alone. It replaces the file of
+ * an earlier store, whose keys are dead.
+ * @throws StartError when it cannot be written.
  */
 export function writeFirstKeys(config: Pick<Config, 'home'>, text: string): string {
   const file = firstKeysFile(config);
@@ -37,7 +38,7 @@ export function writeFirstKeys(config: Pick<Config, 'home'>, text: string): stri
   }
 }
 
-/** Removes the file, once a terminal has shown what it holds. */
+/** Removes the file after a terminal has shown its content. */
 export function removeFirstKeys(config: Pick<Config, 'home'>): void {
   rmSync(firstKeysFile(config), { force: true });
 }

@@ -9,7 +9,7 @@ export function isEnvironment(text: string): text is Environment {
 }
 
 /**
- * `gatehouse keys rotate`: prints the new key on standard output, and nothing else there.
+ * Runs `gatehouse keys rotate`. It prints only the new key on standard output.
  * @throws StartError before the first start, which makes the keys of both environments and shows them.
  */
 export async function rotate(environment: Environment): Promise<number> {

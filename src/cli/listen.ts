@@ -25,7 +25,7 @@ import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
 import { openStarted } from './started.ts';
 
 export interface ListenWish {
-  /** Where deliveries go; undefined: they are printed alone. */
+  /** Where deliveries are forwarded; undefined: they are only printed. */
   forward: URL | undefined;
   environment: Environment;
   source: { connectionId: string; scope: EventScope } | undefined;
@@ -42,7 +42,7 @@ const options = z.object({
   json: z.boolean().default(false),
 });
 
-/** What the options ask for, or a sentence about what is wrong with them. */
+/** Returns the parsed options, or a sentence about what is wrong with them. */
 export function readListenWish(given: unknown): ListenWish | string {
   const { forward, environment, connection, scope, secret, json } = options.parse(given);
   const known = ENVIRONMENTS.find((one) => one === environment);
@@ -62,11 +62,11 @@ export function readListenWish(given: unknown): ListenWish | string {
 const LOOK_EVERY_MS = 200;
 const AT_ONCE = 50;
 
-/** `gatehouse listen`: prints and forwards events until SIGTERM or SIGINT. Answers with the exit code. */
+/** Runs `gatehouse listen`: prints and forwards events until SIGTERM or SIGINT. Returns the exit code. */
 export async function listen(wish: ListenWish): Promise<number> {
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
-  // A reader that has seen enough (`| head`) ends us.
+  // A reader that has seen enough (`| head`) ends this command.
   process.stdout.on('error', () => stop.abort());
   const config = readConfig();
   const context = await openStarted(config);
@@ -84,14 +84,16 @@ export async function listen(wish: ListenWish): Promise<number> {
   return 0;
 }
 
-/** Where to forward was said by who runs this, on this machine: it may be reached, whatever it is. */
+/** Allows the forward address, whatever it is, because the operator of this machine gave it. */
 function forwardAllowed({ forward }: ListenWish) {
   if (!forward) return [];
   const port = Number(forward.port) || (forward.protocol === 'https:' ? 443 : 80);
   return [{ kind: 'host' as const, host: forward.hostname, port }];
 }
 
-/** A program on this machine is called straight: to a proxy, localhost is the proxy itself. */
+/**
+ * Returns the proxy. A program on this machine is called directly, because for a proxy localhost is the proxy itself.
+ */
 function forwardProxy({ egressProxy }: Pick<Config, 'egressProxy'>, { forward }: ListenWish) {
   return forward && isLoopback(forward.hostname) ? undefined : egressProxy;
 }
@@ -118,7 +120,7 @@ export async function listenUntil(
   const stay = async () => {
     if (context.clock.now() - saidAt <= MINUTE) return;
     saidAt = context.clock.now();
-    // This machine slept, and the service thought that nobody listens any more.
+    // This machine slept, and the service has removed the silent listener.
     if (!(await stayListening(context, listener)))
       listener = await openListener(context, { ...what, secret: listener.secret });
   };
@@ -146,7 +148,7 @@ function introduce({ environment, source, forward }: ListenWish, { secret }: Lis
   process.stderr.write(`Listening to ${what}${where}.\nSigning secret: ${secret}\nCtrl-C ends.\n`);
 }
 
-/** What came of forwarding: each is tried once. */
+/** The result of forwarding; each delivery is tried once. */
 interface Forwarded {
   status: number | null;
   error: string | null;

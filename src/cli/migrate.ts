@@ -4,7 +4,7 @@ import { migrate } from '../store/migrate.ts';
 import { MIGRATIONS } from '../store/migrations.ts';
 import { openStore } from '../store/open.ts';
 
-/** `gatehouse migrate`: prints the names of the migrations that ran. */
+/** Runs `gatehouse migrate`: prints the names of the migrations that ran. */
 export async function migrateStore({ json }: { json: boolean }): Promise<number> {
   await using store = await openStore(readConfig().database);
   const applied = await migrate(store, systemClock.now());

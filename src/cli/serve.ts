@@ -6,9 +6,9 @@ import { storeFails } from './store-fails.ts';
 import { welcome } from './welcome.ts';
 
 /**
- * `gatehouse serve`: until SIGTERM or SIGINT, then lets running requests finish and closes in reverse order. A second
- * signal ends the process at once. Answers with the exit code.
- * @throws StoreError as soon as the store has failed for good; nothing is waited for then, since nothing can succeed.
+ * Runs `gatehouse serve` until SIGTERM or SIGINT, then lets running requests finish and closes in reverse order. A
+ * second signal ends the process at once. Returns the exit code.
+ * @throws StoreError as soon as the store has failed for good; it then waits for nothing, because nothing can succeed.
  */
 export async function serve(): Promise<number> {
   const config = readConfig();
@@ -35,7 +35,10 @@ async function serveUntil(stop: Promise<NodeJS.Signals>, context: OpenContext): 
   }
 }
 
-/** The first SIGTERM or SIGINT. After it both have their usual effect again, so that a second one ends at once. */
+/**
+ * Returns the first SIGTERM or SIGINT. After it both have their usual effect again, so that a second one ends the
+ * process at once.
+ */
 function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     const onSignal = (signal: NodeJS.Signals) => {

@@ -5,7 +5,7 @@ import { createLog } from '../log.ts';
 import { StartError } from './faults.ts';
 
 /**
- * Opens a Gatehouse that was started before: a mistyped home must not become a new and empty one.
+ * Opens a Gatehouse that was started before, so that a mistyped home does not become a new and empty one.
  * @throws StartError where there is none.
  */
 export async function openStarted(config: Config) {

@@ -14,13 +14,13 @@ interface Streams {
 }
 
 /**
- * One MCP server straight from the store, on these streams. The log goes to standard error.
+ * Serves one MCP server from the store on these streams. The log goes to standard error.
  * @throws StoreError as soon as the store has failed for good.
  */
 export async function serveFromStore(wish: StdioWish, streams: Streams): Promise<void> {
   const config = readConfig();
   const context = await openContext(config, { log: createLog(config.logLevel, process.stderr) });
-  // Links lead to where the last process served, whatever port that was.
+  // Links lead to the address of the last process that served, whatever its port was.
   if (config.publicUrl === undefined)
     context.publicUrl = (await rememberedUrl(context.db)) ?? context.publicUrl;
   await Promise.race([serveOn(streams, context, wish), storeFails(context)]);
@@ -30,7 +30,7 @@ async function serveOn(streams: Streams, context: OpenContext, wish: StdioWish):
   const { config } = context;
   let sandbox: Promise<Server> | undefined;
   if (config.sandbox || config.testConnectors) {
-    // There is no port of ours here: the sandbox gets one when it is first called.
+    // This process has no port, so the sandbox gets one when it is first called.
     context.outbound.allowSandbox(async () => {
       sandbox ??= serveSandbox(context);
       const address = (await sandbox).address();

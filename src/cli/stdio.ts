@@ -13,7 +13,7 @@ const options = z.object({
   header: z.array(z.string()),
 });
 
-/** What the options ask for, or a sentence about what is wrong with them. */
+/** Returns the parsed options, or a sentence about what is wrong with them. */
 export function readStdioWish(given: unknown): Wish | string {
   const { server, user, environment = 'development', url, header } = options.parse(given);
   if ((server === undefined) === (url === undefined)) return 'give either --server or --url';
@@ -37,12 +37,12 @@ export function readStdioWish(given: unknown): Wish | string {
   return { server: server ?? '', user, environment: known };
 }
 
-/** `gatehouse stdio`: until standard input ends, or SIGTERM or SIGINT. Answers with the exit code. */
+/** Runs `gatehouse stdio` until standard input ends, or SIGTERM or SIGINT. Returns the exit code. */
 export async function stdio(wish: Wish): Promise<number> {
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
   const streams = { input: process.stdin, output: process.stdout, signal: stop.signal };
-  // A client that is gone reads no more: that is an end, not a fault.
+  // A client that is gone reads no more, which is a normal end and no fault.
   process.stdout.on('error', () => stop.abort());
   try {
     if ('url' in wish) {

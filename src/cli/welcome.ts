@@ -13,9 +13,9 @@ import { firstKeysFile, hasFirstKeys, removeFirstKeys, writeFirstKeys } from './
 import { version } from './version.ts';
 
 /**
- * Says where we are. On the first start of an empty store it also makes the API keys and the demonstration and shows
- * them once: on a terminal, else in `<home>/first-keys`, whose path alone is logged (contract.md section 2). That file is
- * written before the store holds the keys, so a kill at any point leaves keys that can be found.
+ * Prints the address. On the first start of an empty store it also makes the API keys and the demonstration, and shows
+ * them once: on a terminal, else in `<home>/first-keys`, whose path alone is logged. That file is written before the
+ * store holds the keys, so that a kill at any point leaves keys that can be found.
  * @throws GatehouseError for a preset key that is malformed; StartError when the file cannot be written.
  */
 export async function welcome(context: Context, port: number): Promise<void> {
@@ -45,13 +45,13 @@ function fileText({ config, publicUrl }: Context, keys: MadeKeys, demonstration?
   return `${greeting(publicUrl, plain)}${keysAndTrial}  Keep the keys elsewhere, then delete this file.\n`;
 }
 
-/** Only beside keys that were made here: whoever presets keys wants an empty store. */
+/** Makes the demonstration only together with both keys, because an operator who presets keys wants an empty store. */
 async function demonstrationFor(context: Context, keys: MadeKeys): Promise<Demonstration | undefined> {
   if (!context.config.sandbox || !ENVIRONMENTS.every((environment) => keys[environment])) return undefined;
   try {
     return await createDemonstration(context);
   } catch (error) {
-    // The keys must be shown all the same.
+    // The keys must be shown without a demonstration too.
     context.log.warn({ code: publicError(error).code, err: error }, 'no demonstration was made');
     return undefined;
   }
@@ -75,14 +75,14 @@ function greeting(publicUrl: string, strong: Style): string {
 `;
 }
 
-/** What is shown once: the keys, and where to paste what. */
+/** Returns the text that is shown once: the keys, and where to paste them. */
 function firstKeys(
   config: Config,
   keys: MadeKeys,
   demonstration: Demonstration | undefined,
   strong: Style,
 ): string {
-  const lines = [strong('API keys, given this once. Keep them: they open everything.')];
+  const lines = [strong('API keys, shown only once. Keep them: they give access to everything.')];
   for (const environment of ENVIRONMENTS) {
     if (keys[environment]) lines.push(`  ${environment.padEnd(12)} ${keys[environment]}`);
   }
@@ -98,7 +98,7 @@ function demonstrationLines(
   return [
     strong('To try it: an MCP server over a sandbox shop. Paste this URL into an MCP client'),
     `  ${accessUrl}`,
-    '  Whoever has the URL may use the server: treat it like a password.',
+    '  Anyone with the URL can use the server: treat it like a password.',
     '',
     strong('Claude Desktop, in claude_desktop_config.json'),
     ...json(desktopConfig(config, { accessUrl, serverName })).map((line) => `  ${line}`),
@@ -111,7 +111,7 @@ function demonstrationLines(
   ];
 }
 
-/** Lines of JSON, with the items of a list beside each other. */
+/** Returns lines of JSON, with the items of a list on one line. */
 function json(value: object): string[] {
   const text = JSON.stringify(value, null, 2);
   const compact = text.replaceAll(
@@ -122,8 +122,8 @@ function json(value: object): string[] {
 }
 
 /**
- * The client starts this very Node.js with this very program. It knows none of our variables: where more than the home
- * matters, it comes through the bridge instead of through the store.
+ * Returns the settings of Claude Desktop. It starts this Node.js with this program, and knows none of our variables.
+ * Where more than the home matters, it connects through the bridge and not through the store.
  */
 function desktopConfig(
   config: Config,

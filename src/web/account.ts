@@ -7,16 +7,22 @@ import { refusalText, texts } from './texts.ts';
 interface Account {
   session: Session;
   app: AppView;
-  /** In the modal the user chose to connect; a page that came by a link names who asks for it, and asks. */
+  /**
+   * Whether the page asks first. In the modal the user chose to connect; a page behind a link names the application
+   * and asks.
+   */
   asking: boolean;
-  /** The way to start with. */
+  /** The authentication type that is selected at first. */
   type?: string | undefined;
-  /** Sends what was typed. @returns what was wrong; then the user may correct it. */
+  /**
+   * Sends the typed values.
+   * @returns the problem, which the user may correct.
+   */
   submit(choice: Choice): Promise<Problem | undefined>;
   cancel?: (() => void) | undefined;
 }
 
-/** The screen of one app: its ways to authenticate, the form of the chosen one, and the button that goes on. */
+/** Draws the screen of one app: its authentication types, the form of the chosen one, and the submit button. */
 export function drawAccount(account: Account): HTMLElement {
   const { session, app, asking, cancel } = account;
   const brand = session.branding.name;
@@ -47,7 +53,7 @@ export function drawAccount(account: Account): HTMLElement {
   );
 }
 
-/** Names are often addresses, which a narrow window breaks after their @ sooner than anywhere else. */
+/** Draws a user name. Names are often addresses, and a narrow window should break them after the @. */
 function drawUser(username: string): HTMLElement {
   const parts = username.split(/(?<=@)/);
   const broken = parts.flatMap((part, at) => (at === 0 ? [part] : [h('wbr'), part]));
@@ -59,7 +65,7 @@ function titleOf({ branding, reconnect }: Session, { name }: AppView, asking: bo
   return reconnect ? texts.reconnectTitle(name) : texts.connectTitle(name);
 }
 
-/** The ways to authenticate as a choice. One that is not set up says why, and cannot be chosen. */
+/** Draws the choice of authentication types. A type that is not set up says why, and cannot be chosen. */
 function drawWays({ name: app }: AppView, ways: Way[], start: Way, choose: (way: Way) => void): HTMLElement {
   const name = newId();
   return h(
@@ -84,7 +90,7 @@ function drawWays({ name: app }: AppView, ways: Way[], start: Way, choose: (way:
 }
 
 function drawWay({ app, session, submit }: Account, way: Way): HTMLElement {
-  // Documents of signing in are for who registers an OAuth app, not for who signs in.
+  // The sign-in documents are for the developer who registers an OAuth app, not for users who sign in.
   const form = drawForm(way.type === 'oauth2' ? { ...way, docsUrl: null } : way);
   const label = way.type === 'oauth2' ? texts.continueTo(app.name) : texts.connect(app.name);
   const text = h('span', {}, label);
@@ -125,7 +131,7 @@ function drawWay({ app, session, submit }: Account, way: Way): HTMLElement {
   }
 }
 
-/** Nothing while a first answer is still awaited: a second click sends nothing twice. */
+/** Returns undefined while the first request runs, so that a second click sends nothing twice. */
 function valuesOf(form: Form, button: HTMLButtonElement): Record<string, string> | undefined {
   return button.classList.contains('busy') ? undefined : form.read();
 }

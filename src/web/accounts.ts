@@ -9,22 +9,22 @@ interface Accounts {
   call: Call;
   session: Session;
   app: AppView;
-  /** Where the user came from, if from a list of apps. */
+  /** Returns to the list of apps, if the user came from one. */
   back?: (() => void) | undefined;
   use(account: ConnectedAccount): void;
   reconnect(account: ConnectedAccount): void;
-  /** Goes on to an account that is not connected yet. `first`: the user has none at this app. */
+  /** Shows the form of another account. `first`: the user has none at this app. */
   another(first: boolean): void;
   failed(problem: Problem): void;
 }
 
-/** What a change came to, as a line above the list. */
+/** The result of a change, as a line above the list. */
 interface Notice {
   text: string;
   bad?: boolean;
 }
 
-/** Shows the accounts of one app that the user has connected, with what can be done with each. Without any it goes on. */
+/** Shows the user's accounts of one app, with their actions. Without any account it shows the form of a first one. */
 export async function showAccounts(accounts: Accounts, notice?: Notice): Promise<void> {
   const { frame, call, app, back } = accounts;
   const answer = await readAccounts(call, app.connectorId);
@@ -90,7 +90,7 @@ function drawNotice({ text, bad = false }: Notice): HTMLElement {
 function drawAccount(accounts: Accounts, account: ConnectedAccount, several: boolean): HTMLElement {
   const { name } = account;
   const healthy = account.state === 'active';
-  // There is such a button for each account, so its name ends with the account's.
+  // Each account has such a button, so the button's name ends with the account's.
   const button = (look: string, label: string, run: () => void): HTMLElement =>
     h('button', { type: 'button', class: look, onclick: run }, label, h('span', { class: 'hidden' }, name));
   const reconnect = (): void => accounts.reconnect(account);
@@ -119,7 +119,7 @@ function drawAccount(accounts: Accounts, account: ConnectedAccount, several: boo
   );
 }
 
-/** The account as the app names it, where that says more than the name, and since when it is connected. */
+/** Returns the account as the app names it, where that differs from the name, and when it was connected. */
 function aboutOf({ name, account, createdAt }: ConnectedAccount): string {
   const named = account?.name ?? account?.id;
   const since = new Date(createdAt).toLocaleString(texts.language, {
@@ -162,7 +162,7 @@ async function remove(accounts: Accounts, account: ConnectedAccount): Promise<vo
   return showAccounts(accounts, noticeOf(accounts, answer, texts.disconnected(account.name)));
 }
 
-/** An account that is gone already needs no sentence: the list shows it. */
+/** Returns the line of a change. An account that is already gone needs none, because the list shows it. */
 function noticeOf({ session, app }: Accounts, answer: Answer<unknown>, done: string): Notice | undefined {
   if (answer.ok) return { text: done };
   if (answer.problem.code === 'credential_not_found') return undefined;

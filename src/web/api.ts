@@ -2,18 +2,18 @@ import type { ConnectionResult } from './sdk-types.ts';
 
 /* The connect routes of the service, as this page uses them: same origin, JSON. */
 
-/** One way to authenticate at an app. */
+/** One authentication type of an app. */
 export interface Way {
   type: string;
   title: string;
   docsUrl: string | null;
   scopes?: string[];
   inputSchema: { properties?: Record<string, FieldSchema>; required?: string[] };
-  /** Signing in is once the operator has stored an OAuth app. */
+  /** Whether it is set up; a sign-in is when the operator has stored an OAuth app. */
   ready: boolean;
 }
 
-/** What the service says of a field (JSON Schema 2020-12). */
+/** The service's description of a field (JSON Schema 2020-12). */
 export interface FieldSchema {
   title?: string;
   description?: string;
@@ -25,7 +25,7 @@ export interface FieldSchema {
   writeOnly?: boolean;
   /** `hostname`, `uri` or `email`. */
   format?: string;
-  /** There where a value has lines. */
+  /** Present where a value has lines. */
   contentMediaType?: string;
 }
 
@@ -54,7 +54,7 @@ export interface Session {
   user: { username: string };
   connectors: AppView[];
   reconnect?: { credentialId: string; name: string };
-  /** Whether the browser goes back to the application's own page afterwards. */
+  /** Whether the browser returns to the application's own page afterwards. */
   returns: boolean;
   result?: ConnectionResult;
   /** For the window; only the modal that made the session has it. */
@@ -67,13 +67,13 @@ export interface ConnectedAccount {
   connectorId: string;
   name: string;
   state: 'active' | 'needs_reconnect' | 'revoked';
-  /** The account as the app tells it. */
+  /** The account as the app names it. */
   account?: { id: string; name?: string };
   default: boolean;
   createdAt: string;
 }
 
-/** What installing a workflow asks for. */
+/** The form of a workflow installation. */
 export interface InstallForm {
   workflowId: string;
   name: string;
@@ -98,17 +98,17 @@ export interface ConfigSchema extends Omit<FieldSchema, 'default' | 'enum'> {
   enum?: unknown[];
 }
 
-/** What a person chose and typed: the values of its form by field. */
+/** A person's choice and typed values, by field of the form. */
 export interface Choice {
   connectorId: string;
   type: string;
   data: Record<string, string>;
 }
 
-/** What came of sending a form, or of leaving. */
+/** The result of sending or leaving a form. */
 export interface Outcome {
   result: ConnectionResult;
-  /** Where the browser goes next, when the link has a way back. */
+  /** Where the browser goes next, when the link has a return address. */
   redirectTo?: string;
 }
 
@@ -116,13 +116,13 @@ export interface Problem {
   code: string;
   message: string;
   faults: { field: string; rule: string }[];
-  /** The app's own sentence, where it refused something. */
+  /** The app's own sentence, where it refused the values. */
   said?: string | undefined;
 }
 
 export type Answer<T> = { ok: true; value: T } | { ok: false; problem: Problem };
 
-/** Sends one request. A refusal and a network that fails are answers too: nothing is thrown. */
+/** Sends one request. A refusal and a network failure are answers too; it never throws. */
 export type Call = <T>(
   method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   path: string,
@@ -130,10 +130,10 @@ export type Call = <T>(
   last?: boolean,
 ) => Promise<Answer<T>>;
 
-/** Where the service is: this file is below `{public_url}/connect/assets/…/`. */
+/** Address of the service: this file is below `{public_url}/connect/assets/…/`. */
 export const BASE = new URL('../../..', import.meta.url).href.replace(/\/$/, '');
 
-/** Calls in the name of the user's JWT, or without one in that of this browser's cookie. */
+/** Returns a function that calls with the user's JWT, or without one with this browser's cookie. */
 export function caller(token?: string): Call {
   return async (method, path, body, last = false) => {
     const headers = new Headers();
@@ -145,7 +145,7 @@ export function caller(token?: string): Call {
         method,
         headers,
         ...(method !== 'GET' ? { body: JSON.stringify(body ?? {}) } : {}),
-        // The last word of a page that goes away is still sent.
+        // `keepalive` sends the last request of a page that goes away.
         keepalive: last,
       });
       const answer = await response.json();

@@ -2,16 +2,16 @@ import type { AppView } from './api.ts';
 import { h, icon } from './dom.ts';
 import { texts } from './texts.ts';
 
-/** From so many apps on, their categories are offered to narrow them down. */
+/** From this many apps on, the list offers their categories as a filter. */
 const MANY = 8;
-/** A category of one app narrows nothing down that the search would not. */
+/** A category of one app filters no better than the search. */
 const LEAST = 2;
 
 /** The list of apps with its search. */
 interface Chooser {
   /** Called with the app that was clicked. */
   choose(app: AppView): void;
-  /** Ids of the apps to mark as connected, once they are known. */
+  /** Ids of the apps to mark as connected, when they are known. */
   connected?: Promise<ReadonlySet<string>> | undefined;
 }
 
@@ -75,7 +75,7 @@ export function drawChooser(all: AppView[], { choose, connected }: Chooser): HTM
   return element;
 }
 
-/** An app that is not set up helps nobody who chooses; where none is, each says what is missing. */
+/** Returns the apps that are set up. Where none is, it returns all, and each says what is missing. */
 function usable(apps: AppView[]): AppView[] {
   const ready = apps.filter(({ authentication }) => authentication.some((way) => way.ready));
   return ready.length > 0 ? ready : apps;
@@ -108,7 +108,7 @@ async function markConnected(
   for (const { app, element } of rows) if (ids?.has(app.connectorId)) mark(element);
 }
 
-/** The mark stands in the button, so that it is part of the button's name. */
+/** Adds the mark inside the button, so that it is part of the button's name. */
 function mark(row: HTMLLIElement): void {
   row.querySelector('.app')?.lastElementChild?.before(h('span', { class: 'tag' }, texts.appConnected));
 }
@@ -138,7 +138,7 @@ function drawChips(apps: AppView[], choose: (category: string | undefined) => vo
     { class: 'chips', role: 'group', 'aria-label': texts.categories },
     ...chips.map(({ button }) => button),
   );
-  // A mouse has one wheel, and no way to move a row sideways.
+  // A mouse wheel has only one direction, so it must scroll the row sideways.
   element.addEventListener('wheel', (event) => {
     const before = element.scrollLeft;
     if (event.deltaX === 0) element.scrollLeft += event.deltaY;
@@ -147,7 +147,7 @@ function drawChips(apps: AppView[], choose: (category: string | undefined) => vo
   return { element, select };
 }
 
-/** Those of several apps, and the largest first, since not all of them are in sight. */
+/** Returns the categories of several apps. The largest come first, because not all of them are visible. */
 function categoriesOf(apps: AppView[]): string[] {
   const counts = new Map<string, number>();
   for (const category of apps.flatMap((app) => app.categories)) {
@@ -167,7 +167,7 @@ function visibleButtons(list: HTMLElement): HTMLElement[] {
   return [...list.querySelectorAll<HTMLElement>('li:not([hidden]) button')];
 }
 
-/** Up and down go through search and list, as people expect of a list that they narrow down by typing. */
+/** Moves the focus by arrow keys through search and list, as users expect of a filtered list. */
 function moveFocus(event: KeyboardEvent, stops: HTMLElement[]): void {
   const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
   const at = stops.findIndex((stop) => stop === document.activeElement);

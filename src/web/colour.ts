@@ -2,17 +2,17 @@ import type { Branding } from './api.ts';
 
 type Colour = [red: number, green: number, blue: number];
 
-/** WCAG 2.2 asks for 4.5 (contrast, minimum); a little more, since colours are rounded. */
+/** WCAG 2.2 requires 4.5 (contrast, minimum); a little more, because colours are rounded. */
 const CONTRAST = 4.6;
-/** A colour that is lighter carries dark text; a darker one carries white, and is darkened a little where it must. */
+/** A lighter colour gets dark text. A darker one gets white text, and is darkened a little where necessary. */
 const PALE = 0.4;
 const LIGHT: Colour = [255, 255, 255];
 const DARK: Colour = [22, 27, 34];
 const BLACK: Colour = [0, 0, 0];
 
 /**
- * Sets the application's colour as it is, and as texts on light and dark ground that stay readable. Through the CSSOM,
- * because the page allows no inline style.
+ * Sets the application's colour unchanged, and as text colours that are readable on light and dark ground. It uses the
+ * CSSOM, because the page allows no inline style.
  */
 export function applyColour({ color }: Branding): void {
   const colour = color === undefined ? undefined : parse(color);
@@ -25,7 +25,7 @@ export function applyColour({ color }: Branding): void {
   style.setProperty('--accent-on-dark', css(readable(colour, DARK, LIGHT)));
 }
 
-/** `colour`, moved towards `towards` until it stands out from `ground`. */
+/** Returns `colour`, moved towards `towards` until it has enough contrast with `ground`. */
 function readable(colour: Colour, ground: Colour, towards: Colour): Colour {
   for (let share = 0; share < 1; share += 0.05) {
     const mixed = mix(colour, towards, share);

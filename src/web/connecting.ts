@@ -19,7 +19,7 @@ import { badged, drawList, drawStatement, type Action } from './screens.ts';
 import type { Connected, ConnectionResult } from './sdk-types.ts';
 import { failureText, texts } from './texts.ts';
 
-/** Failures that the same once more cannot mend. */
+/** Failures that a second try cannot fix. */
 const LASTING = new Set(['unauthorized', 'token_expired', 'forbidden', 'user_not_found', 'no_apps']);
 
 /** The modal around a flow. */
@@ -32,24 +32,27 @@ export interface Modal {
   leave(): void;
 }
 
-/** What the user comes to connect, and what follows. */
+/** The purpose of a connection, and what follows it. */
 export interface Purpose {
   wish: Pick<Start, 'app' | 'category' | 'connectors'>;
-  /** Whether accounts that are connected already come first, with what can be done with them. */
+  /** Whether the modal first shows the connected accounts and their actions. */
   manages?: boolean;
-  /** What came of it so far, good or bad; undefined once it begins anew. */
+  /** Reports the latest result, good or bad; undefined when the flow starts again. */
   know(outcome: ConnectionResult | undefined): void;
   connected(session: Session, app: AppView, outcome: Connected): void;
-  /** Where the user came from, if that is not the end. */
+  /** Returns to the previous screen, if that is not the end. */
   back?: (() => void) | undefined;
-  /** Keeps what has to be there when the whole page comes back from the app, if anything has. */
+  /** Stores the state for the return of the whole page from the app, if there is any. */
   keep?: ((state: string) => void) | undefined;
 }
 
-/** A user's way to an account inside the modal: the choice of an app, its form or consent, and what comes of it. */
+/** The flow that connects an account inside the modal: the choice of an app, its form or consent, and the result. */
 export interface Connecting {
   begin(): Promise<void>;
-  /** Ends it. @returns what came of it. */
+  /**
+   * Ends the flow.
+   * @returns its result.
+   */
   cancel(): Promise<ConnectionResult>;
 }
 
@@ -58,12 +61,12 @@ export function createConnecting(
   { wish, manages = false, know: told, connected, back, keep }: Purpose,
 ): Connecting {
   let session: Session | undefined;
-  /** What came of it, once that is settled. */
+  /** The final result; undefined before. */
   let ended: ConnectionResult | undefined;
   let stopWaiting = (): void => {};
   return { begin: () => begin(), cancel };
 
-  /** Makes a session. After a failure the user is led back to the app that was chosen. */
+  /** Makes a session. After a failure it returns to the app that was chosen. */
   async function begin(chosen?: AppView): Promise<void> {
     const answer = await makeSession(call, { environment, ...wish });
     if (!answer.ok) return fail(answer.problem, chosen);
@@ -92,12 +95,12 @@ export function createConnecting(
     );
   }
 
-  /** The way back from an app to the apps, or to where the user came from. */
+  /** Returns the way back from an app: to the apps, or to the previous screen. */
   function backOf(on: Session): (() => void) | undefined {
     return on.connectors.length > 1 ? () => showChooser(on) : back;
   }
 
-  /** The accounts that the user has there, else the way to a first one. */
+  /** Shows the user's accounts at an app, or the form of a first one. */
   async function open(on: Session, app: AppView): Promise<void> {
     if (!manages) return showAccount(on, app, { back: backOf(on) });
     return showAccounts({
@@ -120,7 +123,7 @@ export function createConnecting(
     connected(on, app, { success: true, connectionId: credentialId, credentialId, connectorId, name });
   }
 
-  /** Goes on in a session of its own, which renews the account under its id. */
+  /** Continues in a new session, which renews the account under its id. */
   async function reconnect(app: AppView, { credentialId }: ConnectedAccount): Promise<void> {
     dropSession();
     const answer = await makeSession(call, { environment, credentialId });
@@ -151,7 +154,10 @@ export function createConnecting(
     return isOver(answer.problem) ? void fail(answer.problem, app) : answer.problem;
   }
 
-  /** Ends with a problem where the service refuses what was typed: then the form is there again, `back`. */
+  /**
+   * Runs a consent. Resolves with a problem when the service refuses the typed values; `back` then shows the form
+   * again.
+   */
   function consent(
     on: Session,
     app: AppView,
@@ -183,8 +189,8 @@ export function createConnecting(
   }
 
   /**
-   * The whole page goes to the app, where it may come back and loses nothing; else a link opens a tab, which no browser
-   * blocks.
+   * Returns the action for a blocked window. The whole page goes to the app, where it may return without loss.
+   * Otherwise a link opens a tab, which no browser blocks.
    */
   async function elsewhere(on: Session, app: AppView, choice: Choice): Promise<Action> {
     const { returnTo, state = '' } = start;
@@ -231,7 +237,10 @@ export function createConnecting(
     told(outcome);
   }
 
-  /** Ends the session, unless it came to an end already: then that is the result. Sent even when the page goes away. */
+  /**
+   * Ends the session, unless it already ended, and returns the result. The request is sent even when the page goes
+   * away.
+   */
   async function cancel(): Promise<ConnectionResult> {
     stopWaiting();
     const closed: ConnectionResult = { success: false, error: 'closed', message: texts.failures.closed() };
@@ -239,13 +248,16 @@ export function createConnecting(
     return (await endSession()) ?? closed;
   }
 
-  /** Ends the session without a result: another one follows, or none. */
+  /** Ends the session without a result, because another one follows, or none. */
   function dropSession(): void {
     void endSession();
     session = undefined;
   }
 
-  /** @returns what came of the session: it may have succeeded just before. */
+  /**
+   * Ends the session.
+   * @returns its result, because it may have succeeded just before.
+   */
   async function endSession(): Promise<ConnectionResult | undefined> {
     if (!session) return undefined;
     const path = `/connect/sessions/${session.sessionId}/cancel`;
@@ -254,7 +266,7 @@ export function createConnecting(
   }
 }
 
-/** The session is: the user may begin anew, where a link would have to be asked for. */
+/** Returns whether the session is over. The user may start again here; behind a link the user needs a new link. */
 function isOver({ code }: Problem): boolean {
   return code === 'connect_session_expired' || code === 'connect_session_not_found';
 }
@@ -271,7 +283,7 @@ function makeSession(call: Call, wish: Wish) {
   return call<Session>('POST', '/connect/sessions', wish);
 }
 
-/** The session's link on this very origin. What was chosen travels behind the #, which no server sees. */
+/** Returns the session's link on this origin. The choice is after the #, which no server sees. */
 function addressOf({ link = '' }: Session, { connectorId, type }: Choice): string {
   return `${BASE}/connect/s/${link.split('/').at(-1)}#${connectorId}/${type}`;
 }

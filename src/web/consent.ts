@@ -7,13 +7,13 @@ import type { ConnectionResult } from './sdk-types.ts';
 
 const POLL_MS = 1_000;
 
-/** How signing in at an app, in a window of its own, can go. One of them is called, once. */
+/** The possible ends of a sign-in in a separate window. One of them is called, once. */
 interface Ends {
-  /** The session has ended, well or not. */
+  /** Called when the session has ended, with success or failure. */
   settled(result: ConnectionResult): void;
-  /** The service refused what was typed before the window went anywhere. */
+  /** Called when the service refused the typed values before the window went to the app. */
   refused(problem: Problem): void;
-  /** The session cannot be read any more. */
+  /** Called when the session cannot be read any more. */
   failed(problem: Problem): void;
 }
 
@@ -25,15 +25,16 @@ interface Consent {
   choice: Choice;
   /** The session's link, where the window begins. */
   address: string;
-  /** What is offered where the browser opens no window. */
+  /** Returns the action for a browser that opens no window. */
   elsewhere(): Promise<Action>;
   leave(): void;
 }
 
 /**
- * Opens a window for the consent (call this at the user's click, or browsers block it) and waits for its end. Apps may
- * cut the tie to the window, which then looks closed while it is not: so the service is asked, each second.
- * @returns what ends the waiting, and the window with it.
+ * Opens a window for the consent and waits for its end. Call it at the user's click, otherwise browsers block the
+ * window. Apps may cut the connection to the window, which then looks closed while it is open. So this function asks
+ * the service each second.
+ * @returns a function that ends the waiting and closes the window.
  */
 export function awaitConsent(consent: Consent, ends: Ends): () => void {
   const { frame, call, session, app, choice } = consent;
@@ -41,7 +42,7 @@ export function awaitConsent(consent: Consent, ends: Ends): () => void {
   const stopped = new AbortController();
   const { signal } = stopped;
   let opened: Window | null = null;
-  /** Closed, or only looking so. */
+  /** Whether the window is closed, or only looks so. */
   let gone = false;
 
   const stop = (): void => {
@@ -111,7 +112,7 @@ export function awaitConsent(consent: Consent, ends: Ends): () => void {
   return stop;
 }
 
-/** In the middle of the browser's window; a tab where there are no windows. */
+/** Opens a window in the middle of the browser's window, or a tab where there are no windows. */
 function openWindow({ address }: Consent): Window | null {
   const [width, height] = [520, 720];
   const left = Math.round(window.screenX + Math.max(0, (window.outerWidth - width) / 2));

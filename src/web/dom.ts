@@ -6,7 +6,7 @@ interface Attributes {
   [name: string]: string | boolean | undefined | Listener;
 }
 
-/** An element: `true` sets an attribute, `false` and undefined leave it out, a function listens (`onclick`). */
+/** Creates an element: `true` sets an attribute, `false` and undefined omit it, a function listens (`onclick`). */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -51,7 +51,7 @@ export function icon(name: keyof typeof DRAWINGS): SVGElement {
 
 let serial = 0;
 
-/** An id that this document does not have yet. */
+/** Returns an id that this document does not have yet. */
 export function newId(): string {
   serial += 1;
   return `x${serial}`;

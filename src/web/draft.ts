@@ -1,6 +1,6 @@
 /*
- * What a user typed and chose, while the whole page is at an app: in the storage that this tab has for our own origin, where
- * the page around cannot read it. One at a time, taken out once.
+ * The user's typed and chosen values while the whole page is at an app. They are in this tab's storage of our own
+ * origin, where the surrounding page cannot read them. There is one draft at a time, and it is read once.
  */
 
 const KEY = 'gatehouse.draft';
@@ -14,7 +14,7 @@ export interface Draft {
   chosen: Record<string, string>;
 }
 
-/** Whether a draft would be there at the return; browsers can forbid it to a page that is framed. */
+/** Returns whether a draft can be stored; browsers can forbid it to a framed page. */
 export function canKeep(): boolean {
   try {
     sessionStorage.setItem(KEY, '{}');
@@ -25,12 +25,15 @@ export function canKeep(): boolean {
   }
 }
 
-/** Keeps a draft for who comes back with this state. */
+/** Stores a draft under the state of the return. */
 export function keepDraft(state: string, draft: Draft): void {
   sessionStorage.setItem(KEY, JSON.stringify({ state, draft }));
 }
 
-/** Takes out what was kept. @returns undefined where that is of another state, or nothing. */
+/**
+ * Reads and removes the draft.
+ * @returns undefined where it has another state, or where there is none.
+ */
 export function takeDraft(state: string | undefined): Draft | undefined {
   try {
     const kept = JSON.parse(sessionStorage.getItem(KEY) ?? '{}');

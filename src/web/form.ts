@@ -2,14 +2,17 @@ import type { FieldSchema, Problem, Way } from './api.ts';
 import { h, icon, newId } from './dom.ts';
 import { texts } from './texts.ts';
 
-/** The fields of one way to authenticate, drawn from its inputSchema. */
+/** The fields of one authentication type, drawn from its inputSchema. */
 export interface Form {
   readonly element: HTMLElement;
-  /** What was typed, or undefined after showing what is wrong; then the first such field has the focus. */
+  /** Returns the typed values, or undefined after showing their faults; the first faulty field then has the focus. */
   read(): Record<string, string> | undefined;
-  /** What stands there, whether it is right or not. */
+  /** Returns the current values, valid or not. */
   values(): Record<string, string>;
-  /** Shows the service's faults beside their fields. @returns whether one of them is a field of this form. */
+  /**
+   * Shows the service's faults next to their fields.
+   * @returns whether one of them is a field of this form.
+   */
   showFaults(faults: Problem['faults']): boolean;
 }
 
@@ -18,7 +21,7 @@ interface Field {
   element: HTMLElement;
   control: HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
   value(): string;
-  /** The rule that the value breaks, as a sentence. */
+  /** Returns the rule that the value breaks, as a sentence. */
   fault(): string | undefined;
   show(fault: string | undefined): void;
 }
@@ -132,7 +135,7 @@ function drawSelect(values: string[], attributes: Record<string, string>): HTMLS
   );
 }
 
-/** Shows and hides what is typed into a secret field. */
+/** Creates the button that shows and hides the text of a secret field. */
 function reveal(control: HTMLElement, title: string): HTMLButtonElement {
   const button = h(
     'button',
@@ -150,13 +153,16 @@ function reveal(control: HTMLElement, title: string): HTMLButtonElement {
   return button;
 }
 
-/** Which keyboard a phone shows. `url` and `email` would check by rules of their own, so the form is novalidate. */
+/**
+ * Returns the input type, which selects a phone's keyboard. `url` and `email` would check by their own rules, so the
+ * form is novalidate.
+ */
 function inputType(format: string | undefined): string {
   if (format === 'email') return 'email';
   return format === 'uri' || format === 'hostname' ? 'url' : 'text';
 }
 
-/** What people paste: blanks around it, and a whole address where its host alone is asked for. */
+/** Removes blanks around a pasted value, and reduces a whole address to its host where a host is required. */
 function tidy(text: string, { format }: FieldSchema): string {
   const trimmed = text.trim();
   return format === 'hostname' ? trimmed.replace(/^https?:\/\//i, '').replace(/\/.*$/, '') : trimmed;

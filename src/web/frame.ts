@@ -3,21 +3,21 @@ import { applyColour } from './colour.ts';
 import { h, icon } from './dom.ts';
 import { texts } from './texts.ts';
 
-/** What stands around every screen: the application's name above, who connects below. */
+/** The frame of every screen: the application's name above, the user below. */
 export interface Frame {
-  /** Shows the application and the user, once the service has told who they are. */
+  /** Shows the application and the user, when the service has named them. */
   know(session: Pick<Session, 'branding' | 'user'>): void;
-  /** Replaces the screen. Its heading takes the focus, so that a screen reader goes on there. */
+  /** Replaces the screen. Its heading takes the focus, so that a screen reader continues there. */
   show(screen: HTMLElement, options?: Back): void;
 }
 
 interface Back {
   back?: (() => void) | undefined;
-  /** What the button says; without it: to the apps. */
+  /** Label of the button; default: to the apps. */
   backLabel?: string | undefined;
 }
 
-/** Draws the frame into the document. `close` is there in the modal alone: a page is closed by its browser. */
+/** Draws the frame into the document. Only the modal passes `close`, because the browser closes a page. */
 export function drawFrame(close?: () => void): Frame {
   const brand = h('p', { class: 'brand' });
   let goBack: (() => void) | undefined;
@@ -71,7 +71,7 @@ export function drawFrame(close?: () => void): Frame {
   };
 }
 
-/** The logo, or the initial of the name on the application's colour. */
+/** Draws the logo, or the initial of the name on the application's colour. */
 export function brandMark({ name, logoUrl }: Branding): HTMLElement {
   if (logoUrl !== undefined) return h('img', { class: 'mark', src: logoUrl, alt: '' });
   const initial = /[\p{L}\p{N}]/u.exec(name)?.[0]?.toUpperCase() ?? '?';

@@ -9,7 +9,7 @@ import { failureText, refusalText, texts } from './texts.ts';
 
 type App = InstallForm['connectors'][number];
 
-/** A user's way to an installed workflow inside the modal: its accounts, its fields, and what comes of it. */
+/** Creates the flow that installs a workflow inside the modal: its accounts, its fields, and the result. */
 export function createInstalling(
   modal: Modal,
   workflowId: string,
@@ -17,10 +17,10 @@ export function createInstalling(
 ): { begin(): Promise<void>; cancel(): Promise<NotConnected> } {
   const { frame, call, leave, start } = modal;
   const path = `/workflows/${encodeURIComponent(workflowId)}/install`;
-  /** Where the page left for an app and came back: what it left, and what came of it there, until that is shown. */
+  /** The draft and the result of a return from an app, until they are shown. */
   const draft = takeDraft(start.resumed?.state);
   let returned = start.resumed?.result;
-  /** What the user chose and typed so far, kept while an account is connected. */
+  /** The user's choices and typed values, stored while an account is connected. */
   const chosen = new Map(Object.entries(draft?.chosen ?? {}));
   let typed = draft?.typed;
   let connecting: Connecting | undefined;
@@ -53,7 +53,10 @@ export function createInstalling(
     refuse(failureText(problem, form.branding.name, app?.name ?? texts.anApp));
   }
 
-  /** @returns what shows a sentence above the form. */
+  /**
+   * Shows the form.
+   * @returns a function that shows a sentence above it.
+   */
   function show(form: InstallForm): (sentence: string) => void {
     const { name, branding, installation } = form;
     const fields = drawForm({
@@ -134,7 +137,7 @@ export function createInstalling(
     return refuse;
   }
 
-  /** The account that was chosen, if it is there; the first, where nothing was. */
+  /** Returns the chosen account if it exists, else the first. */
   function accountOf({ connectorId, credentials }: App): string | undefined {
     const wanted = chosen.get(connectorId);
     return (credentials.find(({ credentialId }) => credentialId === wanted) ?? credentials[0])?.credentialId;
@@ -205,12 +208,14 @@ export function createInstalling(
   }
 }
 
-/** What the service shows in place of a secret. */
+/** The service shows this in place of a secret. */
 const MASK = '[secret]';
 const NUMBER = String.raw`^-?\d{1,15}(\.\d{1,10})?$`;
 const WHOLE = String.raw`^-?\d{1,15}$`;
 
-/** The fields as a form of texts has them; what stands in them is what was typed, is installed, or is the default. */
+/**
+ * Returns the fields as a form of texts. Their values are the typed ones, else the installed ones, else the defaults.
+ */
 function textual(
   { configurableFields: { properties = {}, required = [] }, installation }: InstallForm,
   typed: Record<string, string> | undefined,
@@ -231,7 +236,7 @@ function textual(
         ...(values && kind !== 'yes' ? { enum: values.map((value) => textOf(value, {}) ?? '') } : {}),
         ...(schema.format === 'password' ? { writeOnly: true } : {}),
         ...(stands === undefined ? {} : { default: stands }),
-        // It stands for the value that is stored; what is typed instead, the service checks.
+        // The mask stands for the stored value. The service checks a value that replaces it.
         ...(stands === MASK ? { pattern: '' } : {}),
       },
     ];
@@ -253,7 +258,7 @@ function textOf(value: unknown, schema: ConfigSchema): string | undefined {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** What was typed, as the fields want it. Faults name fields as the form does. */
+/** Returns the typed values in the types of the fields. Faults name fields as the form does. */
 function configOf(
   { configurableFields: { properties = {} } }: InstallForm,
   values: Record<string, string>,

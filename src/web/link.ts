@@ -7,12 +7,13 @@ import { badged, drawList, drawLoading, drawStatement } from './screens.ts';
 import { failureText, texts } from './texts.ts';
 import type { ConnectionResult } from './sdk-types.ts';
 
-/** Calls as this browser: its cookie was bound to the session when it was opened. */
+/** Calls with this browser's cookie, which was bound to the session when the link was opened. */
 const call = caller();
 
 /**
- * The connect page as a page of its own: behind a link, or in the window that the modal opened. It asks before it goes
- * on to the third party, unless the modal of this very session, in this browser, says what the user chose there.
+ * Runs the connect page as a separate page: behind a link, or in the window that the modal opened. It asks before it
+ * continues to the third party. It does not ask when the modal of this session, in this browser, passes on the user's
+ * choice.
  */
 export async function runLink(link: string): Promise<void> {
   const frame = drawFrame();
@@ -39,8 +40,8 @@ export async function runLink(link: string): Promise<void> {
 }
 
 /**
- * Where the browser lands after the consent when nothing else awaits it (`?session=`), or when nobody knows where it came
- * from (`?error=`). A window of the modal closes itself.
+ * Runs the page after the consent, when no other page waits for it (`?session=`), or when its origin is unknown
+ * (`?error=`). A window of the modal closes on its own.
  */
 export async function runEnded(query: URLSearchParams): Promise<void> {
   const frame = drawFrame();
@@ -86,7 +87,7 @@ async function authorize({ sessionId }: Session, choice: Choice): Promise<Proble
   const path = `/connect/sessions/${sessionId}/authorize`;
   const answer = await call<{ authorizationUrl: string }>('POST', path, choice);
   if (!answer.ok) return answer.problem;
-  // The link is spent now: going back from the app leads to what was before it.
+  // The link is used now, so going back from the app leads to the page before it.
   location.replace(answer.value.authorizationUrl);
   return undefined;
 }

@@ -2,23 +2,24 @@ import type { Choice, Problem } from './api.ts';
 import type { ConnectionResult } from './sdk-types.ts';
 
 /*
- * Messages between windows: the connect page and the SDK around it (another origin, which the browser let embed us), and
- * the connect page and the window that it opened (our own origin). Each names its kind in `gatehouse`.
+ * Messages between windows. The connect page talks to the SDK around it, which is another origin that the browser
+ * allowed to embed us. It also talks to the window that it opened, on our own origin. Each message names its kind in
+ * `gatehouse`.
  */
 
-/** What the SDK starts the modal with. */
+/** The SDK's parameters of the modal. */
 export interface Start {
   token: string;
   app?: string;
   category?: string;
   connectors?: string[];
-  /** The workflow to install; then it is not about an account. */
+  /** The workflow to install; the modal then installs it and connects no single account. */
   workflowId?: string;
-  /** Of an installation that the whole page left for an app: the `state` that it took along, and what came of it there. */
+  /** Set when an installation resumes after the whole page was at an app: its `state`, and the result there. */
   resumed?: { state: string; result: ConnectionResult };
-  /** The address of the page around the modal, for the way back of a redirect. */
+  /** The address of the page around the modal, for the return of a redirect. */
   returnTo?: string;
-  /** What the way back brings along, so that the SDK knows it as its own. */
+  /** Part of the return address, so that the SDK recognises its own return. */
   state?: string;
 }
 
@@ -26,8 +27,9 @@ export interface Start {
 const OPENER_MS = 800;
 
 /**
- * Tells the page around that we are there, and waits for its start. `tell` then speaks to that origin alone.
- * @param leave called when the page around asks us to close.
+ * Reports to the surrounding page that this page is ready, and waits for its start message. `tell` then sends only to
+ * that origin.
+ * @param leave called when the surrounding page asks us to close.
  */
 export function startOf(leave: () => void): Promise<{ start: Start; tell: (message: object) => void }> {
   const { parent } = window;
@@ -40,7 +42,7 @@ export function startOf(leave: () => void): Promise<{ start: Start; tell: (messa
         leave();
       }
     });
-    // Says nothing but that we are there, so any origin may hear it.
+    // The message only says that this page is ready, so any origin may get it.
     parent.postMessage({ gatehouse: 'ready' }, '*');
   });
 }
@@ -68,7 +70,7 @@ export function answerWindows(
   );
 }
 
-/** The choice that the opener made for this session, or undefined when there is no opener that made one. */
+/** Returns the choice that the opener made for this session, or undefined when there is none. */
 export function choiceOfOpener(sessionId: string): Promise<Choice | undefined> {
   const opener: Window | null = window.opener;
   if (!opener) return Promise.resolve(undefined);
@@ -91,7 +93,7 @@ export function choiceOfOpener(sessionId: string): Promise<Choice | undefined> {
   });
 }
 
-/** Tells the opener how this session goes. */
+/** Reports the state of this session to the opener. */
 export function tellOpener(sessionId: string, gatehouse: 'finished' | 'refused', problem?: Problem): void {
   const opener: Window | null = window.opener;
   opener?.postMessage({ gatehouse, sessionId, problem }, location.origin);

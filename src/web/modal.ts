@@ -7,12 +7,12 @@ import { badged, drawLoading, drawStatement } from './screens.ts';
 import type { Connected, ConnectionResult, InstallationResult } from './sdk-types.ts';
 import { texts } from './texts.ts';
 
-/** How long the good news stays before the modal closes by itself. */
+/** How long a success is shown before the modal closes on its own. */
 const SUCCESS_MS = 2_500;
 
 type Result = ConnectionResult | InstallationResult;
 
-/** The connect page inside the SDK's modal: another origin embeds it and hands over the user's token. */
+/** Runs the connect page inside the SDK's modal, where another origin embeds it and passes the user's token. */
 export async function runModal(environment: string): Promise<void> {
   const frame = drawFrame(() => void leave());
   if (window.parent === window) {
@@ -22,7 +22,7 @@ export async function runModal(environment: string): Promise<void> {
   }
   frame.show(drawLoading(texts.loading));
 
-  /** What came of it, once that is settled: told when the user leaves. */
+  /** The final result, sent when the user leaves; undefined before. */
   let result: Result | undefined;
   let closing: ReturnType<typeof setTimeout> | undefined;
   let flow: { begin(): Promise<void>; cancel(): Promise<Result> } | undefined;
@@ -64,7 +64,9 @@ export async function runModal(environment: string): Promise<void> {
     closing = setTimeout(() => void leave(), SUCCESS_MS);
   }
 
-  /** The page around is told at once, in case that it goes away before the user leaves this one. */
+  /**
+   * Reports the result to the surrounding page at once, because that page may go away before the user leaves this one.
+   */
   function know(outcome: Result | undefined): void {
     result = outcome;
     tell({ gatehouse: 'settled', result });

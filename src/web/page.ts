@@ -1,7 +1,7 @@
 import { runEnded, runLink } from './link.ts';
 import { runModal } from './modal.ts';
 
-/* The entry of the connect page. The shell says which of its three kinds it is; the address says whose. */
+/* The entry of the connect page. The shell names its kind, and the address its environment or link. */
 
 const last = location.pathname.split('/').at(-1) ?? '';
 

@@ -3,16 +3,16 @@ import { h, icon } from './dom.ts';
 import { brandMark } from './frame.ts';
 import { texts } from './texts.ts';
 
-/* The screens that say how things stand. Each is one heading, one sentence and what can be done. */
+/* Screens that show a state. Each has one heading, one sentence and the possible actions. */
 
 export interface Action {
   label: string;
   run?: () => void;
-  /** A link instead of a button; it opens beside this page and may answer it. */
+  /** Address of a link instead of a button. The link opens next to this page and may answer it. */
   href?: string;
-  /** Not what a person should do first. */
+  /** Whether this is not the recommended action. */
   quiet?: boolean;
-  /** It takes something away. */
+  /** Whether it removes something. */
   danger?: boolean;
 }
 
@@ -21,7 +21,7 @@ interface Statement {
   title: string;
   lead: string;
   body?: HTMLElement;
-  /** The first is the obvious one. */
+  /** The first is the recommended one. */
   actions?: (Action | undefined)[];
 }
 
@@ -47,7 +47,7 @@ export function drawLoading(label: string, app?: AppView): HTMLElement {
   );
 }
 
-/** The screen in which an app is chosen. */
+/** Draws the screen in which the user chooses an app. */
 export function drawList({ branding }: Session, chooser: HTMLElement): HTMLElement {
   return h(
     'section',
@@ -58,7 +58,7 @@ export function drawList({ branding }: Session, chooser: HTMLElement): HTMLEleme
   );
 }
 
-/** Application and app, with a line between them. */
+/** Draws application and app, with a line between them. */
 export function pairOf({ branding }: Session, app: AppView): HTMLElement {
   return h(
     'div',
@@ -69,7 +69,7 @@ export function pairOf({ branding }: Session, app: AppView): HTMLElement {
   );
 }
 
-/** The app with a sign of how it stands; without an app the sign alone. */
+/** Draws the app with a sign of its state; without an app only the sign. */
 export function badged(app: AppView | undefined, state: 'busy' | 'good' | 'bad'): HTMLElement {
   const sign =
     state === 'busy' ? h('span', { class: 'spinner' }) : icon(state === 'good' ? 'check' : 'warning');

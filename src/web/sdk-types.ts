@@ -5,7 +5,7 @@
  * As a module: `import { setToken, authenticate, install, resume } from '{public_url}/sdk.mjs'`.
  */
 
-/** What came of connecting an account. The ids are for your server, which reads the credential by them. */
+/** The result of connecting an account. Your server reads the credential by these ids. */
 export type ConnectionResult = Connected | NotConnected;
 
 export interface Connected {
@@ -13,7 +13,7 @@ export interface Connected {
   connectionId: string;
   /** Equal to `connectionId`. */
   credentialId: string;
-  /** Which app it is; missing after a redirect, see `resume`. */
+  /** The app; missing after a redirect, see `resume`. */
   connectorId?: string;
   /** The name of the account; missing after a redirect. */
   name?: string;
@@ -27,7 +27,7 @@ export interface NotConnected {
   message: string;
 }
 
-/** What came of installing a workflow. */
+/** The result of installing a workflow. */
 export type InstallationResult = Installed | NotConnected;
 
 export interface Installed {
@@ -38,51 +38,51 @@ export interface Installed {
 }
 
 export interface InstallOptions {
-  /** The workflow, as your server knows it: `wf_…`. */
+  /** Id of the workflow, as your server knows it: `wf_…`. */
   workflowId: string;
-  /** Called exactly once, with what the promise resolves to. */
+  /** Called exactly once, with the value of the promise. */
   callback?: (result: InstallationResult) => void;
 }
 
 export interface AuthenticateOptions {
-  /** The id of one app, such as `sandbox`: the modal goes straight to it. */
+  /** Id of one app, such as `sandbox`; the modal goes directly to it. */
   app?: string;
-  /** The user chooses among the apps of this category. Not together with `app`; with neither, among all. */
+  /** The user chooses among the apps of this category. Not together with `app`; without either, among all apps. */
   category?: string;
-  /** Called exactly once, with what the promise resolves to. */
+  /** Called exactly once, with the value of the promise. */
   callback?: (result: ConnectionResult) => void;
 }
 
 export interface TokenOptions {
-  /** Only for tokens of an issuer of your own, which do not name it: `development` or `production`. */
+  /** Environment of the token, for tokens of your own issuer, which do not name it: `development` or `production`. */
   environment?: 'development' | 'production';
 }
 
 export interface Gatehouse {
   /**
-   * Passes on the user's JWT, which your server gets from `GET /2023-12/user/{userId}/token`. Call it again with a
-   * fresh one whenever you have it; it holds for an hour.
+   * Sets the user's JWT, which your server gets from `GET /2023-12/user/{userId}/token`. Call it again with a new
+   * token whenever you have one; a token is valid for an hour.
    * @throws Error when it is not a JWT, or an API key.
    */
   setToken(token: string, options?: TokenOptions): void;
   /**
-   * Opens the modal in which the user connects an account. One is open at a time: a second call ends the first as
-   * `closed`. The promise never rejects.
+   * Opens the modal in which the user connects an account. Only one modal is open at a time: a second call ends the
+   * first as `closed`. The promise never rejects.
    * @throws Error when no token is set, or `app` and `category` are both given.
    */
   authenticate(options?: AuthenticateOptions): Promise<ConnectionResult>;
   /**
-   * Opens the modal in which the user fills in what a workflow asks for, connects the apps that it needs, and installs
-   * it; where it is installed already, changes it. As `authenticate` otherwise.
+   * Opens the modal that installs a workflow: the user fills in its fields and connects the apps that it needs. If the
+   * workflow is already installed, the modal changes it. Otherwise as `authenticate`.
    * @throws Error when no token is set, or `workflowId` is missing.
    */
   install(options: InstallOptions): Promise<InstallationResult>;
   /**
-   * Where the browser blocks the window of an app, the whole page goes there and comes back to its own address. Call
-   * this once when the page loads: after such a return it gives the result and cleans the address; else undefined. Where
-   * the page left in the middle of an `install`, its modal opens again once a token is set, with all that the user had
-   * typed and the account that came of it; the promise is of what comes of that. The page's address must be among the
-   * environment's `redirectUris`.
+   * Reads the result of a redirect. Where the browser blocks the window of an app, the whole page goes there and
+   * returns to its own address. Call this once when the page loads. After such a return it gives the result and cleans
+   * the address; otherwise it returns undefined. After a return during an `install`, the modal opens again when a
+   * token is set, with the typed values and the new account. The promise then resolves with the result of the
+   * installation. The page's address must be among the environment's `redirectUris`.
    */
   resume(
     callback?: (result: ConnectionResult | InstallationResult) => void,

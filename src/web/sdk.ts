@@ -8,18 +8,18 @@ import type {
 } from './sdk-types.ts';
 
 /*
- * What a page of an application loads. Served as one file twice: as it stands (`/sdk.mjs`), and as a script whose global
- * is `Gatehouse` (`/sdk.js`). No dependency, nothing inline: it works under a strict Content-Security-Policy that
- * allows our origin in script-src and frame-src.
+ * The file that an application's page loads. It is served twice: unchanged (`/sdk.mjs`), and as a script with the
+ * global `Gatehouse` (`/sdk.js`). It has no dependency and nothing inline, so it works under a strict
+ * Content-Security-Policy that allows our origin in script-src and frame-src.
  */
 
 const HERE = import.meta.url;
-/** In sessionStorage while the whole page is at the connect page: a Mark. */
+/** Key of a Mark in sessionStorage while the whole page is at the connect page. */
 const MARK = 'gatehouse.redirect';
-/** The connect page answers before it is loaded; one that does not is the browser's own page, which says why not. */
+/** The connect page answers before it is loaded. A page that does not answer is the browser's own error page. */
 const HANDSHAKE_MS = 2_000;
 const LOAD_MS = 30_000;
-/** How long a closed modal may still ask the server what came of it. */
+/** How long a closed modal may still ask the server for its result. */
 const LEAVE_MS = 2_000;
 
 const STYLE = [
@@ -35,7 +35,7 @@ const STYLE = [
 interface Target {
   token: string;
   environment: string;
-  /** Where Gatehouse is, without trailing slash. */
+  /** Address of Gatehouse, without trailing slash. */
   url: string;
 }
 
@@ -46,9 +46,9 @@ interface Mark {
 }
 
 let target: Target | undefined;
-/** What waits for a token. */
+/** Continues a call that waits for a token. */
 let onToken: (() => void) | undefined;
-/** Ends the modal that is open. */
+/** Ends the open modal. */
 let endOpen: (() => void) | undefined;
 
 export const setToken: Gatehouse['setToken'] = (token, options = {}) => {
@@ -86,11 +86,11 @@ interface Choice {
   app?: string | undefined;
   category?: string | undefined;
   workflowId?: string;
-  /** The installation is gone on with; see messages.ts. */
+  /** Set when an installation resumes; see messages.ts. */
   resumed?: { state: string; result: ConnectionResult };
 }
 
-/** Opens the modal for a choice; the callback is called once, with what the promise resolves to. */
+/** Opens the modal for a choice. The callback is called once, with the value of the promise. */
 function ask<Good>(
   what: string,
   choice: Choice,
@@ -110,7 +110,7 @@ function ask<Good>(
       try {
         callback?.(result);
       } catch (error) {
-        // A fault of the application's callback is the application's: it must not stop a modal that opens next.
+        // An error of the application's callback must not stop the next modal.
         reportError(error);
       }
     };
@@ -161,10 +161,10 @@ function openModal<Good>(
   const { overflow, scrollbarGutter } = page;
   const listening = new AbortController();
   const { signal } = listening;
-  // Frameworks replace the whole body of a page: then the modal is gone, and no event of its own says so.
+  // Frameworks replace the whole body of a page. The modal is then gone without an event of its own.
   const removal = new MutationObserver(() => host.isConnected || finish());
   let ready = false;
-  /** What came of it already, while the user still reads about it. */
+  /** The result, while the user still reads it. */
   let settled: Good | NotConnected | undefined;
   let redirecting = false;
   let timer = setTimeout(() => finish(notLoaded(url)), LOAD_MS);
@@ -189,7 +189,7 @@ function openModal<Good>(
     done(result);
   }
 
-  /** Closed by the user: gone at once, while the connect page asks what came of a consent that was under way. */
+  /** Closes the modal for the user at once, while the connect page asks for the result of a running consent. */
   function leave(): void {
     if (!ready) return finish();
     ready = false;
@@ -218,7 +218,7 @@ function openModal<Good>(
     },
     { signal },
   );
-  // The whole page goes away. One that goes to the connect page itself has its result at the return: resume().
+  // The whole page goes away. A page that goes to the connect page gets its result at the return, in resume().
   window.addEventListener('pagehide', () => redirecting || finish(), { signal });
   frame.addEventListener('load', () => ready || wait(HANDSHAKE_MS, notLoaded(url)), { signal });
   dialog.addEventListener(
@@ -245,7 +245,7 @@ function openModal<Good>(
   }
 }
 
-/** The dialog with the connect page inside, in a shadow root that no style of the page reaches. */
+/** Draws the dialog with the connect page inside, in a shadow root that no style of the page reaches. */
 function drawDialog({ workflowId }: Choice, address: string) {
   const host = document.createElement('div');
   const root = host.attachShadow({ mode: 'open' });
@@ -264,13 +264,13 @@ function drawDialog({ workflowId }: Choice, address: string) {
   return { host, dialog, frame };
 }
 
-/** 128 random bits. `crypto.randomUUID` is missing on http pages that are not localhost. */
+/** Returns 128 random bits. `crypto.randomUUID` is missing on http pages that are not localhost. */
 function newState(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** The payload of a JWT; who may use it is the server's question. */
+/** Returns the payload of a JWT; the server checks whether it is valid. */
 function claimsOf(token: unknown): Record<string, unknown> {
   if (typeof token === 'string' && /^gh_(dev|prod|mcp)_/.test(token)) {
     throw new Error(
@@ -290,8 +290,8 @@ function claimsOf(token: unknown): Record<string, unknown> {
 }
 
 /**
- * Where this file came from; in a bundle, where the token's issuer is. On one machine `localhost` and `127.0.0.1` are two
- * origins with cookies of their own: there the issuer is right, to which apps send people back.
+ * Returns the address that served this file; in a bundle, the token's issuer. On one machine `localhost` and
+ * `127.0.0.1` are two origins with separate cookies. There the issuer is right, because apps redirect users to it.
  */
 function addressOf(issuer: unknown): string {
   const served = /^(https?:.+)\/sdk\.m?js(\?.*)?$/.exec(HERE)?.[1];
@@ -301,7 +301,7 @@ function addressOf(issuer: unknown): string {
   throw new Error('Gatehouse.setToken: load the SDK from your Gatehouse, at /sdk.js or /sdk.mjs.');
 }
 
-/** The port of an address of this machine; of any other address itself. */
+/** Returns the port of an address of this machine; any other address unchanged. */
 function portHere(address: string): string {
   const { hostname, port } = new URL(address);
   return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname) ? port : address;
@@ -315,7 +315,7 @@ function closed(): NotConnected {
   };
 }
 
-/** The browser lacks something that the modal needs, or the page forbids it. */
+/** Returns the result for a browser that lacks something the modal needs, or a page that forbids it. */
 function notOpened(error: unknown): NotConnected {
   const reason = error instanceof Error ? error.message : String(error);
   return {
@@ -340,7 +340,7 @@ function remembered(): Partial<Mark> {
   }
 }
 
-/** Whether the result of a redirect will be found; storage can be forbidden. */
+/** Returns whether the result of a redirect will be found; storage can be forbidden. */
 function remember(mark: Mark | undefined): boolean {
   try {
     if (mark === undefined) sessionStorage.removeItem(MARK);

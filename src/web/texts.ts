@@ -1,6 +1,6 @@
 /*
- * Every sentence of the connect page, in English. A translation is a second object of this shape. Names of applications,
- * apps and users come as arguments; sentences of the third party itself are shown as they are.
+ * Every sentence of the connect page, in English. A translation is a second object of this shape. Names of
+ * applications, apps and users are arguments; sentences of the third party are shown unchanged.
  */
 
 export const texts = {
@@ -17,7 +17,7 @@ export const texts = {
   search: 'Search apps',
   categories: 'Categories',
   allCategories: 'All',
-  /** Words of a category's id; short ones are abbreviations. */
+  /** Turns a category's id into words; short ids are abbreviations. */
   category: (category: string) =>
     category.length <= 3
       ? category.toUpperCase()
@@ -119,14 +119,14 @@ export const texts = {
 
   closedTitle: 'Nothing was connected',
   failedTitle: 'That did not work',
-  /** Where a name is not known. */
+  /** Used where a name is not known. */
   theService: 'The application',
   anApp: 'the app',
   anAccount: 'The account',
   tookTooLong: 'This took too long, and nothing was connected. Please begin again.',
   failedGeneric: 'Something went wrong. Please try again.',
-  notEmbedded: 'This page opens inside an application. There is nothing to do here by itself.',
-  /** What became of values that were tried at the app, by the code of the error; `said` are its own words. */
+  notEmbedded: 'This page opens inside an application. It does nothing on its own.',
+  /** Results of values that were tried at the app, by error code; `said` is the app's own text. */
   refusals: {
     credential_invalid: (app: string, said: string | undefined) =>
       said === undefined
@@ -142,7 +142,7 @@ export const texts = {
     upstream_rate_limited: (app: string) =>
       `${app} is asked too often just now. Please try again in a minute.`,
   },
-  /** By the code of the error. What is missing here has the sentence that the service gives. */
+  /** Sentences by error code. Other codes show the sentence of the service. */
   failures: {
     access_denied: (brand: string, app: string) =>
       `You did not give ${brand} access to ${app}, so nothing was connected.`,
@@ -171,13 +171,13 @@ export const texts = {
   },
 };
 
-/** The sentence for an error: ours by its code, else the one that came with it. */
+/** Returns the sentence for an error: ours by its code, else the one of the service. */
 export function failureText(problem: { code: string; message: string }, brand: string, app = ''): string {
   const known = Object.entries(texts.failures).find(([code]) => code === problem.code)?.[1];
   return known?.(brand, app) ?? (problem.message || texts.failedGeneric);
 }
 
-/** The sentence for values that were not taken. */
+/** Returns the sentence for values that were refused. */
 export function refusalText(
   problem: { code: string; message: string; said?: string | undefined },
   brand: string,

@@ -21,7 +21,7 @@ test.each([
   ['connectors', 'check', '--help'],
   ['doctor', '--help'],
   ['listen', '--help'],
-])('%s %s %s explains with examples and changes nothing', async (...args) => {
+])('%s %s %s prints help with examples and changes nothing', async (...args) => {
   using home = tempHome();
   const { code, out, err } = await runCli(args, cliEnv(join(home.path, 'none')));
   expect([code, err]).toEqual([0, '']);
@@ -56,14 +56,14 @@ test.each([
   expect(err).toContain(said);
 });
 
-test('the version is that of the package', async () => {
+test('the version is the version of the package', async () => {
   using home = tempHome();
   const manifest = readFileSync(resolve(import.meta.dirname, '../../package.json'), 'utf8');
   const { version } = z.object({ version: z.string() }).parse(JSON.parse(manifest));
   expect(await runCli(['--version'], cliEnv(home.path))).toMatchObject({ code: 0, out: `${version}\n` });
 });
 
-test('stdio without such a server ends with one line on standard error', async () => {
+test('stdio with an unknown server ends with one line on standard error', async () => {
   using home = tempHome();
   const { code, out, err } = await runCli(['stdio', '--server', 'nobody'], cliEnv(home.path));
   expect([code, out]).toEqual([1, '']);
@@ -82,7 +82,7 @@ test('stdio --url bridges to a running Gatehouse', async () => {
   expect(JSON.parse(out)).toMatchObject({ id: 7, result: { tools: expect.any(Array) } });
 });
 
-test('migrate says what it did, once', async () => {
+test('migrate prints each migration once', async () => {
   using home = tempHome();
   const first = await runCli(['migrate', '--json'], cliEnv(home.path));
   expect(JSON.parse(first.out)).toEqual({
@@ -190,7 +190,7 @@ test('connectors check names file, path and rule of every fault', async () => {
   });
 });
 
-test('doctor before the first start finds nothing wrong and makes nothing', async () => {
+test('doctor before the first start finds no fault and creates nothing', async () => {
   using home = tempHome();
   const none = join(home.path, 'none');
   const { code, findings } = await doctor(cliEnv(none));
@@ -199,7 +199,7 @@ test('doctor before the first start finds nothing wrong and makes nothing', asyn
   expect(existsSync(none)).toBe(false);
 });
 
-test('doctor knows a healthy Gatehouse on its port from anything else', async () => {
+test('doctor distinguishes a healthy Gatehouse on its port from other programs', async () => {
   using home = tempHome();
   const env = cliEnv(home.path, { PORT: String(await freePort()) });
   {
@@ -248,7 +248,7 @@ test('doctor reports a variable that nothing reads and a closed egress proxy', a
   });
 });
 
-test('doctor finds a wrong master key, a lost one, a home that is a file and a newer database', async () => {
+test('doctor finds a wrong or lost master key, a home that is a file, and a newer database', async () => {
   using home = tempHome();
   await (await startCli(cliEnv(home.path))).stop();
   const other = Buffer.alloc(32, 9).toString('base64');
@@ -273,7 +273,7 @@ test('doctor finds a wrong master key, a lost one, a home that is a file and a n
   expect(await failed(cliEnv(home.path))).toEqual(['database']);
 });
 
-test('doctor warns of a home that others can enter', async () => {
+test('doctor warns about a home that other users can enter', async () => {
   using home = tempHome();
   const open = join(home.path, 'open');
   mkdirSync(open, { mode: 0o755 });

@@ -11,7 +11,7 @@ const list = (url: string, key = '') =>
 
 for (const kind of STORE_KINDS) {
   test.each(['file', 'store'])(
-    `a first start on ${kind} that is killed after the %s has the keys leaves keys that work`,
+    `a first start on ${kind} killed after the %s has the keys leaves working keys`,
     async (at) => {
       using home = tempHome();
       const fresh = await freshDatabase(kind);
@@ -36,7 +36,7 @@ for (const kind of STORE_KINDS) {
     },
   );
 
-  test(`on ${kind} /ready is 503 until preset keys are taken`, async () => {
+  test(`on ${kind} /ready is 503 until preset keys are stored`, async () => {
     using home = tempHome();
     const fresh = await freshDatabase(kind);
     const { database } = fresh;
@@ -78,14 +78,17 @@ test('a store with sealed data gets no new master key when its own is missing', 
   expect(existsSync(file)).toBe(false);
 });
 
-test('doctor says whether the database takes writes and how much room is left', async () => {
+test('doctor reports whether the database takes writes and how much space is left', async () => {
   using home = tempHome();
   const env = cliEnv(home.path);
   await (await startCli(env)).stop();
   const { out } = await runCli(['doctor', '--json'], env);
   expect(JSON.parse(out)).toMatchObject({
     findings: expect.arrayContaining([
-      expect.objectContaining({ name: 'disk', found: expect.stringMatching(/^\d+ MiB are free beside /) }),
+      expect.objectContaining({
+        name: 'disk',
+        found: expect.stringMatching(/^\d+ MiB are free on the disk of /),
+      }),
     ]),
   });
 });

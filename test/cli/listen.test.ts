@@ -13,7 +13,7 @@ import { newApiKey } from '../../src/crypto/tokens.ts';
 import { SECOND } from '../../src/lib/clock.ts';
 import { parseJson, valueAt, type Json } from '../../src/lib/json.ts';
 
-test('listen prints and forwards what happens in the service beside it, and leaves nothing behind', async () => {
+test('listen prints and forwards events of the service, and leaves nothing behind', async () => {
   using home = tempHome();
   await using service = await startListened(home.path);
   await using receiver = await startReceiver();
@@ -21,7 +21,7 @@ test('listen prints and forwards what happens in the service beside it, and leav
   const { out, err, stop } = run(['--forward', receiver.url, '--secret', secret, '--json'], service.env);
   await waitFor(() => err().includes('Listening to all events of development'));
 
-  // An event for the operator, of whom there is none beside the listener.
+  // This is an operator event, and the listener is its only subscription.
   const connectionId = await service.connect();
   const [one] = await receiver.arrived(1);
   if (!one) throw new Error('nothing arrived');
@@ -35,7 +35,7 @@ test('listen prints and forwards what happens in the service beside it, and leav
     body: { data: { connectionId } },
   });
 
-  // Who does not answer stops nothing.
+  // A program that does not answer stops nothing.
   receiver.answer = (_, res) => void res.destroy();
   await service.disconnect(connectionId);
   await waitFor(() => out().trim().split('\n').length === 2);
@@ -50,7 +50,7 @@ test('listen prints and forwards what happens in the service beside it, and leav
   await store.close();
 });
 
-test('a program on this machine is forwarded to straight, past the proxy that leads outside', async () => {
+test('a program on this machine is called directly and not through the egress proxy', async () => {
   using home = tempHome();
   await using service = await startListened(home.path);
   await using receiver = await startReceiver();
@@ -65,7 +65,7 @@ test('a program on this machine is forwarded to straight, past the proxy that le
   expect(await listener.stop()).toBe(0);
 });
 
-test('Ctrl-C ends it amid what it forwards, and tells of nothing that came to nothing', async () => {
+test('Ctrl-C ends it during a forward, and no unfinished forward is printed', async () => {
   using home = tempHome();
   await using service = await startListened(home.path);
   await using receiver = await startReceiver();
@@ -76,14 +76,14 @@ test('Ctrl-C ends it amid what it forwards, and tells of nothing that came to no
   await service.connect();
   await receiver.arrived(1);
   for (let n = 0; n < 3; n++) await service.connect();
-  // The others are taken together, and the first of them hangs.
+  // The next batch has the other events, and the first of them hangs.
   release();
   await receiver.arrived(2);
   expect(await listener.stop()).toBe(0);
   expect(listener.out().trim().split('\n')).toEqual([expect.stringContaining('-> 200')]);
 });
 
-test('who forwards to a program that is slow is not taken for silent', async () => {
+test('a listener that forwards to a slow program is not removed as silent', async () => {
   const clock = manualClock();
   await using service = await startService({ clock });
   await using receiver = await startReceiver();
@@ -115,7 +115,7 @@ test('who forwards to a program that is slow is not taken for silent', async () 
   await listening;
 });
 
-/** A service with a user, whose accounts come and go; the operator is told of each. */
+/** Starts a service with a user whose accounts change; the operator is notified of each change. */
 async function startListened(home: string) {
   const key = newApiKey('development');
   const keys = {
@@ -143,7 +143,7 @@ async function startListened(home: string) {
   let accounts = 0;
   return {
     env,
-    /** Connects an account of its own: the same key would only renew the credential. */
+    /** Connects an account of its own, because the same key would only renew the credential. */
     async connect(): Promise<string> {
       const wish = { connectorId: 'sandbox', data: { apiKey: `sandbox_listen_${++accounts}` } };
       return String(valueAt(await call('POST', credentials, wish, userId), 'credentialId'));

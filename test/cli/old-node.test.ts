@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { cliEnv, runCli, startCli, tempHome } from '../support/cli.ts';
 
-/** A Node.js of this machine that is older than Gatehouse needs. */
+/** Path of a Node.js of this machine that is older than Gatehouse needs. */
 const OLD = ['/usr/bin/node', '/usr/local/bin/node'].find((path) => existsSync(path) && isOld(path));
 
 function isOld(path: string): boolean {
@@ -31,7 +31,7 @@ describe.skipIf(OLD === undefined)('started by an older Node.js, gatehouse', () 
     expect(failed.code).toBe((await runCli(['doctor'], env)).code);
   });
 
-  test('passes on signals, standard input and standard output', async () => {
+  test('forwards signals, standard input and standard output', async () => {
     using home = tempHome();
     const env = cliEnv(home.path);
     const service = await startCli(env, ['serve'], { node });

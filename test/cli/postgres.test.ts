@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { cliEnv, runCli, startCli, tempHome, waitFor } from '../support/cli.ts';
 import { freshDatabase } from '../support/stores.ts';
 
-test('on PostgreSQL: migrate, the first start with its demonstration, doctor, keys rotate', async () => {
+test('on PostgreSQL migrate, the first start, doctor and keys rotate work', async () => {
   using home = tempHome();
   const { database, remove } = await freshDatabase('postgres', { empty: true });
   if (database.kind !== 'postgres') throw new Error('not PostgreSQL');
@@ -17,7 +17,7 @@ test('on PostgreSQL: migrate, the first start with its demonstration, doctor, ke
     await using gatehouse = await startCli(env);
     const file = join(home.path, 'first-keys');
     await waitFor(() => existsSync(file));
-    // A client that is started elsewhere knows no DATABASE_URL: it is sent over the bridge.
+    // A client that is started elsewhere does not know DATABASE_URL, so it connects over the bridge.
     expect(readFileSync(file, 'utf8')).toMatch(/"stdio", "--url", "http:\/\/127\.0\.0\.1:\d+\/mcp\/srv_/);
     expect(existsSync(join(home.path, 'gatehouse.db'))).toBe(false);
 
@@ -31,7 +31,7 @@ test('on PostgreSQL: migrate, the first start with its demonstration, doctor, ke
   }
 });
 
-test('a PostgreSQL that is not there stops the start with one line, without the password', async () => {
+test('an unreachable PostgreSQL stops the start with one line without the password', async () => {
   using home = tempHome();
   const env = cliEnv(home.path, { DATABASE_URL: 'postgres://gatehouse:hunter22@127.0.0.1:1/gatehouse' });
   for (const command of ['serve', 'migrate', 'doctor']) {

@@ -22,7 +22,7 @@ test('README.md has each variable, each npm script and each command', async () =
   const wanted = [
     ...variables.map(([name]) => name),
     ...Object.keys(scripts)
-      // npm runs those by itself.
+      // npm runs those on its own.
       .filter((name) => !name.startsWith('pre'))
       .map((name) => (['start', 'test'].includes(name) ? `npm ${name}` : `npm run ${name}`)),
     ...commands.filter((name) => name !== 'help' && name !== 'serve').map((name) => `gatehouse ${name}`),
@@ -30,7 +30,7 @@ test('README.md has each variable, each npm script and each command', async () =
   expect(wanted.filter((word) => !README.includes(word))).toEqual([]);
 });
 
-test('links between our pages lead to a file, and to a heading of it', () => {
+test('links between our pages lead to a file, and to one of its headings', () => {
   const pages = [
     'README.md',
     'ARCHITECTURE.md',
@@ -49,7 +49,7 @@ test('links between our pages lead to a file, and to a heading of it', () => {
   expect(broken).toEqual([]);
 });
 
-/** As GitHub names them. */
+/** Returns the anchors of headings as GitHub generates them. */
 function headingsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
     title

@@ -11,7 +11,7 @@ import { cliEnv, freePort, runCli, startCli, tempHome, waitFor } from '../suppor
 const serverList = z.object({ servers: z.array(z.object({ name: z.string() })) });
 const ACCESS_URL = /http:\/\/127\.0\.0\.1:\d+\/mcp\/srv_\w+\/gh_mcp_\w{43}/;
 
-test('the first start writes keys and the demonstration once to a file of this user, and logs its path alone', async () => {
+test('the first start writes keys and demonstration to a file, and logs only its path', async () => {
   using home = tempHome({ bare: true });
   await using gatehouse = await startCli(cliEnv(home.path));
   const file = join(home.path, 'first-keys');
@@ -40,7 +40,7 @@ test('the access URL of the first start lists tools that reach the sandbox', asy
   expect(call).toContain('cus_1001');
 });
 
-test('what the first start says about Claude Desktop starts a server over stdio', async () => {
+test('the Claude Desktop settings of the first start run a server over stdio', async () => {
   using home = tempHome();
   const gatehouse = await startCli(cliEnv(home.path));
   await waitFor(() => existsSync(join(home.path, 'first-keys')));
@@ -63,7 +63,7 @@ test('what the first start says about Claude Desktop starts a server over stdio'
   expect(out.trim().split('\n')).toHaveLength(2);
   expect(out).toContain('prd_101');
 
-  // Links lead to the port that served, and the answer says when no process does.
+  // Links lead to the port of the service, and the answer says when no process serves.
   const connect = { name: 'create_credential_svc', arguments: { connectorId: 'sandbox' } };
   const asked = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: connect })}\n`;
   const { PORT: _port, ...ofClient } = cliEnv(home.path);
@@ -77,7 +77,7 @@ test('what the first start says about Claude Desktop starts a server over stdio'
   expect(served).not.toContain('No Gatehouse serves');
 });
 
-test('a later start says the addresses and no secret', async () => {
+test('a later start prints the addresses and no secret', async () => {
   using home = tempHome();
   const first = await startCli(cliEnv(home.path));
   await first.stop();
@@ -91,7 +91,7 @@ test('a later start says the addresses and no secret', async () => {
   expect(readFileSync(join(home.path, 'first-keys'), 'utf8')).toBe(written);
 });
 
-test('preset keys work from the start, are not written, and bring no demonstration', async () => {
+test('preset keys work from the start, are not written, and make no demonstration', async () => {
   using home = tempHome();
   const keys = {
     GATEHOUSE_DEVELOPMENT_KEY: newApiKey('development'),
@@ -122,7 +122,7 @@ test.runIf(process.platform === 'linux').each<[number, Record<string, string>]>(
   expect(readdirSync(tasks).filter((task) => nameOf(task) === 'libuv-worker')).toHaveLength(count);
 });
 
-test('every wrong variable is a line of its own, and the exit code is 1', async () => {
+test('every wrong variable has its own line, and the exit code is 1', async () => {
   using home = tempHome();
   const wrong = { PORT: '70000', GATEHOUSE_PUBLIC_URL: 'gatehouse.example.com', LOG_LEVEL: 'loud' };
   const { code, out, err } = await runCli(['serve'], cliEnv(home.path, wrong));
@@ -141,7 +141,7 @@ test('a malformed preset key stops the start and names its variable', async () =
   expect(err).toMatch(/^gatehouse: GATEHOUSE_DEVELOPMENT_KEY: must be gh_dev_.*\n$/);
 });
 
-test('a port in use is named, with how to choose another, and nothing is lost', async () => {
+test('a port in use is named with a way to choose another, and nothing is lost', async () => {
   using home = tempHome();
   const port = await freePort();
   const other = createServer();
@@ -152,7 +152,7 @@ test('a port in use is named, with how to choose another, and nothing is lost', 
   expect(err).toBe(
     `gatehouse: Port ${port} of 127.0.0.1 is in use. Stop what uses it, or choose another: PORT=${port + 1} gatehouse serve\n`,
   );
-  // The keys of the first start are made by the start that can show them.
+  // The next start makes the keys, because it can show them.
   await using gatehouse = await startCli(cliEnv(home.path));
   await waitFor(() => gatehouse.out().includes('first-keys'));
 });
@@ -166,7 +166,7 @@ test('a home that is a file stops the start with one line', async () => {
   expect(err).toMatch(/^gatehouse: Cannot open the database .*set GATEHOUSE_HOME.*\n$/);
 });
 
-test('another master key stops the start, and says which one is needed', async () => {
+test('another master key stops the start, and the message names the needed one', async () => {
   using home = tempHome();
   await (await startCli(cliEnv(home.path))).stop();
   const other = Buffer.alloc(32, 7).toString('base64');
@@ -179,7 +179,7 @@ test('another master key stops the start, and says which one is needed', async (
   expect((await again.stop()).code).toBe(0);
 });
 
-test('a database of a newer release stops the start and is left as it is', async () => {
+test('a database of a newer release stops the start and stays unchanged', async () => {
   using home = tempHome();
   await (await startCli(cliEnv(home.path))).stop();
   const path = join(home.path, 'gatehouse.db');
@@ -219,13 +219,13 @@ test('the start warns of a variable that nothing reads', async () => {
   expect(JSON.parse(warning ?? '{}')).toMatchObject({ level: 40, variable: 'GATEHOUSE_PUBLIC_URI' });
 });
 
-test('a stop does not wait for connections that were opened ahead of need', async () => {
+test('a stop does not wait for unused connections', async () => {
   using home = tempHome();
   const gatehouse = await startCli(cliEnv(home.path));
   const socket = connect(Number(new URL(gatehouse.url).port), '127.0.0.1');
   const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   await new Promise<void>((resolve) => socket.once('connect', () => resolve()));
-  // Requests are waited for 20 s.
+  // Running requests are waited for at most 20 s.
   const from = performance.now();
   expect((await gatehouse.stop()).code).toBe(0);
   expect(performance.now() - from).toBeLessThan(10_000);
@@ -246,7 +246,7 @@ test('a second signal ends at once', async () => {
   expect([signal, await running]).toEqual(['SIGTERM', 'cut']);
 });
 
-test('keys rotate ends the old key at once and prints the new one alone', async () => {
+test('keys rotate ends the old key at once and prints only the new one', async () => {
   using home = tempHome();
   await using gatehouse = await startCli(cliEnv(home.path));
   await waitFor(() => existsSync(join(home.path, 'first-keys')));

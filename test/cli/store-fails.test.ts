@@ -11,7 +11,7 @@ const REASON = 'The disk did not keep what was written';
 const isLinux = process.platform === 'linux';
 
 test.runIf(isLinux)(
-  'a service whose disk fails says so and ends, for a supervisor to start it anew',
+  'a service whose disk fails reports it and ends, for a supervisor to restart it',
   async () => {
     using home = tempHome();
     const key = newApiKey('development');
@@ -49,7 +49,7 @@ test.runIf(isLinux)(
   },
 );
 
-test.runIf(isLinux)('so does a server over stdio, while its client still listens', async () => {
+test.runIf(isLinux)('a server over stdio whose disk fails ends, while its client still listens', async () => {
   using home = tempHome();
   await (await startCli(cliEnv(home.path))).stop();
   const env = cliEnv(home.path, { NODE_OPTIONS });

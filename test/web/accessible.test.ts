@@ -3,11 +3,11 @@ import type { Frame, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { HAS_BROWSER, startWeb, type Web } from '../support/web.ts';
 
-describe.skipIf(!HAS_BROWSER)('for everybody', () => {
+describe.skipIf(!HAS_BROWSER)('accessibility', () => {
   let web: Web;
   beforeAll(async () => {
     web = await startWeb();
-    // A colour on which neither black nor white would do by itself.
+    // Neither black nor white text has enough contrast on this colour.
     await web.service.call('PUT', '/api/settings', {
       body: { branding: { name: 'Northwind', color: '#e08a2e' } },
     });
@@ -15,7 +15,7 @@ describe.skipIf(!HAS_BROWSER)('for everybody', () => {
   afterAll(() => web[Symbol.asyncDispose]());
   afterEach(() => web.tidy());
 
-  /** Every rule of axe, best practices too. */
+  /** Returns what every rule of axe finds, best practices included. */
   const faultsOf = async (at: Page | Frame): Promise<unknown> => {
     await at.evaluate(axe.source);
     return at.evaluate(
@@ -78,7 +78,7 @@ describe.skipIf(!HAS_BROWSER)('for everybody', () => {
     expect(await faultsOf(own)).toEqual([]);
   });
 
-  test('moves nothing for those who want it so', async () => {
+  test('nothing moves for users who prefer reduced motion', async () => {
     const page = await web.visit();
     const modal = await web.authenticate(page, { app: 'sandbox' });
     await modal.getByRole('heading', { name: 'Connect Sandbox' }).waitFor();

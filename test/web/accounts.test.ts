@@ -73,7 +73,7 @@ describe.skipIf(!HAS_BROWSER)('connected accounts in the modal', () => {
     expect((await resultsOf(third.page)).called).toMatchObject([{ success: false, error: 'closed' }]);
   });
 
-  test('the account that a user chooses is the one result', async () => {
+  test('the account that a user chooses is the only result', async () => {
     await connect('Northwind shop', 'sandbox_north');
     const credentialId = await connect('Southwind shop', 'sandbox_south');
     const { page, modal } = await open();
@@ -145,7 +145,7 @@ describe.skipIf(!HAS_BROWSER)('connected accounts in the modal', () => {
     expect(await stored()).toMatchObject({ data: [{ credentialId, type: 'oauth2', state: 'active' }] });
   });
 
-  test('a JWT reaches the accounts of its own user alone, from our own page alone', async () => {
+  test('a JWT reaches only the accounts of its user, and only from our own page', async () => {
     const credentialId = await connect('Northwind shop', 'sandbox_north');
     const other = await web.service.call('POST', '/users', { body: { username: `eve ${credentialId}` } });
     const issued = await web.service.call('GET', `/2023-12/user/${other.text('userId')}/token`);
@@ -193,7 +193,7 @@ function idOf(result: unknown): { credentialId: unknown } {
   return { credentialId: Reflect.get(Object(result), 'credentialId') };
 }
 
-/** What axe finds inside the modal, best practices too, and whether anything is wider than the window. */
+/** Returns what axe finds inside the modal, best practices included, and whether anything is wider than the window. */
 async function faultsOf(page: Page): Promise<unknown> {
   const frame = page.frames().find((one) => one.url().includes('/connect/'));
   if (!frame) throw new Error('There is no modal.');

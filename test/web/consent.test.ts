@@ -19,13 +19,13 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
   });
   afterEach(() => web.tidy());
 
-  /** The modal at the sandbox, with its way to sign in chosen. */
+  /** Opens the modal at the sandbox, with its sign-in chosen. */
   const atSandbox = async (page: Page): Promise<FrameLocator> => {
     const modal = await web.authenticate(page, { app: 'sandbox' });
     await modal.getByRole('radio', { name: 'Sign in' }).check();
     return modal;
   };
-  /** The window that a click opens. */
+  /** Returns the window that a click opens. */
   const windowOf = async (page: Page, modal: FrameLocator, button: string): Promise<Page> => {
     const [popup] = await Promise.all([
       page.context().waitForEvent('page'),
@@ -38,7 +38,7 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
       headers: { 'x-svc-userid': web.userId },
     });
 
-  test('goes to the sandbox in a window, which closes itself', async () => {
+  test('opens the sandbox in a window, which closes on its own', async () => {
     const page = await web.visit();
     const modal = await atSandbox(page);
     const popup = await windowOf(page, modal, 'Continue to Sandbox');
@@ -55,7 +55,7 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
     expect((await credentialOf(credentialId)).body).toMatchObject({ type: 'oauth2', state: 'active' });
   });
 
-  test('goes to a server that is not ours, with PKCE', async () => {
+  test('opens a server that is not ours, with PKCE', async () => {
     const page = await web.visit();
     const modal = await web.authenticate(page, { app: 'foreign' });
     const popup = await windowOf(page, modal, 'Continue to Foreign');
@@ -105,7 +105,7 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
     ]);
   });
 
-  test('in two tabs at once gives each its own account and its one result', async () => {
+  test('in two tabs at the same time gives each its own account and one result', async () => {
     const context = await web.context();
     const pages = [await web.visit(context), await web.visit(context)];
     const popups: Page[] = [];
@@ -117,7 +117,7 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
       ]);
       popups.push(popup);
     }
-    // The older window is answered last.
+    // The older window finishes last.
     for (const [index, popup] of [...popups.entries()].toReversed()) {
       await popup.getByLabel('Name of the shop').fill(`Shop ${index}`);
       await popup.getByRole('button', { name: 'Allow' }).click();
@@ -131,7 +131,7 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  test('denied is a sentence, then the result; trying again works', async () => {
+  test('that is denied shows a sentence and the result, and can be tried again', async () => {
     const page = await web.visit();
     const modal = await atSandbox(page);
     await (await windowOf(page, modal, 'Continue to Sandbox')).getByRole('button', { name: 'Deny' }).click();
@@ -148,7 +148,7 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
     ]);
   });
 
-  test('whose window is closed can be opened again, or left', async () => {
+  test('with a closed window can be opened again, or left', async () => {
     const page = await web.visit();
     const modal = await atSandbox(page);
     const first = await windowOf(page, modal, 'Continue to Sandbox');
@@ -162,7 +162,7 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
     expect((await resultsOf(page)).called).toMatchObject([{ success: false, error: 'closed' }]);
   });
 
-  test('left while the window is open takes the window along', async () => {
+  test('that is left closes its open window', async () => {
     const page = await web.visit();
     const modal = await atSandbox(page);
     const popup = await windowOf(page, modal, 'Continue to Sandbox');
@@ -173,7 +173,7 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
     expect((await resultsOf(page)).called).toMatchObject([{ error: 'closed' }]);
   });
 
-  test('where windows are blocked takes the whole page there and back', async () => {
+  test('with blocked windows takes the whole page there and back', async () => {
     const context = await web.context();
     await context.addInitScript('window.open = () => null');
     const page = await web.visit(context, '/?tab=apps');
@@ -182,7 +182,7 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
     await modal.getByRole('heading', { name: 'Your browser blocked the window' }).waitFor();
     await modal.getByRole('button', { name: 'Go to Sandbox and come back' }).click();
 
-    // A page that came by a link asks before it goes on.
+    // A page behind a link asks before it continues.
     await page.getByRole('heading', { name: 'Gatehouse wants to connect your Sandbox account' }).waitFor();
     await page.getByText('You connect as ada+').first().waitFor();
     await page.getByRole('button', { name: 'Continue to Sandbox' }).click();
@@ -194,16 +194,16 @@ describe.skipIf(!HAS_BROWSER)('signing in from the modal', () => {
     expect(await page.evaluate('resumed')).toBeUndefined();
   });
 
-  test('a result in an address that this tab did not ask for is not believed', async () => {
+  test('ignores a result in the address that this tab did not request', async () => {
     const page = await web.visit(undefined, '/?success=true&connectionId=cred_planted&state=guessed');
     expect(await page.evaluate('resumed')).toBeUndefined();
   });
 
-  test('where windows are blocked and there is no way back opens a tab', async () => {
+  test('with blocked windows and no way back opens a tab', async () => {
     const context = await web.context();
     await context.addInitScript('window.open = () => null');
     const page = await web.visit(context);
-    // The service refuses the way back, as it does in production for an address that is not listed.
+    // The service refuses the return address, as production does for an address that is not listed.
     await page.route('**/connect/sessions', async (route) =>
       String(route.request().postData()).includes('returnTo')
         ? route.fulfill({

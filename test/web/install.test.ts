@@ -34,7 +34,7 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
   const installed = (workflowId: string) => web.service.call('GET', `/workflows/${workflowId}/installations`);
   const button = (modal: FrameLocator, name: string) => modal.getByRole('button', { name, exact: true });
 
-  test('connects the app that it needs, takes the fields, and says so once', async () => {
+  test('connects the app that it needs, reads the fields, and reports once', async () => {
     const { page, modal, workflowId } = await open(
       manual([message('a', 'x')], { configurableFields: fields }),
     );
@@ -77,7 +77,7 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
     });
   });
 
-  test('shows what is wrong beside the field, ours and what the service says', async () => {
+  test('shows faults next to the field, both ours and the service’s', async () => {
     const { modal } = await open(manual([{ stepId: 'm', map: '1' }], { configurableFields: fields }));
     await modal.getByRole('textbox', { name: 'Days' }).fill('many');
     await button(modal, 'Set up').click();
@@ -91,7 +91,7 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
     expect(await modal.getByRole('textbox', { name: 'Days' }).getAttribute('aria-invalid')).toBe('true');
   });
 
-  test('that is installed already shows what stands there, and changes it', async () => {
+  test('that is already installed shows the stored values, and changes them', async () => {
     const { page, modal, workflowId } = await open(
       manual([{ stepId: 'm', map: '1' }], { configurableFields: fields }),
     );
@@ -110,7 +110,7 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
       .toBe('other@example.com');
   });
 
-  test('closed or unknown, it says so once', async () => {
+  test('that is closed or unknown reports it once', async () => {
     const { page, modal } = await open(manual([{ stepId: 'm', map: '1' }]));
     await modal.getByRole('heading', { name: /^Set up/ }).waitFor();
     await page.keyboard.press('Escape');
@@ -122,7 +122,7 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
     expect((await resultsOf(other)).called).toMatchObject([{ success: false, error: 'workflow_not_found' }]);
   });
 
-  /** A form that is filled in, in a browser that opens no windows, at the choice of how to connect the sandbox. */
+  /** Fills in a form in a browser that opens no windows, up to the choice of how to connect the sandbox. */
   const blocked = async (script = ''): Promise<{ page: Page; modal: FrameLocator; workflowId: string }> => {
     const made = await web.service.call('POST', '/workflows', {
       body: {
@@ -146,13 +146,13 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
     await modal.getByRole('heading', { name: 'Your browser blocked the window' }).waitFor();
     return { page, modal, workflowId };
   };
-  /** Goes to the sandbox with the whole page, answers there, and is back. */
+  /** Goes to the sandbox with the whole page, answers there, and returns. */
   const thereAndBack = async (page: Page, modal: FrameLocator, answer: string): Promise<void> => {
     await button(modal, 'Go to Sandbox and come back').click();
     await page.getByRole('button', { name: 'Continue to Sandbox' }).click();
     await page.getByRole('button', { name: answer }).click();
     await page.waitForURL(`${web.host}/**`);
-    // The page has its token a while after it asked for what came of the redirect.
+    // The page gets its token a while after it asked for the result of the redirect.
     expect(page.url()).toBe(`${web.host}/?tab=flows`);
     expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).toBe('{}');
     await page.evaluate(`Gatehouse.setToken(${JSON.stringify(web.token)})`);
@@ -173,7 +173,7 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
     key: 'canary-7021',
   };
 
-  test('where windows are blocked goes on after the whole page was at the app', async () => {
+  test('with blocked windows continues after the whole page was at the app', async () => {
     const { page, modal, workflowId } = await blocked();
     await thereAndBack(page, modal, 'Allow');
     expect(await standing(modal)).toEqual(typed);
@@ -183,7 +183,7 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
     const newest = [accounts.at('data')].flat().find((one) => Object(one).type === 'oauth2');
     const { credentialId } = Object(newest);
     expect(await modal.getByRole('combobox', { name: 'Sandbox account' }).inputValue()).toBe(credentialId);
-    // Nothing of it is left in this tab.
+    // The draft is removed from this tab.
     expect(await modal.locator(':root').evaluate(() => sessionStorage.length)).toBe(0);
 
     await modal.getByRole('textbox', { name: 'Tags' }).fill('["a"]');
@@ -200,7 +200,7 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
     expect(await page.evaluate('resumed')).toBeUndefined();
   });
 
-  test('where windows are blocked and the app was denied says so above all that was typed', async () => {
+  test('with blocked windows and a denied app says so above the typed values', async () => {
     const { page, modal } = await blocked();
     await thereAndBack(page, modal, 'Deny');
     await modal.getByRole('alert').getByText('You did not give Gatehouse access to Sandbox').waitFor();
@@ -212,7 +212,7 @@ describe.skipIf(!HAS_BROWSER)('installing a workflow', () => {
     expect(promised).toEqual(called);
   });
 
-  test('where windows are blocked and nothing can be kept opens a tab', async () => {
+  test('with blocked windows and no storage opens a tab', async () => {
     const { page, modal } = await blocked(
       `if (top !== window) Object.defineProperty(window, 'sessionStorage', { get() { throw new Error('denied'); } });`,
     );

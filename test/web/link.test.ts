@@ -21,7 +21,7 @@ describe.skipIf(!HAS_BROWSER)('the page behind a link', () => {
     await page.getByRole('button', { name: 'Connect Sandbox' }).click();
   };
 
-  test('names application, app and user before anything happens, and tells the end', async () => {
+  test('names application, app and user before anything happens, and shows the end', async () => {
     const url = await web.link({ connectors: ['sandbox'] });
     const context = await web.context();
     const page = await open(url, context);
@@ -33,7 +33,7 @@ describe.skipIf(!HAS_BROWSER)('the page behind a link', () => {
     expect(await page.title()).toBe('Northwind wants to connect your Sandbox account');
     await connectByKey(page);
     await page.getByRole('heading', { name: 'Sandbox is connected' }).waitFor();
-    // Whoever finished may look again; it goes no further.
+    // The user who finished may look again, but the session does not continue.
     await page.reload();
     await page.getByRole('heading', { name: 'Sandbox is connected' }).waitFor();
   });
@@ -53,7 +53,7 @@ describe.skipIf(!HAS_BROWSER)('the page behind a link', () => {
     });
   });
 
-  test('opened by another name of this machine goes where its cookies are', async () => {
+  test('opened by another name of this machine redirects to the host of its cookies', async () => {
     const url = await web.link({ connectors: ['sandbox'] });
     const page = await open(url.replace('127.0.0.1', 'localhost'));
     await page.getByRole('radio', { name: 'Sign in' }).check();
@@ -61,12 +61,12 @@ describe.skipIf(!HAS_BROWSER)('the page behind a link', () => {
     await page.getByRole('button', { name: 'Continue to Sandbox' }).click();
     await page.getByRole('button', { name: 'Allow' }).click();
     await page.getByRole('heading', { name: 'Sandbox is connected' }).waitFor();
-    // A name that is not ours is no reason to lead anybody anywhere.
+    // A name that is not ours must not redirect anyone.
     const answer = await fetch(url, { redirect: 'manual', headers: { host: 'evil.example' } });
     expect(answer.status).toBe(200);
   });
 
-  test('left returns too', async () => {
+  test('that is left returns too', async () => {
     const page = await open(await web.link({ connectors: ['sandbox'], redirectUri: `${web.host}/blank` }));
     await page.getByRole('button', { name: 'Cancel' }).click();
     await expect.poll(() => page.url()).toBe(`${web.host}/blank?success=false&error=closed`);
@@ -81,7 +81,7 @@ describe.skipIf(!HAS_BROWSER)('the page behind a link', () => {
     expect(new URL(page.url()).pathname).toBe('/connect/ended');
   });
 
-  test('lets the user choose where the link leaves it open, and go back', async () => {
+  test('lets the user choose an app where the link names none, and go back', async () => {
     const page = await open(await web.link());
     await page.getByRole('searchbox').fill('sandbox');
     await page.getByRole('listitem').getByRole('button', { name: 'Sandbox' }).click();
@@ -90,7 +90,7 @@ describe.skipIf(!HAS_BROWSER)('the page behind a link', () => {
     await expect.poll(() => page.title()).toBe('Connect an app');
   });
 
-  test('of another browser, an unknown one and a spent one say so', async () => {
+  test('names a link of another browser, an unknown and a used link', async () => {
     const url = await web.link({ connectors: ['sandbox'] });
     const first = await open(url);
     await first.getByRole('heading', { name: 'Northwind wants' }).waitFor();
@@ -108,7 +108,7 @@ describe.skipIf(!HAS_BROWSER)('the page behind a link', () => {
       .toContain('This sign-in is not valid any more');
   });
 
-  test('to reconnect says which account', async () => {
+  test('for a reconnection names the account', async () => {
     const { userId, service } = web;
     const headers = { 'x-svc-userid': userId };
     const made = await service.call('POST', `/users/${userId}/credentials`, {
@@ -124,7 +124,7 @@ describe.skipIf(!HAS_BROWSER)('the page behind a link', () => {
     );
   });
 
-  test('is framed by nobody, and a modal page alone by allowed origins', async () => {
+  test('is never framed, and a modal page only by allowed origins', async () => {
     const url = await web.link({ connectors: ['sandbox'] });
     const policy = async (path: string) =>
       (await service(path)).headers

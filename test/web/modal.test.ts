@@ -16,7 +16,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
   };
   const closed = { success: false, error: 'closed', message: expect.any(String) };
 
-  test('connects an account by its key, and says so once', async () => {
+  test('connects an account by its key, and reports it once', async () => {
     const { page, modal } = await open({ app: 'sandbox' });
     await modal.getByRole('heading', { name: 'Connect Sandbox' }).waitFor();
     await modal.getByRole('textbox', { name: 'Sandbox key' }).fill('sandbox_ada');
@@ -42,14 +42,14 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     expect(await page.locator('iframe').count()).toBe(0);
   });
 
-  test('closes by itself after the good news', async () => {
+  test('closes on its own after a success', async () => {
     const { page, modal } = await open({ app: 'sandbox' });
     await modal.getByRole('textbox', { name: 'Sandbox key' }).fill('sandbox_ada');
     await modal.getByRole('textbox', { name: 'Sandbox key' }).press('Enter');
     expect((await resultsOf(page)).called).toMatchObject([{ success: true }]);
   });
 
-  test('shows what is wrong beside the fields, the first in focus, and sends nothing', async () => {
+  test('shows faults next to the fields, focuses the first, and sends nothing', async () => {
     const { page, modal } = await open({ app: 'woocommerce' });
     await modal.getByRole('heading', { name: 'Connect WooCommerce' }).waitFor();
     const sent: string[] = [];
@@ -73,7 +73,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     expect(await key.getAttribute('aria-invalid')).toBe('false');
   });
 
-  test('leaves a refused key to be corrected, with the words of the app', async () => {
+  test('keeps a refused key for correction, with the words of the app', async () => {
     const { page, modal } = await open({ app: 'sandbox' });
     const field = modal.getByRole('textbox', { name: 'Sandbox key' });
     await field.fill('nonsense');
@@ -95,7 +95,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     expect(await field.getAttribute('type')).toBe('password');
   });
 
-  test('takes a value of 10,000 characters and says where it ends', async () => {
+  test('accepts a value of 10,000 characters and names the limit', async () => {
     const { modal } = await open({ app: 'hubspot' });
     const field = modal.getByRole('textbox', { name: 'Access token' });
     await field.fill('x'.repeat(10_001));
@@ -105,7 +105,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
       .toContain('That is too long: 10,000 characters at most.');
   });
 
-  test('lets the user choose in a category, by search too', async () => {
+  test('lets the user choose in a category, also by search', async () => {
     const { modal } = await open({ category: 'commerce' });
     const apps = modal.getByRole('listitem');
     await modal.getByRole('heading', { name: 'Connect an app' }).waitFor();
@@ -126,13 +126,13 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     await modal.getByRole('heading', { name: 'Connect an app' }).waitFor();
   });
 
-  test('narrows all apps down by category', async () => {
+  test('filters apps by category', async () => {
     const { page, modal } = await open({});
     const chips = modal.getByRole('group', { name: 'Categories' });
     await chips.waitFor();
-    // The largest first, and none of a single app.
+    // The largest category comes first, and categories of a single app are absent.
     expect(await chips.getByRole('button').allTextContents()).toEqual(['All', 'Commerce', 'CRM']);
-    // So many that they do not fit.
+    // The row of categories is wider than its container.
     await chips.evaluate((element) => element.style.setProperty('width', '120px'));
     await chips.hover();
     await page.mouse.wheel(0, 200);
@@ -151,7 +151,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     expect(names).not.toContain('Gmail');
   });
 
-  test('shows where to find keys, and no documents for developers to who signs in', async () => {
+  test('shows where to find keys, and no developer documents to users who sign in', async () => {
     const body = { clientId: 'x', clientSecret: 'y' };
     await web.service.call('PUT', '/api/connectors/shopify/oauth-app', { body });
     const { modal } = await open({ app: 'shopify' });
@@ -161,7 +161,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     await other.modal.getByRole('link', { name: 'Where do I find this?' }).waitFor();
   });
 
-  test('offers no way to sign in that is not set up, and says why', async () => {
+  test('disables a sign-in that is not set up, and says why', async () => {
     const { modal } = await open({ app: 'github' });
     await modal.getByRole('heading', { name: 'Connect GitHub' }).waitFor();
     expect(await modal.getByRole('radio', { name: 'not set up here yet' }).isDisabled()).toBe(true);
@@ -180,7 +180,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
         await page.keyboard.press('Escape');
       },
     ],
-  ])('closed by %s is one result, and the page is as it was', async (_how, close) => {
+  ])('closed by %s gives one result, and restores the page', async (_how, close) => {
     const page = await web.visit();
     await page.locator('#before').focus();
     await page.evaluate('scrollTo(0, 40)');
@@ -196,7 +196,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     expect(await page.evaluate('document.documentElement.style.overflow')).toBe('');
     expect(await page.evaluate('scrollY')).toBe(40);
     expect(await page.locator('iframe').count()).toBe(0);
-    // Nobody listens any more: a late message changes nothing.
+    // The SDK listens no longer, so a late message changes nothing.
     await page.evaluate(`postMessage({ gatehouse: 'result', result: { success: true } }, '*')`);
     expect(await page.evaluate('called.length')).toBe(1);
   });
@@ -213,7 +213,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     expect(await page.evaluate('called')).toEqual([closed, closed]);
   });
 
-  test('a page that goes away tells it before, and the session ends', async () => {
+  test('a page that goes away gets its result before, and the session ends', async () => {
     const { page, modal } = await open({ app: 'sandbox' });
     await modal.getByRole('heading', { name: 'Connect Sandbox' }).waitFor();
     const before = web.service.logged.filter((line) => line.includes('/cancel')).length;
@@ -230,7 +230,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     expect(JSON.parse(String(await page.evaluate(`sessionStorage.getItem('called')`)))).toEqual([closed]);
   });
 
-  test('is used by the keyboard alone, and keeps the focus', async () => {
+  test('works by keyboard alone, and keeps the focus', async () => {
     const page = await web.visit();
     await page.locator('#before').focus();
     const modal = await web.authenticate(page, { category: 'commerce' });
@@ -263,14 +263,14 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     expect(await page.evaluate('document.activeElement.id')).toBe('before');
   });
 
-  test('says in a sentence what cannot be', async () => {
+  test('explains in a sentence what is impossible', async () => {
     const { page, modal } = await open({ app: 'no-such-app' });
     await modal.getByText('There is no app "no-such-app" here.').waitFor();
     await modal.getByRole('button', { name: 'Close' }).last().click();
     expect((await resultsOf(page)).called).toMatchObject([{ success: false, error: 'connector_not_found' }]);
   });
 
-  test('begins anew where it took too long', async () => {
+  test('starts again after an expired session', async () => {
     const { page, modal } = await open({ app: 'sandbox' });
     const field = modal.getByRole('textbox', { name: 'Sandbox key' });
     await field.fill('sandbox_late');
@@ -284,7 +284,7 @@ describe.skipIf(!HAS_BROWSER)('the modal', () => {
     expect((await resultsOf(page)).called).toMatchObject([{ success: true }]);
   });
 
-  test('of a deleted user ends with a sentence', async () => {
+  test('ends with a sentence for a deleted user', async () => {
     const made = await web.service.call('POST', '/users', { body: { username: 'gone' } });
     const userId = made.text('userId');
     const token = (await web.service.call('GET', `/2023-12/user/${userId}/token`)).text('token');

@@ -35,7 +35,7 @@ describe.skipIf(!HAS_BROWSER)('the SDK', () => {
     }
   });
 
-  test('brings files whose address carries their hash', async () => {
+  test('loads files whose address has their hash', async () => {
     const html = await (await fetch(`${web.service.url}/connect/development`)).text();
     const [script = ''] = /\/connect\/assets\/[\w-]+\/page\.js/.exec(html) ?? [];
     const cacheOf = async (path: string) =>
@@ -46,7 +46,7 @@ describe.skipIf(!HAS_BROWSER)('the SDK', () => {
     expect(missing.status).toBe(404);
   });
 
-  test('says what is wrong with a call', async () => {
+  test('explains what is wrong with a call', async () => {
     const page = await web.visit();
     const thrown = (code: string) =>
       page.evaluate(`(() => { try { ${code} } catch (error) { return error.message; } })()`);
@@ -153,7 +153,7 @@ describe.skipIf(!HAS_BROWSER)('the SDK', () => {
     await page.frameLocator('iframe').getByRole('heading', { name: 'Connect GitHub' }).waitFor();
   });
 
-  test('loaded by another name of this machine, goes where the cookies are', async () => {
+  test('loaded by another name of this machine, uses the host of the cookies', async () => {
     const page = await web.visit();
     const elsewhere = web.service.url.replace('127.0.0.1', 'localhost');
     await page.evaluate(
@@ -170,7 +170,7 @@ describe.skipIf(!HAS_BROWSER)('the SDK', () => {
     expect((await resultsOf(page)).called).toMatchObject([{ success: true }]);
   });
 
-  test('tells when the page’s origin may not show the modal, and refuses a token of the other environment', async () => {
+  test('reports a forbidden origin, and refuses a token of the other environment', async () => {
     const { service } = web;
     const made = await service.call('POST', '/users', {
       bearer: service.productionKey,
@@ -193,12 +193,12 @@ describe.skipIf(!HAS_BROWSER)('the SDK', () => {
     await modal.getByText('This page is for the environment development').waitFor();
   });
 
-  test('as the README embeds it', async () => {
+  test('works as the README embeds it', async () => {
     const readme = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8');
     const [, server = ''] = /```js\n(\/\/ gatehouse-token\.mjs.*?)```/s.exec(readme) ?? [];
     const [, html = ''] = /```html\n(.*?)```/s.exec(readme) ?? [];
     const address = /src="(http[^"]*)\/sdk\.js"/.exec(html)?.[1] ?? '';
-    // The address of the README leads to a Gatehouse of this test, by a proxy of the browser.
+    // The browser's proxy maps the address of the README to the Gatehouse of this test.
     await using gatehouse = await startService({
       catalogFolder: web.catalogFolder,
       env: { GATEHOUSE_PUBLIC_URL: address },
