@@ -9,14 +9,17 @@ import {
 import { compileConnector } from './compile.ts';
 import { parseConnector, type FileFault } from './parse.ts';
 
-/** A catalogue of connector files. @throws ConnectorFileError with all faults of all files. */
+/**
+ * Builds a catalogue of connector files.
+ * @throws ConnectorFileError with all faults of all files.
+ */
 export function buildCatalog(files: ConnectorText[]): Catalog {
   const { connectors, faults } = compileFiles(files);
   if (faults.length > 0) throw new ConnectorFileError(faults);
   return catalogOf(connectors);
 }
 
-/** The connectors of the files that are good, and the faults of all others. */
+/** Compiles the valid files, and returns the faults of all others. */
 function compileFiles(files: ConnectorText[]): { connectors: Connector[]; faults: FileFault[] } {
   const faults: FileFault[] = [];
   const connectors: Connector[] = [];

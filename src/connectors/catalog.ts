@@ -11,7 +11,7 @@ export interface Action {
   readonly connectorId: string;
   readonly actionId: string;
   readonly name: string;
-  /** Of its direct tool, where that is free and not too long. */
+  /** Name of its direct tool, where that is free and not too long. */
   readonly toolName: string;
   readonly description: string;
   /** The gravest of `effects`. */
@@ -21,20 +21,20 @@ export interface Action {
   readonly method: string;
   /** The path template below the base URL. */
   readonly path: string;
-  /** Whether it answers with pages of records. */
+  /** Whether it returns pages of records. */
   readonly list: boolean;
   readonly paging: Paging | undefined;
   /** JSON Schema 2020-12 of `input`; a list action's has `limit` and `offset`. */
   readonly inputSchema: JsonSchema;
   /** JSON Schema 2020-12 of the answer: `{data}` or `{data: [...], pagination}`. */
   readonly outputSchema: JsonSchema;
-  /** The same two as model APIs accept them; see model-schema.ts. */
+  /** The same two in the form that model APIs accept; see model-schema.ts. */
   readonly modelInput: JsonSchema;
   readonly modelOutput: JsonSchema;
   /** Names in `inputSchema` that `modelInput` has under an alias: `[name, alias]`. */
   readonly aliases: readonly (readonly [string, string])[];
   readonly definition: ActionDefinition;
-  /** SHA-256 of what it says of itself and where it goes; see definition.ts. */
+  /** SHA-256 of its description and target; see definition.ts. */
   readonly hash: string;
 }
 
@@ -57,10 +57,13 @@ export interface Connector {
   readonly fingerprint: string;
 }
 
-/** What is installed. Reads are synchronous: the catalogue is in memory. `version` rises when anything changes. */
+/**
+ * The installed connectors. Reads are synchronous, because the catalogue is in memory. `version` rises with each
+ * change.
+ */
 export interface Catalog {
   readonly version: number;
-  /** Of files that were left out because they are not right. */
+  /** Faults of the invalid files, which are left out. */
   readonly faults: readonly FileFault[];
   /** In the order of their ids. */
   connectors(environment: Environment): readonly Connector[];
@@ -68,7 +71,7 @@ export interface Catalog {
   action(environment: Environment, connectorId: string, actionId: string): Action | undefined;
 }
 
-/** A connector file that is not right, with every fault of it: file, path in it, rule. */
+/** An invalid connector file, with every fault: file, path in it, rule. */
 export class ConnectorFileError extends Error {
   override readonly name = 'ConnectorFileError';
   readonly faults: FileFault[];
@@ -79,7 +82,7 @@ export class ConnectorFileError extends Error {
   }
 }
 
-/** A fault as a line: file, line in it, path, rule. */
+/** Returns a fault as a line: file, line in it, path, rule. */
 export function faultLine({ file, line, path, rule }: FileFault): string {
   return `${file}:${line === undefined ? '' : `${line}:`} ${path ? `${path}: ` : ''}${rule}`;
 }
@@ -93,22 +96,22 @@ export interface ConnectorText {
   test?: boolean;
 }
 
-/** The connector that this process itself serves; it is never there in production (contract.md section 10). */
+/** The connector that this process itself serves; never present in production. */
 export const SANDBOX_ID = 'sandbox';
 const EVERYWHERE: readonly Environment[] = ['development', 'production'];
 const DEVELOPMENT: readonly Environment[] = ['development'];
 
-/** Where a connector is seen, who serves it, and what is recorded of it. */
+/** The environments of a connector, whether this process serves it, and its recorded calls. */
 export type Home = Pick<Connector, 'environments' | 'served' | 'recorded'>;
 
-/** The home of a connector whose file has this path; those for tests are at home where the sandbox is. */
+/** Returns the home of a connector whose file has this path. Test connectors are in the sandbox's environment. */
 export function homeOf({ id }: Pick<ConnectorFile, 'id'>, test: boolean, path = ''): Home {
   const served = test || id === SANDBOX_ID;
   const recorded = recordedBeside(path);
   return { environments: served ? DEVELOPMENT : EVERYWHERE, served, recorded };
 }
 
-/** A catalogue of compiled connectors. `faults` are those of files that were left out. */
+/** Returns a catalogue of compiled connectors. `faults` belong to the files that were left out. */
 export function catalogOf(all: Connector[], faults: readonly FileFault[] = []): Catalog {
   const sorted = [...all].sort((a, b) => (a.connectorId < b.connectorId ? -1 : 1));
   const seenIn = (environment: Environment) => sorted.filter((one) => one.environments.includes(environment));
@@ -126,7 +129,10 @@ export function catalogOf(all: Connector[], faults: readonly FileFault[] = []): 
   };
 }
 
-/** @throws GatehouseError `connector_not_found` */
+/**
+ * Returns a connector.
+ * @throws GatehouseError `connector_not_found`
+ */
 export function requireConnector(
   { catalog }: { catalog: Catalog },
   environment: Environment,
@@ -138,7 +144,7 @@ export function requireConnector(
   throw connectorNotFound(connectorId, ids);
 }
 
-/** Proposes the nearest of the ids that the caller may see. */
+/** Returns the error for an unknown id, which proposes the nearest id that the caller may see. */
 export function connectorNotFound(connectorId: string, ids: Iterable<string>): GatehouseError {
   return new GatehouseError(
     'connector_not_found',
@@ -146,7 +152,7 @@ export function connectorNotFound(connectorId: string, ids: Iterable<string>): G
   );
 }
 
-/** Proposes the nearest of the actions that the caller may see. */
+/** Returns the error for an unknown action, which proposes the nearest action that the caller may see. */
 export function actionNotFound(
   { name }: Pick<Connector, 'name'>,
   actionId: string,

@@ -1,11 +1,11 @@
 import type { Clause } from './format.ts';
 
-/** A stretch of a clause: text as it is, or a parameter with the quote that it stands in, '' for none. */
+/** A part of a clause: literal text, or a parameter with the quote around it ('' for none). */
 type Piece = { text: string } | { name: string; quote: string };
 
 const TOKEN = /(['"`])|\{([a-zA-Z_][a-zA-Z0-9_]*)\}/g;
 
-/** A clause in pieces, each parameter with the quotes around it. */
+/** Splits a clause into pieces, each parameter with the quotes around it. */
 export function piecesOf(clause: string): Piece[] {
   const pieces: Piece[] = [];
   let quote = '';
@@ -20,7 +20,7 @@ export function piecesOf(clause: string): Piece[] {
   return [...pieces, { text: clause.slice(at) }];
 }
 
-/** The parameters that a clause or group names, and whether each stands between quotes. */
+/** Returns the parameters of a clause or group, and whether each is between quotes. */
 export function namesOf(clause: Clause): { name: string; quoted: boolean }[] {
   if (typeof clause !== 'string') return clause.all.flatMap(namesOf);
   return piecesOf(clause).flatMap((piece) =>

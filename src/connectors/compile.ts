@@ -6,7 +6,7 @@ import { allAliases } from './forgive.ts';
 import { modelSchema } from './model-schema.ts';
 import { inputSchemaOf, outputSchemaOf, pagingOf } from './schemas.ts';
 
-/** The runtime form of a checked connector file. Schemas are built when they are first asked for. */
+/** Returns the runtime form of a checked connector file. Schemas are built at their first use. */
 export function compileConnector(definition: ConnectorFile, home: Home): Connector {
   const compiled = Object.entries(definition.actions).map(([actionId, action]): [string, Action] => [
     actionId,
@@ -30,10 +30,13 @@ export function compileConnector(definition: ConnectorFile, home: Home): Connect
   };
 }
 
-/** What is known of a connector before its definition is opened. */
+/** The facts of a connector that are known before its definition is opened. */
 export type ConnectorHead = Pick<ConnectorFile, 'id' | 'name' | 'description' | 'categories'>;
 
-/** A connector whose definition is opened and compiled at its first use: most processes use few of those installed. */
+/**
+ * Returns a connector whose definition is opened and compiled at its first use, because most processes use few of the
+ * installed ones.
+ */
 export function unopenedConnector(
   { id, name, description, categories }: ConnectorHead,
   home: Home,
@@ -107,12 +110,12 @@ function compileAction(file: ConnectorFile, actionId: string, definition: Action
   };
 }
 
-/** The name of a tool or a prompt of a connector in MCP. */
+/** Returns the MCP name of a connector's tool or prompt. */
 export function mcpName({ id, toolNames }: Pick<ConnectorFile, 'id' | 'toolNames'>, name: string): string {
   return toolNames === 'bare' ? name : `${id}_${name}`;
 }
 
-/** `list_orders` reads "List orders". */
+/** Returns a title: `list_orders` becomes "List orders". */
 function titleOf(actionId: string): string {
   const words = actionId.replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);

@@ -7,8 +7,8 @@ import { inputSchemaOf, outputSchemaOf, pagingOf } from './schemas.ts';
 import { compileSchema } from './validate.ts';
 
 /**
- * Whether every schema and expression of a checked file compiles. Takes about a millisecond an action, so it runs
- * when a file is written (`gatehouse connectors check`, the tests), not at every start.
+ * Returns the schemas and expressions of a checked file that do not compile. This takes about a millisecond an action.
+ * So it runs when a file is written (`gatehouse connectors check`, the tests), not at every start.
  */
 export function checkCompiles(file: ConnectorFile): MeaningFault[] {
   const unified = Object.entries(file.unified).map(([scope, model]) =>
@@ -37,7 +37,10 @@ export function checkCompiles(file: ConnectorFile): MeaningFault[] {
   return [...[...actions, ...unified].filter((fault) => fault !== undefined), ...checkUse(file)];
 }
 
-/** @throws unless it is an expression whose regular expressions can be matched in linear time. */
+/**
+ * Parses an expression.
+ * @throws unless its regular expressions can be matched in linear time.
+ */
 function parse(expression: string): void {
   const seen = new Set<unknown>();
   const visit = (node: unknown): void => {

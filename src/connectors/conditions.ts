@@ -9,7 +9,7 @@ export function holds({ parameter, in: values }: Condition, input: JsonObject): 
   return found.some((value) => wanted.has(comparable(value)));
 }
 
-/** The values at a path, those in lists one by one. */
+/** Returns the values at a path, those in lists one by one. */
 function valuesAt(value: Json | undefined, path: readonly string[]): Json[] {
   if (Array.isArray(value)) return value.flatMap((entry) => valuesAt(entry, path));
   const [name, ...rest] = path;
@@ -17,7 +17,7 @@ function valuesAt(value: Json | undefined, path: readonly string[]): Json[] {
   return isJsonObject(value) && Object.hasOwn(value, name) ? valuesAt(value[name], rest) : [];
 }
 
-/** Apps take `voided` for VOIDED, and 'true' for true. */
+/** Returns a comparable text, because apps accept `voided` for VOIDED, and 'true' for true. */
 function comparable(value: Json): string {
   return typeof value === 'string' ? value.trim().toLowerCase() : JSON.stringify(value);
 }

@@ -4,8 +4,8 @@ import type { Action } from './catalog.ts';
 import type { ConnectorFile } from './format.ts';
 
 /**
- * What an operator approves of an action: all that a model and a person are shown of it, and where its calls go. How an
- * answer is mapped may be mended without anybody being asked.
+ * Returns the part of an action that an operator approves: everything that a model and a person see of it, and the
+ * target of its calls. The mapping of answers is not part of it, so it may be fixed without a new approval.
  */
 export function definitionOf(file: Pick<ConnectorFile, 'baseUrl'>, action: Omit<Action, 'hash'>): JsonObject {
   const { connectorId, actionId, name, description, effect, list, inputSchema, outputSchema } = action;
@@ -29,12 +29,12 @@ export function definitionOf(file: Pick<ConnectorFile, 'baseUrl'>, action: Omit<
   return isJsonObject(definition) ? definition : {};
 }
 
-/** The same for equal definitions, in whatever order their members stand. */
+/** Returns the same hash for equal definitions, in any order of their members. */
 export function hashOf(definition: JsonObject): string {
   return createHash('sha256').update(canonicalJson(definition)).digest('base64url');
 }
 
-/** The fingerprint of a connector. `text` is its definition as JSON. */
+/** Returns the fingerprint of a connector. `text` is its definition as JSON. */
 export function fingerprintOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
 }

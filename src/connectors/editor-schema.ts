@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { examplesFile } from './examples-format.ts';
 import { connectorFile } from './format.ts';
 
-/** JSON Schemas of the two files of a connector, for editors: completion, hints and faults while typing. */
+/** Returns the JSON Schemas of a connector's two files, for completion, hints and faults in editors. */
 export function editorSchemas(): { connector: string; examples: string } {
   return {
     connector: print(connectorFile, 'Gatehouse connector file'),

@@ -7,7 +7,7 @@ export type Effect = 'read' | 'write' | 'destructive';
 
 const GRAVITY: readonly Effect[] = ['read', 'write', 'destructive'];
 
-/** Returns what a method does, where a file says nothing else. */
+/** Returns the effect of a method, where a file names no other. */
 export function effectOf(method: string): Effect {
   if (method === 'GET' || method === 'HEAD') return 'read';
   return method === 'DELETE' ? 'destructive' : 'write';

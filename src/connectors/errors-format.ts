@@ -3,7 +3,7 @@ import { bodyPath } from './format-parts.ts';
 
 /* The meanings of an app's failures: the member `errors` of a connector file. */
 
-/** `permission`: the credential is good and lacks a right. `transient`: the same call may work in a moment. */
+/** `permission`: the credential is valid and lacks a right. `transient`: the same call may work in a moment. */
 const meaning = z.enum([
   'credential_invalid',
   'upstream_rate_limited',
@@ -19,19 +19,23 @@ const scalar = z.union([z.string(), z.number(), z.boolean()]);
 /** A value, or any of several. */
 const oneOf = <T extends z.ZodType>(value: T) => z.union([value, z.array(value).min(1)]);
 
-/** All conditions that are written must hold. The first rule that holds decides. */
+/** All conditions of a rule must hold. The first rule that holds decides. */
 const rule = z
   .strictObject({
     means: meaning,
     /** HTTP statuses. */
     status: oneOf(status).optional(),
-    /** A header of the answer. Without `equals`: it is there and not empty. */
+    /** A header of the answer. Without `equals`: it is present and not empty. */
     header: z.strictObject({ name: z.string().min(1), equals: oneOf(z.string()).optional() }).optional(),
-    /** A place in the body; `*` in its path stands for every entry of a list: `errors.*.type`. Without `equals`: the
-     *  place holds a truthy value. */
+    /**
+     * A place in the body; `*` in its path stands for every entry of a list: `errors.*.type`. Without `equals`: the
+     * place holds a truthy value.
+     */
     body: z.strictObject({ path: bodyPath, equals: oneOf(scalar).optional() }).optional(),
-    /** Words of the app's message, in any letter case. One of them is enough. The message is what stands at the paths
-     *  of `message`; the whole body where there is nothing. */
+    /**
+     * Words of the app's message, in any letter case. One of them is enough. The message is the value at the paths of
+     * `message`, or the whole body where there is none.
+     */
     says: z.array(z.string().min(3)).min(1).optional(),
   })
   .refine((one) => Object.keys(one).length > 1, {
@@ -40,20 +44,24 @@ const rule = z
 export type ErrorRule = z.infer<typeof rule>;
 
 export const errors = z.strictObject({
-  /** Paths tried in order for the sentence that the app gives. GraphQL actions also try `errors.0.message`. */
+  /** Paths of the app's sentence, tried in order. GraphQL actions also try `errors.0.message`. */
   message: z.array(bodyPath).default([]),
   /** Path of the app's own error code. GraphQL actions also try `errors.0.extensions.code` and `errors.0.type`. */
   code: bodyPath.optional(),
-  /** Where a refusal for want of a right names the right: `body:needed`, `header:X-Accepted-GitHub-Permissions`. */
+  /** Where a refusal for a missing right names the right: `body:needed`, `header:X-Accepted-GitHub-Permissions`. */
   needed: z.array(z.string().regex(/^(body|header):.+$/, 'must be body:<path> or header:<name>')).default([]),
-  /** Errors inside a success status: any of these conditions. Without `equals`: the path holds a truthy value. The
-   *  `errors` of a GraphQL answer are failures without being listed here; see `response.partial`. */
+  /**
+   * Errors inside a success status: any of these conditions. Without `equals`: the path holds a truthy value. The
+   * `errors` of a GraphQL answer are failures without being listed here; see `response.partial`.
+   */
   when: z.array(z.strictObject({ path: bodyPath, equals: scalar.optional() })).default([]),
-  /** The meaning of a failure by its status, headers, body and words. Asked before `codes` and `statuses`, and only about
-   *  answers that are failures by their status, by `when` or as GraphQL. */
+  /**
+   * The meaning of a failure by its status, headers, body and words. Rules are read before `codes` and `statuses`.
+   * They apply only to answers that are failures by their status, by `when` or as GraphQL.
+   */
   rules: z.array(rule).default([]),
-  /** The app's code → what it means. Statuses decide where nothing is listed. */
+  /** The app's code → its meaning. Statuses decide where no code is listed. */
   codes: z.record(z.string(), meaning).default({}),
-  /** An HTTP status → what it means where that differs from the usual: `{403: upstream_rate_limited}`. */
+  /** An HTTP status → its meaning, where that differs from the usual: `{403: upstream_rate_limited}`. */
   statuses: z.record(z.string().regex(/^[1-5]\d\d$/), meaning).default({}),
 });

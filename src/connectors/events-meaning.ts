@@ -5,7 +5,7 @@ import { openNames } from './open-names.ts';
 import { pagingOf, parametersOf } from './schemas.ts';
 import { templateNames } from './templates.ts';
 
-/** Actions and parameters that `unified` and `webhooks` name must be there, and be of the kind that is needed. */
+/** Checks that the actions and parameters of `unified` and `webhooks` exist, and have the required kind. */
 export function checkEvents(file: ConnectorFile): MeaningFault[] {
   return [...checkUnified(file), ...checkWebhooks(file)];
 }
@@ -103,7 +103,7 @@ function checkWebhooks(file: ConnectorFile): MeaningFault[] {
   return faults;
 }
 
-/** Texts in an input may name variables, and fields of a credential that are not secret. */
+/** Checks the names in an input. Texts may name variables, and fields of a credential that are not secret. */
 function checkNames(
   file: ConnectorFile,
   input: { readonly [name: string]: unknown },

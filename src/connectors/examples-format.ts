@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { eventScope } from './events-format.ts';
 
-/* examples.yaml beside a connector file: recorded exchanges, replayed by `connectors check` and by the tests. */
+/*
+ * The file examples.yaml next to a connector file: recorded exchanges, replayed by `connectors check` and by the
+ * tests.
+ */
 
 const credential = z.record(z.string(), z.string()).default({});
 
@@ -14,11 +17,11 @@ const response = z.strictObject({
 /** One call of an action: its input must make the request, and the response its output or error. */
 const actionExample = z.strictObject({
   action: z.string(),
-  /** The scheme whose credential is used; when left out, the file's first that knows every field of it. */
+  /** The scheme of the credential; default: the first of the file that has all its fields. */
   authentication: z.string().optional(),
   credential,
   input: z.record(z.string(), z.unknown()).default({}),
-  /** What must be sent. The URL is whole, with its query. */
+  /** The expected request. The URL is complete, with its query. */
   request: z.strictObject({
     method: z.string(),
     url: z.string(),
@@ -30,13 +33,13 @@ const actionExample = z.strictObject({
     .array(z.strictObject({ method: z.string().default('GET'), url: z.string(), response }))
     .default([]),
   response,
-  /** What the caller gets: the value, or `{data, pagination}` for a list. Or the error. */
+  /** The caller's result: the value, or `{data, pagination}` for a list. Or the error. */
   output: z.unknown().optional(),
   error: z.strictObject({ code: z.string(), message: z.string().optional() }).optional(),
 });
 export type ActionExample = z.infer<typeof actionExample>;
 
-/** A record as the actions of a model give it, and the unified record that comes of it, without `id` and `raw`. */
+/** A record of a model's actions, and its unified record without `id` and `raw`. */
 const unifiedExample = z.strictObject({
   scope: eventScope,
   record: z.json(),
@@ -45,20 +48,20 @@ const unifiedExample = z.strictObject({
 });
 export type UnifiedExample = z.infer<typeof unifiedExample>;
 
-/** A webhook as an app sends it, and what it must be taken for. */
+/** A webhook as an app sends it, and the expected verdict. */
 const hookExample = z.strictObject({
-  /** When it arrives. */
+  /** Time of its arrival. */
   at: z.iso.datetime(),
-  /** The scheme of the credential that registered; chosen as for an action when left out. */
+  /** The scheme of the credential that registered; default as for an action. */
   authentication: z.string().optional(),
   credential,
   /** The account of that credential at the app. */
   account: z.string().optional(),
   /** Made or received when it was registered. */
   secret: z.string().default(''),
-  /** Of the OAuth app. */
+  /** Client secret of the OAuth app. */
   clientSecret: z.string().optional(),
-  /** Whose events are looked for; left out: of every scope that has the topic. */
+  /** Scope of the expected events; default: every scope that has the topic. */
   scope: eventScope.optional(),
   request: z.strictObject({
     method: z.enum(['GET', 'POST']).default('POST'),

@@ -5,8 +5,8 @@ import type { MeaningFault } from './meaning.ts';
 import { refsOf } from './schemas.ts';
 
 /**
- * Faults that cost nothing at a start and make a worse connector: what is never used, names that say nothing, places
- * that the file's own schemas do not have. Run when a file is written.
+ * Returns faults that cost nothing at a start and make a connector worse: unused parts, names without meaning, places
+ * that the file's own schemas do not have. It runs when a file is written.
  */
 export function checkUse(file: ConnectorFile): MeaningFault[] {
   return [
@@ -41,7 +41,7 @@ function unusedFaults({ schemas, paging, actions }: ConnectorFile): MeaningFault
   ];
 }
 
-/** The probe says what it answers with: a place that is not among it stays empty for every account. */
+/** Returns the account's paths that the schema of the probe does not have; they would be empty for every account. */
 function accountFaults({ account, probe, actions, schemas }: ConnectorFile): MeaningFault[] {
   const schema = probe === undefined ? undefined : actions[probe]?.response.schema;
   if (!account || !schema) return [];
@@ -53,7 +53,7 @@ function accountFaults({ account, probe, actions, schemas }: ConnectorFile): Mea
     }));
 }
 
-/** Whether a schema that names its properties names none at this path. */
+/** Returns whether a schema that names its properties has none at this path. */
 function lacks(
   schema: unknown,
   [name, ...rest]: readonly string[],
@@ -80,7 +80,7 @@ function verbFaults(actionId: string, internal: boolean): MeaningFault[] {
   return [{ path: `actions.${actionId}`, rule }];
 }
 
-/** Words that say what an action does. */
+/** Words that describe an action. */
 const VERBS = new Set(
   (
     'abort accept acknowledge activate add adjust allocate answer append apply approve archive ask assign associate attach ' +

@@ -4,9 +4,9 @@ import type { JsonSchema } from './format.ts';
 import { aliasesOf, asSchema, resolved } from './model-schema.ts';
 
 /*
- * Inputs that have one meaning although they break their schema: JSON text for an object, null for an optional member, a
- * number or boolean as text, a name in other letter case or in snake case for camel case. Anything less certain is left
- * as it is, and the check of the schema rejects it.
+ * Corrects inputs that have one meaning although they break their schema: JSON text for an object, null for an
+ * optional member, a number or boolean as text, a name in other letter case, or in snake case for camel case. Less
+ * certain values stay unchanged, and the check of the schema rejects them.
  */
 
 /** A correction of the input: a value, or the name of a member. */
@@ -17,11 +17,11 @@ export interface Correction {
   to: Json;
 }
 
-/** In place of a value, for a member that was ignored. */
+/** Shown in place of a value, for a member that was ignored. */
 export const LEFT_OUT = '(left out)';
 const MAX_SHOWN = 100;
 
-/** An input as its schema wants it, as far as that is certain, and what was corrected for it. */
+/** Returns an input corrected towards its schema as far as the meaning is certain, and the corrections. */
 export function forgiven(
   schema: JsonSchema,
   input: JsonObject,
@@ -32,14 +32,14 @@ export function forgiven(
   return { input: isJsonObject(value) ? value : input, corrections };
 }
 
-/** A value that is long, or a secret perhaps, is not repeated whole. */
+/** Returns a value without its end if it is long, because it may be a secret. */
 export function shortened(value: Json): Json {
   if (typeof value === 'string') return value.length > MAX_SHOWN ? `${value.slice(0, MAX_SHOWN)}…` : value;
   const text = JSON.stringify(value);
   return text.length > MAX_SHOWN ? (Array.isArray(value) ? '(list)' : '(object)') : value;
 }
 
-/** Every name that models see under an alias, anywhere in a schema: `[name, alias]`. */
+/** Returns every name that models see under an alias, anywhere in a schema: `[name, alias]`. */
 export function allAliases(schema: unknown): [string, string][] {
   if (Array.isArray(schema)) return schema.flatMap(allAliases);
   if (typeof schema !== 'object' || schema === null) return [];
@@ -47,7 +47,7 @@ export function allAliases(schema: unknown): [string, string][] {
   return [...own, ...Object.values(schema).flatMap(allAliases)];
 }
 
-/** An input under the names that models see: the reverse of what `forgiven` does with aliases. */
+/** Returns an input under the names that models see: the reverse of the aliases in `forgiven`. */
 export function underAliases(schema: JsonSchema, input: JsonObject): JsonObject {
   const value = renamed(schema, input, schema);
   return isJsonObject(value) ? value : input;
@@ -89,7 +89,7 @@ function read(schema: unknown, value: Json, place: Place): Json {
   return value;
 }
 
-/** The schema as a list of schemas of one type each, references resolved. */
+/** Returns the schema as a list of schemas of one type each, with references resolved. */
 function alternativesOf(schema: JsonSchema, root: JsonSchema): JsonSchema[] {
   const { schema: whole } = resolved(schema, root);
   const { type, anyOf, oneOf } = whole;
@@ -118,7 +118,7 @@ function takes({ type, enum: values, const: value, properties }: JsonSchema, giv
   }
 }
 
-/** The value that a text stands for, where the schema takes no text. */
+/** Returns the value that a text stands for, where the schema takes no text. */
 function meantBy({ type, properties }: JsonSchema, text: string): Json | undefined {
   switch (type ?? (properties === undefined ? undefined : 'object')) {
     case 'object':
@@ -178,7 +178,10 @@ function membersOf(schema: JsonSchema, value: JsonObject, place: Place): JsonObj
   return members;
 }
 
-/** The property that a name stands for: itself, the one of its alias, or the only one that differs in case alone. */
+/**
+ * Returns the property that a name stands for: itself, the one of its alias, or the only one that differs in letter
+ * case.
+ */
 function nameFor(
   given: string,
   {

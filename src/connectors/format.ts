@@ -8,31 +8,32 @@ import { authentication, fields, schemeTypes, templates } from './schemes.ts';
 export type { Apply, Authentication, CredentialField, OAuth, Sign } from './schemes.ts';
 
 /*
- * The connector file: everything that differs between apps is a field here, and a connector holds no code.
- * Objects are strict: a misspelt member is a fault with its path. Types of connectors are inferred from this file.
- *
- * Templates: `{name}` in a string is replaced by a value. Which names exist depends on the place: credential fields
- * and variables in `baseUrl`, `headers`, `apply` and `sign`; action parameters in a path.
+ * The connector file: everything that differs between apps is a field here, and a connector holds no code. Objects are
+ * strict: a misspelt member is a fault with its path. Types of connectors are inferred from this file.
+ * Templates: a value replaces `{name}` in a string. The place decides which names exist: credential fields and
+ * variables in `baseUrl`, `headers`, `apply` and `sign`; action parameters in a path.
  */
 
-/** A JSON Schema 2020-12 object, kept as written. Checked when the catalogue compiles it. */
+/** A JSON Schema 2020-12 object, unchanged. It is checked when the catalogue compiles it. */
 export type JsonSchema = { [keyword: string]: unknown };
 const jsonSchema: z.ZodType<JsonSchema> = z.record(z.string(), z.unknown());
 
 // --- paging ----------------------------------------------------------------------------------------------------
 
 const pagingCommon = {
-  /** Where paging parameters are sent. `body`: members of the JSON body or GraphQL variables. `compose`: not by
-   *  themselves; the clauses of `compose` name them. */
+  /**
+   * Where paging parameters are sent. `body`: members of the JSON body or GraphQL variables. `compose`: only where the
+   * clauses of `compose` name them.
+   */
   in: z.enum(['query', 'body', 'compose']).default('query'),
-  /** Parameter that carries the page size; left out for apps with a fixed size. */
+  /** Parameter for the page size; absent for apps with a fixed size. */
   limitParam: z.string().min(1).optional(),
   maxLimit: z.int().min(1).max(1000).default(50),
-  /** Size of a page where the app has no size parameter, else what a list asks for when the caller says nothing. */
+  /** Page size where the app has no size parameter, else the size of a list when the caller names none. */
   defaultLimit: z.int().min(1).max(1000).optional(),
-  /** The number of all records. */
+  /** Place of the number of all records. */
   total: answerPlace.optional(),
-  /** A truthy value here says that more records exist. */
+  /** A truthy value at this place means that more records exist. */
   hasMore: answerPlace.optional(),
 };
 const paging = z.discriminatedUnion('style', [
@@ -56,7 +57,7 @@ const paging = z.discriminatedUnion('style', [
     ...pagingCommon,
     cursorParam: z.string().min(1),
     next: answerPlace,
-    /** Where later pages are asked for, with nothing but the cursor: `/files/list_folder/continue`. */
+    /** Path of later pages, which get only the cursor: `/files/list_folder/continue`. */
     nextPath: z
       .string()
       .regex(/^\/[\w./-]+$/, 'must be a path below the base URL')
@@ -71,7 +72,7 @@ const paging = z.discriminatedUnion('style', [
   }),
   /** `next` is a whole address: a Link header with rel=next, or a URL in the body. It must keep the origin. */
   z.strictObject({ style: z.literal('link'), ...pagingCommon, next: answerPlace.default('header:Link') }),
-  /** The app answers with everything at once; the page is cut here. */
+  /** The app returns everything at once; the page is cut here. */
   z.strictObject({ style: z.literal('none'), maxLimit: z.int().min(1).max(1000).default(50) }),
 ]);
 export type Paging = z.infer<typeof paging>;
@@ -89,19 +90,21 @@ const rateLimit = z.strictObject({
 const escape = z.enum(['backslash', 'double']);
 export type Escape = z.infer<typeof escape>;
 
-/** `related` (RFC 2387): the members as JSON, and after them a file, which is the part `content` (text) or `base64` of
- *  the media type in the part `contentType`. */
+/**
+ * `related` (RFC 2387): the members as JSON, followed by a file. The file is the part `content` (text) or `base64`,
+ * with the media type in the part `contentType`.
+ */
 const bodyType = z.enum(['json', 'form', 'multipart', 'text', 'related']);
 
 // --- actions ---------------------------------------------------------------------------------------------------
 
 /**
- * A parameter: a JSON Schema, and beside its keywords `required: true` (it must be given), `as` (its name on the
- * wire; a dotted name nests in a body, and in a header that is JSON), `style` (an array or object in a query or form: `comma` a,b · `repeat`
- * x=a&x=b · `brackets` x[]=a, x[k]=v · `json` x={"k":1}), `quote` (text put between quotes and escaped for a query language),
- * `spread: true` (an object of the body, whose members become members of the body) and `encode: base64` (a text of the body
- * that the app wants as the base64 of its UTF-8 bytes) and `prefix` (a text of the body that is put before the value, such
- * as `gid://shopify/Order/`).
+ * A parameter: a JSON Schema with further keywords. `required: true`: it must be given. `as`: its name on the wire; a
+ * dotted name nests in a body, and in a header that is JSON. `style`: an array or object in a query or form: `comma`
+ * a,b · `repeat` x=a&x=b · `brackets` x[]=a, x[k]=v · `json` x={"k":1}. `quote`: the text is quoted and escaped for a
+ * query language. `spread: true`: the members of this object become members of the body. `encode: base64`: the app
+ * expects this text of the body as the base64 of its UTF-8 bytes. `prefix`: a text before the value in the body, such
+ * as `gid://shopify/Order/`.
  */
 const parameter = z
   .looseObject({
@@ -130,9 +133,9 @@ export type Parameter = z.infer<typeof parameter>;
 const parameters = z.record(fieldName, parameter).default({});
 
 /**
- * Part of a text in a query language: `Email = '{email}'`. Left out when a parameter that it names is not given. What
- * stands between quotes is escaped for them as `escape` says; elsewhere stand numbers, booleans, enums and texts with a
- * `pattern` alone. A group joins those of its clauses that are left, and puts a text before them.
+ * Part of a text in a query language: `Email = '{email}'`. It is omitted when a parameter that it names is not given.
+ * Text between quotes is escaped as `escape` says. Outside of quotes only numbers, booleans, enums and texts with a
+ * `pattern` are allowed. A group joins its remaining clauses, and puts a text before them.
  */
 const clause = z.union([
   z.string().min(1).max(2000),
@@ -146,7 +149,7 @@ export type Clause = z.infer<typeof clause>;
 
 export const effect = z.enum(['read', 'write', 'destructive']);
 
-/** `{parameter: status, in: [VOIDED, DELETED], effect: destructive}`. */
+/** A condition with the effect of its calls: `{parameter: status, in: [VOIDED, DELETED], effect: destructive}`. */
 const effectCondition = condition.extend({ effect });
 
 const schemeType = z.enum(schemeTypes);
@@ -155,85 +158,107 @@ const scopeName = z.string().min(1).max(300);
 const response = z.strictObject({
   /** Path of the value, or of the list of records, in the body. */
   data: bodyPath.default(''),
-  /** For apps that leave the place of an empty list out: all members that such an answer may have (`[]`: it is `{}`).
-   *  Any other answer without the place is a failure of the app, since a notice of maintenance is no empty list. */
+  /**
+   * For apps that omit the place of an empty list: all members that such an answer may have (`[]`: it is `{}`). Any
+   * other answer without the place is a failure of the app, because a maintenance notice is no empty list.
+   */
   whenEmpty: z.array(z.string().min(1)).optional(),
-  /** GraphQL: an answer that holds data counts as success although it holds `errors` too. Without it a list of
-   *  errors that is not empty is a failure. */
+  /**
+   * GraphQL: an answer with data counts as success although it also has `errors`. Without it a list of errors that is
+   * not empty is a failure.
+   */
   partial: z.literal(true).optional(),
-  /** JSONata over that value (each record of a list); undefined members vanish. Source: docs.jsonata.org */
+  /** JSONata over that value (each record of a list); undefined members are dropped. Source: docs.jsonata.org */
   map: z.string().optional(),
   /** JSON Schema of the value (of one record for a list). */
   schema: jsonSchema.optional(),
-  /** `file`: whatever comes is the content of a file, as {contentType, size, text}, or base64 where it is no text.
-   *  `content`: the app answers in the content of MCP, {content: [blocks], structuredContent?, isError?} or
-   *  {messages} of a prompt; or with {inputRequests, requestState?}, questions to the client, whose answers come in the
-   *  next call's body as {inputResponses, requestState}. */
+  /**
+   * `file`: any answer is the content of a file, as {contentType, size, text}, or base64 where it is no text.
+   * `content`: the app answers in the content of MCP, {content: [blocks], structuredContent?, isError?} or {messages}
+   * of a prompt. It may also answer {inputRequests, requestState?}, which are questions to the client. The answers are
+   * in the next call's body as {inputResponses, requestState}.
+   */
   body: z.enum(['json', 'file', 'content']).default('json'),
-  /** `events`: a slow answer may come as text/event-stream, whose event `result` is the body. The events before it go
-   *  on to the caller: `progress` ({progress, total?, message?}), `log` ({level, logger?, data}) and `changed`
-   *  ({lists: [tools | resources | prompts]}) and `wait` ({}), which says that it will take a while: a client of a session
-   *  is let go, and comes again for the answer. */
+  /**
+   * `events`: a slow answer may be a text/event-stream, whose event `result` is the body. Earlier events go to the
+   * caller: `progress` ({progress, total?, message?}), `log` ({level, logger?, data}), `changed` ({lists: [tools |
+   * resources | prompts]}) and `wait` ({}). `wait` says that the answer will take a while, so the client of a session
+   * is released and asks again for the answer.
+   */
   stream: z.literal('events').optional(),
 });
 
 const action = z.strictObject({
   name: text(80).optional(),
-  /** What it does, for a person and for a model that chooses among actions. */
+  /** Description of the action, for a person and for a model that chooses among actions. */
   description: text(1000),
   /** Default: GET and HEAD read, DELETE destructive, others write. */
   effect: effect.optional(),
   /** Calls with these values of a parameter have another effect. The gravest that fits counts. */
   effectWhen: z.array(effectCondition).default([]),
-  /** The schemes whose credentials can do this, where not all can. */
+  /** The schemes whose credentials can run this, where not all can. */
   authentication: z.array(schemeType).min(1).optional(),
-  /** OAuth scopes that this needs, all of them; of a list inside it one is enough. */
+  /** OAuth scopes that this needs, all of them; one of an inner list is enough. */
   scopes: z.array(z.union([scopeName, z.array(scopeName).min(1)])).default([]),
-  /** `GET /customers/{customerId}`: below the base URL. A path parameter is one segment. */
+  /** Method and path below the base URL: `GET /customers/{customerId}`. A path parameter is one segment. */
   request: z
     .string()
     .regex(
       /^(GET|HEAD|POST|PUT|PATCH|DELETE) \/\S*$/,
       'must be a method and a path: GET /customers/{customerId}',
     ),
-  /** For apps that keep some things at another address than the file's `baseUrl`; the credential goes there too. */
+  /**
+   * For apps that serve some actions at another address than the file's `baseUrl`; the credential is sent there too.
+   */
   baseUrl: template.optional(),
   path: parameters,
   query: parameters,
   headers: parameters,
   body: parameters,
   bodyType: bodyType.optional(),
-  /** What parameters ask of each other: keywords of the input's schema beside its properties. Some models take none
-   *  of them in a tool. */
+  /**
+   * Conditions between parameters: keywords of the input's schema next to its properties. Some models accept none of
+   * them in a tool.
+   */
   rules: z
     .partialRecord(
       z.enum(['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentRequired']),
       z.json(),
     )
     .optional(),
-  /** Parameters that are not sent by themselves: what `compose`, `email` and a `related` body are made of, and what
-   *  `before` and `each` go by. */
+  /**
+   * Parameters that are not sent directly: the inputs of `compose`, `email` and a `related` body, and of `before` and
+   * `each`.
+   */
   parts: parameters,
-  /** The parts from, to, cc, bcc, replyTo, subject, text, html, inReplyTo, references and attachments become a message
-   *  (RFC 5322), which is put into the body: `{as: message.raw}`. */
+  /**
+   * The parts from, to, cc, bcc, replyTo, subject, text, html, inReplyTo, references and attachments become a message
+   * (RFC 5322), which is put into the body: `{as: message.raw}`.
+   */
   email: z
     .strictObject({
       as: z.string().min(1),
       encoding: z.enum(['base64url', 'base64', 'text']).default('base64url'),
     })
     .optional(),
-  /** Query parameters, or variables of `graphql`, in a query language, by their name on the wire; see `clause`. The clauses stand one after the
-   *  other with blanks between them. */
+  /**
+   * Query parameters, or variables of `graphql`, in a query language, by their wire name; see `clause`. The clauses
+   * are joined with blanks.
+   */
   compose: z.record(z.string().min(1), z.array(clause).min(1)).default({}),
-  /** How the query language writes a quote inside of quotes, if not as the file's `escape` says. */
+  /** How the query language writes a quote inside of quotes; default: the file's `escape`. */
   escape: escape.optional(),
-  /** The body's members are put under this name: `customer` sends {"customer": {...}}, `customers[]` a list of one,
-   *  {"customers": [{...}]}; `[]` is such a list by itself: [{...}]. */
+  /**
+   * Name that wraps the body's members: `customer` sends {"customer": {...}}, `customers[]` sends a list of one,
+   * {"customers": [{...}]}, and `[]` sends only such a list: [{...}].
+   */
   wrap: z.string().min(1).optional(),
   /** A GraphQL document. The parameters of `body` become its variables. */
   graphql: z.string().min(1).optional(),
-  /** Sent with every call of this action, never shown to the caller. Headers may name credential fields, for actions
-   *  that need another key than the rest; a header whose field was left empty is not sent. */
+  /**
+   * Sent with every call of this action, never shown to the caller. Headers may name credential fields, for actions
+   * that need a separate key; a header whose field is empty is not sent.
+   */
   fixed: z
     .strictObject({
       query: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
@@ -241,22 +266,26 @@ const action = z.strictObject({
       body: z.record(z.string(), z.unknown()).default({}),
     })
     .optional(),
-  /** The name of a paging of this file, or one written out. An action with paging is a list action. */
+  /** The name of a paging of this file, or a complete one. An action with paging is a list action. */
   paging: z.union([z.string(), paging]).optional(),
   response: response.prefault({}),
   /** Reads whose values fill parameters before the call: an answer to a mail takes the thread of the mail. */
   before: before.optional(),
-  /** A list whose records are completed by a read for each: for apps whose lists give ids alone. */
+  /** A list whose records are each completed by a read, for apps whose lists return only ids. */
   each: each.optional(),
-  /** The member of the body by which the app recognises a repeated call: it is filled in here, beside what `wrap`
-   *  wraps, and makes the call safe to retry. */
+  /**
+   * The member of the body by which the app recognises a repeated call. It is set here, next to the members of `wrap`,
+   * and makes the call safe to retry.
+   */
   idempotencyParam: z.string().min(1).optional(),
-  /** Used by `webhooks`, `unified`, `before` and `each` of this file alone. Callers do not see it and cannot call it. */
+  /**
+   * Used only by `webhooks`, `unified`, `before` and `each` of this file. Callers do not see it and cannot call it.
+   */
   internal: z.boolean().default(false),
-  /** Repeating this call does no harm although its method may: it is retried like a GET. */
+  /** Whether a repeated call does no harm although its method suggests otherwise; it is then retried like a GET. */
   idempotent: z.boolean().optional(),
   timeoutSeconds: z.int().min(1).max(300).optional(),
-  /** Words that people use for this; searched beside name and description. */
+  /** Words that people use for this; searched together with name and description. */
   synonyms: z.array(text(60)).default([]),
 });
 export type ActionDefinition = z.infer<typeof action>;
@@ -277,11 +306,13 @@ const prompt = z.strictObject({
     .default({}),
   /** The message of the user; `{name}` is an argument. */
   text: text(4000).optional(),
-  /** The action that gives the messages instead, with the arguments as its input; its `response.body` is `content`. */
+  /**
+   * The action that returns the messages instead, with the arguments as its input; its `response.body` is `content`.
+   */
   action: z.string().optional(),
 });
 
-/** A resource of MCP. Its address is its own; `{name}` in it is a parameter of the action: `shop://orders/{orderId}`. */
+/** A resource of MCP with its own address; `{name}` in it is a parameter of the action: `shop://orders/{orderId}`. */
 const resource = z.strictObject({
   uri: z
     .string()
@@ -292,7 +323,7 @@ const resource = z.strictObject({
   title: text(80).optional(),
   description: text(500),
   mimeType: z.string().max(100).optional(),
-  /** The read action that gives it; its `response.body` is `file`. */
+  /** The read action that returns it; its `response.body` is `file`. */
   action: z.string(),
 });
 export type ResourceDefinition = z.infer<typeof resource>;
@@ -304,7 +335,7 @@ const source = z.strictObject({
   repository: z.string().optional(),
   commit: z.string().optional(),
   path: z.string().optional(),
-  /** The day it was read, YYYY-MM-DD. */
+  /** Day of the reading, YYYY-MM-DD. */
   read: z.iso.date(),
 });
 
@@ -322,17 +353,17 @@ export const connectorFile = z.strictObject({
     .string()
     .regex(/^#[0-9a-fA-F]{6}$/)
     .default('#475569'),
-  /** What each fact was read from. */
+  /** Sources of the facts in this file. */
   sources: z.array(source).min(1),
 
   /** An https address without trailing slash; `{name}` is a variable or a credential field that is not secret. */
   baseUrl: template,
-  /** Asked for with every credential, whatever the scheme: shop names, hosts, API versions. */
+  /** Fields of every credential, whatever its scheme: shop names, hosts, API versions. */
   variables: fields.default({}),
   /** Sent with every request. */
   headers: templates.default({}),
   bodyType: bodyType.default('json'),
-  /** How the app's query language writes a quote inside of quotes. Needed where `quote` or a quoted `compose` is. */
+  /** How the app's query language writes a quote inside of quotes. Required with `quote` or a quoted `compose`. */
   escape: escape.optional(),
   authentication: z.array(authentication).min(1),
   /** The read action, callable without input, that shows whether a credential works. */
@@ -348,22 +379,22 @@ export const connectorFile = z.strictObject({
   idempotencyHeader: z.string().optional(),
   /** The same as a query parameter. */
   idempotencyQuery: z.string().optional(),
-  /** The app's header that says when to come back, if not Retry-After; seconds, or an epoch in seconds. */
+  /** The app's header with the time to retry, if not Retry-After; seconds, or an epoch in seconds. */
   retryAfterHeader: z.string().optional(),
-  /** What small numbers in that header count. */
+  /** Unit of small numbers in that header. */
   retryAfterUnit: z.enum(['seconds', 'milliseconds']).default('seconds'),
   timeoutSeconds: z.int().min(1).max(300).default(30),
 
   /** Schemas used in several places: `{$ref: '#/schemas/customer'}`. */
   schemas: z.record(fieldName, jsonSchema).default({}),
   actions: z.record(z.string().regex(/^[a-z0-9_]{1,64}$/, 'must be 1 to 64 of a-z, 0-9 and _'), action),
-  /** `bare`: tools and prompts have the names of this file, without the connector's id before them. */
+  /** `bare`: tools and prompts have the names of this file, without the connector's id as a prefix. */
   toolNames: z.enum(['prefixed', 'bare']).default('prefixed'),
   prompts: z.record(z.string().regex(/^[a-z0-9_]{1,64}$/), prompt).default({}),
   resources: z.record(z.string().regex(/^[a-z0-9_]{1,64}$/), resource).default({}),
   /** Unified models of this app, by scope. */
   unified: unified.default({}),
-  /** How the app tells of changes by itself. */
+  /** How the app reports changes on its own. */
   webhooks: webhooks.optional(),
 });
 export type ConnectorFile = z.infer<typeof connectorFile>;

@@ -4,7 +4,7 @@ import type { ActionDefinition, ConnectorFile, Parameter } from './format.ts';
 import type { MeaningFault } from './meaning.ts';
 import { pagingOf } from './schemas.ts';
 
-/** Faults of a GraphQL document: its syntax, its variables, and an effect that it does not have. */
+/** Returns the faults of a GraphQL document: its syntax, its variables, and an effect that it does not have. */
 export function graphqlFaults(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
   if (action.graphql === undefined) return [];
   const operation = operationOf(action.graphql);
@@ -12,7 +12,7 @@ export function graphqlFaults(file: ConnectorFile, action: ActionDefinition, pat
   return [...effectFaults(action, operation, path), ...variableFaults(file, action, operation, path)];
 }
 
-/** The one operation of a document, or what is wrong with it. */
+/** Returns the only operation of a document, or its fault. */
 function operationOf(text: string): OperationDefinitionNode | string {
   try {
     const { definitions } = parse(text);
@@ -65,7 +65,7 @@ function variableFaults(
 
 interface SentVariable {
   name: string;
-  /** The path of what sends it, below the action. */
+  /** The path of the sender, below the action. */
   at: string;
   always: boolean;
 }
@@ -88,7 +88,10 @@ function sentVariables(file: ConnectorFile, action: ActionDefinition): SentVaria
   return [...parameters, ...fixed, ...size, ...place, ...page, ...cursor];
 }
 
-/** An input object is there as soon as one of its members is; which of them must be, `rules` say. */
+/**
+ * Returns the variable of a parameter. An input object is sent as soon as one of its members is; `rules` say which of
+ * them are required.
+ */
 function variableOf(name: string, { as, required }: Parameter): SentVariable {
   return {
     name: rootOf(as ?? name),

@@ -6,14 +6,14 @@ import { fileURLToPath } from 'node:url';
 import type { ConnectorHead } from './compile.ts';
 import type { ConnectorFile } from './format.ts';
 
-/** This folder has the checker in it, in a checkout as in the build. */
+/** This folder contains the checker, in a checkout and in the build. */
 const OWN_FOLDER = dirname(fileURLToPath(import.meta.url));
 const CODE = extname(import.meta.url);
 
 /**
- * Under what name the definitions of these files are kept: one that changes with any of them, and with the checker, since
- * another release may find faults that this one does not. The state of a file stands for its text: a change that keeps
- * the size and the time of writing has another time of its inode.
+ * Returns the name under which the definitions of these files are cached. It changes with any of the files and with
+ * the checker, because another release may find faults that this one does not. The state of a file stands for its
+ * text: a change that keeps size and modification time changes the inode's time.
  */
 export function keptName(paths: string[]): string {
   const code = readdirSync(OWN_FOLDER)
@@ -27,27 +27,28 @@ export function keptName(paths: string[]): string {
   return `catalog-${hash.digest('hex').slice(0, 32)}.jsonl`;
 }
 
-/** A kept definition: its head, and the whole as JSON text. */
+/** A cached definition: its head, and the whole as JSON text. */
 export interface Kept<Head extends ConnectorHead = ConnectorHead> {
   head: Head;
   text(): string;
 }
 
-/** Returns a definition as it is kept. */
+/** Returns a definition in cached form. */
 export function keep(definition: ConnectorFile): Kept {
   const { id, name, description, categories } = definition;
   return { head: { id, name, description, categories }, text: () => JSON.stringify(definition) };
 }
 
 /**
- * What is kept in this file, or undefined. A line of heads, then a line for each definition, which stays text until it is
- * opened: parsed it takes five times the memory. Whoever can write its folder can write the database too.
+ * Returns the cached definitions of a file, or undefined. It has a line of heads, then a line for each definition,
+ * which stays text until it is opened: parsed it takes five times the memory. It is trusted, because a process that
+ * can write its folder can also write the database.
  */
 export function readKept<Head extends ConnectorHead = ConnectorHead>(path: string): Kept<Head>[] | undefined {
   try {
     const [first = '', ...lines] = readFileSync(path, 'utf8').split('\n');
     const heads: Head[] = JSON.parse(first);
-    // The file ends with a line break, behind which there is nothing.
+    // The file ends with a line break, so the last part is empty.
     if (lines.length !== heads.length + 1 || lines.at(-1) !== '') return undefined;
     return heads.map((head, index) => ({ head, text: () => lines[index] ?? '' }));
   } catch {
@@ -61,7 +62,7 @@ export function keptText(definitions: readonly Kept[]): string {
   return [heads, ...definitions.map(({ text }) => text())].map((line) => `${line}\n`).join('');
 }
 
-/** Keeps checked definitions. A folder that cannot be written costs time at the next start, and nothing else. */
+/** Caches checked definitions. A folder that cannot be written only costs time at the next start. */
 export async function writeKept(path: string, definitions: readonly Kept[]): Promise<void> {
   const folder = dirname(path);
   const own = basename(path);

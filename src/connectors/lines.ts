@@ -1,6 +1,6 @@
 import { isMap, isScalar, isSeq, type LineCounter, type Node, type ParsedNode } from 'yaml';
 
-/** Finds the line of a dotted path in a YAML text: of the deepest member on it that is there. Lines begin with 1. */
+/** Returns the line of a dotted path in a YAML text: that of its deepest existing member. Lines count from 1. */
 export type LineOf = (path: string) => number | undefined;
 
 export function lineFinder(contents: ParsedNode | null, lines: LineCounter): LineOf {
@@ -11,14 +11,14 @@ export function lineFinder(contents: ParsedNode | null, lines: LineCounter): Lin
   };
 }
 
-/** Where the deepest member on a path begins; undefined where not even the first is there. */
+/** Returns where the deepest member on a path begins; undefined where not even the first exists. */
 function offsetOf(node: Node | null | undefined, path: readonly string[]): number | undefined {
   if (isSeq<Node>(node)) {
     const item = node.items[Number(path[0])];
     return offsetOf(item, path.slice(1)) ?? item?.range?.[0];
   }
   if (!isMap<Node, Node | null>(node)) return undefined;
-  // A name may hold dots itself, such as a code or an address.
+  // A name may contain dots, such as a code or an address.
   for (let length = path.length; length > 0; length--) {
     const name = path.slice(0, length).join('.');
     const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === name);

@@ -8,12 +8,11 @@ import { readShipped, textHashOf } from './shipped.ts';
 
 /**
  * Loads every `<folder>/<id>/connector.yaml`, and those of `testFolder`, whose third party is this process. Without
- * `sandbox` that connector is left out. With `keepIn`, a folder,
- * the checked definitions are kept there, and the next start reads those while the files are the same: parsing
- * and checking YAML takes 40 ms a connector of 30 actions, and every start would wait for it. The shipped ones are
- * checked by the build.
- * A file that is not right is left out; its faults are in the catalogue.
- * @throws ConnectorFileError with all faults of all files, when no file is right.
+ * `sandbox` that connector is left out. With `keepIn`, the checked definitions are cached in that folder, and the next
+ * start reads them while the files are the same. Parsing and checking YAML takes 40 ms a connector of 30 actions, and
+ * every start would wait for it. The build has already checked the shipped files. An invalid file is left out; its
+ * faults are in the catalogue.
+ * @throws ConnectorFileError with all faults of all files, when no file is valid.
  */
 export async function loadCatalog({
   folder,
@@ -50,7 +49,7 @@ export async function loadCatalog({
     );
   const { definitions, faults } = await readDefinitions(files);
   if (definitions.length === 0 && faults.length > 0) throw new ConnectorFileError(faults);
-  // A start with faults checks again, so that it reports them again.
+  // A start with faults does not cache, so that the next start reports them again.
   if (keptAs && faults.length === 0) await writeKept(keptAs, definitions);
   return catalogOf(
     definitions.map(({ head, text }) => unopenedConnector(head, home(head), text)),
@@ -58,7 +57,7 @@ export async function loadCatalog({
   );
 }
 
-/** Reads connector files. What the build has checked already is not checked again. */
+/** Reads connector files. Files that the build has checked are not checked again. */
 async function readDefinitions(
   files: readonly { id: string; path: string; test: boolean }[],
 ): Promise<{ definitions: Kept[]; faults: FileFault[] }> {

@@ -3,7 +3,7 @@ import type { MeaningFault } from './meaning.ts';
 import { parametersOf } from './schemas.ts';
 import { templateNames } from './templates.ts';
 
-/** Faults of what a file brings to MCP beside its tools: prompts and resources. */
+/** Returns the faults of a file's MCP prompts and resources. */
 export function mcpFaults(file: ConnectorFile): MeaningFault[] {
   return [...promptFaults(file), ...resourceFaults(file)];
 }
@@ -29,7 +29,10 @@ function resourceFaults(file: ConnectorFile): MeaningFault[] {
   );
 }
 
-/** The action must be there, give what is wanted, take what it is given, and want nothing else. */
+/**
+ * Returns the faults of an action: it must exist, return the right body, have the given parameters, and require no
+ * others.
+ */
 function actionFaults(
   file: ConnectorFile,
   actionId: string,

@@ -31,8 +31,8 @@ const BROUGHT: { [type in Authentication['type']]: string[] } = {
 const SIGN_NAMES = ['method', 'path', 'body', 'timestamp', 'timestampMs', 'nonce', 'host', 'bodySha256'];
 
 /**
- * What zod cannot see: names that must exist and places that exclude each other. Cheap, so it runs at every start;
- * whether schemas and expressions compile is checked by compiles.ts when a file is written.
+ * Returns the faults that zod cannot see: missing names, and members that exclude each other. This is cheap, so it
+ * runs at every start. compiles.ts checks whether schemas and expressions compile when a file is written.
  */
 export function checkMeaning(file: ConnectorFile): MeaningFault[] {
   return [
@@ -73,7 +73,10 @@ function addressFaults(file: ConnectorFile, template: string, path: string): Mea
 
 const UNPROTECTED = 'must begin with https: over http the credential could be read on its way';
 
-/** Plain http beyond this machine. Hosts below .invalid (RFC 6761) are this process itself. */
+/**
+ * Returns whether an address is plain http beyond this machine. Hosts below .invalid (RFC 6761) are this process
+ * itself.
+ */
 function isUnprotected(address: string): boolean {
   const { protocol, hostname } = new URL(address);
   return protocol === 'http:' && !isLoopback(hostname) && !hostname.endsWith('.invalid');
@@ -169,8 +172,8 @@ function checkScheme(file: ConnectorFile, scheme: Authentication, path: string):
 }
 
 /**
- * Addresses and parameters of a grant. They are filled before there is a token, from fields, variables and the id
- * of the OAuth app alone.
+ * Returns the faults of a grant's addresses and parameters. They are filled before there is a token, so only fields,
+ * variables and the id of the OAuth app are allowed.
  */
 function checkOAuth(file: ConnectorFile, scheme: OAuth, path: string): MeaningFault[] {
   const faults: MeaningFault[] = [];
@@ -306,7 +309,7 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
   if (action.wrap === '[]' && (type !== 'json' || action.idempotencyParam !== undefined))
     faults.push({ path: `${path}.wrap`, rule: '[] is for JSON bodies without idempotencyParam' });
   if (action.graphql && action.wrap !== undefined)
-    faults.push({ path: `${path}.wrap`, rule: 'has no meaning beside graphql' });
+    faults.push({ path: `${path}.wrap`, rule: 'has no meaning with graphql' });
 
   for (const { place, name, parameter } of parametersOf(action)) {
     faults.push(...checkRefs(file, parameter, `${path}.${place}.${name}`));

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { JsonSchema } from './format.ts';
 
 /*
- * Schemas as model APIs accept them. Anthropic rejects references, unions at the top and names of properties outside
- * [A-Za-z0-9_.-]{1,64}. OpenAI rejects unions at the top and arrays without `items`. Gemini rejects a whole request for
- * one keyword that it does not know. So references are inlined, names get an alias, and the rest is written in the
- * keywords that all three take.
+ * Schemas in the form that model APIs accept. Anthropic rejects references, unions at the top and names of properties
+ * outside [A-Za-z0-9_.-]{1,64}. OpenAI rejects unions at the top and arrays without `items`. Gemini rejects a whole
+ * request for one unknown keyword. So references are inlined, names get an alias, and the rest uses the keywords that
+ * all three accept.
  */
 
 export type Side = 'input' | 'output';
@@ -13,9 +13,9 @@ export type Side = 'input' | 'output';
 /** Names of properties that every model API accepts. */
 const ACCEPTED_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 const MAX_NAME = 64;
-/** Schemas in one result; beyond it an object says no more than that it is one. */
+/** Maximum number of schemas in one result; further objects have no details. */
 const MAX_NODES = 2000;
-/** Keywords that are copied as they are. */
+/** Keywords that are copied unchanged. */
 const COPIED = new Set([
   'type',
   'format',
@@ -53,14 +53,14 @@ const OF_TYPE: { [keyword: string]: readonly string[] } = {
 interface Walk {
   root: JsonSchema;
   side: Side;
-  /** References that the schema at hand is inside of. */
+  /** References that contain the current schema. */
   inside: readonly string[];
   nodes: { left: number };
 }
 
 /**
- * The schema without `$ref`, `$defs`, `propertyNames`, recursion or names that model APIs refuse. Where it says less than
- * the original, it allows more: inputs are checked against the original.
+ * Returns the schema without `$ref`, `$defs`, `propertyNames`, recursion or names that model APIs refuse. Where it is
+ * less strict than the original, it allows more, because inputs are checked against the original.
  */
 export function modelSchema(schema: JsonSchema, side: Side): JsonSchema {
   const walk = { root: schema, side, inside: [], nodes: { left: MAX_NODES } };
@@ -75,7 +75,7 @@ export function modelSchema(schema: JsonSchema, side: Side): JsonSchema {
   };
 }
 
-/** The members of a schema that a `$ref` or `allOf` contributes to, in one schema. */
+/** Merges a schema with its `$ref` and `allOf` into one schema. */
 export function resolved(schema: JsonSchema, root: JsonSchema, inside: readonly string[] = []): Resolved {
   const { $ref: ref, allOf, ...own } = schema;
   let merged: Resolved = { schema: own, inside };
@@ -96,7 +96,7 @@ interface Resolved {
   inside: readonly string[];
 }
 
-/** The names under which models see properties, by their own; only those that differ. */
+/** Returns the aliases under which models see properties, by name; only those that differ. */
 export function aliasesOf(properties: JsonSchema): ReadonlyMap<string, string> {
   const names = Object.keys(properties);
   const refused = names.filter((name) => !ACCEPTED_NAME.test(name));
@@ -135,7 +135,7 @@ function convert(schema: JsonSchema, walk: Walk): JsonSchema {
   return split ? byType(shown, [shown['type']].flat()) : shown;
 }
 
-/** `const` is an `enum` of one. Values of one type name it. */
+/** Returns the values of a schema: `const` is an `enum` of one. Values of one type name it. */
 function valuesOf({ type, const: value, enum: values }: JsonSchema): JsonSchema {
   if (value !== undefined) return { type: typeOf(value), enum: [value] };
   if (!Array.isArray(values)) return {};
@@ -151,7 +151,10 @@ function typeOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
-/** The properties under names that models may use. Of an answer, others are left out: it has them under their own. */
+/**
+ * Returns the properties under names that models may use. In an answer, properties with other names are left out,
+ * because the answer has them under their own names.
+ */
 function membersOf(schema: JsonSchema, walk: Walk): JsonSchema {
   const { properties, required, additionalProperties, patternProperties } = schema;
   const members: JsonSchema = {};
@@ -182,7 +185,7 @@ function aliased(schema: JsonSchema, name: string, aliases: ReadonlyMap<string, 
   return aliases.has(name) ? { ...schema, ...described(schema, `Sent to the app as "${name}".`) } : schema;
 }
 
-/** The bounds that Gemini does not know, in those that it does. */
+/** Replaces the bounds that Gemini does not know. */
 function bounds({ type, exclusiveMinimum, exclusiveMaximum, description }: JsonSchema): JsonSchema {
   const whole = type === 'integer';
   const words: string[] = [];
@@ -211,7 +214,7 @@ function itemsOf({ items, prefixItems }: JsonSchema, walk: Walk): JsonSchema {
   return others.length === 0 ? one : { anyOf: [one, ...others] };
 }
 
-/** A list of types as alternatives, each with the keywords that concern it. */
+/** Returns a list of types as alternatives, each with its own keywords. */
 function byType({ anyOf, enum: values, ...schema }: JsonSchema, types: unknown[]): JsonSchema {
   const common = Object.entries(schema).filter(([keyword]) => keyword !== 'type' && !OF_TYPE[keyword]);
   const alternatives = types.map((type) => {
@@ -221,7 +224,7 @@ function byType({ anyOf, enum: values, ...schema }: JsonSchema, types: unknown[]
   });
   const [only, ...others] = alternatives;
   if (only && others.length === 0) return { ...Object.fromEntries(common), ...only };
-  // Alternatives that the schema has already say more than its types do.
+  // Existing alternatives say more than the types.
   return { ...Object.fromEntries(common), anyOf: Array.isArray(anyOf) ? anyOf : alternatives };
 }
 
@@ -229,7 +232,7 @@ function fitsType(value: unknown, type: string): boolean {
   return typeOf(value) === type || (type === 'number' && typeof value === 'number');
 }
 
-/** Two schemas that hold both. */
+/** Merges two schemas into one that requires both. */
 function both(a: JsonSchema, b: JsonSchema): JsonSchema {
   const required = [a['required'], b['required']].flatMap((names) => (Array.isArray(names) ? names : []));
   const properties = { ...asSchema(a['properties']), ...asSchema(b['properties']) };
@@ -252,7 +255,7 @@ function targetOf(root: JsonSchema, ref: string): JsonSchema | undefined {
   return typeof at === 'object' && at !== null ? asSchema(at) : undefined;
 }
 
-/** Alternatives at the top in words, where each is that some properties are given. */
+/** Describes alternatives at the top in words, where each requires some properties. */
 function choiceOf(branches: unknown[]): string {
   const choices = branches.map((branch) => asSchema(branch)['required']);
   if (!choices.every((names) => Array.isArray(names) && names.length > 0)) return '';

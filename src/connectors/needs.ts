@@ -1,21 +1,21 @@
 import type { Action, Connector } from './catalog.ts';
 import type { ActionDefinition, Authentication } from './format.ts';
 
-/** The way into an app that a credential is for. `scopes`: what was granted; null where that is not known. */
+/** The scheme of a credential. `scopes`: the granted scopes; null where they are unknown. */
 export interface Means {
   type: string;
   scopes: readonly string[] | null;
 }
 
-/** Why a credential cannot run an action: another scheme is needed, or scopes that were not granted. */
+/** Why a credential cannot run an action: it needs another scheme, or scopes that were not granted. */
 export type Lack = { authentication: string[] } | { scopes: string[] };
 
-/** Returns whether an action asks for more than any credential of its connector. */
+/** Returns whether an action requires more than a credential of its connector has in any case. */
 export function hasNeeds({ authentication, scopes }: ActionDefinition): boolean {
   return authentication !== undefined || scopes.length > 0;
 }
 
-/** Returns what a credential lacks for an action; undefined where it lacks nothing that is known. */
+/** Returns what a credential lacks for an action; undefined where nothing is known to be missing. */
 export function lackOf(
   { definition }: Pick<Action, 'definition'>,
   { type, scopes }: Means,
@@ -27,7 +27,7 @@ export function lackOf(
   return missing.length > 0 ? { scopes: missing } : undefined;
 }
 
-/** The scopes of an action that are not among these; alternatives as `a or b`. */
+/** Returns the scopes of an action that are not among these; alternatives as `a or b`. */
 export function missingScopes({ scopes }: ActionDefinition, granted: readonly string[]): string[] {
   return scopes
     .map((scope) => [scope].flat())
@@ -35,7 +35,7 @@ export function missingScopes({ scopes }: ActionDefinition, granted: readonly st
     .map((alternatives) => alternatives.join(' or '));
 }
 
-/** The schemes of a connector whose credentials can run an action, as far as the file can tell. */
+/** Returns the schemes of a connector whose credentials can run an action, as far as the file shows. */
 export function schemesFor(
   { definition: { authentication } }: Pick<Connector, 'definition'>,
   { definition }: Pick<Action, 'definition'>,
@@ -47,7 +47,10 @@ export function schemesFor(
     .map(({ type }) => type);
 }
 
-/** The scopes that a sign-in asks for; null for schemes without, and where they belong to the app's registration. */
+/**
+ * Returns the scopes that a sign-in requests; null for schemes without, and where they belong to the app's
+ * registration.
+ */
 function scopesAsked(scheme: Authentication): readonly string[] | null {
   return 'scopes' in scheme && scheme.scopes.length > 0 ? scheme.scopes : null;
 }

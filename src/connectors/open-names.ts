@@ -1,6 +1,6 @@
 import type { ConnectorFile } from './format.ts';
 
-/** Names that may stand in an address: variables, and fields of any scheme that are not secret. */
+/** Returns the names that an address may contain: variables, and fields of any scheme that are not secret. */
 export function openNames(file: ConnectorFile): Set<string> {
   const fields = file.authentication.flatMap((scheme) =>
     'fields' in scheme ? Object.entries(scheme.fields) : [],

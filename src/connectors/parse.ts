@@ -4,16 +4,16 @@ import { connectorFile, type ConnectorFile } from './format.ts';
 import { lineFinder, type LineOf } from './lines.ts';
 import { hiddenIn } from '../lib/hidden.ts';
 
-/** What is wrong, where: `path` is dotted (`actions.list_orders.query.status`), empty for the whole file. */
+/** A fault of a file. `path` is dotted (`actions.list_orders.query.status`), empty for the whole file. */
 export interface FileFault {
   file: string;
-  /** Where in the text, beginning with 1. */
+  /** Line in the text, counted from 1. */
   line?: number | undefined;
   path: string;
   rule: string;
 }
 
-/** Enough for anchors that save typing; more is a bomb. */
+/** Enough for anchors that shorten a file; more are an alias bomb. */
 const MAX_ALIASES = 100;
 
 export type Parsed =
@@ -21,8 +21,8 @@ export type Parsed =
   | { definition: undefined; faults: [FileFault, ...FileFault[]] };
 
 /**
- * A connector file from its text: YAML, then the format, then what only the whole can show. All faults of a step are
- * told at once. `id` is the folder's name, which the file's own must equal.
+ * Reads a connector file from its text in steps: YAML, the format, the checks of the whole. All faults of a step are
+ * returned together. `id` is the folder's name, which the file's own must equal.
  */
 export function parseConnector(text: string, file: string, id?: string): Parsed {
   const value = parseYaml(text, file);
@@ -33,7 +33,7 @@ export function parseConnector(text: string, file: string, id?: string): Parsed 
   return { definition: parsed.definition, faults: [], lineOf };
 }
 
-/** The fault with its line in the text. */
+/** Returns the fault with its line in the text. */
 export function withLine(fault: FileFault, lineOf: LineOf): FileFault {
   const { file, path, rule } = fault;
   return { file, line: lineOf(path), path, rule };
@@ -67,8 +67,8 @@ function readFile(value: unknown, file: string, id: string | undefined) {
 }
 
 /**
- * Texts anywhere in a file, names of members too, in which a person does not see what a model reads: hidden characters,
- * and comments of HTML.
+ * Returns the texts and member names of a file that a model reads and a person does not see: hidden characters, and
+ * comments of HTML.
  */
 function hiddenFaults(value: unknown, file: string, path: string): FileFault[] {
   if (typeof value === 'string') {
@@ -83,7 +83,7 @@ function hiddenFaults(value: unknown, file: string, path: string): FileFault[] {
   ]);
 }
 
-/** The value of a YAML text without duplicate keys or tags, or its faults with line and column. */
+/** Returns the value of a YAML text without duplicate keys or tags, or its faults with line and column. */
 export function parseYaml(
   text: string,
   file: string,

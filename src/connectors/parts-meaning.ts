@@ -4,7 +4,7 @@ import type { MeaningFault } from './meaning.ts';
 import { namesRead } from './reads-meaning.ts';
 import { pagingOf, parametersOf } from './schemas.ts';
 
-/** What a message (`email`) is made of. */
+/** Parts of a message (`email`). */
 const EMAIL_PARTS = new Set([
   'from',
   'to',
@@ -19,10 +19,12 @@ const EMAIL_PARTS = new Set([
   'attachments',
 ]);
 
-/** What the file of a `related` body is made of. */
+/** Parts of the file of a `related` body. */
 const FILE_PARTS = new Set(['content', 'base64', 'contentType']);
 
-/** Faults of `parts`, `compose` and `email`: names that must exist, and texts that could say more than they should. */
+/**
+ * Returns the faults of `parts`, `compose` and `email`: missing names, and texts that could break out of their clause.
+ */
 export function partFaults(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
   const faults: MeaningFault[] = [];
   const paged = pagingNames(file, action);
@@ -41,8 +43,7 @@ export function partFaults(file: ConnectorFile, action: ActionDefinition, path: 
       faults.push({ path: `${path}.compose`, rule: `must name {${name}}, which its paging sends` });
   }
   if (needsEscape(action) && (action.escape ?? file.escape) === undefined) {
-    const rule =
-      'is required beside quoted texts: backslash or double, as the query language escapes a quote';
+    const rule = 'is required with quoted texts: backslash or double, as the query language escapes a quote';
     faults.push({ path: `${path}.escape`, rule });
   }
   const related = (action.bodyType ?? file.bodyType) === 'related';
@@ -63,7 +64,7 @@ function needsEscape(action: ActionDefinition): boolean {
   return quotes || clauses.flatMap(namesOf).some(({ quoted }) => quoted);
 }
 
-/** Parameters that paging hands to the clauses. */
+/** Returns the parameters that paging passes to the clauses. */
 function pagingNames(file: ConnectorFile, action: ActionDefinition): string[] {
   const paging = pagingOf(file, action);
   if (!paging || !('in' in paging) || paging.in !== 'compose') return [];
@@ -78,7 +79,10 @@ function pagingNames(file: ConnectorFile, action: ActionDefinition): string[] {
   return [own, paging.limitParam].filter((name) => name !== undefined);
 }
 
-/** Outside of quotes a text may say anything of the query language, unless its file says what. */
+/**
+ * Returns the fault of a part. Outside of quotes a text could be any code of the query language, unless its file
+ * restricts it.
+ */
 function clauseFault(name: string, part: Parameter, quoted: boolean): string | undefined {
   const { type } = part;
   if (type === 'array' || type === 'object') return `{${name}} must be no ${type}`;

@@ -4,12 +4,12 @@ import type { ConnectorFile } from './format.ts';
 import type { MeaningFault } from './meaning.ts';
 import { parametersOf } from './schemas.ts';
 
-/** Keywords whose values are data, in which a member named `pattern` means nothing. */
+/** Keywords whose values are data, in which a member named `pattern` has no meaning. */
 const DATA = new Set(['enum', 'const', 'default', 'examples', 'example']);
 /** Keywords whose members are schemas under names of their own. */
 const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 
-/** Every pattern of a JSON Schema that cannot be matched in linear time, by its dotted path below `at`. */
+/** Returns every pattern of a JSON Schema that cannot be matched in linear time, by its dotted path below `at`. */
 export function schemaPatternFaults(schema: unknown, at: string): Fault[] {
   if (Array.isArray(schema))
     return schema.flatMap((member, index) => schemaPatternFaults(member, `${at}.${index}`));
@@ -26,7 +26,7 @@ export function schemaPatternFaults(schema: unknown, at: string): Fault[] {
   });
 }
 
-/** The same of all schemas and fields of a connector file. */
+/** Returns these faults for all schemas and fields of a connector file. */
 export function checkPatterns(file: ConnectorFile): MeaningFault[] {
   const schemas: [path: string, schema: unknown][] = [
     ...Object.entries(file.variables).map(([name, field]): [string, unknown] => [`variables.${name}`, field]),

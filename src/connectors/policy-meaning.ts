@@ -4,7 +4,9 @@ import type { MeaningFault } from './meaning.ts';
 import { schemesFor } from './needs.ts';
 import { parametersOf } from './schemas.ts';
 
-/** Faults of what policies go by: effects that depend on a value, and the schemes and scopes that an action needs. */
+/**
+ * Returns the faults of members that policies use: effects that depend on a value, and an action's schemes and scopes.
+ */
 export function policyFaults(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
   return [...effectFaults(action, path), ...needFaults(file, action, path)];
 }
@@ -27,7 +29,7 @@ function effectFaults(action: ActionDefinition, path: string): MeaningFault[] {
   });
 }
 
-/** The values that a parameter, or the entries of its list, may have; undefined where they are open. */
+/** Returns the values that a parameter, or the entries of its list, may have; undefined where they are open. */
 function valuesOf(parameter: Parameter): unknown[] | undefined {
   const { items } = parameter;
   const values = isJsonObject(items) ? items['enum'] : parameter['enum'];

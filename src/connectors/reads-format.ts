@@ -4,8 +4,10 @@ import { bodyPath, condition, fieldName } from './format-parts.ts';
 /* Reads of other actions that belong to one call: the members `before` and `each` of an action. */
 
 const readShape = {
-  /** An action of this file that reads and is no list. An internal one belongs to the action; any other must be
-   *  allowed to the caller as well. */
+  /**
+   * An action of this file that reads and is no list. An internal one belongs to the action; any other must also be
+   * allowed to the caller.
+   */
   action: z.string(),
   /** Its input. `{path}` is a value by its path: `{input.messageId}`, `{record.id}`. */
   input: z.record(fieldName, z.json()).default({}),
@@ -15,25 +17,27 @@ const readShape = {
   unless: condition.optional(),
 };
 
-/** Completes a record of the page by what one more read gives. Its names: `input` and `record`. */
+/** Completes a record of the page with the value of one more read. Its names: `input` and `record`. */
 const eachRead = z.strictObject(readShape);
 export type EachRead = z.infer<typeof eachRead>;
 
-/** The first that applies to a call reads for each record of its page. */
+/** The first entry that applies to a call reads for each record of its page. */
 export const each = z.array(eachRead).min(1);
 
 /** A read before the call. Its names: `input`, the reads above it, and `item` with `for`. */
 const beforeRead = z.strictObject({
   ...readShape,
-  /** The path of a list: one read for each entry, at most 50. The value is the list of what they give. */
+  /** Path of a list: one read for each entry, at most 50. The value is the list of their results. */
   for: bodyPath.optional(),
 });
 export type BeforeRead = z.infer<typeof beforeRead>;
 
 export const before = z.strictObject({
-  /** One after the other, by name. */
+  /** Reads by name, made one after the other. */
   reads: z.record(fieldName, beforeRead).refine((reads) => Object.keys(reads).length > 0, 'must hold a read'),
-  /** Parameters of the action → JSONata over `{input, <reads>}`. Callers cannot give these; a value that comes out
-   *  undefined is not sent. */
+  /**
+   * Parameters of the action → JSONata over `{input, <reads>}`. Callers cannot give these; an undefined value is not
+   * sent.
+   */
   fill: z.record(fieldName, z.string().min(1).max(4000)),
 });

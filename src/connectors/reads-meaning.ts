@@ -5,7 +5,7 @@ import type { MeaningFault } from './meaning.ts';
 import type { EachRead } from './reads-format.ts';
 import { pagingOf, parametersOf } from './schemas.ts';
 
-/** Faults of `before` and `each`: reads that do not read, and names that must exist. */
+/** Returns the faults of `before` and `each`: actions that do not read, and missing names. */
 export function readFaults(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
   const { before, each = [] } = action;
   const faults = each.flatMap((read, index) =>
@@ -31,7 +31,7 @@ export function readFaults(file: ConnectorFile, action: ActionDefinition, path: 
   return faults;
 }
 
-/** The parameters that `before` and `each` go by. */
+/** Returns the parameters that `before` and `each` use. */
 export function namesRead({ before, each = [] }: ActionDefinition): Set<string> {
   const reads = [...each, ...Object.values(before?.reads ?? {})];
   const conditions = reads.flatMap(({ when, unless }) => [when, unless]).filter((one) => one !== undefined);

@@ -5,14 +5,14 @@ import type * as YamlModule from 'yaml';
 import { isJsonObject, parseJson, type JsonObject } from '../lib/json.ts';
 
 /*
- * Inputs of the recorded calls in examples.yaml. A whole file takes up to 290 ms to parse, most of it for the answers. So
- * the text of each input is cut out, and that alone is parsed.
+ * Inputs of the recorded calls in examples.yaml. A whole file takes up to 290 ms to parse, mostly for the answers. So
+ * the text of each input is cut out, and only that is parsed.
  */
 
 /** The input of a recorded call that the app accepted. */
 export interface RecordedInput {
   readonly actionId: string;
-  /** As it is written in the file: it holds the name of every parameter that is given. */
+  /** Its text in the file, which contains the name of every given parameter. */
   readonly text: string;
   /** Parsed at the first call; undefined when the text points to another part of its file. */
   input(): JsonObject | undefined;
@@ -20,13 +20,13 @@ export interface RecordedInput {
 
 const require = createRequire(import.meta.url);
 
-/** The recorded inputs beside a connector file, read when they are first asked for. */
+/** Returns the recorded inputs next to a connector file, read at their first use. */
 export function recordedBeside(connectorPath: string): () => readonly RecordedInput[] {
   let read: readonly RecordedInput[] | undefined;
   return () => (read ??= inputsIn(textOf(join(dirname(connectorPath), 'examples.yaml'))));
 }
 
-/** A connector need not have examples. */
+/** Returns the text of a file; empty when it is missing, because a connector need not have examples. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
@@ -41,7 +41,7 @@ function inputsIn(text: string): RecordedInput[] {
   return starts.flatMap((start, at) => recordedIn(lines.slice(start, starts[at + 1])));
 }
 
-/** The input in the lines of one recorded call. A refused call gives none. */
+/** Returns the input in the lines of one recorded call. A refused call has none. */
 function recordedIn([first = '', ...lines]: string[]): RecordedInput[] {
   const [, dash = '', actionId = ''] = /^(\s*- )action: *["']?(\w+)/.exec(first) ?? [];
   const margin = ' '.repeat(dash.length);

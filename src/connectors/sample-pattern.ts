@@ -1,14 +1,15 @@
 import { compilePattern } from '../lib/linear-pattern.ts';
 
 /*
- * Texts made from a pattern. RE2 itself says which characters an atom takes, so only the structure is read here: groups,
- * alternatives, repetitions, and where an atom ends. What comes out is a proposal that the whole pattern has to confirm.
+ * Generates texts from a pattern. RE2 itself decides which characters an atom accepts, so only the structure is read
+ * here: groups, alternatives, repetitions, and where an atom ends. The result is a proposal that the whole pattern
+ * must confirm.
  */
 
-/** No text is longer. */
+/** Maximum length of a text. */
 const MAX_CHARS = 2000;
 const MAX_DEPTH = 20;
-/** Tried in this order as what an atom takes. */
+/** Characters that are tried in this order for an atom. */
 const CANDIDATES = [...'abcdefghijklmnopqrstuvwxyz', ...'ABCDEFGHIJKLMNOPQRSTUVWXYZ', ...'1234567890'].concat(
   [...' -_.,:;/@#+*=!?&%$\'"()<>[]{}|~^`\\\n\té中ж'],
 );
@@ -17,15 +18,15 @@ interface Reading {
   pattern: string;
   at: number;
   depth: number;
-  /** Repetitions beyond the least, where more are allowed. */
+  /** Repetitions beyond the minimum, where more are allowed. */
   more: number;
-  /** Which alternative of a group is taken; the last one where there are fewer. */
+  /** Index of the alternative of a group; the last one where there are fewer. */
   branch: number;
-  /** Counts the characters that were chosen, so that neighbours differ. */
+  /** Counts the chosen characters, so that neighbours differ. */
   chosen: number;
 }
 
-/** A proposal for a text; undefined where the pattern holds what this does not read. */
+/** Returns a proposal for a text; undefined where the pattern has a part that this parser does not read. */
 export function proposalFor(
   pattern: string,
   { more, branch, turn }: { more: number; branch: number; turn: number },
@@ -42,7 +43,7 @@ export function proposalFor(
 
 class UnreadableError extends Error {}
 
-/** `a|b|c` to the end of the pattern or of the group. */
+/** Reads `a|b|c` to the end of the pattern or of the group. */
 function alternatives(reading: Reading): string {
   if (++reading.depth > MAX_DEPTH) throw new UnreadableError();
   const texts = [sequence(reading)];
@@ -64,13 +65,13 @@ function sequence(reading: Reading): string {
   return text;
 }
 
-/** Reads an atom, and returns what makes its text. */
+/** Reads an atom, and returns a function that makes its text. */
 function atom(reading: Reading): () => string {
   const { pattern, at } = reading;
   const rest = pattern.slice(at);
   if (pattern[at] === '(') {
     const open = /^\((?:\?(?::|P?<\w+>))?/.exec(rest)?.[0] ?? '';
-    // Flags and look-around.
+    // Flags and look-around are not read.
     if (rest.startsWith('(?') && open === '(') throw new UnreadableError();
     reading.at += open.length;
     const text = alternatives(reading);
@@ -101,7 +102,7 @@ function charactersOf(source: string): string[] {
   throw new UnreadableError();
 }
 
-/** How often the atom before stands there. */
+/** Returns how often the atom before is repeated. */
 function repetitions(reading: Reading): number {
   const [whole = '', sign, from, comma, to] =
     /^(?:([*+?])|\{(\d+)(,(\d*))?\})\??/.exec(reading.pattern.slice(reading.at)) ?? [];

@@ -34,7 +34,7 @@ const BY_FORMAT: { readonly [format: string]: string } = {
   byte: 'ZXhhbXBsZQ==',
 };
 
-/** Texts of the kinds that patterns are mostly about. */
+/** Texts of the kinds that most patterns describe. */
 const USUAL = [
   ...Object.values(BY_FORMAT),
   '1001',
@@ -62,11 +62,14 @@ const USUAL = [
   'gid://shopify/Product/1001',
 ];
 
-/** No example is longer. */
+/** Maximum length of an example. */
 const MAX_LENGTH = 2000;
 const MAX_BRANCHES = 5;
 
-/** A text of a schema of type string: of its format, its pattern, its length. `turn` counts texts that must differ. */
+/**
+ * Returns a text for a schema of type string: by its format, its pattern, its length. `turn` counts texts that must
+ * differ.
+ */
 export function textOf(schema: JsonSchema, { name, turn }: { name: string; turn: number }): string {
   const { format, pattern, minLength, maxLength } = shape.parse(schema);
   const plain = BY_FORMAT[format] ?? namedText(name, turn);
@@ -78,7 +81,7 @@ export function textOf(schema: JsonSchema, { name, turn }: { name: string; turn:
   return [fitted, ...USUAL].find(good) ?? madeFor(pattern, { turn, minLength, good }) ?? fitted;
 }
 
-/** The first text made from a pattern that is good: with few repetitions first, and each alternative in turn. */
+/** Returns the first generated text that is valid: few repetitions first, and each alternative in turn. */
 function madeFor(
   pattern: string,
   { turn, minLength, good }: { turn: number; minLength: number; good: (text: string | undefined) => boolean },
@@ -97,7 +100,7 @@ function namedText(name: string, turn: number): string {
   return /id$/i.test(name) ? String(1001 + turn) : wordsOf(name, turn);
 }
 
-/** `firstName` reads "Example first name". */
+/** Returns words for a name: `firstName` becomes "Example first name". */
 function wordsOf(name: string, turn: number): string {
   const words = name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').replaceAll(/[^A-Za-z0-9]+/g, ' ');
   return `Example ${words.trim().toLowerCase() || 'text'}${turn === 0 ? '' : ` ${turn + 1}`}`;

@@ -4,9 +4,9 @@ import type { JsonSchema } from './format.ts';
 import { asSchema, resolved } from './model-schema.ts';
 import { textOf } from './sample-text.ts';
 
-/* Values made from a JSON Schema alone, for examples of calls of which there is no recorded one. */
+/* Generates values from a JSON Schema, for examples of calls without a recorded one. */
 
-/** Deeper members are empty objects: a schema may contain itself. */
+/** Deeper members are empty objects, because a schema may contain itself. */
 const MAX_DEPTH = 8;
 const MAX_ITEMS = 20;
 
@@ -36,11 +36,11 @@ interface Place {
   root: JsonSchema;
   name: string;
   depth: number;
-  /** Which of several values is wanted, where items of a list must differ. */
+  /** Index of the value, where items of a list must differ. */
   turn: number;
 }
 
-/** An input with the members that a schema requires. It may break a rule of the schema that few schemas have. */
+/** Returns an input with the members that a schema requires. It may break a rare rule of the schema. */
 export function sampleOf(schema: JsonSchema): JsonObject {
   const read = readShape(schema, schema);
   return membersOf(read, { root: schema, name: '', depth: 0, turn: 0 });
@@ -67,7 +67,7 @@ function valueOf(schema: unknown, place: Place): Json {
   }
 }
 
-/** A schema with its references, and the first of its alternatives that is more than null, in one. */
+/** Merges a schema with its references, and with the first of its alternatives that is not only null. */
 function readShape(schema: JsonSchema, root: JsonSchema): { whole: JsonSchema; read: Shape } {
   const { schema: own } = resolved(schema, root);
   const { anyOf, oneOf, ...rest } = own;

@@ -2,7 +2,7 @@ import type { ActionDefinition, ConnectorFile, JsonSchema, Paging, Parameter } f
 
 export const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 const MAX_PAGE = 50;
-/** Keywords of ours in a parameter, which are no JSON Schema. */
+/** Our own keywords in a parameter, which are no JSON Schema. */
 const OWN_KEYWORDS = new Set(['as', 'style', 'quote', 'spread', 'encode', 'prefix']);
 
 /** A record of `each` that could not be read. */
@@ -21,7 +21,7 @@ const UNREAD: JsonSchema = {
 export type Place = 'path' | 'query' | 'headers' | 'body' | 'parts';
 export const PLACES: readonly Place[] = ['path', 'query', 'parts', 'headers', 'body'];
 
-/** Every parameter of an action with its place, in the order of the places. */
+/** Returns every parameter of an action with its place, in the order of the places. */
 export function parametersOf(
   action: ActionDefinition,
 ): { place: Place; name: string; parameter: Parameter }[] {
@@ -30,12 +30,15 @@ export function parametersOf(
   );
 }
 
-/** The paging of an action, named or written out. */
+/** Returns the paging of an action, named or complete. */
 export function pagingOf(file: ConnectorFile, { paging }: ActionDefinition) {
   return typeof paging === 'string' ? file.paging[paging] : paging;
 }
 
-/** JSON Schema 2020-12 of an action's input: the parameters that callers give, and `limit` and `offset` where it is a list. */
+/**
+ * Returns the JSON Schema 2020-12 of an action's input: the parameters of callers, and `limit` and `offset` for a
+ * list.
+ */
 export function inputSchemaOf(
   file: ConnectorFile,
   action: ActionDefinition,
@@ -73,7 +76,7 @@ export function inputSchemaOf(
   });
 }
 
-/** JSON Schema 2020-12 of an action's answer: `{data}`, or a page. */
+/** Returns the JSON Schema 2020-12 of an action's answer: `{data}`, or a page. */
 export function outputSchemaOf(
   file: ConnectorFile,
   action: ActionDefinition,
@@ -103,7 +106,7 @@ export function outputSchemaOf(
   });
 }
 
-/** Every `$ref` in a schema. */
+/** Returns every `$ref` in a schema. */
 export function refsOf(schema: unknown): string[] {
   if (Array.isArray(schema)) return schema.flatMap(refsOf);
   if (typeof schema !== 'object' || schema === null) return [];
@@ -120,7 +123,7 @@ function propertySchema(parameter: Parameter): JsonSchema {
   );
 }
 
-/** The schema with `#/schemas/x` as `#/$defs/x`, and those definitions that it needs, theirs included. */
+/** Returns the schema with `#/schemas/x` as `#/$defs/x`, and the definitions that it needs, directly or indirectly. */
 function withDefinitions(file: ConnectorFile, schema: JsonSchema): JsonSchema {
   const needed = new Map<string, unknown>();
   const collect = (value: unknown): void => {

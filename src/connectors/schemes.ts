@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { bodyPath, fieldName, template, text } from './format-parts.ts';
 
-/* How an app authenticates: the schemes of a connector file, and the fields that people are asked for. */
+/* How an app authenticates: the schemes of a connector file, and the fields of their forms. */
 
 const credentialField = z.strictObject({
   title: text(80),
@@ -9,7 +9,7 @@ const credentialField = z.strictObject({
   /** Secret fields are masked in forms and never read back. */
   secret: z.boolean().default(false),
   required: z.boolean().default(true),
-  /** `subdomain`: one DNS label. `host`: a host name. `origin`: scheme, host and port, perhaps with a path. */
+  /** `subdomain`: one DNS label. `host`: a host name. `origin`: scheme, host and port, optionally with a path. */
   format: z.enum(['text', 'subdomain', 'host', 'origin', 'email', 'multiline']).default('text'),
   pattern: z.string().optional(),
   enum: z.array(z.string()).min(1).optional(),
@@ -23,8 +23,10 @@ export const templates = z.record(z.string().min(1), template);
 
 const sign = z.discriminatedUnion('type', [
   z.strictObject({
-    /** HMAC of `content`, put into a header or query parameter. Names beside credential fields: `{method}`,
-     *  `{path}` (with query), `{body}`, `{timestamp}` (seconds), `{timestampMs}`, `{nonce}`, `{host}`, `{bodySha256}`. */
+    /**
+     * HMAC of `content`, put into a header or query parameter. Names in addition to credential fields: `{method}`,
+     * `{path}` (with query), `{body}`, `{timestamp}` (seconds), `{timestampMs}`, `{nonce}`, `{host}`, `{bodySha256}`.
+     */
     type: z.literal('hmac'),
     algorithm: z.enum(['sha1', 'sha256', 'sha512']).default('sha256'),
     key: template,
@@ -64,9 +66,9 @@ export type Sign = z.infer<typeof sign>;
 
 const scheme = {
   title: text(80).optional(),
-  /** Where a person finds what the form asks for. */
+  /** Page that shows a person where to find the values of the form. */
   docsUrl: z.url().optional(),
-  /** Fields of this scheme. Those that `bearer`, `basic` and `api_key` bring themselves may be described here anew. */
+  /** Fields of this scheme. The implicit fields of `bearer`, `basic` and `api_key` may be described here too. */
   fields: fields.default({}),
 };
 const apply = z.strictObject({
@@ -77,8 +79,10 @@ const apply = z.strictObject({
   basic: z.strictObject({ username: template, password: z.string().max(2000) }).optional(),
 });
 
-/** Where a value of OAuth is: `token:team.id` in the token answer, `callback:realmId` in the redirect back,
- *  `idToken:email` in the claims of its ID token, `lookup:id` in the answer of `lookup`. */
+/**
+ * Place of a value of OAuth: `token:team.id` in the token answer, `callback:realmId` in the redirect back,
+ * `idToken:email` in the claims of its ID token, `lookup:id` in the answer of `lookup`.
+ */
 const oauthPlace = z
   .string()
   .regex(
@@ -86,41 +90,43 @@ const oauthPlace = z
     'must be token:<path>, callback:<parameter>, idToken:<claim> or lookup:<path>',
   );
 
-/** What both grants share. Templates may name fields and variables, and `{clientId}`. */
+/** Members that both grants share. Templates may name fields and variables, and `{clientId}`. */
 const oauthCommon = {
   tokenUrl: template,
-  /** Asked for when the OAuth app names none. */
+  /** Requested when the OAuth app names none. */
   scopes: z.array(z.string().min(1)).default([]),
   scopeSeparator: z.string().min(1).default(' '),
-  /** How the client shows who it is (RFC 6749 section 2.3.1). */
+  /** How the client authenticates (RFC 6749 section 2.3.1). */
   clientAuthentication: z.enum(['basic', 'body', 'none']).default('body'),
-  /** How token requests are written; `form` is the standard's. */
+  /** Encoding of token requests; the standard uses `form`. */
   tokenRequest: z.enum(['form', 'json', 'query']).default('form'),
   /** Added to each request for tokens. */
   tokenParams: templates.default({}),
   tokenHeaders: templates.default({}),
-  /** Names that differ from the standard's. A form-encoded answer is understood, numbers may be strings. */
+  /** Names that differ from the standard's. A form-encoded answer is accepted, and numbers may be strings. */
   tokenAnswer: z
     .strictObject({
       accessToken: bodyPath.default('access_token'),
       refreshToken: bodyPath.default('refresh_token'),
       /** A lifetime from now, in `unit`. */
       expiresIn: bodyPath.default('expires_in'),
-      /** A moment: epoch seconds or milliseconds, or ISO 8601. Read where `expiresIn` holds nothing. */
+      /** A moment: epoch seconds or milliseconds, or ISO 8601. Read where `expiresIn` has no value. */
       expiresAt: bodyPath.default('expires_at'),
-      /** What `expiresIn` and `refreshExpiresIn` count. */
+      /** Unit of `expiresIn` and `refreshExpiresIn`. */
       unit: z.enum(['seconds', 'milliseconds']).default('seconds'),
-      /** The lifetime of the refresh token, in `unit`, where the answer tells; goes before `refreshTokenDays`. */
+      /**
+       * Lifetime of the refresh token, in `unit`, where the answer has it; takes precedence over `refreshTokenDays`.
+       */
       refreshExpiresIn: bodyPath.default('refresh_token_expires_in'),
       /** Scopes between spaces or commas, or a list. */
       scope: bodyPath.default('scope'),
       /** A truthy value here is an error, also inside a success status. */
       error: bodyPath.default('error'),
-      /** What the app says instead of `invalid_grant`: the code or refresh token is no longer good. */
+      /** The app's codes in place of `invalid_grant`: the code or refresh token is no longer valid. */
       invalidGrant: z.array(z.string().min(1)).default([]),
     })
     .prefault({}),
-  /** Lifetime of access tokens where the answer names none. Left out: they are renewed when the app refuses one. */
+  /** Lifetime of access tokens where the answer names none. Default: they are renewed when the app refuses one. */
   accessTokenSeconds: z.int().min(60).optional(),
   /** Values of the token answer or the redirect that later requests need: instance addresses, tenant ids. */
   capture: z
@@ -133,7 +139,9 @@ const oauthCommon = {
       }),
     )
     .default({}),
-  /** A GET right after the grant, for what the grant does not tell. Templates may name `{accessToken}` too. */
+  /**
+   * A GET right after the grant, for values that the grant does not return. Templates may also name `{accessToken}`.
+   */
   lookup: z
     .strictObject({
       url: template,
@@ -142,24 +150,24 @@ const oauthCommon = {
       map: z.string().min(1).optional(),
     })
     .optional(),
-  /** The account behind the tokens, where the grant or its `lookup` tells; else the probe's. */
+  /** The account of the tokens, where the grant or its `lookup` names it; else the probe's. */
   account: z.strictObject({ id: oauthPlace, name: oauthPlace.optional() }).optional(),
   /** Default: `Authorization: Bearer {accessToken}`. */
   apply: apply.optional(),
-  /** True where a value of this scheme was found in no source that can be named. */
+  /** True where a value of this scheme has no source that can be named. */
   unverified: z.literal(true).optional(),
 };
 
 export const authentication = z.discriminatedUnion('type', [
-  /** `Authorization: Bearer {token}`; brings the field `token`. */
+  /** `Authorization: Bearer {token}`; has the field `token`. */
   z.strictObject({ type: z.literal('bearer'), ...scheme }),
-  /** HTTP Basic; brings `username` and `password` unless `basic` composes them from other fields. */
+  /** HTTP Basic; has `username` and `password` unless `basic` composes them from other fields. */
   z.strictObject({
     type: z.literal('basic'),
     ...scheme,
     basic: z.strictObject({ username: template, password: z.string().max(2000) }).optional(),
   }),
-  /** One key at one place; brings the field `apiKey`. */
+  /** One key at one place; has the field `apiKey`. */
   z.strictObject({
     type: z.literal('api_key'),
     ...scheme,
@@ -167,26 +175,28 @@ export const authentication = z.discriminatedUnion('type', [
     name: z.string().min(1),
     prefix: z.string().default(''),
   }),
-  /** Several fields, placed by templates, signed where the app asks for it. */
+  /** Several fields, placed by templates, signed where the app requires it. */
   z.strictObject({ type: z.literal('custom'), ...scheme, apply: apply.optional(), sign: sign.optional() }),
   z.strictObject({
-    /** Authorization code (RFC 6749 section 4.1). Fields and variables are asked for before the consent. */
+    /** Authorization code (RFC 6749 section 4.1). The form asks for fields and variables before the consent. */
     type: z.literal('oauth2'),
     ...scheme,
     ...oauthCommon,
     authorizeUrl: template,
     authorizeParams: templates.default({}),
-    /** The parameter that carries the scopes; a few apps ask for another beside it: `user_scope`. */
+    /** The parameter for the scopes; a few apps use another one: `user_scope`. */
     scopeParam: z.string().min(1).default('scope'),
     /** RFC 7636. `none` only for apps that refuse the parameters. */
     pkce: z.enum(['S256', 'none']).default('S256'),
-    /** The `iss` that the app sends back (RFC 9207); what else arrives there is refused. */
+    /** The `iss` of the redirect back (RFC 9207); another issuer is refused. */
     issuer: template.optional(),
-    /** Where tokens are renewed, if not at `tokenUrl`. */
+    /** Address of token renewals, if not `tokenUrl`. */
     refreshUrl: template.optional(),
     refreshParams: templates.default({}),
-    /** An HMAC under the client secret in the redirect back, over its other parameters, sorted by name and written as
-     *  a form. Whoever did not sign it gets no code in. */
+    /**
+     * An HMAC under the client secret in the redirect back. It covers the other parameters, sorted by name and
+     * form-encoded. A code without a valid signature is refused.
+     */
     callbackSignature: z
       .strictObject({
         param: z.string().min(1),
@@ -194,36 +204,38 @@ export const authentication = z.discriminatedUnion('type', [
         encoding: z.enum(['hex', 'base64', 'base64url']).default('hex'),
       })
       .optional(),
-    /** Parameters of the redirect back that the request for tokens repeats as they came: `[scope, context]`. */
+    /** Parameters of the redirect back that the token request repeats unchanged: `[scope, context]`. */
     callbackParams: z.array(z.string().min(1)).default([]),
-    /** Days after which an unused refresh token dies; it is renewed well before. */
+    /** Days after which an unused refresh token expires; it is renewed well before. */
     refreshTokenDays: z.number().positive().max(3650).optional(),
-    /** RFC 7009. `token`: which one is sent; revoking the refresh token ends both at most apps. `none`: the app goes
-     *  by what `params` says. */
+    /**
+     * RFC 7009. `token`: the token to send; revoking the refresh token ends both at most apps. `none`: the app only
+     * reads `params`.
+     */
     revocation: z
       .strictObject({
-        /** May hold `{token}`, for apps that want it in the path. */
+        /** May contain `{token}`, for apps that expect it in the path. */
         url: template,
         token: z.enum(['refresh', 'access', 'none']).default('refresh'),
         /** `DELETE` and `json` are deviations of single apps. */
         method: z.enum(['POST', 'DELETE', 'GET']).default('POST'),
         request: z.enum(['form', 'json', 'query']).default('form'),
-        /** The name of the parameter; with `bearer` the token travels in the Authorization header. */
+        /** The name of the parameter; with `bearer` the token is sent in the Authorization header. */
         param: z.string().min(1).default('token'),
         clientAuthentication: z.enum(['basic', 'body', 'none', 'bearer']).optional(),
-        /** Sent beside it. Here alone templates may name `{clientSecret}` and captured values too. */
+        /** Sent together with it. Only here templates may also name `{clientSecret}` and captured values. */
         params: templates.default({}),
         headers: templates.default({}),
       })
       .optional(),
   }),
   z.strictObject({
-    /** Client credentials (RFC 6749 section 4.4); brings `clientId` and `clientSecret`, which are the user's own. */
+    /** Client credentials (RFC 6749 section 4.4); has `clientId` and `clientSecret`, which belong to the user. */
     type: z.literal('oauth2_client_credentials'),
     ...scheme,
     ...oauthCommon,
   }),
-  /** Nothing to store: actions run without a credential. */
+  /** No credential: actions run without one. */
   z.strictObject({ type: z.literal('none') }),
 ]);
 /** The types of schemes that a file may name. */

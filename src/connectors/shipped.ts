@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { ConnectorHead } from './compile.ts';
 import { readKept, type Kept } from './kept.ts';
 
-/** The file of the build with the definitions that the build has checked. A checkout that is not built has none. */
+/** The file with the definitions that the build has checked. A checkout without a build has none. */
 export const SHIPPED_FILE = 'definitions.jsonl';
 const PATH = join(dirname(fileURLToPath(import.meta.url)), SHIPPED_FILE);
 

@@ -2,16 +2,16 @@ import type { Json, JsonObject } from '../lib/json.ts';
 
 const NAME = /\{([a-zA-Z_][a-zA-Z0-9_]*)\}/g;
 
-/** The names that a template asks for, each once. */
+/** Returns the names in a template, each once. */
 export function templateNames(template: string): string[] {
   return [...new Set([...template.matchAll(NAME)].map((match) => match[1] ?? ''))];
 }
 
-/** Texts and names in turn, cut once for each template: files have only so many, and a call fills several. */
+/** Split templates, cached because files have few of them and a call fills several. Texts and names alternate. */
 const cut = new Map<string, readonly string[]>();
 const MAX_KEPT = 10_000;
 
-/** The template with every `{name}` replaced by its value; `value` decides about unknown names. */
+/** Returns the template with every `{name}` replaced by its value; `value` decides about unknown names. */
 export function fillTemplate(template: string, value: (name: string) => string): string {
   if (!template.includes('{')) return template;
   let parts = cut.get(template);
@@ -26,8 +26,8 @@ export function fillTemplate(template: string, value: (name: string) => string):
 }
 
 /**
- * Input of a connector file with its `{name}`s filled by `value`; a name that is unknown stays as it is. A member that is
- * one name and nothing else becomes the value itself, and its name may be a dotted path.
+ * Returns the input of a connector file with its `{name}`s filled by `value`; an unknown name stays. A member that is
+ * only one name becomes the value itself, and its name may be a dotted path.
  */
 export function filledInput(
   input: { readonly [name: string]: Json },

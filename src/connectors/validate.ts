@@ -21,19 +21,23 @@ const MAX_FAULTS = 20;
 const MAX_CACHED_PATTERNS = 1000;
 const require = createRequire(import.meta.url);
 
-/** One for the process, loaded at its first use: it costs 60 ms, and a start should not wait for it. */
+/**
+ * The engine of this process. It is loaded at its first use, because it costs 60 ms and a start should not wait for
+ * it.
+ */
 let shared: Engine | undefined;
 const validators = new WeakMap<Action, (value: unknown) => Fault[]>();
 
 interface Engine {
   ajv: Ajv2020;
-  /** The budget of the check that is running; checks do not interleave. */
+  /** The budget of the running check; checks do not interleave. */
   budget: StepBudget;
 }
 
 /**
- * A validator of a JSON Schema 2020-12, which returns the faults of a value by field, at most 20. Patterns are matched
- * in linear time. @throws Error saying what is wrong with the schema.
+ * Returns a validator of a JSON Schema 2020-12, which returns the faults of a value by field, at most 20. Patterns are
+ * matched in linear time.
+ * @throws Error that names the fault of the schema.
  */
 export function compileSchema(schema: JsonSchema): (value: unknown) => Fault[] {
   const used = engine();
@@ -51,8 +55,8 @@ export function compileSchema(schema: JsonSchema): (value: unknown) => Fault[] {
 }
 
 /**
- * The faults of an input by field, at most 20, none when it is good. Types are not coerced and defaults not filled
- * in: what the caller sent is what is sent on.
+ * Returns the faults of an input by field, at most 20, none when it is valid. Types are not coerced and defaults not
+ * filled in: the caller's input is sent unchanged.
  */
 export function checkInput(action: Action, input: JsonObject): Fault[] {
   let validate = validators.get(action);
@@ -64,8 +68,8 @@ export function checkInput(action: Action, input: JsonObject): Fault[] {
 }
 
 /**
- * The faults of a value by a schema that came over the API, below `where`. The schema is compiled for this once: it is
- * not kept, since there is no end of them.
+ * Returns the faults of a value by a schema of an API client, below `where`. The compiled schema is not cached,
+ * because there is no limit to such schemas.
  */
 export function checkValue(schema: JsonSchema, value: JsonObject, where: string): Fault[] {
   try {
@@ -97,7 +101,7 @@ function engine(): Engine {
   const { Ajv2020: Ajv }: typeof AjvModule = require('ajv/dist/2020.js');
   const { default: addFormats }: typeof FormatsModule = require('ajv-formats');
   const compiled = new LRUCache<string, LinearPattern>({ max: MAX_CACHED_PATTERNS });
-  /** What Ajv makes of a pattern. It takes two with one text, by toString, for the same. */
+  /** Returns the pattern for Ajv. Ajv treats two patterns with one text, by toString, as the same. */
   const regExp = (source: string) => {
     const pattern = compiled.get(source) ?? compilePattern(source);
     compiled.set(source, pattern);
@@ -116,9 +120,9 @@ function engine(): Engine {
     strictRequired: false,
     strictTypes: false,
     allowUnionTypes: true,
-    // The check for names that match a pattern too would run that pattern in the engine of JavaScript.
+    // The check for names that also match a pattern would run that pattern in the engine of JavaScript.
     allowMatchingProperties: true,
-    // Errors bring their schema: a fault proposes the names that it has.
+    // Errors then have their schema, so a fault can propose its names.
     verbose: true,
     code: { regExp: Object.assign(regExp, { code: 'linear' }) },
   });

@@ -2,7 +2,7 @@ import type { ActionDefinition, ConnectorFile } from './format.ts';
 import type { MeaningFault } from './meaning.ts';
 import { pagingOf } from './schemas.ts';
 
-/** Faults of what an action sends: names that collide, and names that would not nest as they look. */
+/** Returns the faults of the names that an action sends: names that collide, and names that would not nest. */
 export function wireFaults(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
   return [
     ...sameNames(file, action, path),
@@ -11,14 +11,14 @@ export function wireFaults(file: ConnectorFile, action: ActionDefinition, path: 
   ];
 }
 
-/** A name on the wire, and the path of what sends it. */
+/** A name on the wire, and the path of its sender. */
 type Sent = [name: string, path: string];
 
 function sameNames(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
   const paging = pagingNames(file, action);
   const placed: Sent[][] = [
     [...own(action.query, 'query'), ...fixed(action.fixed?.query, 'query'), ...paging('query')],
-    // A fixed member of a body is what is sent until a parameter says otherwise.
+    // A fixed member of a body is a default that a parameter may replace.
     [...own(action.body, 'body'), ...paging('body')],
     [...own(action.headers, 'headers', dashed), ...fixed(action.fixed?.headers, 'headers')].map(
       ([name, at]): Sent => [name.toLowerCase(), at],
@@ -80,7 +80,7 @@ function nestingFaults(file: ConnectorFile, action: ActionDefinition, path: stri
   ];
 }
 
-/** A policy that lets reads through would let these through. */
+/** Returns a fault for a DELETE request that claims to read; a policy for reads would let it through. */
 function effectFaults({ request, effect }: ActionDefinition, path: string): MeaningFault[] {
   if (effect !== 'read' || !request.startsWith('DELETE ')) return [];
   return [{ path: `${path}.effect`, rule: 'a DELETE request does not read; leave it out, or say write' }];

@@ -106,7 +106,7 @@ describe('texts of a query language', () => {
 
   test('in quoted parameters need an escape too, of the action or the file', () => {
     const quoted = GOOD.replace('enum: [open, closed]', 'quote: single');
-    expect(faultOf(quoted)).toContain('list_orders.escape: is required beside quoted texts');
+    expect(faultOf(quoted)).toContain('list_orders.escape: is required with quoted texts');
     expect(faultOf(`${quoted}escape: backslash\n`)).toBe('');
   });
 
