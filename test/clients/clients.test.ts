@@ -7,8 +7,8 @@ import { startService, type Service } from '../support/service.ts';
 import { installClients } from './install.ts';
 
 /*
- * MCP clients that others wrote, as programs of their own, against a real Gatehouse: each lists the tools of a server
- * and calls one.
+ * Third-party MCP clients, as separate programs, against a real Gatehouse. Each lists the tools of a server and calls
+ * one.
  */
 const BIN = resolve(import.meta.dirname, '../../bin/gatehouse.js');
 let folder: string;
@@ -35,7 +35,7 @@ describe("the official SDK's clients", () => {
     ['auto', 'modern'],
     ['pin', 'modern'],
     ['legacy', 'legacy'],
-  ])('v2, %s, speaks the %s form', async (mode, era) => {
+  ])('v2, %s, uses the %s form', async (mode, era) => {
     const said = await program('sdk-v2.mjs', one.accessUrl, mode);
     expect(said).toMatchObject({ era, tools: expect.any(Number), prompts: 3 });
     expect(firstCustomer(said)).toBeTruthy();
@@ -45,7 +45,7 @@ describe("the official SDK's clients", () => {
 test.each([
   ['auto', 'modern'],
   ['legacy', 'legacy'],
-])("the official SDK's client v2, %s, is asked and told in the %s form", async (mode, era) => {
+])("the official SDK's client v2, %s, gets questions and notices in the %s form", async (mode, era) => {
   const { accessUrl } = await shop(service, {
     toolMode: 'direct',
     restrictions: { connectors: { allowedIds: ['everything'] } },
@@ -123,7 +123,7 @@ describe('the Inspector', () => {
 });
 
 test('mcp-remote connects without an invitation to sign in', async () => {
-  // It leaves when its input ends, so that is kept open.
+  // It exits when its input ends, so the input stays open.
   const until = 'sandbox_list_customers';
   const { stdout, stderr } = await run(bin('mcp-remote/dist/client.js', one.accessUrl, '--allow-http'), {
     until,
@@ -159,13 +159,13 @@ function request(id: number, method: string, params: object) {
   return { jsonrpc: '2.0', id, method, params };
 }
 
-/** The customer in the text that a program was given by the tool. */
+/** Returns the customer in the text that a program got from the tool. */
 function firstCustomer(said: Json): Json | undefined {
   const text = valueAt(said, 'called.content.0.text');
   return valueAt(parseJson(typeof text === 'string' ? text : 'null'), 'data.0.id');
 }
 
-/** What a program of programs/ prints: one line of JSON. */
+/** Returns the output of a program of programs/: one line of JSON. */
 async function program(name: string, ...args: string[]): Promise<Json> {
   const { code, stdout, stderr } = await run([join(folder, name), ...args]);
   const last = stdout.trim().split('\n').at(-1) ?? '';

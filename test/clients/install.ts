@@ -19,9 +19,9 @@ const MINUTE = 60_000;
 const run = promisify(execFile);
 
 /**
- * The folder with the clients and suites of package.json, installed from npm where they are not yet: below
- * XDG_CACHE_HOME, else below the temporary folder. The programs of this folder are copied beside them, since a program
- * finds its packages from where it lies.
+ * Returns the folder with the clients and suites of package.json, and installs them from npm if they are missing. It
+ * is below XDG_CACHE_HOME, else below the temporary folder. The programs of this folder are copied next to them,
+ * because a program finds its packages from its own folder.
  * @throws Error when they cannot be installed.
  */
 export async function installClients(): Promise<string> {
@@ -30,7 +30,7 @@ export async function installClients(): Promise<string> {
   const folder = join(cache, createHash('sha256').update(lock).digest('hex').slice(0, 16));
   mkdirSync(cache, { recursive: true });
   if (!existsSync(folder)) {
-    // Whole or not there: a run that was cut off, or another one at the same time, leaves no half of it.
+    // The rename puts the whole folder in place at once, so an interrupted or concurrent run leaves no half of it.
     const fresh = mkdtempSync(join(cache, 'installing-'));
     try {
       for (const name of ['package.json', 'package-lock.json'])

@@ -8,8 +8,8 @@ import { startService } from '../support/service.ts';
 import { installClients } from './install.ts';
 
 /*
- * The OpenAPI document, judged by what others build clients with: Redocly's linter, openapi-typescript's types, and a call
- * of every operation through openapi-fetch that TypeScript compiles.
+ * Checks the OpenAPI document with the tools of client authors: Redocly's linter, openapi-typescript's types, and a
+ * call of every operation through openapi-fetch that TypeScript compiles.
  */
 
 const run = promisify(execFile);
@@ -66,7 +66,7 @@ function program(name: string, ...args: string[]) {
 }
 
 test('Redocly finds no error and no warning', async () => {
-  // Two addresses answer with a redirect alone: the root and the one that apps send people back to.
+  // Two addresses only redirect: the root, and the return address of apps.
   writeFileSync(
     join(folder, 'redocly.yaml'),
     'extends: [recommended]\nrules:\n  operation-2xx-response: off\n',
@@ -90,7 +90,7 @@ test('a typed client compiles with a call of every operation', async () => {
       "import createClient from 'openapi-fetch';",
       "import type { components, paths } from './api.d.ts';",
       "const client = createClient<paths>({ baseUrl: 'http://127.0.0.1:3000' });",
-      // A model has its members, and a free object takes any.
+      // A model has its members, and a free object accepts any.
       "export const nameOf = (server: components['schemas']['Server']): string => server.name;",
       "export const input: components['schemas']['WorkflowDefinition']['configurableFields'] = { type: 'object' };",
       ...calls,
@@ -110,7 +110,7 @@ test('a typed client compiles with a call of every operation', async () => {
   await program('typescript/bin/tsc', '--project', '.');
 });
 
-/** A call as a program would write it: everything that is required, and the documented example as body. */
+/** Returns a call as a program would write it: all required parts, and the documented example as body. */
 function callOf(method: string, path: string, { parameters, requestBody }: Operation): string {
   const params = Object.groupBy(
     parameters.filter(({ required }) => required),

@@ -11,7 +11,7 @@ describe('a sealed box', () => {
   const ring = createKeyRing([newKey()]);
   const box = ring.seal('sk_live_123', 'credential|development|usr_1|cred_1');
 
-  test('opens for what it was bound to', () => {
+  test('opens with the binding that it was sealed with', () => {
     expect(ring.open(box, 'credential|development|usr_1|cred_1')).toBe('sk_live_123');
   });
 
@@ -34,13 +34,13 @@ describe('a sealed box', () => {
     }
   });
 
-  test('does not hold the text, and two boxes of one text differ', () => {
+  test('does not contain the text, and two boxes of one text differ', () => {
     expect(box).not.toContain('sk_live');
     expect(ring.seal('same', 'x')).not.toBe(ring.seal('same', 'x'));
   });
 });
 
-test('while keys rotate the first writes and all read', () => {
+test('during a key rotation the first key writes and all keys read', () => {
   const old = newKey();
   const fresh = newKey();
   const before = createKeyRing([old]);
@@ -66,7 +66,7 @@ describe('the key file', () => {
   });
   afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-  test('is made once, with mode 0600, and read from then on', () => {
+  test('is made once with mode 0600, and read afterwards', () => {
     const first = loadKeyRing({ home, masterKeys: undefined, masterKeyFile: undefined });
     const second = loadKeyRing({ home, masterKeys: undefined, masterKeyFile: undefined });
     expect(second.keyId).toBe(first.keyId);
@@ -74,7 +74,7 @@ describe('the key file', () => {
     expect(readFileSync(join(home, 'master.key'), 'utf8')).toMatch(/^[A-Za-z0-9+/]{43}=\n$/);
   });
 
-  test('that others can read is refused, with the command that mends it', () => {
+  test('that other users can read is refused with the command that fixes it', () => {
     const path = join(home, 'mine.key');
     writeFileSync(path, newKey());
     chmodSync(path, 0o644);

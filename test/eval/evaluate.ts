@@ -4,16 +4,16 @@ import { z } from 'zod';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Catalog } from '../../src/connectors/catalog.ts';
 
-/** What somebody asks for, and the actions that would do it: `connectorId.actionId`, `*` for any connector. */
+/** A request of a person, and the actions that would fulfil it: `connectorId.actionId`, `*` for any connector. */
 export interface Intent {
   say: string;
   right: string[];
 }
 
-/** How a set of intents fared. */
+/** The result of a set of intents. */
 export interface Figure {
   intents: number;
-  /** Share with a right action in the first place, and among the first five. */
+  /** Fraction with a right action in the first place, and among the first five. */
   first: number;
   firstFive: number;
   missed: { say: string; right: string[]; found: string[] }[];
@@ -24,7 +24,9 @@ const answered = z.object({
   actions: z.array(z.object({ connectorId: z.string(), actionId: z.string() })),
 });
 
-/** The intents in odd places, which the search may be tuned by, and those in even places, which it may not. */
+/**
+ * Returns the intents in odd places, which may be used to tune the search, and those in even places, which may not.
+ */
 export function readIntents(): { tuned: Intent[]; heldOut: Intent[] } {
   const text = readFileSync(new URL('intents.yaml', import.meta.url), 'utf8');
   const all = Object.entries(z.record(z.string(), z.array(z.string()).min(1)).parse(parse(text))).map(
@@ -36,10 +38,10 @@ export function readIntents(): { tuned: Intent[]; heldOut: Intent[] } {
   };
 }
 
-/** The first five that a search finds: `connectorId.actionId`, best first. Rejects when it is not answered. */
+/** Returns the first five results of a search: `connectorId.actionId`, best first. Rejects when the search fails. */
 export type Ask = (say: string) => Promise<string[]>;
 
-/** Asks the tool search_actions_svc of a server, as a model does. */
+/** Calls the tool search_actions_svc of a server, as a model does. */
 export function askTool(client: Client): Ask {
   return async (query) => {
     const answer = await client.callTool({ name: 'search_actions_svc', arguments: { query, limit: FIRST } });
@@ -63,7 +65,7 @@ export async function evaluate(ask: Ask, intents: Intent[]): Promise<Figure> {
   };
 }
 
-/** Right actions that no connector has: the set must keep step with the catalogue. */
+/** Returns right actions that no connector has, because the intents must match the catalogue. */
 export function unknownActions(catalog: Catalog, intents: Intent[]): string[] {
   const all = catalog.connectors('development').flatMap((connector) => [...connector.actions.values()]);
   return intents

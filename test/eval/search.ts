@@ -3,9 +3,9 @@ import { startService } from '../support/service.ts';
 import { askTool, evaluate, readIntents, unknownActions, type Figure } from './evaluate.ts';
 
 /*
- * npm run eval:search: how often the right action is among the first five that search_actions_svc finds, over the shipped
- * catalogue. It starts a service and calls the tool over HTTP. `--missed` prints what was not found, of the intents that
- * tuning may look at.
+ * npm run eval:search: how often the right action is among the first five that search_actions_svc finds, over the
+ * shipped catalogue. It starts a service and calls the tool over HTTP. `--missed` prints the missed intents of the set
+ * for tuning.
  */
 await using service = await startService();
 const { catalog } = service.context;

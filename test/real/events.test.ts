@@ -8,8 +8,8 @@ import { MEDUSA, startMedusa, type Medusa } from './medusa.ts';
 import { PARSE_SERVER, startParseServer, type ParseServer } from './parse-server.ts';
 
 /*
- * What happens in third parties that nobody here wrote arrives at an HTTPS receiver, signed, in the unified model: from
- * Medusa, which is polled, and from Parse Server, which tells by itself with a shared secret in a header.
+ * Changes in real third parties arrive at an HTTPS receiver, signed, in the unified model. Medusa is polled; Parse
+ * Server sends webhooks with a shared secret in a header.
  */
 
 const SIXTY_SECONDS = 60_000;
@@ -52,7 +52,7 @@ async function subscribe(connectionId: string, scope: string, more: object = {})
   return { id: made.text('subscriptionId'), secret: made.text('secret'), source: made.at('source') };
 }
 
-/** What a subscription was sent so far, each verified by its signature. */
+/** Returns the deliveries of a subscription so far, each verified by its signature. */
 function receivedBy({ id, secret }: { id: string; secret: string }) {
   return receiver.received
     .filter(({ headers }) => headers['x-svc-subscription-id'] === id)
@@ -80,7 +80,7 @@ const arrived = (subscription: { id: string; secret: string }, count: number) =>
     return all.length >= count ? all : undefined;
   });
 
-/** The first round of a polled source remembers what is there; what comes later is news. */
+/** Waits for the first poll of a source, which records the existing records; later records are new. */
 const begun = (connectionId: string, scope: string) =>
   until(async () => {
     const row = await service.context.db
@@ -114,7 +114,7 @@ describe('Medusa, polled', () => {
   };
 
   test(
-    'orders that are made there arrive, each once and in order',
+    'orders that are made there arrive once each and in order',
     async () => {
       const subscription = await subscribe(connectionId, 'commerce/orders');
       expect(subscription.source).toBe('polling');
@@ -182,7 +182,7 @@ describe('Medusa, polled', () => {
   );
 
   test(
-    'a customer that is changed there arrives as changed',
+    'a customer that is changed there arrives as an update',
     async () => {
       const subscription = await subscribe(connectionId, 'commerce/customers', {
         events: ['created', 'updated'],
@@ -290,7 +290,7 @@ describe('Parse Server, by its own webhooks', () => {
   );
 
   test(
-    'the daily look at the list finds nothing that was not told',
+    'the daily reconciliation finds no unreported record',
     async () => {
       const before = receivedBy(subscription).length;
       await parse.create('Order', { number: 3, total: 1, currency: 'EUR' });
@@ -315,7 +315,7 @@ describe('Parse Server, by its own webhooks', () => {
     SIXTY_SECONDS,
   );
 
-  test('what comes without the shared secret is refused, and the keys of the caller are not kept', async () => {
+  test('a webhook without the shared secret is refused, and its keys are not stored', async () => {
     const [trigger] = await triggers();
     const body = JSON.stringify({ triggerName: 'afterSave', object: { objectId: 'forged0000' } });
     for (const headers of [{}, { 'x-parse-webhook-key': 'wrong' }, { 'x-parse-webhook-key': '' }]) {
@@ -334,10 +334,10 @@ describe('Parse Server, by its own webhooks', () => {
   });
 
   test(
-    'without the keys for webhooks it is polled, and its objects arrive all the same',
+    'without the keys for webhooks it is polled, and its objects still arrive',
     async () => {
       const { url: serverUrl, applicationId, restApiKey } = parse;
-      // Another user: one user has one credential for one account.
+      // Another user, because one user has one credential for one account.
       const owner = (await service.call('POST', '/users', { body: { username: 'bea' } })).text('userId');
       const second = await connect('parse-server', { serverUrl, applicationId, restApiKey }, owner);
       const polled = await subscribe(second, 'commerce/products');
@@ -355,7 +355,7 @@ describe('Parse Server, by its own webhooks', () => {
         body: { remoteId: objectId, productName: 'Mug', sku: 'MUG-1', price: '12.50', currency: 'EUR' },
       });
 
-      // Once it has the keys, whoever subscribes next makes it native for all.
+      // With the keys, the next subscription makes the source native for all.
       const { masterKey, webhookKey } = parse;
       const given = await service.call('PUT', `/users/${owner}/credentials/${second}`, {
         headers: { 'x-svc-userid': owner },

@@ -15,14 +15,15 @@ export interface Program {
   name: string;
   version: string;
   packages: string[];
-  /** What its folder holds beside the packages, by path. */
+  /** Contents of its folder next to the packages, by path. */
   files: Record<string, string>;
 }
 
 /**
- * The folder of a program, installed from npm where it is not yet: below XDG_CACHE_HOME, else below the temporary
- * folder. It takes a minute or two, and the next run finds it. Undefined when npm's registry cannot be reached.
- * @throws Error when the registry answers and the installation fails all the same, and on a build server in any case.
+ * Returns the folder of a program, and installs it from npm if it is missing. It is below XDG_CACHE_HOME, else below
+ * the temporary folder. The installation takes a minute or two, and later runs reuse it. Undefined when npm's registry
+ * cannot be reached.
+ * @throws Error when the registry answers and the installation still fails, and on a build server in any case.
  */
 export async function install({ name, version, packages, files }: Program): Promise<string | undefined> {
   const cache = join(process.env['XDG_CACHE_HOME'] ?? tmpdir(), 'gatehouse-real');
@@ -43,7 +44,7 @@ export async function install({ name, version, packages, files }: Program): Prom
   }
 
   mkdirSync(cache, { recursive: true });
-  // Whole or not there: a run that was cut off, or another one at the same time, leaves no half of it.
+  // The rename puts the whole folder in place at once, so an interrupted or concurrent run leaves no half of it.
   const fresh = mkdtempSync(join(cache, 'installing-'));
   try {
     const dependencies = Object.fromEntries(packages.map((one) => [one, version]));

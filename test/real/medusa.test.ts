@@ -6,7 +6,7 @@ import { startService, type Service } from '../support/service.ts';
 import { install, UNREACHABLE } from './install.ts';
 import { MEDUSA, startMedusa, type Medusa } from './medusa.ts';
 
-/* The main job against a third party that nobody here wrote: Medusa, over REST and over MCP, with a stored credential. */
+/* The main job against a real third party: Medusa, over REST and over MCP, with a stored credential. */
 
 let medusa: Medusa;
 let service: Service;
@@ -50,7 +50,7 @@ const page = z.object({
 });
 const order = z.object({ data: z.object({ id: z.string(), status: z.string(), total: z.number() }) });
 
-/** Ids of a list, read page by page to its end, and how many pages that took. */
+/** Returns the ids of a list, read page by page to its end, and the number of pages. */
 async function readAll(limit: number, read: (window: object) => Promise<unknown>) {
   const ids: string[] = [];
   let pages = 0;
@@ -72,7 +72,7 @@ test('a wrong key is refused when it is given, and nothing is stored', async () 
   expect(list.at('data')).toEqual([]);
 });
 
-test('the real key is probed, named by its shop, and kept', async () => {
+test('the real key is probed, named by its shop, and stored', async () => {
   const made = await connect(medusa.secretKey);
   expect([made.status, made.at('state')]).toEqual([201, 'active']);
   expect([made.at('account.name'), made.at('name')]).toEqual(['Medusa Store', 'Medusa Store']);
@@ -114,7 +114,7 @@ test('MCP shows what the server allows, and nothing else can be called', async (
   expect(after.status).toBe(200);
 });
 
-test('REST sees and changes what MCP wrote', async () => {
+test('REST reads and changes a record that MCP wrote', async () => {
   const made = await callTool('medusa_create_customer', { email: 'agent@example.test', first_name: 'Agent' });
   expect(made).toMatchObject({ structuredContent: { data: { email: 'agent@example.test' } } });
   const found = await execute('list_customers', { email: 'agent@example.test' });
@@ -142,7 +142,7 @@ test('an order is drafted and placed over MCP and read over REST', async () => {
   });
 });
 
-test('what the third party refuses is told in its own words, over REST and over MCP', async () => {
+test('a refusal of the third party is quoted over REST and over MCP', async () => {
   const taken = await execute('create_customer', { email: 'customer0@example.test' });
   expect([taken.status, taken.text('code')]).toEqual([422, 'upstream_rejected']);
   expect(taken.text('error')).toContain('already exists');
@@ -150,7 +150,7 @@ test('what the third party refuses is told in its own words, over REST and over 
   expect([told.isError, told.structuredContent.error?.code]).toEqual([true, 'upstream_rejected']);
 });
 
-test('an unknown id is told with the status of the third party', async () => {
+test('an unknown id is reported with the status of the third party', async () => {
   const absent = await execute('get_order', { orderId: 'order_none' });
   expect([absent.status, absent.text('code'), absent.at('details.status')]).toEqual([
     422,
@@ -161,7 +161,7 @@ test('an unknown id is told with the status of the third party', async () => {
   expect([told.isError, told.structuredContent.error?.code]).toEqual([true, 'upstream_rejected']);
 });
 
-test('a key that is revoked there in the middle needs to be renewed here', async () => {
+test('a key that is revoked there must be replaced here', async () => {
   await medusa.revokeKey();
   const told = await callTool('medusa_list_customers', {});
   expect([told.isError, told.structuredContent.error?.code]).toEqual([true, 'credential_invalid']);
@@ -171,7 +171,7 @@ test('a key that is revoked there in the middle needs to be renewed here', async
   expect(read.at('state')).toBe('needs_reconnect');
 });
 
-test('the key is in no line of the log and in no execution', async () => {
+test('no line of the log and no execution holds the key', async () => {
   const executions = await service.call('GET', '/api/executions?limit=50');
   expect(executions.at('data.0.connectorId')).toBe('medusa');
   expect(service.logged.length).toBeGreaterThan(0);

@@ -7,10 +7,7 @@ import { freshDatabase } from '../support/stores.ts';
 import type { Program } from './install.ts';
 import { startProgram } from './process.ts';
 
-/*
- * A real Medusa server, which nobody here wrote, over a database of its own, with an administrator, a secret API key
- * and some goods.
- */
+/* A real Medusa server over a database of its own, with an administrator, a secret API key and some goods. */
 const MINUTE = 60_000;
 const CUSTOMERS = 23;
 const PASSWORD = 'secret-password';
@@ -37,18 +34,18 @@ export interface Medusa extends AsyncDisposable, Goods {
 
 interface Goods {
   secretKey: string;
-  /** How many customers there are. */
+  /** Number of customers. */
   customers: number;
   regionId: string;
-  /** What may be ordered, at ten euros. */
+  /** A variant that may be ordered, at ten euros. */
   variantId: string;
-  /** Ends the API key that was handed out. */
+  /** Revokes the API key of the tests. */
   revokeKey(): Promise<void>;
 }
 
 /**
  * Starts the Medusa of an installed folder, with goods in it.
- * @throws Error with the end of its log when it does not come up; nothing keeps running then.
+ * @throws Error with the end of its log when it does not start; no process keeps running then.
  */
 export async function startMedusa(folder: string): Promise<Medusa> {
   const { database, remove } = await freshDatabase('postgres', { empty: true });
@@ -85,7 +82,7 @@ export async function startMedusa(folder: string): Promise<Medusa> {
   }
 }
 
-/** Goods by Medusa's own API, as an administrator has it. */
+/** Creates goods by Medusa's own API, as an administrator does. */
 async function fill(url: string): Promise<Goods> {
   const { token } = z
     .object({ token: z.string() })

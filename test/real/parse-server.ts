@@ -6,7 +6,7 @@ import { freshDatabase } from '../support/stores.ts';
 import type { Program } from './install.ts';
 import { startProgram } from './process.ts';
 
-/* A real Parse Server, which nobody here wrote, over a database of its own. */
+/* A real Parse Server over a database of its own. */
 
 const SERVER = `import express from 'express';
 import { ParseServer } from 'parse-server';
@@ -39,17 +39,20 @@ export interface ParseServer extends AsyncDisposable {
   restApiKey: string;
   masterKey: string;
   webhookKey: string;
-  /** A call of its REST API as somebody else's app makes it. @throws Error for an answer of 400 and above. */
+  /**
+   * Calls its REST API as another app does.
+   * @throws Error for an answer of 400 and above.
+   */
   call(method: string, path: string, body?: object): Promise<unknown>;
-  /** The same with the master key. */
+  /** Calls it with the master key. */
   administer(method: string, path: string, body?: object): Promise<unknown>;
-  /** Makes an object of a class; answers with its id. */
+  /** Creates an object of a class, and returns its id. */
   create(className: string, members: object): Promise<string>;
 }
 
 /**
  * Starts the Parse Server of an installed folder.
- * @throws Error with the end of its log when it does not come up; nothing keeps running then.
+ * @throws Error with the end of its log when it does not start; no process keeps running then.
  */
 export async function startParseServer(folder: string): Promise<ParseServer> {
   const { database, remove } = await freshDatabase('postgres', { empty: true });

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 const MINUTE = 60_000;
 
 /**
- * Starts a server of Node.js and waits until an address of it answers. The function ends it.
- * @throws Error with the end of its log when it does not come up within two minutes; nothing keeps running then.
+ * Starts a server of Node.js and waits until one of its addresses answers. The returned function ends it.
+ * @throws Error with the end of its log when it does not start within two minutes; no process keeps running then.
  */
 export async function startProgram(
   name: string,

@@ -14,7 +14,7 @@ import { silentOperator } from './operator.ts';
 import { freshDatabase, type StoreKind } from './stores.ts';
 import { catalogFor } from './third-party.ts';
 
-/** What runs actions, without the surfaces: a real store, the real way out, and the connectors of the tests. */
+/** Runs actions without the surfaces: a real store, the real outbound calls, and the connectors of the tests. */
 export interface ActionBench extends ExecuteContext, AsyncDisposable {
   readonly listening: Listening;
   readonly hashKey: KeyObject;
@@ -23,7 +23,7 @@ export interface ActionBench extends ExecuteContext, AsyncDisposable {
   readonly logged: string[];
   /** A user of development. */
   readonly userId: string;
-  /** The same again over the same database, as another process has it. */
+  /** Opens the same again over the same database, as another process does. */
   again(): Promise<ActionBench>;
 }
 

@@ -1,4 +1,4 @@
-/** Every way to write an address that must not be reached, as the host of a URL. */
+/** Every spelling of an address that must not be reached, as the host of a URL. */
 export const HOSTILE = words(`
   # Loopback: dotted, short, decimal, hexadecimal, octal, mixed, with a trailing dot, percent-encoded.
   127.0.0.1 127.1 127.0.1 127.255.255.254 127.0.0.0 127.000.000.001 127.0.0.1. 2130706433 2130706434
@@ -40,7 +40,7 @@ export const HOSTILE = words(`
   [c000::1] [e000::1] [1::1] [200::1]
 `);
 
-/** Public places, in as many forms, that must stay reachable. */
+/** Public addresses, in as many spellings, that must stay reachable. */
 export const PUBLIC = words(`
   8.8.8.8 8.8.4.4 1.1.1.1 1.0.0.1 9.9.9.9 134744072 0x08080808 010.010.010.010 8.2056 11.0.0.1
   9.255.255.255 172.15.255.255 172.32.0.1 192.167.255.255 192.169.0.1 126.255.255.255 128.0.0.1
@@ -55,7 +55,7 @@ export const PUBLIC = words(`
   localhost.example.com a.b.c.d.example.com 1e100.net
 `);
 
-/** The words of a text; lines that begin with # are comments. */
+/** Returns the words of a text; lines that begin with # are comments. */
 export function words(text: string): string[] {
   return text
     .split('\n')

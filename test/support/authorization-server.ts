@@ -2,10 +2,10 @@ import { createHash, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 
-/** An OAuth server that registers every client and signs in the same person, with JWTs for the resource that is asked for. */
+/** An OAuth server that registers every client and signs in the same person, with JWTs for the requested resource. */
 export interface AuthorizationServer extends AsyncDisposable {
   issuer: string;
-  /** A token for an audience, without the way through a browser. */
+  /** Returns a token for an audience, without a browser. */
   token(audience: string, subject?: string, expires?: string): Promise<string>;
 }
 

@@ -1,14 +1,14 @@
 import { parseJson, type Json } from '../../src/lib/json.ts';
 
-/** What a browser does without scripts: cookies, redirects, plain forms. One of these is one person at one machine. */
+/** A browser without scripts: cookies, redirects, plain forms. Each one is one person at one machine. */
 export interface Browser {
   /** Opens an address and follows redirects, but not to one that begins with `stopAt`: that page is not loaded. */
   open(url: string, options?: VisitOptions): Promise<Page>;
-  /** Sends the first form of a page with its values and these; a value of undefined is left out. */
+  /** Sends the first form of a page with its values and these; an undefined value is omitted. */
   submit(page: Page, values: Record<string, string | undefined>, options?: VisitOptions): Promise<Page>;
-  /** What a script of a page does: a request with JSON, or a GET without. */
+  /** Sends a request as a script of a page does: with JSON, or a GET without. */
   request(url: string, json?: object): Promise<{ status: number; body: Json }>;
-  /** The cookies that it would send there. */
+  /** Returns the cookies that it would send there. */
   cookies(url: string): string;
 }
 
@@ -19,7 +19,7 @@ export interface VisitOptions {
 }
 
 export interface Page {
-  /** Where the browser is. */
+  /** Current address of the browser. */
   url: string;
   /** 0 where it stopped before loading. */
   status: number;

@@ -10,7 +10,7 @@ export interface Certificate extends Disposable {
   file: string;
 }
 
-/** A certificate for 127.0.0.1 that nobody signed but itself, made by openssl. */
+/** Makes a self-signed certificate for 127.0.0.1 with openssl. */
 export function makeCertificate(): Certificate {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-certificate-'));
   const [key, file] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];

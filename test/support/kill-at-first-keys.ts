@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
 /*
- * Loaded ahead of a process (`--import`): kills it at its first start, once the file of the first keys is in place and the
- * store does not hold them yet (KILL_AT=file), or once the store holds them and they are about to be shown (KILL_AT=store).
+ * Loaded before a process (`--import`): kills it at its first start. KILL_AT=file: after the file of the first keys is
+ * in place, and before the store holds them. KILL_AT=store: after the store holds them, and before they are shown.
  */
 const { renameSync, openSync } = fs;
 let written = 0;

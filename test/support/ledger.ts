@@ -3,26 +3,28 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A third party that knows idempotency keys, and keeps account of every call that arrives. */
+/** A third party that supports idempotency keys, and records every call. */
 export interface Ledger extends AsyncDisposable {
   readonly origin: string;
-  /** Of each Idempotency-Key, how often it came. */
+  /** Number of calls by Idempotency-Key. */
   readonly calls: Map<string, number>;
-  /** Calls so far. */
+  /** Number of calls so far. */
   count: number;
-  /** What a call does before it is answered. */
+  /** Runs before a call is answered. */
   onCall: (key: string, body: string) => Promise<void>;
-  /** Another answer than the usual one. */
+  /** Replaces the usual answer. */
   answer: (key: string) => { status: number; headers?: Record<string, string> } | undefined;
-  /** What happens right after an answer. */
+  /** Runs right after an answer. */
   onAnswered: (key: string) => void;
-  /** A catalogue with the app of this third party, `ledger`: actions post_entry (keys), post_plain (none), get_entry. */
+  /**
+   * A catalogue with the app of this third party, `ledger`: actions post_entry (keys), post_plain (none), get_entry.
+   */
   readonly catalogFolder: string;
 }
 
 export async function startLedger(): Promise<Ledger> {
   const server = createServer((req, res) => void handle(req, res));
-  // A machine that is busy must not make us end connections that a client is about to use.
+  // A busy machine must not close connections that a client is about to use.
   server.keepAliveTimeout = 600_000;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();

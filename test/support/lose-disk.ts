@@ -1,8 +1,8 @@
 import { closeSync, readdirSync, readlinkSync } from 'node:fs';
 
 /*
- * Loaded ahead of a process (`--import`): upon SIGUSR2 the file by which it syncs its write-ahead log is closed, so that the
- * next sync fails as on a disk that is gone. SQLite opened the same log before, and keeps its own.
+ * Loaded before a process (`--import`): on SIGUSR2 it closes the file that syncs the write-ahead log, so that the next
+ * sync fails as on a lost disk. SQLite opened the same log before, and keeps its own file.
  */
 process.on('SIGUSR2', () => {
   const logs = readdirSync('/proc/self/fd')
@@ -16,7 +16,7 @@ function pathOf(fd: number): string {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`);
   } catch {
-    // That of the folder itself is closed again by now.
+    // The folder's own descriptor is already closed here.
     return '';
   }
 }

@@ -14,7 +14,7 @@ export interface RpcAnswer {
   at(path: string): Json | undefined;
 }
 
-/** POSTs one JSON-RPC request to an MCP address; `raw` is sent as it is. */
+/** POSTs one JSON-RPC request to an MCP address; `raw` is sent unchanged. */
 export async function rpc(
   url: string,
   method: string,
@@ -49,14 +49,14 @@ export async function rpc(
   };
 }
 
-/** The official client, connected to an MCP address. */
+/** Connects the official client to an MCP address. */
 export async function connectClient(url: string, headers: Record<string, string> = {}): Promise<Client> {
   const client = new Client({ name: 'test', version: '1.0.0' });
   await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
   return client;
 }
 
-/** A user with a sandbox credential, and an MCP server of theirs. */
+/** Creates a user with a sandbox credential, and an MCP server for the user. */
 export async function shop(
   service: Service,
   server: {

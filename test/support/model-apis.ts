@@ -1,17 +1,17 @@
 import { isJsonObject, type Json, type JsonObject } from '../../src/lib/json.ts';
 
 /*
- * What the APIs of models refuse in the schema of a tool, as their documents and their error messages say it.
- * A client hands our schemas on as they are, and one refused schema costs it the whole request.
+ * The rules of model APIs for the schema of a tool, from their documents and error messages. A client passes our
+ * schemas on unchanged, and one refused schema fails its whole request.
  */
 
-/** A tool as a client hands it to a model. */
+/** A tool as a client passes it to a model. */
 export interface ModelTool {
   name: string;
   inputSchema: JsonObject;
 }
 
-/** The faults of a tool at each API, empty where it is accepted. */
+/** Returns the faults of a tool at each API, empty where it is accepted. */
 export function refusals(tool: ModelTool): string[] {
   const rules = { Anthropic: anthropic(tool), OpenAI: openAi(tool), Gemini: gemini(tool) };
   return Object.entries(rules).flatMap(([api, faults]) =>
@@ -19,7 +19,9 @@ export function refusals(tool: ModelTool): string[] {
   );
 }
 
-/** The faults of a schema inside a result: Gemini takes a `$ref` there for a file, and models copy the names. */
+/**
+ * Returns the faults of a schema inside a result: Gemini takes a `$ref` there for a file, and models copy the names.
+ */
 export function resultFaults(schema: Json): string[] {
   return nodesOf(schema).flatMap(({ at, node }) => [
     ...['$ref', '$defs', '$schema', 'definitions', 'propertyNames']
@@ -33,7 +35,7 @@ export function resultFaults(schema: Json): string[] {
 
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
-/** platform.claude.com, tool use; the 400s of its Messages API. */
+/** Returns the faults at platform.claude.com, tool use: the 400s of its Messages API. */
 function anthropic({ name, inputSchema }: ModelTool): string[] {
   return [
     ...(/^[a-zA-Z0-9_-]{1,128}$/.test(name) ? [] : ['name']),
@@ -52,7 +54,7 @@ function anthropic({ name, inputSchema }: ModelTool): string[] {
   ];
 }
 
-/** platform.openai.com, function calling with strict off; its `invalid_function_parameters`. */
+/** Returns the faults at platform.openai.com, function calling with strict off: its `invalid_function_parameters`. */
 function openAi({ name, inputSchema }: ModelTool): string[] {
   return [
     ...(/^[a-zA-Z0-9_-]{1,64}$/.test(name) ? [] : ['name']),
@@ -66,7 +68,10 @@ function openAi({ name, inputSchema }: ModelTool): string[] {
   ];
 }
 
-/** ai.google.dev, FunctionDeclaration: `Schema`, and what SDKs strip of JSON Schema before they send it. */
+/**
+ * Keywords of ai.google.dev, FunctionDeclaration: those of `Schema`, and those of JSON Schema that SDKs remove before
+ * they send it.
+ */
 const GEMINI_KEYWORDS = new Set([
   'type',
   'format',
@@ -111,7 +116,7 @@ interface Node {
   node: JsonObject;
 }
 
-/** Every schema in a schema, with its path. */
+/** Returns every schema in a schema, with its path. */
 function nodesOf(schema: Json, at = ''): Node[] {
   if (!isJsonObject(schema)) return [];
   const below = Object.entries(schema).flatMap(([keyword, value]): Node[] => {

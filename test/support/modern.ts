@@ -4,7 +4,7 @@ import { rpc, type RpcAnswer } from './mcp.ts';
 export const VERSION = '2026-07-28';
 const META = 'io.modelcontextprotocol/';
 
-/** What a modern request says of itself, with what a test says otherwise. */
+/** The metadata of a request of MCP 2026-07-28, with the changes of a test. */
 export interface ModernOptions {
   capabilities?: JsonObject;
   meta?: JsonObject;

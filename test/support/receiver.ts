@@ -10,20 +10,25 @@ export interface Received {
   at: number;
 }
 
-/** A receiver of webhooks on a port of its own, that answers as it is told. */
+/** A receiver of webhooks on a port of its own, whose answers the test decides. */
 export interface Receiver extends AsyncDisposable {
   readonly url: string;
   readonly received: Received[];
-  /** How the next ones are answered; 200 otherwise. */
+  /** Answers the next deliveries; 200 by default. */
   answer: (received: Received, res: ServerResponse) => void;
-  /** Requests that are open now, and the most that were. */
+  /** Number of open requests now, and the maximum so far. */
   open: number;
   mostOpen: number;
-  /** Waits until so many have arrived. @throws Error when they do not within 30 s. */
+  /**
+   * Waits until this many deliveries have arrived.
+   * @throws Error when they do not within 30 s.
+   */
   arrived(count: number, withinMs?: number): Promise<Received[]>;
 }
 
-/** `tls`: a certificate for 127.0.0.1 and its key, in PEM; without it plain HTTP is spoken. */
+/**
+ * Starts a receiver. `tls`: a certificate for 127.0.0.1 and its key, in PEM; without it the receiver uses plain HTTP.
+ */
 export async function startReceiver(tls?: { cert: string; key: string }): Promise<Receiver> {
   const received: Received[] = [];
   const listener = (req: IncomingMessage, res: ServerResponse) => void take(req, res);
@@ -68,7 +73,10 @@ export async function startReceiver(tls?: { cert: string; key: string }): Promis
   return receiver;
 }
 
-/** The body, if the signature is right by the reference library. @throws WebhookVerificationError when it is not. */
+/**
+ * Returns the body, if the reference library accepts the signature.
+ * @throws WebhookVerificationError when it does not.
+ */
 export function verified(secret: string, { headers, body }: Received): unknown {
   return new Webhook(secret).verify(body, headers);
 }

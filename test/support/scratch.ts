@@ -5,10 +5,13 @@ import { join } from 'node:path';
 const MEMORY = '/dev/shm';
 const ROOM = 4 * 1024 ** 3;
 
-/** A folder for all that this process and its children leave in tmpdir(), processes that are killed too; gone when this one ends. */
+/**
+ * Creates the temporary folder of this process and its children, killed ones too; it is removed when this process
+ * ends.
+ */
 export function ownScratch(parent = tmpdir()): string {
   const folder = mkdtempSync(join(parent, 'gatehouse-run-'));
-  // PostgreSQL runs as a user of its own.
+  // PostgreSQL runs as another user.
   chmodSync(folder, 0o755);
   process.env['TMPDIR'] = folder;
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -16,8 +19,8 @@ export function ownScratch(parent = tmpdir()): string {
 }
 
 /**
- * Puts what the tests write into memory, where the machine has a file system there with room: stores sync each commit, and
- * thousands of them would wait for the disk. What is tested does not depend on it.
+ * Puts the files of the tests into memory, where the machine has such a file system with enough space. Stores sync
+ * each commit, and thousands of them would wait for the disk. The results do not depend on it.
  */
 export function writeToMemory(): void {
   if (roomIn(MEMORY) >= ROOM) ownScratch(MEMORY);

@@ -19,21 +19,21 @@ export interface Service extends AsyncDisposable {
   readonly productionKey: string;
   readonly context: OpenContext;
   readonly app: App;
-  /** What makes another service one over the same store. */
+  /** The environment of another service over the same store. */
   readonly env: Record<string, string>;
   /** Lines of the log so far. */
   readonly logged: string[];
-  /** A REST call; the answer is parsed where it is JSON. */
+  /** Calls REST; the answer is parsed where it is JSON. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   stop(): Promise<void>;
 }
 
 export interface CallOptions {
-  /** Defaults to the development key; null sends none. */
+  /** Default: the development key; null sends none. */
   bearer?: string | null;
   headers?: Record<string, string>;
   body?: unknown;
-  /** Sent as it is instead of `body`. */
+  /** Sent unchanged in place of `body`. */
   rawBody?: string;
 }
 
@@ -41,14 +41,14 @@ export interface Answer {
   status: number;
   headers: Headers;
   body: Json;
-  /** The value at a dotted path of the body: `servers.0.name`. */
+  /** Returns the value at a dotted path of the body: `servers.0.name`. */
   at(path: string): Json | undefined;
-  /** The text at a dotted path; throws when there is none. */
+  /** Returns the text at a dotted path; throws when there is none. */
   text(path: string): string;
 }
 
 export interface ServiceOptions {
-  /** Of its database. SQLite lies in its home. */
+  /** Kind of its database. SQLite is in its home. */
   kind?: StoreKind;
   env?: Record<string, string>;
   clock?: Clock;
@@ -57,7 +57,7 @@ export interface ServiceOptions {
 
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const home = mkdtempSync(join(tmpdir(), 'gatehouse-service-'));
-  // Definitions of a catalogue of its own are of use to nobody else.
+  // Definitions of its own catalogue cannot be shared.
   if (!options.catalogFolder) lendKept(home);
   const fresh = options.kind === 'postgres' ? await freshDatabase('postgres') : undefined;
   const env = {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { startService, type Answer, type CallOptions, type Service, type ServiceOptions } from './service.ts';
 import { GOOD_KEY, LINKED, OPEN, SHOP, startThirdParty, type ThirdParty } from './third-party.ts';
 
-/** A service over the connectors of the tests, with a third party, a user, and a credential of `shop`. */
+/** A service with the connectors of the tests, a third party, a user, and a credential of `shop`. */
 export interface Shop extends AsyncDisposable {
   readonly service: Service;
   readonly party: ThirdParty;
@@ -12,13 +12,13 @@ export interface Shop extends AsyncDisposable {
   readonly credentialId: string;
   /** The folder of its connectors. */
   readonly catalogFolder: string;
-  /** A REST call as this user. */
+  /** Calls REST as this user. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   /** Runs an action of `shop`. */
   execute(actionId: string, input?: object): Promise<Answer>;
 }
 
-/** `files`: connector files by id, in addition to `shop`, `linked` and `open`. */
+/** Starts a shop. `files`: connector files by id, in addition to `shop`, `linked` and `open`. */
 export async function startShop(
   options: Omit<ServiceOptions, 'catalogFolder'> = {},
   files: Record<string, string> = {},
@@ -53,7 +53,7 @@ export async function startShop(
   };
 }
 
-/** A connector file of an app whose address the user enters. `rest`: what is its own, from `actions` on. */
+/** Returns a connector file of an app whose address the user enters. `rest`: its own part, from `actions` on. */
 export function appFile(id: string, rest: string): string {
   return `
 id: ${id}

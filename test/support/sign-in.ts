@@ -11,12 +11,12 @@ import { manualClock, type ManualClock } from './clock.ts';
 import { consentAtOidc, foreignConnector, startOidc, type Oidc } from './oidc.ts';
 import { startService, type Answer, type Service } from './service.ts';
 
-/** Where people return to: an application that is never loaded. */
+/** Return address of people: an application that is never loaded. */
 export const APP = 'http://127.0.0.1:9/done';
 
 /**
- * A Gatehouse with two apps to sign in to: its own sandbox, and `foreign`, an oidc-provider. One user and one browser
- * at a time; `next` brings others.
+ * A Gatehouse with two apps to sign in to: its own sandbox, and `foreign`, an oidc-provider. It has one user and one
+ * browser at a time; `next` replaces them.
  */
 export interface SignIn extends AsyncDisposable {
   readonly service: Service;
@@ -24,37 +24,37 @@ export interface SignIn extends AsyncDisposable {
   readonly clock: ManualClock;
   readonly userId: string;
   readonly browser: Browser;
-  /** Everything that was seen and must never be logged. */
+  /** All secrets of the test, which must never be logged. */
   readonly secrets: Set<string>;
-  /** Another user at another browser, the OAuth app as it should be, and no trouble at the foreign app. */
+  /** Creates another user at another browser, resets the OAuth app, and ends trouble at the foreign app. */
   next(): Promise<void>;
   putOAuthApp(clientSecret?: string): Promise<void>;
-  /** A link to sign in to that app (or to that credential anew), opened in the browser. */
+  /** Makes a link to sign in to that app (or to reconnect that credential), and opens it in the browser. */
   open(connectorId: string, reconnect?: string): Promise<{ sessionId: string }>;
-  /** The address of the consent page. */
+  /** Returns the address of the consent page. */
   authorize(sessionId: string, connectorId: string, at?: string): Promise<string>;
-  /** Both. */
+  /** Makes a link and returns the consent page. */
   begin(connectorId: string, reconnect?: string): Promise<{ sessionId: string; authorizationUrl: string }>;
-  /** A consent at the sandbox, as far as the address of the callback, which is not opened. */
+  /** Consents at the sandbox, and returns the address of the callback without opening it. */
   consented(): Promise<{ sessionId: string; callback: string }>;
-  /** The whole way, to the parameters with which the person returns to the application. */
+  /** Connects completely, and returns the parameters with which the person returns to the application. */
   connect(
     connectorId: string,
     options?: { reconnect?: string; account?: string },
   ): Promise<{ sessionId: string; back: URLSearchParams }>;
-  /** The sentence that the person reads in the end. */
+  /** Returns the sentence that the person reads in the end. */
   messageOf(sessionId: string): Promise<string>;
-  /** REST for the user. */
+  /** Calls REST for the user. */
   call(method: string, path: string, body?: object): Promise<Answer>;
   execute(connectorId: string, actionId: string, input?: object): Promise<Answer>;
   credentialOf(back: URLSearchParams): Promise<Answer>;
   credentials(): Promise<unknown>;
-  /** What is sealed, which no interface gives out. */
+  /** Returns the sealed values, which no interface returns. */
   valuesOf(back: URLSearchParams): Promise<Record<string, string>>;
-  /** The status of a token at the app itself. */
+  /** Returns the status of a token at the app itself. */
   meAtSandbox(accessToken: string): Promise<number>;
   meAtOidc(accessToken: string): Promise<number>;
-  /** Ends tokens behind our back. */
+  /** Revokes tokens at the app without our knowledge. */
   revokeAtSandbox(token: string): Promise<void>;
   revokeAtOidc(token: string): Promise<void>;
 }
@@ -98,7 +98,7 @@ export async function startSignIn(options: { accessTokenSeconds?: number } = {})
     const { sessionId } = await open(connectorId, reconnect);
     return { sessionId, authorizationUrl: await authorize(sessionId, connectorId) };
   };
-  /** Consents at whichever app this is, until the browser is to open an address that begins with `stopAt`. */
+  /** Consents at either app, until the browser is redirected to an address that begins with `stopAt`. */
   const consent = async (
     connectorId: string,
     authorizationUrl: string,

@@ -1,8 +1,8 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * Files that take longest on a machine with two cores, the longest first: one of them begun last would be waited for alone.
- * Those in a browser stand together, so that a process that has loaded what they need goes on with the next.
+ * The slowest test files on a machine with two cores, slowest first, because a slow file at the end would run alone.
+ * Browser files are next to each other, so that a process with the loaded browser modules continues with the next one.
  */
 const SLOWEST = [
   'workflows/crashes',

@@ -9,7 +9,7 @@ import { runSql } from './postgres.ts';
 export type StoreKind = 'sqlite' | 'postgres';
 export const STORE_KINDS: StoreKind[] = ['sqlite', 'postgres'];
 
-/** A database of its own for one test, and how to remove it: with this release's schema, or `empty`. */
+/** Creates a database for one test, with this release's schema or `empty`, and a function that removes it. */
 export async function freshDatabase(
   kind: StoreKind,
   { empty = false } = {},
@@ -17,7 +17,7 @@ export async function freshDatabase(
   return kind === 'sqlite' ? freshSqlite() : freshPostgres(empty);
 }
 
-/** Empty in any case: a file's schema takes milliseconds. */
+/** Creates an empty SQLite database in any case, because the schema of a file takes milliseconds. */
 function freshSqlite() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   return {

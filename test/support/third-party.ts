@@ -21,15 +21,15 @@ export interface SetAnswer {
 /** A third party of the tests: a real server with keys, lists of every paging style, writes and failures. */
 export interface ThirdParty extends AsyncDisposable {
   readonly origin: string;
-  /** Everything that arrived, oldest first. */
+  /** All requests, oldest first. */
   readonly seen: Seen[];
-  /** Keys that it accepts. */
+  /** Accepted keys. */
   readonly keys: Set<string>;
-  /** A new key that it accepts, of an account of its own. */
+  /** Returns a new accepted key, of another account. */
   otherKey(): string;
-  /** How many records its lists have. */
+  /** Number of records of its lists. */
   total: number;
-  /** Answers instead of the usual ones while it is set. */
+  /** Replaces the usual answers while it is set. */
   answer: ((seen: Seen) => SetAnswer | undefined) | undefined;
 }
 
@@ -37,7 +37,7 @@ export const GOOD_KEY = 'key_4fz0QmVtLr81canary';
 
 export async function startThirdParty(): Promise<ThirdParty> {
   const seen: Seen[] = [];
-  /** Key → id of its account, of those that otherKey() made. */
+  /** Key → id of its account, for the keys of otherKey(). */
   const accounts = new Map<string, number>();
   const server = createServer((req, res) => void handle(req, res));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -126,7 +126,7 @@ function send(res: ServerResponse, status: number, body: unknown): void {
   res.end(JSON.stringify(body));
 }
 
-/** A catalogue of connectors for it: `shop` (key in a header), `linked` (key in the query), `open` (no key). */
+/** Returns a catalogue of its connectors: `shop` (key in a header), `linked` (key in the query), `open` (no key). */
 export function catalogFor(): Catalog {
   return buildCatalog([SHOP, LINKED, OPEN].map((text, index) => ({ path: `test-${index}.yaml`, text })));
 }

@@ -12,14 +12,17 @@ import type { Config } from '../../src/config.ts';
 import { silentOperator } from './operator.ts';
 import { oauthCatalog } from './token-server.ts';
 
-/* One process of several over the same database: told how many calls to make at once, it answers with what came. */
+/*
+ * One of several processes over the same database. It gets a number of concurrent calls, and answers with their
+ * results.
+ */
 
 export interface Order {
   credentialId: string;
   calls: number;
 }
 export interface Outcome {
-  /** Access tokens that calls were given, or codes of what they were told. */
+  /** Access tokens of calls, or the codes of their errors. */
   got: string[];
 }
 

@@ -14,14 +14,14 @@ export interface SeenRequest {
 }
 
 /**
- * How the token endpoint behaves. `crash`: the connection ends in the middle of the answer, nothing was granted. `lost`:
- * a grant was made that nobody hears of; the refresh token still works, as apps do that know of networks.
+ * Behaviour of the token endpoint. `crash`: the connection ends during the answer, and nothing was granted. `lost`: a
+ * grant was made and its answer lost; the refresh token still works, as at apps that tolerate network failures.
  */
 export type Mode = 'ok' | '500' | '429' | 'html' | 'drop' | 'crash' | 'lost' | 'hang';
 
 /**
- * An authorization server of the tests with an API behind it. Refresh tokens rotate; one that is used twice ends its
- * whole family, as RFC 9700 section 4.14.2 asks for.
+ * An authorization server of the tests with an API behind it. Refresh tokens rotate; a second use of one ends its
+ * whole family, as RFC 9700 section 4.14.2 requires.
  */
 export interface TokenServer extends AsyncDisposable {
   readonly origin: string;
@@ -29,23 +29,23 @@ export interface TokenServer extends AsyncDisposable {
   readonly asked: SeenRequest[];
   /** Requests to the revocation endpoint. */
   readonly revoked: SeenRequest[];
-  /** Grants that were given. */
+  /** Number of grants. */
   granted: number;
-  /** Refresh tokens that were used twice: this must never happen. */
+  /** Number of refresh tokens that were used twice; must stay 0. */
   reused: number;
   mode: Mode;
   delayMs: number;
   expiresIn: number | string | undefined;
   rotates: boolean;
-  /** What the API behind it says to everybody, instead of looking at their tokens. */
+  /** Answer of its API to every caller, without a check of tokens. */
   apiAnswer: object | undefined;
-  /** The API answers 401 to writes, as some do to who may only read. */
+  /** Whether the API answers 401 to writes, as some do to callers who may only read. */
   refusesWrites: boolean;
-  /** The API ends an access token once it has listed notes with it. Falls by one each time. */
+  /** How many more lists of notes end their access token. Decreases by one each time. */
   endsAfterLists: number;
-  /** Milliseconds that the API takes. */
+  /** Delay of the API in milliseconds. */
   apiDelayMs: number;
-  /** Instead of the usual answer of the token endpoint. */
+  /** Replaces the usual answer of the token endpoint. */
   answer:
     | ((seen: SeenRequest) => {
         status?: number;
@@ -54,9 +54,9 @@ export interface TokenServer extends AsyncDisposable {
         headers?: Record<string, string>;
       })
     | undefined;
-  /** A live pair of a new family, as a consent elsewhere would have given it. */
+  /** Returns a live pair of a new family, as after a consent at another service. */
   issue(): { accessToken: string; refreshToken: string };
-  /** Ends a family: its user took the access away. */
+  /** Ends a family, as when its user revokes the access. */
   end(refreshToken: string): void;
   /** Ends an access token before its time. */
   endAccess(accessToken: string): void;
@@ -209,7 +209,7 @@ function send(res: ServerResponse, status: number, text: string, headers: Record
   res.end(text);
 }
 
-/** A connector `oauthy` of a token server, with what differs from the plainest one. */
+/** Returns a connector `oauthy` of a token server, with changes to the simplest one. */
 export function oauthDefinition(origin: string, scheme: Record<string, unknown> = {}) {
   return {
     id: 'oauthy',

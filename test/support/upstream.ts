@@ -14,11 +14,11 @@ export interface FileParts {
   head?: string;
   authentication?: string;
   baseUrl?: string;
-  /** Of the action `act`, indented by four. */
+  /** The action `act`, indented by four. */
   action: string;
 }
 
-/** One call of the action `act` of a connector file. */
+/** Returns one call of the action `act` of a connector file. */
 export function callOf(
   parts: FileParts,
   given: { values?: Record<string, string>; input?: JsonObject; credentialId?: string } & Partial<
@@ -60,7 +60,7 @@ ${parts.action.replaceAll(/^/gm, '    ')}
   };
 }
 
-/** A third party that answers as it is told. */
+/** A third party whose answers the test decides. */
 export interface Upstream extends AsyncDisposable {
   origin: string;
   handler: (req: IncomingMessage, res: ServerResponse, count: number) => void;
@@ -89,7 +89,7 @@ export async function startUpstream(): Promise<Upstream> {
   return upstream;
 }
 
-/** What calls run in, with the lines of its log. */
+/** Returns the context of calls, with the lines of its log. */
 export function openUpstream(
   clock: Clock = systemClock,
 ): UpstreamContext & { logged: string[]; close(): Promise<void> } {

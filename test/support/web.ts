@@ -14,7 +14,7 @@ import { expect, inject } from 'vitest';
 import { CATALOG_FOLDER } from '../../src/context.ts';
 import { startService, type Service } from './service.ts';
 
-/** Some apps with keys and forms of every kind, beside the sandbox. */
+/** The sandbox, and some apps with keys and forms of every kind. */
 const APPS = [
   'sandbox',
   'github',
@@ -30,22 +30,28 @@ const APPS = [
 /** A Gatehouse, an application's page of another origin that embeds the SDK, and browsers to open it in. */
 export interface Web extends AsyncDisposable {
   readonly service: Service;
-  /** Its connector files. */
+  /** The folder of its connector files. */
   readonly catalogFolder: string;
   /** Origin of the application's page. */
   readonly host: string;
   readonly userId: string;
   /** A JWT of the user. */
   readonly token: string;
-  /** A new browser with nothing in it, closed by `tidy`. */
+  /** Opens a new empty browser, which `tidy` closes. */
   context(options?: BrowserContextOptions): Promise<BrowserContext>;
-  /** The application's page, with the SDK loaded and the token set. `origin`: another name of its host. */
+  /** Opens the application's page, with the SDK loaded and the token set. `origin`: another name of its host. */
   visit(context?: BrowserContext, path?: string, origin?: string): Promise<Page>;
-  /** Calls `authenticate` there. @returns the modal's inside. */
+  /**
+   * Calls `authenticate` there.
+   * @returns the content of the modal.
+   */
   authenticate(page: Page, options?: object): Promise<FrameLocator>;
-  /** Calls `install` there. @returns the modal's inside. */
+  /**
+   * Calls `install` there.
+   * @returns the content of the modal.
+   */
   install(page: Page, options: { workflowId: string }): Promise<FrameLocator>;
-  /** A link for the user, as an application makes it. */
+  /** Makes a link for the user, as an application does. */
   link(wish?: object): Promise<string>;
   tidy(): Promise<void>;
 }
@@ -71,7 +77,7 @@ export async function startWeb({
   const contexts: BrowserContext[] = [];
 
   const context: Web['context'] = async (options = {}) => {
-    // Nothing that moves, so that nothing waits until it stands still.
+    // Without animations the tests need not wait for them.
     const made = await browser.newContext({ reducedMotion: 'reduce', ...options });
     made.setDefaultTimeout(20_000);
     contexts.push(made);
@@ -117,7 +123,7 @@ export async function startWeb({
   };
 }
 
-/** What the callbacks of a page were given so far, and what the promises were. */
+/** Returns the results that the callbacks and the promises of a page have got so far. */
 export async function resultsOf(page: Page): Promise<{ called: unknown[]; promised: unknown[] }> {
   const read = async (): Promise<[unknown[], unknown[]]> => page.evaluate('[called, promised]');
   await expect
@@ -127,21 +133,26 @@ export async function resultsOf(page: Page): Promise<{ called: unknown[]; promis
   return { called, promised };
 }
 
-/** Clicks the button that ends a window, and waits until it is closed. Of a window that stays it tells what it shows. */
+/**
+ * Clicks the button that ends a window, and waits until it is closed. If the window stays open, the error quotes its
+ * text.
+ */
 export async function closesAt(popup: Page, button: string): Promise<void> {
   const gone = popup.waitForEvent('close');
   const click = popup.getByRole('button', { name: button }).click();
   try {
     await Promise.all([gone, click]);
   } catch (cause) {
-    // A window may be gone before its click is told to have been one.
+    // A window may be gone before its click is confirmed.
     if (popup.isClosed()) return;
     const shown = await popup.locator('body').innerText({ timeout: 1_000 }).catch(String);
     throw new Error(`The window stays at ${popup.url()} and shows: ${shown}`, { cause });
   }
 }
 
-/** The application's page: `/` loads the SDK as a script, `/strict` under a strict Content-Security-Policy. */
+/**
+ * Starts the application's server: `/` loads the SDK as a script, `/strict` under a strict Content-Security-Policy.
+ */
 async function startHost(gatehouse: string) {
   const policy = `default-src 'none'; script-src 'self' ${gatehouse}; frame-src ${gatehouse}; require-trusted-types-for 'script'`;
   const pages: Record<string, { type: string; body: string; headers?: Record<string, string> }> = {

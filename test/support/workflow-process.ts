@@ -5,7 +5,7 @@ import { readConfig } from '../../src/config.ts';
 import { openContext } from '../../src/context.ts';
 import { createLog } from '../../src/log.ts';
 
-/* One serving process of several over the same database, to be killed. Says where it listens. */
+/* One of several serving processes over the same database, to be killed. It reports its address. */
 
 export interface Serving {
   url: string;
@@ -13,7 +13,7 @@ export interface Serving {
 
 const [settings = '{}'] = process.argv.slice(2);
 const { env, catalogFolder }: { env: Record<string, string>; catalogFolder: string } = JSON.parse(settings);
-// Everything is loaded: how long a start takes is not what the test is about.
+// Everything is loaded now, because the duration of a start is not under test.
 flushCompileCache();
 process.send?.('loaded');
 await once(process, 'message');

@@ -6,18 +6,24 @@ import { startService, type Answer, type Service, type ServiceOptions } from './
 export interface WorkflowService extends Service {
   userId: string;
   credentialId: string;
-  /** A further user, connected to the sandbox with a key of its own. */
+  /** Creates a further user, connected to the sandbox with a separate key. */
   newUser(username: string): Promise<{ userId: string; credentialId: string }>;
-  /** A workflow with this definition. @returns its workflowId */
+  /**
+   * Creates a workflow with this definition.
+   * @returns its workflowId
+   */
   define(definition: unknown, name?: string): Promise<string>;
-  /** Publishes another version. @returns its number */
+  /**
+   * Publishes another version.
+   * @returns its number
+   */
   publish(workflowId: string, definition: unknown): Promise<number>;
   install(workflowId: string, config?: JsonObject, userId?: string): Promise<Answer>;
   /** Runs it by hand, and waits for the end. */
   run(workflowId: string, input?: Json, userId?: string): Promise<Answer>;
-  /** Waits until a run has ended, or stands as is wished. */
+  /** Waits until a run has ended, or has one of the given states. */
   ended(workflowId: string, runId: string, wished?: string[]): Promise<Answer>;
-  /** An action of the sandbox, past the workflows. */
+  /** Calls an action of the sandbox without a workflow. */
   act(actionId: string, input?: JsonObject): Promise<Json>;
 }
 
@@ -79,12 +85,12 @@ export async function startWorkflows(options: ServiceOptions = {}): Promise<Work
   };
 }
 
-/** A definition with a manual trigger. */
+/** Returns a definition with a manual trigger. */
 export function manual(steps: unknown[], more: JsonObject = {}) {
   return { trigger: { type: 'manual' }, steps, ...more };
 }
 
-/** A step that sends a message in the sandbox. */
+/** Returns a step that sends a message in the sandbox. */
 export function message(stepId: string, text: string, more: JsonObject = {}) {
   return {
     stepId,
