@@ -22,18 +22,18 @@ import {
 } from './steps.ts';
 import { loggedError, loggedInput, openWork, refusalOf, type Work, type WorkContext } from './work.ts';
 
-/** More are refused: the run fails before the first is sent. */
+/** Limit of for-each items. With more items the run fails before the first call. */
 const MAX_ITEMS = 10_000;
-/** Results that a run keeps for its later steps, as JSON. */
+/** Limit of the results that a run keeps for its later steps, as JSON. */
 const MAX_RESULTS_BYTES = 16 * 1024 * 1024;
-/** After a start that could not be made, such as a queue that is full. */
+/** Delay after a step that could not start, for example because a queue is full. */
 const BUSY_MS = 5000;
 
 /**
- * Moves a run on until it ends, waits, or `stop` asks to leave it to another process. The result of each step is
- * committed before the next begins; a step that was under way when its process died is sent again under the same key
- * where that does no harm.
- * @throws Overtaken when the run is not ours any more.
+ * Moves a run forward until it ends, waits, or `stop` asks to leave it to another process.
+ * The result of each step is committed before the next step begins.
+ * A call that was in progress when its process died is sent again under the same key if repeating it is safe.
+ * @throws Overtaken when the run is no longer ours.
  */
 export async function advance(
   context: WorkContext,
@@ -53,11 +53,11 @@ export async function advance(
     const step = steps[position];
     if (!step) break;
     if (stop.aborted) {
-      // Others may go on at once.
+      // Other processes may take the run at once.
       await commit(context, run, {}, { next_at: context.clock.now() });
       return 'left';
     }
-    // openWork() has asked before the first.
+    // openWork() has already checked the user for the first step.
     const refusal = position > run.position ? await refusalOf(context, run) : undefined;
     if (refusal) {
       await endRun(context, run, 'failed', loggedError(work, refusal, step.stepId));
@@ -149,7 +149,7 @@ type Plan =
   | { kind: 'call'; step: CallStep; input: JsonObject }
   | { kind: 'each'; step: CallStep; items: Json[] };
 
-/** What a step is to do, worked out from its expressions. @throws GatehouseError `expression_failed` … */
+/** Returns the work of a step, from its expressions. @throws GatehouseError `expression_failed` … */
 async function planStep(context: WorkContext, { scope }: Work, step: Step): Promise<Plan> {
   const one = async (text: string): Promise<Json> =>
     (await evaluate(context, [bare(text)], scope))[0]?.[0] ?? null;
@@ -174,7 +174,7 @@ async function waitOf({ wait }: WaitStep, one: (text: string) => Promise<Json>):
   );
 }
 
-/** JSONata gives one match as itself and none as nothing. */
+/** Returns the items. JSONata returns a single match without an array and no match as nothing. */
 function itemsOf(value: Json): Json[] {
   const items = value === null ? [] : Array.isArray(value) ? value : [value];
   if (items.length <= MAX_ITEMS) return items;
@@ -184,7 +184,7 @@ function itemsOf(value: Json): Json[] {
   );
 }
 
-/** A step that began before: in an earlier round of its run, or in a process that died. */
+/** Continues a step that began in an earlier turn of its run, or in a process that died. */
 async function goOn(
   context: WorkContext,
   work: Work,
@@ -265,7 +265,7 @@ async function succeeded(context: WorkContext, work: Work, row: StepRow, output:
   return 'done';
 }
 
-/** A step that calls nobody, in one write. */
+/** Records a step that makes no call, in one write. */
 async function done(
   context: WorkContext,
   work: Work,
@@ -284,7 +284,7 @@ async function done(
   return 'done';
 }
 
-/** What a step was to do could not be worked out: nothing was sent. */
+/** Records a step whose expressions failed. Nothing was sent. */
 async function notPlanned(
   context: WorkContext,
   work: Work,

@@ -4,7 +4,7 @@ import { decide, mayRepeat, outcomeUnknown, perform, type CallStep, type Decisio
 import { commit, openStep, updateStep, WHOLE, type StepRow } from './steps.ts';
 import { loggedError, type Work, type WorkContext } from './work.ts';
 
-/** Where a run stands after a step. */
+/** The state of a run after a step. */
 export type Next = 'done' | 'waiting' | 'failed' | 'left';
 
 export interface Failure {
@@ -14,8 +14,9 @@ export interface Failure {
 }
 
 /**
- * One attempt at a call: fresh with its input, which is under way already, or one that began before, whose input is in
- * its row. A row that says `running` is of a process that died: sent again only where that does no harm.
+ * Makes one attempt at a call: a fresh one with `fresh` as input, or one that began before, whose input is in its
+ * row.
+ * A row with the status `running` is from a process that died. Its call is sent again only if that is safe.
  * @throws Overtaken
  */
 export async function attempt(
@@ -46,7 +47,7 @@ export async function attempt(
   }
 }
 
-/** What a third party that knows idempotency keys is told: the same for the same call, at most 40 characters. */
+/** Returns the idempotency key for the third party: the same for the same call, at most 40 characters. */
 function keyOf({ run_id: runId, position, item, generation }: StepRow): string {
   return [
     runId,
@@ -61,7 +62,7 @@ function openInput(context: WorkContext, row: StepRow): JsonObject {
   return isJsonObject(input) ? input : {};
 }
 
-/** Writes what follows from a failed attempt at a step. @throws Overtaken */
+/** Records the consequence of a failed attempt at a step. @throws Overtaken */
 export async function failedFor(
   context: WorkContext,
   work: Work,
@@ -114,7 +115,10 @@ export async function failedFor(
   }
 }
 
-/** Of a call that is made again. A new key only when the one before is known to have had no effect. */
+/**
+ * Returns the columns of a call that will be repeated. Its key changes only if the failed call certainly had no
+ * effect.
+ */
 export function againColumns(row: StepRow, { newKey }: Extract<Decision, { next: 'again' }>, error: string) {
   return { status: 'waiting' as const, error, generation: row.generation + (newKey ? 1 : 0) };
 }

@@ -12,30 +12,30 @@ export type InstallationRow = Selectable<Tables['workflow_installations']>;
 export type RunRow = Selectable<Tables['workflow_runs']>;
 type SealContext = Pick<Context, 'keys'>;
 
-/** What makes an installation run. */
+/** The event that starts a run. */
 export interface Occasion {
-  /** The value `trigger` of its expressions; `type` says which kind it is. */
+  /** The value `trigger` of its expressions; `type` is its kind. */
   trigger: JsonObject & { type: RunRow['trigger_type'] };
-  /** A caller started the run, whatever the trigger of the workflow is. */
+  /** Whether a caller started the run directly, whatever the workflow's trigger is. */
   byHand?: boolean;
-  /** Who asks, for the record. */
+  /** The caller, for the record. */
   caller: string;
   requestId: string;
-  /** The MCP server that it comes through: its restrictions hold for each step. */
+  /** The MCP server of the call; its restrictions apply to each step. */
   serverId?: string | undefined;
-  /** Of occasions with the same name, one makes a run. */
+  /** Occasions with the same name make one run. */
   dedupe?: string | undefined;
-  /** What an Idempotency-Key named: the same key with another request is refused for 24 hours. */
+  /** The request of an Idempotency-Key: the same key with another request is rejected for 24 hours. */
   request?: Json | undefined;
 }
 
-/** Milliseconds that an Idempotency-Key counts (contract.md section 6). */
+/** Lifetime of an Idempotency-Key, in ms. */
 const KEY_KEPT_MS = DAY;
 
 /**
- * Queues a run of an installation, in the caller's transaction, with the version and the configuration of this moment.
- * @returns its id, and whether it is new: an occasion that has made one already gives that one again. After the commit,
- * `context.runs.wake()`.
+ * Queues a run of an installation, in the caller's transaction, with the current version and configuration.
+ * Call `context.runs.wake()` after the commit.
+ * @returns the run's id, and whether it is new; a repeated occasion returns its first run.
  * @throws GatehouseError `idempotency_conflict` for a key that named another request within 24 hours.
  */
 export async function beginRun(
@@ -75,7 +75,9 @@ export async function beginRun(
   return beginRun(tx, context, installation, occasion);
 }
 
-/** Whether the key of an earlier run counts no longer. Names without a request count as long as their run is kept. */
+/**
+ * Returns whether the key of an earlier run has expired. Names without a request last as long as their run is stored.
+ */
 function isOver(
   { clock }: Pick<Context, 'clock'>,
   earlier: Pick<RunRow, 'created_at'>,
@@ -92,10 +94,10 @@ function requestHash({ request }: Occasion): string | null {
   return request === undefined ? null : sha256(canonicalJson(request));
 }
 
-/** Whoever calls without end fills a queue, and not the disk. Events are what they are, and have no such end. */
+/** Limit of queued runs, so that endless calls fill a queue and not the disk. Events have no such limit. */
 const MAX_QUEUED = 10_000;
 
-/** @throws GatehouseError `rate_limited` when an installation has too many runs that wait for their turn. */
+/** @throws GatehouseError `rate_limited` when an installation has too many queued runs. */
 export async function assertRoom(
   db: DbOrTx,
   { installation_id: installationId }: Pick<InstallationRow, 'installation_id'>,
@@ -116,7 +118,7 @@ export async function assertRoom(
   );
 }
 
-/** The columns of a run that has yet to begin, but for whose it is. */
+/** Returns the columns of a queued run, without its owner. */
 export function queuedRow(
   context: Pick<Context, 'clock' | 'keys'>,
   runId: string,
@@ -162,7 +164,7 @@ export function openRunConfig(
   return object(keys.open(row.config_sealed, runBinding(row.run_id)));
 }
 
-/** connectorId → credentialId, as a row has it. */
+/** Parses the credentials column: connectorId → credentialId. */
 export function credentialsIn(text: string): Record<string, string> {
   return Object.fromEntries(Object.entries(object(text)).map(([name, value]) => [name, String(value)]));
 }

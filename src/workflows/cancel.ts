@@ -6,7 +6,7 @@ import { cancelWaiting } from './steps.ts';
 
 const LIVE: RunRow['status'][] = ['queued', 'running', 'waiting'];
 
-/** Cancels what is under way of an installation, in the transaction that removes it. */
+/** Cancels the live runs of an installation, in the transaction that removes it. */
 export async function cancelRunsOf(
   tx: Transaction<Tables>,
   context: Pick<Context, 'clock'>,
@@ -15,7 +15,10 @@ export async function cancelRunsOf(
   await endLive(tx, context, (runs) => runs.where('installation_id', '=', installationId));
 }
 
-/** Ends those of the runs that live. A step that is under way is finished and recorded. @returns how many ended. */
+/**
+ * Cancels those of the runs that are live. A running step is finished and recorded. @returns the number of cancelled
+ * runs.
+ */
 export async function endLive(
   tx: Transaction<Tables>,
   { clock }: Pick<Context, 'clock'>,
@@ -29,7 +32,7 @@ export async function endLive(
         status: 'cancelled',
         ended_at: now,
         updated_at: now,
-        // Whoever is at work keeps the lease until its step has ended; of the others nobody holds one.
+        // A process that works on a run keeps the lease until its step has ended; other runs have no lease.
         next_at: e.case().when('status', '=', 'running').then(e.ref('next_at')).else(now).end(),
       }))
       .where('status', 'in', LIVE),

@@ -12,8 +12,8 @@ import { durationMs, scheduleFaults } from './schedule.ts';
 type CheckContext = Pick<Context, 'catalog' | 'clock'>;
 
 /**
- * A definition that can run: its shape, and what it names. Steps, connectors, actions, fields and expressions are looked
- * up; what values there will be only a run can tell.
+ * Checks a definition: its shape, and the steps, connectors, actions, fields and expressions that it names.
+ * The values of expressions are known only in a run.
  * @throws GatehouseError `invalid_request` with every fault by path (`definition.steps.0.actionId`).
  */
 export async function checkedDefinition(
@@ -138,7 +138,7 @@ function actionFaults(
   return memberFaults(connector, action.inputSchema, step.input, `${at}.input`);
 }
 
-/** Names alone: the values of expressions are known when it runs. */
+/** Checks only names, because the values of expressions are known only in a run. */
 function memberFaults(
   connector: Connector,
   schema: { [keyword: string]: unknown },

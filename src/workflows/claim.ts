@@ -6,19 +6,19 @@ import { LEASE_MS } from './steps.ts';
 
 type ClaimContext = Pick<Context, 'db' | 'clock'>;
 
-/** Runs that a process carries, and whose they are. */
+/** The capacity of a process for runs. */
 interface Slots {
   most: number;
-  /** User of each run that is under way. */
+  /** The user of each running run. */
   users: readonly string[];
 }
 
-/** Of the slots of a process, a user takes three quarters at most: endless runs of one keep no other user waiting. */
+/** Returns the most slots for one user: three quarters, so that endless runs of one user do not block the others. */
 const shareOf = (most: number): number => Math.ceil((most * 3) / 4);
 
 /**
- * Takes runs whose time has come: queued ones, ones that waited, and ones whose process died; each for one process, and
- * of an installation at most as many at a time as its definition says.
+ * Leases due runs: queued ones, ones whose wait is over, and ones whose process died.
+ * Each run goes to one process. An installation gets at most as many at a time as its definition allows.
  */
 export async function claimRuns(context: ClaimContext, { most, users }: Slots): Promise<RunRow[]> {
   const taken: RunRow[] = [];
@@ -29,7 +29,7 @@ export async function claimRuns(context: ClaimContext, { most, users }: Slots): 
   for (let known = -1; ;) {
     const free = most - users.length - taken.length;
     const full = [...held.keys()].filter(isFull);
-    // Asked again only when others were passed over for a user whose share is used up since.
+    // A second query runs only if a user's share filled up and may have hidden runs of other users.
     if (free <= 0 || full.length === known) return taken;
     known = full.length;
     const due = await dueRuns(context, free, full);
@@ -49,7 +49,7 @@ async function dueRuns(context: ClaimContext, limit: number, full: readonly stri
     db
       .selectFrom('workflow_runs')
       .select(['run_id', 'installation_id', 'user_id', 'status', 'fence', 'next_at'])
-      // Written out, so that the partial index is seen to fit.
+      // The statuses are literals, so that the planner can use the partial index.
       .where(sql<boolean>`status in ('queued', 'running', 'waiting')`)
       .where('next_at', '<=', clock.now())
       .$if(full.length > 0, (query) => query.where('user_id', 'not in', full))
@@ -67,7 +67,7 @@ async function dueRuns(context: ClaimContext, limit: number, full: readonly stri
   );
 }
 
-/** Undefined when another process was first, or its installation has as many as it may. */
+/** Leases a run; undefined when another process was faster, or the installation is at its limit. */
 async function take({ db, clock }: ClaimContext, one: DueRun): Promise<RunRow | undefined> {
   return db.transaction().execute(async (tx) => {
     if (!(await hasRoom(tx, one))) return undefined;
@@ -90,7 +90,7 @@ async function take({ db, clock }: ClaimContext, one: DueRun): Promise<RunRow | 
   });
 }
 
-/** Locks the installation: every process that takes a run of it waits here for the others, so that the count holds. */
+/** Locks the installation, so that processes count its runs one after the other. */
 async function hasRoom(tx: DbOrTx, { installation_id: installationId, status }: DueRun): Promise<boolean> {
   if (installationId === null || status === 'running') return true;
   const installation = await tx
@@ -108,7 +108,7 @@ async function hasRoom(tx: DbOrTx, { installation_id: installationId, status }: 
   return installation !== undefined && Number(running.count) < installation.concurrency;
 }
 
-/** Installations that have as many runs under way as they may. */
+/** Returns installations with as many running runs as they may have. */
 function fullInstallations({ db }: Pick<Context, 'db'>) {
   return db
     .selectFrom('workflow_runs as under_way')

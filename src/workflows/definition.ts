@@ -3,7 +3,7 @@ import { eventScope } from '../connectors/events-format.ts';
 import { invalidRequest, type Fault } from '../lib/errors.ts';
 import type { Json } from '../lib/json.ts';
 
-/** What a definition may hold at most. */
+/** Limit of a definition, in bytes. */
 export const MAX_DEFINITION_BYTES = 256 * 1024;
 const MAX_STEPS = 100;
 const MAX_RETRIES = 10;
@@ -58,7 +58,9 @@ const stepId = z
 const when = expression.optional().meta({ description: 'The step is skipped unless this is true.' });
 const forEach = expression
   .optional()
-  .meta({ description: 'An array: the step runs for each, with `item` and `index` in its expressions.' });
+  .meta({
+    description: 'An array. The step runs for each item, with `item` and `index` in its expressions.',
+  });
 
 const actionStep = z.strictObject({
   stepId,
@@ -96,7 +98,7 @@ const shared = {
   trigger,
   configurableFields: jsonSchema
     .default({})
-    .meta({ description: 'A JSON Schema object: what an end user fills in at installation.' }),
+    .meta({ description: 'A JSON Schema object of the fields that an end user fills in at installation.' }),
   allowedHosts: z
     .array(
       z
@@ -105,16 +107,16 @@ const shared = {
     )
     .max(50)
     .default([])
-    .meta({ description: 'Where `http` steps may go.' }),
+    .meta({ description: 'Hosts that `http` steps may call.' }),
   concurrency: z
     .int()
     .min(1)
     .max(MAX_CONCURRENCY)
     .default(DEFAULT_CONCURRENCY)
-    .meta({ description: 'Runs of one installation at a time; those that wait do not count.' }),
+    .meta({ description: 'Runs of one installation at a time. Waiting runs do not count.' }),
 };
 
-/** A workflow's definition (contract.md section 8), as it is documented. */
+/** The documented schema of a workflow's definition. */
 export const definitionSchema = z
   .strictObject({
     ...shared,
@@ -125,7 +127,7 @@ export const definitionSchema = z
   })
   .meta({ id: 'WorkflowDefinition', description: 'Trigger and steps of a workflow.' });
 
-/** The same for reading what is sent: steps one by one, so that their faults are named by the kind that is meant. */
+/** The same schema for parsing. Steps are parsed one by one, so that faults name the intended kind of step. */
 const outline = z.strictObject({
   ...shared,
   steps: z
@@ -143,7 +145,7 @@ export type HttpStep = z.output<typeof httpStep>;
 export type Step = ActionStep | WaitStep | MapStep | HttpStep;
 
 /**
- * The shape of a definition. What it means is checked by check.ts.
+ * Parses the shape of a definition; check.ts checks its meaning.
  * @throws GatehouseError `invalid_request` with every fault by path.
  */
 export function readDefinition(value: Json): Definition {
@@ -165,12 +167,12 @@ export function readDefinition(value: Json): Definition {
   return { ...read.data, steps };
 }
 
-/** A definition as the store has it. */
+/** Parses a stored definition. */
 export function storedDefinition(text: string): Definition {
   return definitionSchema.parse(JSON.parse(text));
 }
 
-/** A refusal of a definition. Paths begin with `definition.` */
+/** Returns the error for a definition. Paths begin with `definition.` */
 export function definitionFaults(faults: Fault[]): ReturnType<typeof invalidRequest> {
   return invalidRequest(
     faults.map(({ field, rule }) => ({
@@ -198,7 +200,7 @@ function toFaults(issues: z.core.$ZodIssue[], below = ''): Fault[] {
   });
 }
 
-/** Connectors of a definition: those of its steps and of its trigger. */
+/** Returns the connectors of a definition's steps and trigger. */
 export function connectorsOf({ trigger: { ...on }, steps }: Definition): string[] {
   const named = steps.flatMap((step) => ('connectorId' in step ? [step.connectorId] : []));
   if (on.type === 'event') named.push(on.connectorId);

@@ -3,7 +3,7 @@ import type { Json } from '../lib/json.ts';
 import type { Version } from './records.ts';
 import { compareFields, sameFields } from './fields.ts';
 
-/** A member that differs between two versions; steps are found by their stepId. */
+/** A member that differs between two versions. Steps are matched by their stepId. */
 export interface Difference {
   path: string;
   kind: 'added' | 'removed' | 'changed' | 'moved';
@@ -14,7 +14,7 @@ export interface Difference {
 export interface VersionDiff {
   from: number;
   to: number;
-  /** Whether installations can be upgraded from the one to the other. */
+  /** Whether installations can be upgraded from `from` to `to`. */
   upgradable: boolean;
   addedFields: string[];
   removedFields: string[];
@@ -22,7 +22,7 @@ export interface VersionDiff {
   changes: Difference[];
 }
 
-/** What changed from one version to another. */
+/** Returns the changes from one version to another. */
 export function diffVersions(from: Version, to: Version): VersionDiff {
   const fields = compareFields(from.definition.configurableFields, to.definition.configurableFields);
   const { steps: stepsBefore, ...before } = from.definition;

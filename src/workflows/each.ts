@@ -21,17 +21,20 @@ import {
 import { objectOf, templateOf } from './template.ts';
 import { loggedError, loggedInput, refusalOf, type Work, type WorkContext } from './work.ts';
 
-/** Items whose inputs are worked out at once. */
+/** Number of items whose inputs are evaluated together. */
 const AT_ONCE = 50;
-/** Bytes of items, as JSON, whose inputs are worked out at once: they count against the limit of one evaluation. */
+/**
+ * Limit in bytes, as JSON, of items whose inputs are evaluated together. They count against the limit of one
+ * evaluation.
+ */
 const MOST_BYTES_AT_ONCE = 1024 * 1024;
 const MAX_OUTPUT_BYTES = 8 * 1024 * 1024;
 const MOST_ERRORS = 100;
 
 /**
- * Runs a step for each of its items, in order, each with a row of its own. The result of one is written together with
- * the beginning of the next, so that a list of thousands costs one commit an item.
- * @returns the output of the step (`data` in the order of the items, null where one failed), or where the run stands.
+ * Runs a step for each of its items, in order, each with its own row.
+ * The result of an item is written together with the start of the next one, so a long list costs one commit per item.
+ * @returns the output of the step (`data` in the order of the items, null for a failed one), or the state of the run.
  * @throws Overtaken
  */
 export async function runItems(
@@ -51,7 +54,7 @@ export async function runItems(
   }
   const inputOf = createInputs(context, work, step, items);
 
-  /** What became of the item before, yet to be written. */
+  /** The write of the previous item's result, which is still pending. */
   let carried: Write | undefined;
   const write = async ({ result, beginning }: Writes = {}, changes: RunChanges = {}): Promise<void> => {
     const before = carried;
@@ -121,7 +124,7 @@ export async function runItems(
   return { output: results.output() };
 }
 
-/** What came of the items so far. */
+/** Collects the results of the items. */
 function createResults(count: number) {
   const data: Json[] = Array.from({ length: count }, () => null);
   const known = new Set<number>();
@@ -144,7 +147,7 @@ function createResults(count: number) {
   };
 }
 
-/** Inputs of items, worked out as many at a time as one answer of the evaluator may hold. */
+/** Returns a function for the inputs of items, evaluated in batches that fit into one evaluation. */
 function createInputs(context: WorkContext, work: Work, step: CallStep, items: Json[]) {
   const template = templateOf(step);
   const slots = slotsOf(template).map(({ expression }) => expression);
@@ -161,7 +164,7 @@ function createInputs(context: WorkContext, work: Work, step: CallStep, items: J
   };
 }
 
-/** Returns items from a position on: at least one, as many as fit. */
+/** Returns the items from a position on: at least one, and as many as fit. */
 function someOf(items: readonly Json[], from: number): Json[] {
   let bytes = 0;
   const some = items.slice(from, from + AT_ONCE);
@@ -225,7 +228,7 @@ async function itemFailed(
   return 'failed';
 }
 
-/** What befalls the step itself: an expression that fails, results that are too large. */
+/** Records a failure of the step itself: a failed expression, or results that are too large. */
 async function wholeFailed(
   context: WorkContext,
   work: Work,

@@ -2,10 +2,10 @@ import type { Context } from '../context.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { pathsOf, projectedMembers } from './expression-names.ts';
 
-/** What expressions see (contract.md section 8). */
+/** The values that expressions can read. */
 export interface Scope {
   trigger: JsonObject;
-  /** What came of the steps so far, by stepId: `data`, and more by kind. */
+  /** Results of the steps so far, by stepId: `data`, and more by kind. */
   steps: JsonObject;
   config: JsonObject;
   user: JsonObject & { userId: string };
@@ -15,9 +15,9 @@ const PLAIN_PATH = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/;
 const WORDS = new Set(['and', 'or', 'in', 'true', 'false', 'null', 'function']);
 
 /**
- * Returns the values of expressions for each variant of the scope, such as the items of a for-each. Plain paths
- * (`trigger.data.email`) are read here; everything else is evaluated within limits by a process of its own, which is given what
- * the expressions name.
+ * Returns the values of expressions for each variant of the scope, such as the items of a for-each.
+ * Plain paths (`trigger.data.email`) are read here. A separate process evaluates all others within limits.
+ * It receives only the values that the expressions name.
  * @throws GatehouseError `expression_failed`, `unavailable`
  */
 export async function evaluate(
@@ -40,7 +40,10 @@ export async function evaluate(
   });
 }
 
-/** What expressions name of a scope and its variants; all of it where one of them may read all. */
+/**
+ * Returns the values that expressions name in a scope and its variants; all values if one of them may read
+ * everything.
+ */
 async function namedBy(
   texts: readonly string[],
   scope: Scope,
@@ -55,7 +58,7 @@ async function namedBy(
   };
 }
 
-/** What JSONata says of a path that goes through objects alone; undefined where it is more than that. */
+/** Returns JSONata's value of a path that passes only through objects; undefined for any other expression. */
 function plainValue(text: string, scope: JsonObject): Json | undefined {
   const path = text.trim();
   if (!PLAIN_PATH.test(path)) return undefined;
@@ -66,11 +69,11 @@ function plainValue(text: string, scope: JsonObject): Json | undefined {
     if (member === undefined) return null;
     at = member;
   }
-  // Arrays within paths are sequences to JSONata, with rules of their own.
+  // JSONata treats arrays in a path as sequences, with special rules.
   return Array.isArray(at) ? undefined : at;
 }
 
-/** Whether JSONata's $boolean() would say true. */
+/** Returns whether JSONata's $boolean() would be true. */
 export function isTrue(value: Json): boolean {
   if (Array.isArray(value)) return value.some(isTrue);
   return isJsonObject(value) ? Object.keys(value).length > 0 : Boolean(value);

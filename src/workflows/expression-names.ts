@@ -1,12 +1,12 @@
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { compileExpression } from '../upstream/expression.ts';
 
-/*
- * What an expression may read of its input, found in its syntax tree. A tree that might read more than its paths name
- * (`$$`, `*` at the root, `$eval`, …) reads everything.
+/**
+ * Finds the parts of the input that an expression may read, in its syntax tree. A tree that might read more than its
+ * paths name (`$$`, `*` at the root, `$eval`, …) reads everything.
  */
 
-/** Members from the root of the input: `steps.a.data` as ['steps', 'a', 'data']. */
+/** Member names from the root of the input: `steps.a.data` as ['steps', 'a', 'data']. */
 export type Path = string[];
 
 const MAX_KEPT = 2000;
@@ -24,7 +24,7 @@ export async function pathsOf(expression: string): Promise<readonly Path[] | und
   return paths;
 }
 
-/** Returns a value with nothing but what some paths lead to. Paths go through arrays, as those of JSONata do. */
+/** Returns a copy of a value with only the members on the paths. Paths pass through arrays, as in JSONata. */
 export function projected(value: Json, paths: readonly Path[]): Json {
   if (paths.some((path) => path.length === 0)) return value;
   if (Array.isArray(value)) return value.map((one) => projected(one, paths));
@@ -61,18 +61,18 @@ function pathsIn(tree: unknown): readonly Path[] | undefined {
   }
 }
 
-/** The expression may read everything. */
+/** Thrown when the expression may read everything. */
 class Everything extends Error {}
 
 interface Visit {
-  /** Whether names are members of the input here; else they are members of something found in it. */
+  /** Whether names here are members of the input; otherwise they are members of a value found in it. */
   atRoot: boolean;
   found: Path[];
 }
 
 type Node = JsonObject;
 
-/** Functions that take the context for an argument that is left out, and how many they take. */
+/** Functions that use the context for an omitted argument, with their number of arguments. */
 const CONTEXTUAL = new Map([
   ['boolean', 1],
   ['clone', 1],
@@ -85,7 +85,7 @@ const CONTEXTUAL = new Map([
   ['string', 1],
 ]);
 
-/** Members of a node that are evaluated in its own context, by its type; an unknown type may read everything. */
+/** Members of a node that are evaluated in its own context, by node type. An unknown type may read everything. */
 const SAME_CONTEXT = new Map<unknown, string[]>([
   ['string', []],
   ['number', []],
@@ -106,7 +106,7 @@ const SAME_CONTEXT = new Map<unknown, string[]>([
 function visit(node: unknown, at: Visit): void {
   if (Array.isArray(node)) return node.forEach((one) => visit(one, at));
   if (!isNode(node)) return;
-  // `@`, `#` and `%` change what later names are members of.
+  // `@`, `#` and `%` change the object that later names belong to.
   if (node['tuple'] === true) throw new Everything();
   visitFilters(node, at);
   switch (node['type']) {
@@ -135,12 +135,12 @@ function visit(node: unknown, at: Visit): void {
 function visitParts(node: Node, at: Visit): void {
   const parts = SAME_CONTEXT.get(node['type']);
   if (!parts || takesContext(node, at)) throw new Everything();
-  // What a variable names as the function to call was looked at by takesContext().
+  // takesContext() has checked a procedure that is named by a variable.
   const isNamed = isNode(node['procedure']) && node['procedure']['type'] === 'variable';
   for (const part of parts) if (part !== 'procedure' || !isNamed) visit(node[part], at);
 }
 
-/** Whether a call may read its context whole. */
+/** Returns whether a call may read its whole context. */
 function takesContext(node: Node, { atRoot }: Visit): boolean {
   const { type, procedure, arguments: given, signature } = node;
   if (type === 'lambda') return signature !== undefined;
@@ -154,7 +154,7 @@ function takesContext(node: Node, { atRoot }: Visit): boolean {
 function visitVariable({ value }: Node, { atRoot }: Visit): void {
   const name = String(value);
   const isInput = name === '$' || (name === '' && atRoot);
-  // A function that is handed on may be called without arguments.
+  // A function passed as a value may be called without arguments.
   if (isInput || name === 'eval' || CONTEXTUAL.has(name)) throw new Everything();
 }
 
@@ -175,7 +175,7 @@ function visitPath({ steps, group }: Node, at: Visit): void {
   visitGroup(group, below);
 }
 
-/** The names that a path leads along from the root, up to its first filter; undefined when it begins elsewhere. */
+/** Returns the names of a path from the root, up to its first filter; undefined when it begins elsewhere. */
 function namesFrom(first: Node, others: readonly Json[], { atRoot }: Visit): Path | undefined {
   if (first['type'] === 'name' && atRoot) return leadingNames([first, ...others]);
   if (first['type'] !== 'variable') return undefined;
@@ -198,7 +198,7 @@ function isFiltered({ stages, predicate }: Node): boolean {
   return stages !== undefined || predicate !== undefined;
 }
 
-/** Filters and groups are evaluated for what was found. */
+/** Visits filters and groups, which are evaluated on the found values. */
 function visitFilters({ stages, predicate, group, type }: Node, at: Visit): void {
   const below = { ...at, atRoot: false };
   for (const filter of [stages, predicate].flat()) if (isNode(filter)) visit(filter['expr'], below);

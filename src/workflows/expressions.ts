@@ -3,15 +3,15 @@ import { compileExpression, reasonOf } from '../upstream/expression.ts';
 import type { Fault } from '../lib/errors.ts';
 import { isJsonObject, type Json } from '../lib/json.ts';
 
-/** An expression in an input, and where its value goes. */
+/** An expression in an input, and the place of its value. */
 export interface Slot {
   path: (string | number)[];
   expression: string;
 }
 
 /**
- * The expressions of an input: strings that begin with `=`, but not with `==`, which is a literal that begins with `=`
- * (contract.md section 8).
+ * Returns the expressions of an input: strings that begin with `=`. A string with `==` is a literal that begins with
+ * `=`.
  */
 export function slotsOf(input: Json, path: (string | number)[] = []): Slot[] {
   if (typeof input === 'string') {
@@ -23,12 +23,12 @@ export function slotsOf(input: Json, path: (string | number)[] = []): Slot[] {
   return Object.entries(input).flatMap(([name, member]) => slotsOf(member, [...path, name]));
 }
 
-/** The expression that a string stands for, if it does. */
+/** Returns the expression of a string, or undefined for a literal. */
 export function expressionIn(text: string): string | undefined {
   return text.startsWith('=') && !text.startsWith('==') ? text.slice(1) : undefined;
 }
 
-/** The input with the values of its expressions, in the order of slotsOf(). */
+/** Returns the input with the values of its expressions, in the order of slotsOf(). */
 export function filled(input: Json, values: readonly Json[]): Json {
   let next = 0;
   const fill = (value: Json): Json => {
@@ -43,24 +43,24 @@ export function filled(input: Json, values: readonly Json[]): Json {
   return fill(input);
 }
 
-/** `when`, `forEach` and `map` are expressions; one that is written with `=` all the same is the same. */
+/** Returns the expression of `when`, `forEach` or `map`, where a leading `=` is optional. */
 export function bare(expression: string): string {
   return expressionIn(expression) ?? expression;
 }
 
-/** What may be named from the root of an expression. */
+/** The names that an expression may use at its root. */
 export interface Names {
   /** Steps that come before. */
   steps: ReadonlySet<string>;
-  /** All steps, to tell a later one from one that is not there. */
+  /** All steps, to distinguish a later step from a missing one. */
   allSteps: ReadonlySet<string>;
-  /** Configurable fields; undefined: any. */
+  /** Configurable fields; undefined means any. */
   config: ReadonlySet<string> | undefined;
-  /** Whether `item` and `index` are there. */
+  /** Whether `item` and `index` exist. */
   item: boolean;
 }
 
-/** The faults of an expression: what does not parse, and names that are not there when it is evaluated. */
+/** Returns the faults of an expression: a syntax error, or names that do not exist when it is evaluated. */
 export async function expressionFaults(expression: string, field: string, names: Names): Promise<Fault[]> {
   let tree: ExprNode;
   try {
@@ -90,7 +90,7 @@ function brokenRule([root = '', name]: string[], names: Names): string | undefin
     : `refers to steps.${name.slice(0, 64)}, and there is no such step`;
 }
 
-/** The paths of an expression that begin at its root: `steps.a.data` as ['steps', 'a', 'data']. */
+/** Returns the paths of an expression that begin at its root: `steps.a.data` as ['steps', 'a', 'data']. */
 function rootPaths(tree: ExprNode): string[][] {
   const found: string[][] = [];
   const seen = new Set<unknown>();
@@ -105,16 +105,16 @@ function rootPaths(tree: ExprNode): string[][] {
       const isContext = isNode(first, 'variable') && first.value === '';
       if (isRoot || (atRoot && isContext)) found.push(leadingNames(others));
       else if (atRoot && isNode(first, 'name')) found.push(leadingNames(steps));
-      // Within a name's predicate, and in all that follows, names are members of what was found.
+      // In the predicate of a name and in later steps, names are members of the found value.
       if (isNode(first, 'name') || isNode(first, 'variable')) visitBelow(first);
       else visit(first, atRoot);
       for (const other of others) visitBelow(other);
       visit(rest, false);
       return;
     }
-    // A transformation speaks of what it is applied to.
+    // Names in a transformation are members of the value that it transforms.
     if (type === 'transform') return visit(Object.values(node), false);
-    // What is grouped or filtered is the context of the names there.
+    // Names in groups and filters are members of the grouped or filtered value.
     const {
       group,
       predicate,

@@ -3,19 +3,19 @@ import { checkValue } from '../connectors/validate.ts';
 import { invalidRequest, type Fault } from '../lib/errors.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 
-/*
- * Configurable fields: a JSON Schema object. Two versions have the same ones when names, types, formats, enums and
- * required ones are equal; titles, descriptions, order and bounds do not count (contract.md section 8).
+/**
+ * Configurable fields: a JSON Schema object. Two versions have the same fields when names, types, formats, enums and
+ * required fields are equal. Titles, descriptions, order and bounds do not count.
  */
 
-/** What differs between the fields of two versions; paths of nested ones are dotted. */
+/** The differences between the fields of two versions; paths of nested fields are dotted. */
 export interface FieldChanges {
   added: string[];
   removed: string[];
   changed: string[];
 }
 
-/** The changes from one version's configurable fields to another's. */
+/** Returns the changes from one version's configurable fields to another's. */
 export function compareFields(from: JsonSchema, to: JsonSchema): FieldChanges {
   const before = fieldsOf(from);
   const after = fieldsOf(to);
@@ -31,14 +31,14 @@ export function sameFields({ added, removed, changed }: FieldChanges): boolean {
   return added.length + removed.length + changed.length === 0;
 }
 
-/** Each field with what counts of it, as text that is equal for equal fields. */
+/** Returns each field with its relevant keywords, as text that is equal for equal fields. */
 function fieldsOf(schema: JsonSchema): Map<string, string> {
   const required = new Set(list(schema['required']));
   const fields = Object.entries(members(schema['properties'])).map(([name, field]): [string, string] => [
     name,
     canonicalJson({ required: required.has(name), field: essence(field) }),
   ]);
-  // What the schema says of the whole beside its members is a field of no name.
+  // Keywords of the whole schema, other than its members, count as a field without a name.
   const { type: _type, properties: _properties, required: _required, ...rest } = schema;
   const whole = essence(toJson(rest));
   const extra = list(schema['required']).filter(
@@ -49,7 +49,7 @@ function fieldsOf(schema: JsonSchema): Map<string, string> {
   return new Map(fields);
 }
 
-/** Keywords that say what a value is. All others say how it looks or how far it may go. */
+/** Keywords that define a value. All others describe it or limit it. */
 const SETS = new Set(['enum', 'type', 'required']);
 const SCHEMAS = new Set([
   'items',
@@ -76,23 +76,25 @@ function essence(schema: Json): Json {
     else if (MAPS.has(keyword) && isJsonObject(value))
       kept[keyword] = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, essence(one)]));
   }
-  // None required is the same as saying nothing of it.
+  // An empty `required` equals a missing one.
   if (Array.isArray(kept['required']) && kept['required'].length === 0) delete kept['required'];
   return kept;
 }
 
-/** As a set: order and repetition mean nothing, and one type is the list of it. */
+/** Normalizes a set: order and repetition do not matter, and a single type equals a list of it. */
 function sorted(value: Json): Json {
   const texts = (Array.isArray(value) ? value : [value]).map(canonicalJson);
   return [...new Set(texts)].sort();
 }
 
-/** The faults of a configuration by field (`config.<field>`). */
+/** Returns the faults of a configuration by field (`config.<field>`). */
 export function configFaults(schema: JsonSchema, config: JsonObject): Fault[] {
   return checkValue(objectSchema(schema), withDefaults(schema, config), 'config');
 }
 
-/** What a manual trigger is given. @throws GatehouseError `invalid_request` by field (`input.<field>`). */
+/**
+ * Returns the checked input of a manual trigger. @throws GatehouseError `invalid_request` by field (`input.<field>`).
+ */
 export function checkedInput(schema: JsonSchema | undefined, input: Json | undefined): Json {
   if (schema === undefined) return input ?? {};
   const value = input ?? {};
@@ -103,7 +105,7 @@ export function checkedInput(schema: JsonSchema | undefined, input: Json | undef
   return given;
 }
 
-/** The configuration with the defaults of fields that are absent. */
+/** Returns the configuration with the defaults of absent fields. */
 export function withDefaults(schema: JsonSchema, config: JsonObject): JsonObject {
   const defaults = Object.entries(members(schema['properties'])).flatMap(([name, field]) =>
     isJsonObject(field) && field['default'] !== undefined ? [[name, field['default']]] : [],
@@ -111,17 +113,17 @@ export function withDefaults(schema: JsonSchema, config: JsonObject): JsonObject
   return { ...Object.fromEntries(defaults), ...config };
 }
 
-/** A schema of the fields: an object, which holds nothing else unless it says so. */
+/** Returns a schema of the fields: an object that allows no other members unless it says so. */
 export function objectSchema(schema: JsonSchema): JsonSchema {
   return { type: 'object', additionalProperties: false, ...schema };
 }
 
-/** The schema of a manual trigger's input: an object, as open as its author says. */
+/** Returns the schema of a manual trigger's input: an object, as open as its author defines. */
 export function inputSchema(schema: JsonSchema): JsonSchema {
   return { type: 'object', ...schema };
 }
 
-/** Names of fields whose values are secret: `writeOnly`, of the format `password`, or with such a part. */
+/** Returns the names of fields with secret values: `writeOnly`, of the format `password`, or with such a part. */
 export function secretFields(schema: JsonSchema): string[] {
   return Object.entries(members(schema['properties'])).flatMap(([name, field]) =>
     isSecret(field) ? [name] : [],

@@ -15,8 +15,9 @@ import { requireWorkflow } from './records.ts';
 const MOST_ACCOUNTS = 50;
 
 /**
- * What installing a workflow asks an end user for: fields, and for each app the accounts to choose from.
- * @throws GatehouseError `workflow_not_found`, `user_not_found`, `workflow_version_not_found` when nothing is published.
+ * Returns the form for installing a workflow: its fields, and for each app the user's accounts.
+ * @throws GatehouseError `workflow_not_found`, `user_not_found`, `workflow_version_not_found` when nothing is
+ * published.
  */
 export async function formOf(
   context: Pick<Context, 'db' | 'keys' | 'catalog' | 'publicUrl'>,

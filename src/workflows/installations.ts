@@ -26,22 +26,23 @@ export type InstallContext = Pick<
   'db' | 'clock' | 'keys' | 'hashKey' | 'catalog' | 'config' | 'sources' | 'publicUrl'
 >;
 
-/** Whose installation of which workflow. */
+/** The key of an installation: its workflow and user. */
 export interface InstallationKey {
   environment: Environment;
   workflowId: string;
   userId: string;
 }
 
-/** Shown in place of the value of a secret field; sent back, it leaves the value as it is. */
+/** Shown instead of a secret value. A client that sends it back leaves the value unchanged. */
 const MASK = '[secret]';
 
 /**
- * Installs the newest published version for a user: configuration and credentials are checked, and its trigger is set,
- * in one transaction.
- * @returns the row, and the address of a `call` trigger, which is shown here only.
+ * Installs the newest published version for a user. Checks configuration and credentials and sets the trigger, in one
+ * transaction.
+ * @returns the row, and the address of a `call` trigger, which is returned only here.
  * @throws GatehouseError `workflow_not_found`, `user_not_found`, `forbidden` for a disabled user,
- * `workflow_version_not_found` when nothing is published, `invalid_request` by field, `installation_exists`, and those of chooseCredential().
+ * `workflow_version_not_found` when nothing is published, `invalid_request` by field, `installation_exists`, and
+ * those of chooseCredential().
  */
 export async function install(
   context: InstallContext,
@@ -108,7 +109,8 @@ export async function install(
 }
 
 /**
- * Changes what is named; `config` is replaced whole. Disabled, nothing begins any more and what is under way ends.
+ * Changes the given fields; `config` is replaced completely. A disabled installation starts no runs, and running ones
+ * end.
  * @throws GatehouseError as install(), and `installation_not_found`.
  */
 export async function updateInstallation(
@@ -133,7 +135,7 @@ export async function updateInstallation(
       set.config_sealed = sealConfig(context, row.installation_id, config);
     }
     let credentials: ReadonlyMap<string, Credential> = new Map();
-    // Switching off must work whatever has become of the accounts.
+    // Disabling must work even if an account no longer does.
     if (changes.credentials !== undefined || (enabled && row.enabled === 0)) {
       credentials = await chosenCredentials(tx, context, key, definition, {
         named: changes.credentials ?? {},
@@ -159,7 +161,7 @@ export async function updateInstallation(
   return changed;
 }
 
-/** Removes an installation; what is under way is cancelled. @throws GatehouseError `installation_not_found` */
+/** Removes an installation and cancels its runs. @throws GatehouseError `installation_not_found` */
 export async function uninstall(context: InstallContext, key: InstallationKey): Promise<void> {
   await context.db.transaction().execute(async (tx) => {
     const { source_id: heard } = await requireInstallation(tx, key);
@@ -175,7 +177,7 @@ export async function uninstall(context: InstallContext, key: InstallationKey): 
   });
 }
 
-/** The tools of a user are others: those who listen are told. */
+/** Notifies listening clients that the user's tools changed. */
 export function noteInstalled(
   tx: Transaction<Tables>,
   { clock }: Pick<Context, 'clock'>,
@@ -184,7 +186,10 @@ export function noteInstalled(
   return noteChange(tx, clock.now(), { environment, kind: 'accounts', subject });
 }
 
-/** A new address for a `call` trigger; the one before ends at once. @throws `installation_not_found`, `invalid_request` */
+/**
+ * Creates a new address for a `call` trigger and disables the old one at once. @throws `installation_not_found`,
+ * `invalid_request`
+ */
 export async function rotateHook(context: InstallContext, key: InstallationKey): Promise<string> {
   const row = await requireInstallation(context.db, key);
   if (row.trigger_type !== 'call')
@@ -198,7 +203,7 @@ export async function rotateHook(context: InstallContext, key: InstallationKey):
   return hookUrl(context, token);
 }
 
-/** The installation that a `call` address leads to. */
+/** Returns the installation of a `call` address. */
 export async function installationOfHook(
   context: Pick<Context, 'db' | 'hashKey'>,
   token: string,
@@ -233,7 +238,7 @@ export async function requireInstallation(db: DbOrTx, key: InstallationKey): Pro
   return row;
 }
 
-/** The row, and nobody else changes it until the transaction ends. @throws as requireInstallation() */
+/** Locks the row until the transaction ends. @throws as requireInstallation() */
 export async function lockInstallation(
   tx: Transaction<Tables>,
   { clock }: Pick<Context, 'clock'>,
@@ -256,7 +261,7 @@ const ORDER: ListOrder<{ created_at: number; installation_id: string }> = {
   position: (row) => [row.created_at, row.installation_id],
 };
 
-/** A page of the installations of a workflow, oldest first, and where it ends. */
+/** Returns a page of a workflow's installations, oldest first, and the position where it ends. */
 export async function listInstallations(
   db: DbOrTx,
   filter: PageRequest & { workflowId: string; userId?: string | undefined },
@@ -269,7 +274,7 @@ export async function listInstallations(
   return readPage(query, ORDER, filter);
 }
 
-/** The record as it is answered: values of secret fields are masked. */
+/** Returns the installation as the API answers it, with masked secrets. */
 export function describeInstallation(
   context: Pick<Context, 'keys'>,
   row: InstallationRow,
@@ -303,7 +308,7 @@ export async function definitionOf(db: DbOrTx, row: InstallationRow): Promise<De
   return version.definition;
 }
 
-/** The configuration with defaults. @throws GatehouseError `invalid_request` with every fault by field. */
+/** Returns the configuration with defaults. @throws GatehouseError `invalid_request` with every fault by field. */
 export function checkedConfig(
   { configurableFields }: Definition,
   given: JsonObject,
@@ -320,16 +325,16 @@ export function checkedConfig(
 }
 
 /**
- * The credential of each connector that a definition names: the one that is named, else the user's single active one.
- * @throws GatehouseError `credential_not_found` for one of another user, `credential_required`, `credential_ambiguous`,
- * `credential_invalid`; `invalid_request` for a connector that the workflow has no use for.
+ * Returns the credential of each connector in a definition: the named one, else the user's single active one.
+ * @throws GatehouseError `credential_not_found` for another user's, `credential_required`, `credential_ambiguous`,
+ * `credential_invalid`; `invalid_request` for a connector that the workflow does not use.
  */
 export async function chosenCredentials(
   db: DbOrTx,
   { catalog }: Pick<Context, 'catalog'>,
   { environment, userId }: Pick<InstallationKey, 'environment' | 'userId'>,
   definition: Definition,
-  /** connectorId → credentialId: what the caller named just now, and what was chosen before. */
+  /** connectorId → credentialId: `named` by this call, `stored` from before. */
   { named, stored = {} }: { named: Record<string, string>; stored?: Record<string, string> },
 ): Promise<Map<string, Credential>> {
   const connectors = connectorsOf(definition);
@@ -351,7 +356,7 @@ export async function chosenCredentials(
     }
     const argument = named[connectorId];
     const kept = argument === undefined ? stored[connectorId] : undefined;
-    // One that needs to be reconnected stays chosen: its owner mends it under the same id.
+    // A credential that needs to be reconnected stays chosen, because its owner reconnects it under the same id.
     const credential =
       (kept === undefined
         ? undefined
@@ -362,7 +367,7 @@ export async function chosenCredentials(
   return chosen;
 }
 
-/** Releases the source that a row has let go. */
+/** Releases the source that a row no longer uses. */
 export async function releaseLeft(
   tx: Transaction<Tables>,
   context: Pick<Context, 'clock'>,

@@ -7,7 +7,7 @@ import type { Tables } from '../store/schema.ts';
 import { beginRun } from './begin.ts';
 import { firingAfter } from './firing.ts';
 
-/* What makes workflows run by itself: events of sources, and schedules. */
+/** Starts runs without a caller: by events of sources and by schedules. */
 
 const listening = perDatabase((db) =>
   db
@@ -21,8 +21,9 @@ const listening = perDatabase((db) =>
 );
 
 /**
- * Queues runs of the installations that listen to a source, in the transaction that publishes. Disabled users get none.
- * @returns how many.
+ * Queues runs of the installations that listen to a source, in the transaction that publishes. Disabled users get
+ * none.
+ * @returns the number of queued runs.
  */
 export async function runsOfEvents(
   tx: Transaction<Tables>,
@@ -47,12 +48,12 @@ export async function runsOfEvents(
   return made;
 }
 
-/** Installations that fire in one look. */
+/** Limit of installations that fire in one round. */
 const MOST_AT_ONCE = 100;
 
 /**
- * Queues runs of schedules whose time has come. Times missed while no process served are one run; the schedule continues
- * from now. A disabled user's schedule goes on without runs. @returns how many were queued.
+ * Queues runs of due schedules. Times missed during downtime run once, and the schedule continues from now.
+ * A disabled user's schedule continues without runs. @returns the number of queued runs.
  */
 export async function fireSchedules(context: Pick<Context, 'db' | 'clock' | 'keys'>): Promise<number> {
   const { db, clock } = context;

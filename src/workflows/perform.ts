@@ -12,15 +12,15 @@ import type { ActionStep, Definition, HttpStep } from './definition.ts';
 export type PerformContext = ExecuteContext & Pick<Context, 'servers'>;
 export type CallStep = ActionStep | HttpStep;
 
-/** The step's answer: `data`, for lists `pagination` too. At most so large, as JSON. */
+/** Limit of a step's answer as JSON: `data`, for lists also `pagination`. */
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 const HTTP_TIMEOUT_MS = MINUTE;
-/** The action that restrictions of MCP servers know `http` steps by. */
+/** The action name of `http` steps in restrictions of MCP servers. */
 export const HTTP_ACTION = { connectorId: 'http', actionId: 'request' };
 
 /**
- * Makes the call of a step. `upstreamKey` is the same whenever the same call is sent again.
- * @throws GatehouseError as executeAction(); `restricted`, also when the MCP server that the run came through is gone.
+ * Makes the call of a step. `upstreamKey` stays the same when the same call is repeated.
+ * @throws GatehouseError as executeAction(); `restricted`, also when the run's MCP server is deleted or switched off.
  */
 export async function perform(
   context: PerformContext,
@@ -74,7 +74,7 @@ async function runAction(
   return pagination === undefined ? { data } : { data, pagination: { ...pagination } };
 }
 
-/** Those of the installation as they are now; a try has its own. */
+/** Returns the installation's current credential, or the one of a trial run. */
 async function credentialOf(
   { db }: Pick<Context, 'db'>,
   run: RunRow,
@@ -99,7 +99,7 @@ async function serverOf({ servers }: Pick<Context, 'servers'>, run: RunRow): Pro
   });
 }
 
-/** Nobody is there to be asked while a run is under way. */
+/** Rejects calls that need confirmation, because no user can be asked during a run. */
 function assertUnconfirmed({ decision }: LiveServer, effect: Effect): void {
   const rule = decision.confirms(effect);
   if (rule === undefined) return;
@@ -192,9 +192,9 @@ function refusal(
   });
 }
 
-/** Whether sending the call of a step again, under the same key, does no harm. */
+/** Returns whether repeating the call of a step under the same key is safe. */
 export function mayRepeat({ catalog }: Pick<Context, 'catalog'>, run: RunRow, step: CallStep): boolean {
-  // Whoever takes calls of http steps is given an Idempotency-Key.
+  // Calls of http steps carry an Idempotency-Key.
   if ('http' in step) return true;
   const connector = catalog.connector(run.environment, step.connectorId);
   const action = connector?.actions.get(step.actionId);
@@ -202,7 +202,7 @@ export function mayRepeat({ catalog }: Pick<Context, 'catalog'>, run: RunRow, st
   return isRepeatable({ connector, action, credential: undefined, input: {}, idempotencyKey: 'key' });
 }
 
-/** What follows from a failure: the same once more after a while, on to the next step, or the end of the run. */
+/** The consequence of a failure: repeat later, continue with the next step, or end the run. */
 export type Decision =
   | { next: 'again'; waitMs: number; newKey: boolean }
   | { next: 'continue' }
@@ -213,14 +213,14 @@ const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'rate_limited',
   'unavailable',
 ]);
-/** After these, whether the call took effect is unknown. */
+/** Errors after which the effect of the call is unknown. */
 const UNKNOWN: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'upstream_failed',
   'upstream_timeout',
   'upstream_too_large',
   'internal',
 ]);
-/** Refusals that stand as long as the step, its input and its accounts are what they are. */
+/** Errors that repeat as long as the step, its input and its accounts stay the same. */
 const LASTING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'invalid_request',
   'restricted',
@@ -232,17 +232,17 @@ const LASTING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'expression_failed',
   'upstream_too_large',
 ]);
-/** Statuses by which an app refuses the call itself. After 404, 409 and 422 the app's data may have changed. */
+/** Statuses that reject the call itself. After 404, 409 and 422 the app's data may have changed. */
 const LASTING_STATUSES: ReadonlySet<unknown> = new Set([
   400, 401, 403, 405, 406, 410, 411, 413, 414, 415, 431,
 ]);
-/** But these never left us; see lib/outbound-errors.ts. */
+/** Reasons of calls that were never sent; see lib/outbound-errors.ts. */
 const NOT_SENT: ReadonlySet<unknown> = new Set(['blocked_address', 'dns', 'refused', 'tls']);
 const MOST_PASSING = 20;
 const FIRST_WAIT_MS = 5 * SECOND;
 const LONGEST_WAIT_MS = 10 * MINUTE;
 
-/** `attempts`: how often it was tried. A call that may have taken effect, and must not be repeated, is not. */
+/** Decides after `attempts` attempts. A call that may have had an effect is repeated only if that is safe. */
 export function decide(
   error: GatehouseError,
   onError: CallStep['onError'],
@@ -257,7 +257,7 @@ export function decide(
   return onError === 'continue' ? { next: 'continue' } : { next: 'stop' };
 }
 
-/** Whether the same call would be refused in the same way again. */
+/** Returns whether the same call would be rejected again. */
 function isLasting({ code, details }: GatehouseError): boolean {
   if (code === 'upstream_rejected') return LASTING_STATUSES.has(details?.['status']);
   return LASTING.has(code) || details?.['reason'] === 'blocked_address';
@@ -270,12 +270,12 @@ function waitAfter(error: GatehouseError, attempts: number): number {
   return Math.round(grown * (0.8 + Math.random() * 0.4));
 }
 
-/** Of a call whose process died: nobody knows whether it took effect. */
+/** Returns the error for a call whose process died, so that its effect is unknown. */
 export function outcomeUnknown(): GatehouseError {
   return new GatehouseError(
     'upstream_failed',
-    'The process ended while this call was under way, and the app knows no idempotency keys: whether it took effect is ' +
-      'unknown. Look it up there before you try this run again.',
+    'The process ended during this call, and the app supports no idempotency keys: whether it took effect is ' +
+      'unknown. Check the app before you retry this run.',
     { details: { outcome: 'unknown' } },
   );
 }

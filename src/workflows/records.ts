@@ -12,7 +12,7 @@ import { storedDefinition, type Definition } from './definition.ts';
 
 type WorkflowContext = Pick<Context, 'db' | 'clock' | 'catalog'>;
 
-/** A workflow with its newest published version; where nothing is published yet, with its draft. */
+/** A workflow with its newest published version; with its draft when nothing is published. */
 export interface Workflow {
   workflowId: string;
   environment: Environment;
@@ -22,7 +22,7 @@ export interface Workflow {
   updatedAt: number;
 }
 
-/** Published versions never change. Times are epoch milliseconds. */
+/** A version of a workflow. Published versions never change. Times are epoch milliseconds. */
 export interface Version {
   version: number;
   draft: boolean;
@@ -70,7 +70,7 @@ export async function createWorkflow(context: WorkflowContext, wish: NewWorkflow
 }
 
 /**
- * A new version. A draft is replaced by whatever comes next, under its number.
+ * Adds a version. The next version replaces a draft, under the draft's number.
  * @throws GatehouseError `workflow_not_found`, `invalid_request` with the faults by path.
  */
 export async function addVersion(
@@ -90,7 +90,7 @@ export async function addVersion(
   });
 }
 
-/** Makes the draft a version for good. @throws GatehouseError `workflow_version_not_found`, `invalid_request` */
+/** Publishes the draft. @throws GatehouseError `workflow_version_not_found`, `invalid_request` */
 export async function publishVersion(
   context: WorkflowContext,
   wish: { environment: Environment; workflowId: string; version: number },
@@ -99,7 +99,7 @@ export async function publishVersion(
   const found = await requireVersion(context.db, environment, workflowId, version);
   if (!found.draft)
     throw invalidRequest([{ field: 'version', rule: `is published already; only a draft can be` }]);
-  // What it names may be gone since.
+  // Connectors or actions that it names may have been removed since.
   await checkedDefinition(context, environment, JSON.parse(JSON.stringify(found.definition)));
   return context.db.transaction().execute(async (tx) => {
     await lockWorkflow(tx, context, workflowId);
@@ -115,7 +115,7 @@ export async function publishVersion(
   });
 }
 
-/** Removes a workflow with its versions, installations and runs. @throws GatehouseError `workflow_not_found` */
+/** Deletes a workflow with its versions, installations and runs. @throws GatehouseError `workflow_not_found` */
 export async function deleteWorkflow(
   context: Pick<Context, 'db' | 'clock'>,
   environment: Environment,
@@ -123,7 +123,7 @@ export async function deleteWorkflow(
 ): Promise<void> {
   await requireWorkflow(context.db, environment, workflowId);
   await context.db.transaction().execute(async (tx) => {
-    // Whoever installs it at this moment waits for the end of this transaction, and then finds no workflow.
+    // A concurrent installation waits for the end of this transaction and then finds no workflow.
     const { numUpdatedRows } = await tx
       .updateTable('workflows')
       .set({ updated_at: context.clock.now() })
@@ -145,7 +145,7 @@ export async function deleteWorkflow(
   });
 }
 
-/** @throws GatehouseError `workflow_not_found`: the same for an unknown one and one of the other environment. */
+/** @throws GatehouseError `workflow_not_found`, also for a workflow of the other environment. */
 export async function requireWorkflow(
   db: DbOrTx,
   environment: Environment,
@@ -170,7 +170,7 @@ const ORDER: ListOrder<{ created_at: number; workflow_id: string }> = {
   position: (row) => [row.created_at, row.workflow_id],
 };
 
-/** A page of workflows, oldest first, and where it ends. */
+/** Returns a page of workflows, oldest first, and the position where it ends. */
 export async function listWorkflows(
   db: DbOrTx,
   environment: Environment,
@@ -186,7 +186,7 @@ export async function listWorkflows(
   return { workflows, ...end };
 }
 
-/** The newest published version, else the draft. */
+/** Returns the newest published version, else the draft. */
 async function latestVersion(db: DbOrTx, workflowId: string): Promise<Version | undefined> {
   const row = await db
     .selectFrom('workflow_versions')
@@ -199,7 +199,7 @@ async function latestVersion(db: DbOrTx, workflowId: string): Promise<Version | 
   return row && toVersion(row);
 }
 
-/** The newest published version, to which installations go. */
+/** Returns the newest published version, which installations use. */
 export async function newestPublished(db: DbOrTx, workflowId: string): Promise<Version | undefined> {
   const latest = await latestVersion(db, workflowId);
   return latest?.draft === false ? latest : undefined;
@@ -238,7 +238,7 @@ const VERSIONS: ListOrder<{ version: number }> = {
   position: (row) => [row.version],
 };
 
-/** Returns a page of versions, newest first, and where it ends. */
+/** Returns a page of versions, newest first, and the position where it ends. */
 export async function listVersions(
   db: DbOrTx,
   workflowId: string,
@@ -249,7 +249,7 @@ export async function listVersions(
   return { versions: rows.map(toVersion), ...end };
 }
 
-/** Whoever changes versions of a workflow waits here for others that do; gives the newest, drafts included. */
+/** Locks the versions of a workflow against concurrent changes. Returns the newest one, drafts included. */
 async function lockWorkflow(
   tx: DbOrTx,
   { clock }: Pick<Context, 'clock'>,

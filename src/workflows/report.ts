@@ -6,7 +6,7 @@ import type { RunRow } from './begin.ts';
 
 const MOST_REASON_CHARS = 500;
 
-/** How a run ended. */
+/** The end of a run. */
 interface Ending {
   status: 'succeeded' | 'failed';
   /** The column `error` of the run: JSON without secrets. */
@@ -14,8 +14,8 @@ interface Ending {
 }
 
 /**
- * Notifies the operator, in the transaction that ends a run: `run.failed` at its first failure, `run.recovered` when a run
- * that failed before succeeds.
+ * Notifies the operator in the transaction that ends a run: `run.failed` at its first failure, `run.recovered` when a
+ * failed run succeeds later.
  */
 export async function reportEnd(
   tx: Transaction<Tables>,
@@ -45,7 +45,7 @@ async function factsOf(tx: Transaction<Tables>, run: RunRow): Promise<JsonObject
   };
 }
 
-/** Ids and the reason. Details stay in the log of the run: they may quote an app's answer. */
+/** Returns ids and the reason. Details stay in the log of the run, because they may quote an app's answer. */
 function failureIn(error: string | null): JsonObject {
   const logged: Json = error === null ? null : parseJson(error);
   if (!isJsonObject(logged)) return {};

@@ -4,13 +4,13 @@ import { DAY, HOUR } from '../lib/clock.ts';
 import { inSteps } from '../store/batches.ts';
 import type { Db } from '../store/schema.ts';
 
-/** How long runs are kept after their end, with what went in and out. */
+/** How long runs are stored after their end, with their inputs and outputs. */
 const RUNS_KEPT_MS = 30 * DAY;
 const SWEEP_MS = HOUR;
 
 const sweptAt = new WeakMap<Context['db'], number>();
 
-/** Deletes runs that had their time, once an hour. */
+/** Deletes expired runs, once an hour. */
 export async function deleteOldRuns({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<void> {
   const now = clock.now();
   if (now - (sweptAt.get(db) ?? -Infinity) < SWEEP_MS) return;
@@ -33,7 +33,7 @@ async function deleteSome(db: Db, before: number, limit: number): Promise<number
   return ids.length;
 }
 
-/** A run may have 10,000 steps, which would go with it in one statement. */
+/** Deletes steps in batches, because a run may have 10,000 of them. */
 async function deleteSteps(db: Db, runIds: string[]): Promise<void> {
   await inSteps(async (limit) => {
     const { numAffectedRows } = await sql`delete from workflow_steps where (run_id, position, item) in (

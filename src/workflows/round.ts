@@ -7,17 +7,20 @@ import { fireSchedules } from './occasions.ts';
 import { deleteOldRuns } from './retention.ts';
 import { LEASE_MS, Overtaken, renewLease } from './steps.ts';
 
-/** Runs under way in one process: most of a run is waiting for answers. */
+/** Limit of concurrent runs in one process; most of a run is waiting for answers. */
 const MAX_RUNS = 16;
 const RENEW_MS = LEASE_MS / 3;
 
-/** A run that this process carries. Its work never rejects. */
+/** A run that this process executes. Its `work` never rejects. */
 export interface Carried {
   userId: string;
   work: Promise<void>;
 }
 
-/** Does what is due: schedules fire, runs begin or go on. `users`: those of the runs under way. Returns what it took up. */
+/**
+ * Fires due schedules and starts or continues due runs. `users`: those of the running runs. @returns the started
+ * runs.
+ */
 export async function lookOnce(
   context: Context,
   { stop, users }: { stop: AbortSignal; users: readonly string[] },
@@ -28,7 +31,7 @@ export async function lookOnce(
   return runs.map((run) => ({ userId: run.user_id, work: carry(context, run, stop) }));
 }
 
-/** Moves a run on under its lease. */
+/** Moves a run forward under its lease. */
 async function carry(context: Context, run: RunRow, stop: AbortSignal): Promise<void> {
   const { log } = context;
   const runId = run.run_id;
@@ -42,9 +45,9 @@ async function carry(context: Context, run: RunRow, stop: AbortSignal): Promise<
     const durationMs = Math.round(performance.now() - started);
     log.info({ runId, workflowId: run.workflow_id, outcome, durationMs }, 'run');
   } catch (error) {
-    // Cancelled, taken over, or gone with its workflow: others have the last word.
+    // The run was cancelled, taken over by another process, or deleted with its workflow.
     if (error instanceof Overtaken) log.info({ runId, outcome: 'overtaken' }, 'run');
-    // The store, most likely. The run is taken up again when its lease has ended.
+    // Probably the store failed. Another turn continues the run when its lease has expired.
     else log.error({ runId, err: error, waitSeconds: LEASE_MS / SECOND }, 'run interrupted');
   } finally {
     clearInterval(timer);

@@ -12,7 +12,7 @@ type StepRow = Selectable<Tables['workflow_steps']>;
 export const RUN_STATUSES = ['queued', 'running', 'waiting', 'succeeded', 'failed', 'cancelled'] as const;
 const RUN_ID = /^run_[0-9A-Za-z]{22}$/;
 
-/** Which run of which workflow; `userId`: only one of that user. */
+/** The key of a run; with `userId` only a run of that user. */
 export interface RunKey {
   environment: Environment;
   workflowId: string;
@@ -20,7 +20,7 @@ export interface RunKey {
   userId?: string | undefined;
 }
 
-/** @throws GatehouseError `run_not_found`: the same for one of another user, workflow or environment. */
+/** @throws GatehouseError `run_not_found`, also for a run of another user, workflow or environment. */
 export async function requireRun(db: DbOrTx, key: RunKey): Promise<RunRow> {
   const row = RUN_ID.test(key.runId)
     ? await db
@@ -35,7 +35,7 @@ export async function requireRun(db: DbOrTx, key: RunKey): Promise<RunRow> {
   throw new GatehouseError('run_not_found', `There is no run "${key.runId.slice(0, 64)}" of this workflow.`);
 }
 
-/** Ids of runs are in the order of time. */
+/** Run ids sort by time. */
 const ORDER: ListOrder<{ run_id: string }> = {
   columns: { run_id: 'id' },
   direction: 'desc',
@@ -44,8 +44,9 @@ const ORDER: ListOrder<{ run_id: string }> = {
 };
 
 /**
- * Returns a page of runs, newest first: those of all workflows of an environment, or what the filter names.
- * @throws GatehouseError `invalid_request` for an offset beyond 10,000, a cursor that is none, or both at once.
+ * Returns a page of runs, newest first: of all workflows of an environment, or as filtered.
+ * @throws GatehouseError `invalid_request` for an offset beyond 10,000, an invalid cursor, or both parameters
+ * together.
  */
 export async function listRuns(
   db: DbOrTx,
@@ -64,7 +65,7 @@ export async function listRuns(
   return { runs, ...end };
 }
 
-/** A run as it is listed. */
+/** Returns a run as lists show it. */
 export function describeRun(row: RunRow) {
   return {
     runId: row.run_id,
@@ -82,12 +83,13 @@ export function describeRun(row: RunRow) {
   };
 }
 
-/** Items of a for-each that a run's answer lists. */
+/** Limit of for-each items in a run's description. */
 const MOST_ITEMS = 100;
 
 /**
- * A run with its log: what started it, and each step with what went in and out, without secrets. A step that is under way
- * although its run has ended, and its lease too, is of a process that died: it is told as failed, its outcome unknown.
+ * Returns a run with its log: its trigger, and each step with input and output, without secrets.
+ * A `running` step of a run whose end and lease have passed is from a process that died. It is shown as failed, with
+ * an unknown outcome.
  */
 export async function describeWholeRun({ db, clock }: Pick<Context, 'db' | 'clock'>, row: RunRow) {
   const abandonedAt = row.ended_at !== null && row.next_at <= clock.now() ? row.next_at : undefined;
@@ -101,7 +103,7 @@ export async function describeWholeRun({ db, clock }: Pick<Context, 'db' | 'cloc
   const views = [];
   for (const step of steps) {
     const { counts, items } = await itemsOf(db, step);
-    // What a for-each calls is called by its items.
+    // The items of a for-each make its calls.
     const calls = counts.size === 0 || counts.has('running');
     views.push({
       ...describeStep(asEnded(step, abandonedAt, calls)),
@@ -116,7 +118,7 @@ export async function describeWholeRun({ db, clock }: Pick<Context, 'db' | 'cloc
   return { ...describeRun(row), triggerValue: parseJson(row.trigger), steps: views };
 }
 
-/** How many items of a for-each stand how, and the first of them. */
+/** Returns the number of a for-each's items by status, and the first items. */
 async function itemsOf(
   db: DbOrTx,
   { run_id: runId, position }: StepRow,
@@ -140,12 +142,12 @@ async function itemsOf(
 const UNKNOWN = JSON.stringify({
   code: 'upstream_failed' satisfies ErrorCode,
   error:
-    'The process ended while this call was under way, and the run did not go on: it may have been done. Look it up in ' +
-    'the app before you have it done again.',
+    'The process ended during this call, and the run did not continue: the call may have taken effect. Check ' +
+    'the app before you repeat it.',
   details: { outcome: 'unknown' },
 });
 
-/** Derived, not stored: whoever held the run is gone, and nobody takes up a run that has ended. */
+/** Derives the state of an abandoned step; it is not stored, because no process continues a run that has ended. */
 function asEnded(row: StepRow, abandonedAt: number | undefined, calls = true): StepRow {
   if (abandonedAt === undefined || row.status !== 'running') return row;
   const ended = { ...row, ended_at: abandonedAt };

@@ -9,21 +9,21 @@ import type { Environment } from '../store/schema.ts';
 import type { ActionStep, Definition } from './definition.ts';
 import { slotsOf } from './expressions.ts';
 
-/** A workflow that a user has installed and runs by hand. */
+/** A workflow that a user has installed and can start directly. */
 export interface Runnable {
   workflowId: string;
   name: string;
   inputSchema: JsonSchema;
-  /** The calls that it may make. */
+  /** The definition with all calls that it may make. */
   definition: Definition;
 }
 
 const MAX_KEPT = 10_000;
-/** More tools than this help no agent. */
+/** Limit of workflow tools; more do not help an agent. */
 const MOST = 100;
 
 export interface Runnables {
-  /** Those of a user, oldest first, at most STALE_MS old. */
+  /** Returns a user's runnable workflows, oldest first, at most STALE_MS old. */
   of(environment: Environment, userId: string): Promise<readonly Runnable[]>;
 }
 
@@ -54,7 +54,7 @@ export function createRunnables({ db, clock }: Pick<Context, 'db' | 'clock'>): R
   };
 }
 
-/** What reads definitions is loaded for those who have some: most lists of tools have none. */
+/** Loads the code for definitions only when a user has some; most tool lists have none. */
 async function toRunnables(
   rows: { workflow_id: string; name: string; definition: string }[],
 ): Promise<Runnable[]> {
@@ -69,7 +69,7 @@ async function toRunnables(
   });
 }
 
-/** Returns what the calls of a workflow may do. */
+/** Returns the effects that the calls of a workflow may have. */
 export function effectsOf(
   context: Pick<Context, 'catalog'>,
   environment: Environment,
@@ -78,7 +78,7 @@ export function effectsOf(
   return steps.flatMap((step) => effectsOfStep(context, environment, step));
 }
 
-/** Returns the rule of an MCP server that denies one of a workflow's calls, or waits for a person at it. */
+/** Returns the rule of an MCP server that denies one of a workflow's calls or requires confirmation for it. */
 export function deniedBy(
   context: Pick<Context, 'catalog'>,
   environment: Environment,
@@ -111,7 +111,10 @@ function nameRule(
   return action ? decision.action(action) : decision.named(connectorId, actionId);
 }
 
-/** A step whose effect depends on the values of a run is judged when it runs. */
+/**
+ * Returns the rule that holds for all effects. A step whose effect depends on values of a run is checked when it
+ * runs.
+ */
 function ruleOfAll(
   effects: readonly Effect[],
   rule: (effect: Effect) => string | undefined,
@@ -128,12 +131,12 @@ function effectsOfStep(
   if ('http' in step) return [effectOf(step.http.method)];
   if (!('connectorId' in step)) return [];
   const action = catalog.action(environment, step.connectorId, step.actionId);
-  // An action that is gone may have done anything.
+  // A missing action is treated as destructive.
   if (!action) return ['destructive'];
   return hasOpenEffect(action, step) ? action.effects : [effectOfCall(action, step.input)];
 }
 
-/** Whether an expression fills a parameter that the effect depends on. */
+/** Returns whether an expression fills a parameter that determines the effect. */
 function hasOpenEffect({ definition }: Action, { input }: ActionStep): boolean {
   const open = new Set(slotsOf(input).map(({ path }) => String(path[0])));
   return definition.effectWhen.some(({ parameter }) => open.has(parameter.split('.')[0] ?? ''));

@@ -8,16 +8,19 @@ import type { runsOfEvents } from './occasions.ts';
 
 const LOOK_EVERY_MS = SECOND;
 const SOON_MS = 50;
-/** How long a stop waits for steps that are under way; their runs are taken up by others after that. */
+/** How long close() waits for running steps. Other processes then take over their runs. */
 const DRAIN_MS = 20 * SECOND;
 
-/** What lets workflows run: begun by events and schedules, carried on until they end. */
+/** Runs workflows: started by events and schedules, continued until they end. */
 export interface Runs {
   /** Serves schedules and runs from now on. */
   start(context: Context): void;
-  /** A run is due now. A process that does not serve begins to carry runs here. */
+  /** Signals that a run is due. A process that does not serve starts to execute runs here. */
   wake(context?: Context): void;
-  /** Runs of the installations that listen to a source, in the transaction that publishes. @returns how many. */
+  /**
+   * Queues runs of the installations that listen to a source, in the transaction that publishes. @returns the number
+   * of runs.
+   */
   onEvents(
     tx: Transaction<Tables>,
     context: Pick<Context, 'clock' | 'keys' | 'db'>,
@@ -27,10 +30,10 @@ export interface Runs {
   close(): Promise<void>;
 }
 
-/** What it does stands in files that are loaded when first needed: listing tools needs none of it. */
+/** Creates the runner. Its code is loaded at first use, because listing tools does not need it. */
 export function createRuns(): Runs {
   const stop = new AbortController();
-  /** Runs under way, and whose they are. */
+  /** Running work, with the user of each run. */
   const running = new Map<Promise<unknown>, string>();
   let served: Context | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -58,7 +61,7 @@ export function createRuns(): Runs {
       return;
     }
     looking = look(context)
-      .catch((error: unknown) => context.log.error({ err: error }, 'the runner of workflows failed'))
+      .catch((error: unknown) => context.log.error({ err: error }, 'workflow runner failed'))
       .finally(() => {
         looking = undefined;
         if (!again) return;
@@ -67,7 +70,7 @@ export function createRuns(): Runs {
       });
   }
 
-  /** The first look comes with the first tick: a start is not kept waiting for it. */
+  /** Starts the timer. The first look happens at the first tick, so that a start does not wait for it. */
   function start(context: Context): void {
     served = context;
     timer ??= setInterval(() => wake(), LOOK_EVERY_MS);
@@ -79,7 +82,7 @@ export function createRuns(): Runs {
     async onEvents(tx, context, source, events) {
       const found = await (occasions ??= import('./occasions.ts'));
       const made = await found.runsOfEvents(tx, context, source, events);
-      // The caller's transaction commits meanwhile; where it takes longer, the next tick finds them.
+      // The caller's transaction commits within this time; if it takes longer, the next tick finds the runs.
       if (made > 0) setTimeout(() => wake(), SOON_MS).unref();
       return made;
     },

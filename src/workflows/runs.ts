@@ -22,12 +22,12 @@ import { requireRun, type RunKey } from './run-log.ts';
 
 type RunsContext = Pick<Context, 'db' | 'clock' | 'keys' | 'runs' | 'catalog'>;
 
-/** Who starts a run, for its record. */
+/** The starter of a run, for its record. */
 export type Starter = Pick<Occasion, 'caller' | 'requestId' | 'serverId' | 'dedupe' | 'request'>;
 
 /**
- * Queues a run of an installation by hand. `input` is that of a manual trigger; for the others it stands for the record
- * of an event, or the body of a call.
+ * Queues a run of an installation for a caller. `input` is that of a manual trigger.
+ * For other triggers it replaces the record of an event or the body of a call.
  * @throws GatehouseError as requireInstallation(); `forbidden` for a disabled user, `installation_disabled`,
  * `invalid_request` by field, `idempotency_conflict`, `rate_limited`.
  */
@@ -48,9 +48,9 @@ export async function startRun(
 }
 
 /**
- * Queues a run of any version, a draft most of all, that nobody need have installed.
- * @throws GatehouseError `workflow_version_not_found`, `user_not_found`, `forbidden` for a disabled user, `invalid_request` by
- * field, and those of chooseCredential().
+ * Queues a run of any version, usually a draft, without an installation.
+ * @throws GatehouseError `workflow_version_not_found`, `user_not_found`, `forbidden` for a disabled user,
+ * `invalid_request` by field, and those of chooseCredential().
  */
 export async function tryVersion(
   context: RunsContext,
@@ -82,7 +82,7 @@ export async function tryVersion(
   return runId;
 }
 
-/** The value `trigger` of a run that a caller starts. */
+/** Returns the value `trigger` of a run that a caller starts. */
 function valueOf(trigger: Trigger, input: Json | undefined, now: number): Occasion['trigger'] {
   switch (trigger.type) {
     case 'manual':
@@ -99,7 +99,7 @@ function valueOf(trigger: Trigger, input: Json | undefined, now: number): Occasi
 }
 
 /**
- * Ends a run before its next step; one that is under way is finished and recorded.
+ * Cancels a run before its next step. A running step is finished and recorded.
  * @throws GatehouseError `run_not_found`, `run_ended`
  */
 export async function cancelRun(context: RunsContext, key: RunKey): Promise<void> {
@@ -112,10 +112,10 @@ export async function cancelRun(context: RunsContext, key: RunKey): Promise<void
 }
 
 /**
- * Lets a failed run go on from the step that failed: with the same version, configuration and results so far. What the
- * step is sent is the same, under a new name.
- * @throws GatehouseError `run_not_found`, `run_not_failed`, `forbidden` for a disabled user, `installation_not_found`,
- * `installation_disabled`
+ * Continues a failed run from the failed step, with the same version, configuration and results so far.
+ * The step sends the same input under a new idempotency key.
+ * @throws GatehouseError `run_not_found`, `run_not_failed`, `forbidden` for a disabled user,
+ * `installation_not_found`, `installation_disabled`
  */
 export async function retryRun(context: RunsContext, key: RunKey): Promise<void> {
   const run = await requireRun(context.db, key);
@@ -132,7 +132,7 @@ export async function retryRun(context: RunsContext, key: RunKey): Promise<void>
     if (!taken) {
       throw new GatehouseError(
         'run_not_failed',
-        `Only a failed run can be tried again; this one is ${run.status}.`,
+        `Only a failed run can be retried; this one is ${run.status}.`,
       );
     }
     await requireEnabled(tx, taken.environment, taken.user_id);
@@ -145,7 +145,7 @@ export async function retryRun(context: RunsContext, key: RunKey): Promise<void>
       .where('status', '=', 'failed')
       .where('sealed', 'is not', null);
     await failed.execute();
-    // Whether what a dead process had under way was done is unknown: whoever knows the name that it had does it once.
+    // The effect of a dead process's call is unknown. It keeps its key, so an app that knows the key runs it once.
     await tx
       .updateTable('workflow_steps')
       .set({ status: 'waiting', attempts: 0 })
@@ -153,7 +153,7 @@ export async function retryRun(context: RunsContext, key: RunKey): Promise<void>
       .where('position', '=', taken.position)
       .where('status', '=', 'running')
       .execute();
-    // What failed before anything was sent, its expressions for one, is worked out anew.
+    // A step that failed before anything was sent, for example in an expression, is evaluated again.
     await tx
       .deleteFrom('workflow_steps')
       .where('run_id', '=', taken.run_id)
@@ -167,7 +167,7 @@ export async function retryRun(context: RunsContext, key: RunKey): Promise<void>
 }
 
 async function assertMayGoOn(tx: DbOrTx, run: RunRow): Promise<void> {
-  // A try of a draft needs no installation.
+  // A trial run of a draft needs no installation.
   if (run.credentials !== null) return;
   const row =
     run.installation_id === null

@@ -1,13 +1,13 @@
 import { Cron } from 'croner';
 import type { Fault } from '../lib/errors.ts';
 
-/** When a workflow fires: five fields of cron, read in a time zone (UTC where none is named). */
+/** A schedule: five fields of cron in a time zone (default UTC). */
 export interface Schedule {
   cron: string;
   timeZone?: string | undefined;
 }
 
-/** The first firing after `after` (both epoch milliseconds), as croner says; undefined when there is none any more. */
+/** Returns the first firing after `after` (both epoch ms), by croner; undefined when there is none. */
 export function nextFiring({ cron, timeZone = 'UTC' }: Schedule, after: number): number | undefined {
   const job = new Cron(cron, { mode: '5-part', timezone: timeZone, paused: true });
   return job.nextRun(new Date(after))?.getTime();
@@ -32,7 +32,10 @@ export function scheduleFaults(schedule: Schedule, now: number): Fault[] {
 const DURATION = /^P(?:(\d{1,5})W)?(?:(\d{1,5})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?$/;
 const MAX_WAIT_SECONDS = 366 * 86_400;
 
-/** Milliseconds of an ISO 8601 duration of weeks, days, hours, minutes and seconds; undefined when it is none, or over a year. */
+/**
+ * Returns the milliseconds of an ISO 8601 duration of weeks, days, hours, minutes and seconds; undefined when invalid
+ * or over a year.
+ */
 export function durationMs(text: string): number | undefined {
   const match = DURATION.exec(text);
   if (!match || text.endsWith('P') || text.endsWith('T')) return undefined;

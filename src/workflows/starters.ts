@@ -10,7 +10,7 @@ const FOLDER = fileURLToPath(new URL('data/workflows', PACKAGE_FOLDER));
 
 const object = z.record(z.string(), z.json());
 
-/** Which app plays a part of a starter, and how it is called there. */
+/** The app of a starter's role, with its action and input. */
 export const roleSchema = z.strictObject({
   connectorId: z.string(),
   actionId: z.string().optional(),
@@ -26,8 +26,8 @@ const file = z.strictObject({
 });
 
 /**
- * A workflow that comes with Gatehouse: a definition whose apps are roles, so that it moves to other apps by configuration.
- * Steps and triggers say `role` where others say `connectorId`.
+ * A workflow that comes with Gatehouse. Its apps are roles, so that configuration moves it to other apps.
+ * Its steps and triggers have `role` in place of `connectorId`.
  */
 export interface Starter extends z.infer<typeof file> {
   starterId: string;
@@ -35,7 +35,7 @@ export interface Starter extends z.infer<typeof file> {
 
 let read: Promise<Starter[]> | undefined;
 
-/** All starters, by id. */
+/** Returns all starters, by id. */
 export function starters(): Promise<Starter[]> {
   return (read ??= readStarters());
 }
@@ -59,9 +59,9 @@ export async function requireStarter(starterId: string): Promise<Starter> {
 }
 
 /**
- * The definition of a starter, its roles played by the apps that are chosen, else by the sandbox. A role that is given
- * keeps what it does not name.
- * @throws GatehouseError `invalid_request` for a role that it does not have.
+ * Returns the definition of a starter with the chosen apps as roles, else with the sandbox.
+ * A given role keeps the members that the caller omits.
+ * @throws GatehouseError `invalid_request` for an unknown role.
  */
 export function definitionOfStarter(
   starter: Starter,

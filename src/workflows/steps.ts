@@ -12,31 +12,31 @@ export type StepChanges = Updateable<Tables['workflow_steps']>;
 export type RunChanges = Updateable<Tables['workflow_runs']>;
 type Tx = Transaction<Tables>;
 
-/** How long a run belongs to who took it; they renew it while they work. Who died is replaced after this. */
+/** How long a process holds a run. It renews the lease while it works; after a crash another process takes over. */
 export const LEASE_MS = 10 * SECOND;
 
-/** `item` of the row of a step itself. */
+/** `item` in the row of the step itself. */
 export const WHOLE = -1;
 
-/** The run is not ours any more: taken over, cancelled, or gone with its workflow. Nothing is left to do. */
+/** Thrown when the run is no longer ours: taken over, cancelled, or deleted with its workflow. */
 export class Overtaken extends Error {
   override readonly name = 'Overtaken';
 }
 
 export type Write = (tx: Tx) => Promise<void>;
 
-/** What is written of steps, in this order. */
+/** Writes of steps, in this order. */
 export interface Writes {
-  /** What became of one: written also when the run was cancelled meanwhile. */
+  /** The result of a step, written even if the run was cancelled during the step. */
   result?: Write;
-  /** That another begins: then it does not. */
+  /** The start of the next step, not written if the run was cancelled. */
   beginning?: Write;
 }
 
 /**
- * Writes what became of a step, which one begins, and with it where the run stands, if the run is still ours. The operator is
- * notified of the end of a run in the same transaction.
- * @throws Overtaken when it is not, or was cancelled.
+ * Writes a step's result, the start of the next step and the state of the run, if the run is still ours.
+ * Notifies the operator of a run's end in the same transaction.
+ * @throws Overtaken when the run is not ours or was cancelled.
  */
 export async function commit(
   context: Pick<Context, 'db' | 'clock' | 'operator'>,
@@ -59,7 +59,7 @@ export async function commit(
     await result?.(tx);
     if (row.status !== 'running') {
       await cancelWaiting(tx, run.run_id, now);
-      // Nothing is under way here any more.
+      // No step of this run is in progress here any more.
       await ours.set({ next_at: now }).execute();
       return false;
     }
@@ -77,7 +77,7 @@ export async function commit(
   if (!held) throw new Overtaken('The run is not ours any more.');
 }
 
-/** Of a run that was cancelled: nothing is tried again. */
+/** Cancels the waiting steps of a cancelled run, so that none is retried. */
 export async function cancelWaiting(tx: DbOrTx, runId: string, now: number): Promise<void> {
   await tx
     .updateTable('workflow_steps')
@@ -87,7 +87,7 @@ export async function cancelWaiting(tx: DbOrTx, runId: string, now: number): Pro
     .execute();
 }
 
-/** Prolongs the lease; of a cancelled run too, whose log goes by it while the step that was under way still is. */
+/** Renews the lease, also of a cancelled run. Its log relies on the lease while the last step is still running. */
 export async function renewLease(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
   run: Pick<RunRow, 'run_id' | 'fence'>,
@@ -101,7 +101,7 @@ export async function renewLease(
     .execute();
 }
 
-/** Rows of the steps themselves, in order. */
+/** Returns the rows of the steps themselves, in order. */
 export async function stepRows(db: DbOrTx, runId: string): Promise<StepRow[]> {
   return db
     .selectFrom('workflow_steps')
@@ -112,7 +112,7 @@ export async function stepRows(db: DbOrTx, runId: string): Promise<StepRow[]> {
     .execute();
 }
 
-/** Rows of the items of a for-each that began, in order. */
+/** Returns the rows of a for-each's started items, in order. */
 export async function itemRows(db: DbOrTx, runId: string, position: number): Promise<StepRow[]> {
   return db
     .selectFrom('workflow_steps')
@@ -152,7 +152,7 @@ export function openStep({ keys }: Pick<Context, 'keys'>, place: Place, sealed: 
   return stored(keys.open(sealed, binding(place)));
 }
 
-/** The output that later steps are given. */
+/** Returns the output that later steps receive. */
 export function outputOf(context: Pick<Context, 'keys'>, row: StepRow): JsonObject {
   const sealed =
     row.output_sealed === null ? undefined : openStep(context, outputPlace(row), row.output_sealed);
@@ -160,7 +160,7 @@ export function outputOf(context: Pick<Context, 'keys'>, row: StepRow): JsonObje
   return isJsonObject(value) ? value : { data: null };
 }
 
-/** The columns of an output: the log's, and the very one where that is another. */
+/** Returns the columns of an output: the log's version, and the sealed original if they differ. */
 export function outputColumns(
   context: Pick<Context, 'keys'>,
   place: Place,
@@ -173,7 +173,7 @@ export function outputColumns(
   return { output: clean, output_sealed: sealed };
 }
 
-/** What we wrote ourselves, however deep it nests. */
+/** Parses our own JSON, without a limit of depth. */
 function stored(text: string): Json {
   return JSON.parse(text);
 }

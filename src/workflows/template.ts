@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import type { CallStep } from './perform.ts';
 
-/** The input of a call, with its expressions. */
+/** Returns the input of a call, with its expressions. */
 export function templateOf(step: CallStep): JsonObject {
   if ('connectorId' in step) return step.input;
   const { method, url, headers = {}, body = null } = step.http;

@@ -11,12 +11,12 @@ import { firingAfter } from './firing.ts';
 
 export type TriggerContext = Pick<Context, 'catalog' | 'clock' | 'config' | 'keys'>;
 
-/** Whose trigger, and what was there before. */
+/** The input of armTrigger(). */
 export interface TriggerWish {
   environment: Environment;
   userId: string;
   definition: Definition;
-  /** By connectorId. */
+  /** The credentials by connectorId. */
   credentials: ReadonlyMap<string, Credential>;
   enabled: boolean;
   before?: { schedule: string | null; fireAt: number | null; hookHash: string | null };
@@ -28,8 +28,9 @@ type Columns = Pick<
 >;
 
 /**
- * The columns that make an installation run by itself. The source of an event trigger comes into being here, in the
- * caller's transaction; the one before must be released by the caller, once the row has let it go.
+ * Returns the columns that make an installation's trigger work. The source of an event trigger is created here, in
+ * the caller's transaction.
+ * The caller must release the previous source after the row no longer uses it.
  * @throws GatehouseError `credential_required` when the app of an event trigger is not connected.
  */
 export async function armTrigger(
@@ -68,7 +69,7 @@ export async function armTrigger(
     case 'schedule': {
       const { cron, timeZone } = trigger;
       const schedule = canonicalJson({ cron, timeZone: timeZone ?? 'UTC' });
-      // A time that stands already is kept: it may be due just now.
+      // An existing time is kept, because it may be due right now.
       const kept = before?.schedule === schedule ? before.fireAt : null;
       const fireAt = enabled ? (kept ?? firingAfter(schedule, context.clock.now())) : null;
       return { ...columns, schedule, fire_at: fireAt };

@@ -18,12 +18,12 @@ import {
 import { findVersion, newestPublished, requireWorkflow, versionNotFound } from './records.ts';
 import { armTrigger } from './triggers.ts';
 
-/** What came of an upgrade, or would come of it. */
+/** The result of an upgrade or of its dry run. */
 export interface Upgrade {
   upgraded: boolean;
   from: number;
   to: number;
-  /** Why not, as a sentence. */
+  /** The reason for no upgrade, as a sentence. */
   reason?: string;
   addedFields?: string[];
   removedFields?: string[];
@@ -31,11 +31,12 @@ export interface Upgrade {
 }
 
 /**
- * Moves an installation to the newest published version, with its trigger, in one transaction; runs under way finish on
- * the version that they began with (service.md 4.5, contract.md section 8). False with the reason when the configurable
- * fields differ, or it is the newest already.
- * @throws GatehouseError `workflow_not_found`, `user_not_found`, `installation_not_found`; those of chooseCredential()
- * when the newest version needs an app that the user is not connected to: then it stays where it is.
+ * Moves an installation to the newest published version, with its trigger, in one transaction.
+ * Running runs finish on the version that they began with.
+ * `upgraded` is false, with the reason, when the configurable fields differ or the version is the newest already.
+ * @throws GatehouseError `workflow_not_found`, `user_not_found`, `installation_not_found`; those of
+ * chooseCredential() when the newest version needs an app that is not connected, and the installation stays
+ * unchanged.
  */
 export async function upgrade(
   context: InstallContext,
@@ -73,16 +74,16 @@ export async function rollback(
   return done;
 }
 
-/** What became of the installations of a workflow; refusals and failures name at most 100 of them. */
+/** The results of upgradeAll(). `refused` and `failed` name at most 100 installations each. */
 export interface UpgradeReport {
   to: number;
   dryRun: boolean;
   percent: number;
   installations: number;
   upgraded: number;
-  /** On the newest version before. */
+  /** Number of installations that were on the newest version before. */
   current: number;
-  /** Left for a larger percent. */
+  /** Number of installations outside `percent`. */
   left: number;
   refused: { userId: string; from: number; reason: string }[];
   refusedCount: number;
@@ -94,8 +95,9 @@ const MOST_NAMED = 100;
 const AT_ONCE = 100;
 
 /**
- * Upgrades the installations of a workflow, each in a transaction of its own. `percent` chooses by a hash of the
- * installation, so that a larger one takes in whom a smaller one had, and the same call again changes nothing more.
+ * Upgrades the installations of a workflow, each in its own transaction. `percent` selects by a hash of the
+ * installation.
+ * A larger percent therefore includes those of a smaller one, and a repeated call changes nothing.
  * @throws GatehouseError `workflow_not_found`
  */
 export async function upgradeAll(
@@ -156,14 +158,14 @@ async function upgradeOne(
     if (report.refused.length < MOST_NAMED) report.refused.push({ userId, from, reason: done.reason ?? '' });
   } catch (thrown) {
     const { code, message } = publicError(thrown);
-    // Uninstalled while we went through the list.
+    // The installation was removed during this loop.
     if (code === 'installation_not_found' || code === 'user_not_found') return;
     report.failedCount += 1;
     if (report.failed.length < MOST_NAMED) report.failed.push({ userId, from, code, error: message });
   }
 }
 
-/** Between 0 and 100, the same for an installation every time. */
+/** Returns a number from 0 to 100, constant for an installation. */
 function shareOf(installationId: string): number {
   return (createHash('sha256').update(installationId).digest().readUInt32BE(0) / 2 ** 32) * 100;
 }
@@ -191,14 +193,14 @@ async function plan(db: DbOrTx, row: InstallationRow): Promise<Upgrade> {
     to,
     reason:
       `Version ${to} has other configurable fields (${parts.join('; ')}). ` +
-      'Uninstall the workflow for this user and install it anew.',
+      'Uninstall the workflow for this user and install it again.',
     addedFields: fields.added,
     removedFields: fields.removed,
     changedFields: fields.changed,
   };
 }
 
-/** The row's version, its credentials and its trigger, all or nothing. */
+/** Changes the row's version, credentials and trigger, all or nothing. */
 async function move(
   tx: Transaction<Tables>,
   context: InstallContext,

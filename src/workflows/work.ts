@@ -13,18 +13,18 @@ import { outputOf, stepRows, type StepRow } from './steps.ts';
 
 export type WorkContext = PerformContext & Pick<Context, 'expressions'>;
 
-/** A run in the hands of who holds its lease. */
+/** A run with its data, for the process that holds its lease. */
 export interface Work {
   run: RunRow;
   definition: Definition;
   scope: Scope;
-  /** Values of secret fields of the configuration: they stay out of the log. */
+  /** Values of secret fields of the configuration, which must stay out of the log. */
   secrets: string[];
-  /** Rows of steps that began, by position. */
+  /** Rows of started steps, by position. */
   rows: Map<number, StepRow>;
 }
 
-/** @throws GatehouseError when the run has nothing to go by any more: its version or its user. */
+/** Opens a run. @throws GatehouseError when its version or its user is deleted, or its user is disabled. */
 export async function openWork(context: WorkContext, run: RunRow): Promise<Work> {
   const definition = await definitionOfRun(context, run);
   const user = await requireEnabled(context.db, run.environment, run.user_id);
@@ -47,7 +47,7 @@ export async function openWork(context: WorkContext, run: RunRow): Promise<Work>
   };
 }
 
-/** Returns why a run must stop before its next step: its user is disabled or gone. */
+/** Returns the error that stops a run before its next step, because its user is disabled or deleted. */
 export async function refusalOf(
   { db }: Pick<Context, 'db'>,
   { environment, user_id: userId }: RunRow,
@@ -67,7 +67,7 @@ async function definitionOfRun({ db }: Pick<Context, 'db'>, run: RunRow): Promis
   if (version) return version.definition;
   throw new GatehouseError(
     'workflow_version_not_found',
-    'The version that this run began with is not there any more.',
+    'The version that this run began with no longer exists.',
   );
 }
 
@@ -80,14 +80,14 @@ function textsIn(value: Json): string[] {
 
 const MOST_LOGGED_BYTES = 64 * 1024;
 
-/** An input as the log shows it: without secrets, and not beyond 64 KiB. */
+/** Returns an input as the log shows it: without secrets, and omitted beyond 64 KiB. */
 export function loggedInput({ secrets }: Pick<Work, 'secrets'>, input: Json): string {
   const text = JSON.stringify(scrubJson(input, secrets));
   const bytes = Buffer.byteLength(text);
   return bytes <= MOST_LOGGED_BYTES ? text : JSON.stringify({ omitted: true, bytes });
 }
 
-/** A failure as the log shows it. */
+/** Returns a failure as the log shows it. */
 export function loggedError(
   { secrets }: Pick<Work, 'secrets'>,
   error: GatehouseError,

@@ -26,7 +26,7 @@ describe.each(STORE_KINDS)('runs over all workflows on %s', (kind) => {
     await operator[Symbol.asyncDispose]();
   });
 
-  /** What the operator was notified of a run. */
+  /** Returns the notifications that the operator received about a run. */
   const toldOf = (runId: string) =>
     operator.received
       .map((one): { type: string; data: { runId?: string } } =>
@@ -121,7 +121,7 @@ describe.each(STORE_KINDS)('runs over all workflows on %s', (kind) => {
       await service.call('POST', `/workflows/${workflowId}/runs/${runId}/retry`);
       return (await service.ended(workflowId, runId)).at('status');
     };
-    // Its input is kept, so that it fails again.
+    // Its input is stored, so that it fails again.
     expect(await retry()).toBe('failed');
     await service.context.db.deleteFrom('workflow_steps').where('run_id', '=', runId).execute();
     await service.call('PUT', path, { body: { metadata: { status: 200 } } });

@@ -15,12 +15,10 @@ import { startLedger, type Ledger } from '../support/ledger.ts';
 import { freshDatabase, type StoreKind } from '../support/stores.ts';
 import type { Serving } from '../support/workflow-process.ts';
 
-/*
- * Processes are killed (SIGKILL) in the middle of runs of ten steps. `npm run proof:workflows` does it 300 times.
- */
+/** Kills processes (SIGKILL) during runs of ten steps. `npm run proof:workflows` does it 300 times. */
 const FULL = process.env['PROOF'] === 'full';
 const STEPS = 10;
-/** Runs of a process that died count as under way until their lease ends; others have users of their own. */
+/** A dead process's runs count as running until their lease expires; the other runs therefore use other users. */
 const USERS = 12;
 const children: ChildProcess[] = [];
 afterEach(() => {
@@ -29,7 +27,7 @@ afterEach(() => {
 
 interface World {
   ledger: Ledger;
-  /** A serving process that is up. */
+  /** Starts a serving process and waits until it is up. */
   serve(): Promise<{ child: ChildProcess; call: Call }>;
   db: Awaited<ReturnType<typeof openStore>>['db'];
   close(): Promise<void>;
@@ -52,7 +50,7 @@ async function openWorld(kind: StoreKind): Promise<World> {
   await ensureKeys(context, { development: key, production: newApiKey('production') });
   await context.close();
   const store = await openStore(database);
-  /** The next process is loaded while this one works. */
+  /** The next process is loaded while the current one works. */
   const load = async (): Promise<ChildProcess> => {
     const program = join(import.meta.dirname, '../support/workflow-process.ts');
     const child = fork(program, [JSON.stringify({ env, catalogFolder })], { execArgv: [] });
@@ -134,7 +132,7 @@ test.each<[StoreKind, number]>([
         await first.call('POST', `/workflows/${workflowId}/install?userId=${userId}`, {});
       await kill(first.child);
 
-      /** Calls that may have been sent and not yet recorded when a process was killed, with how often. */
+      /** Calls that may have been sent but not recorded when a process was killed, with their count. */
       const inFlight = new Map<string, number>();
       let started = 0;
       let killed = 0;
@@ -162,7 +160,7 @@ test.each<[StoreKind, number]>([
             input: { n: started + n },
           }).then(
             () => started++,
-            // Killed while it answered: whether the run was made, the table tells.
+            // Killed during its answer: the table shows whether the run was made.
             () => {},
           ),
         );
@@ -210,7 +208,7 @@ test.each<[StoreKind, number]>([
         }
       }
       expect(wrong).toEqual([]);
-      // Each call carried the key of its step and no other.
+      // Each call carried the key of its own step.
       expect(ledger.calls.size).toBe(runs.length * STEPS);
       process.stdout.write(
         `${kind}: ${killed} kills, ${runs.length} runs of ${STEPS} steps, ${repeated} calls in flight sent again\n`,
@@ -223,7 +221,7 @@ test.each<[StoreKind, number]>([
 );
 
 test(
-  'a call of an app that knows no keys is not repeated when its process died',
+  'a call without idempotency keys is not repeated after its process died',
   { timeout: 60_000 },
   async () => {
     const world = await openWorld('sqlite');
@@ -257,7 +255,7 @@ test(
       }
       expect(ledger.count).toBe(1);
       expect(valueAt(ended, 'error.details.outcome')).toBe('unknown');
-      // Whoever has looked it up may have it sent again.
+      // After a look at the app, the caller may retry the call.
       ledger.onCall = async () => {};
       await second.call('POST', `${path}/retry`);
       for (;;) {
@@ -275,84 +273,80 @@ test(
   },
 );
 
-test(
-  'a call that was under way when its process died, in a run that ended without it, may have been done',
-  { timeout: 60_000 },
-  async () => {
-    const world = await openWorld('sqlite');
-    const { ledger } = world;
-    try {
-      const first = await world.serve();
-      const newUser = async (username: string) =>
-        text(await first.call('POST', '/users', { username }), 'userId');
-      const [ada, bob] = [await newUser('ada'), await newUser('bob')];
-      const begin = async (userId: string, step: object) => {
-        const definition = { trigger: { type: 'manual' }, steps: [{ stepId: 'entry', ...step }] };
-        const made = await first.call('POST', '/workflows', {
-          name: `of ${userId} ${JSON.stringify(step)}`.slice(0, 100),
-          definition,
-        });
-        const path = `/workflows/${text(made, 'workflowId')}`;
-        await first.call('POST', `${path}/install?userId=${userId}`, {});
-        return `${path}/runs/${text(await first.call('POST', `${path}/run?userId=${userId}`, {}), 'runId')}`;
-      };
-      const arrived = new Promise<void>((resolve) => {
-        ledger.onCall = async () => {
-          if (ledger.count >= 3) resolve();
-          await new Promise(() => {});
-        };
+test('a call of a dead process in an ended run has an unknown outcome', { timeout: 60_000 }, async () => {
+  const world = await openWorld('sqlite');
+  const { ledger } = world;
+  try {
+    const first = await world.serve();
+    const newUser = async (username: string) =>
+      text(await first.call('POST', '/users', { username }), 'userId');
+    const [ada, bob] = [await newUser('ada'), await newUser('bob')];
+    const begin = async (userId: string, step: object) => {
+      const definition = { trigger: { type: 'manual' }, steps: [{ stepId: 'entry', ...step }] };
+      const made = await first.call('POST', '/workflows', {
+        name: `of ${userId} ${JSON.stringify(step)}`.slice(0, 100),
+        definition,
       });
-      const ledgers = { connectorId: 'ledger', input: { n: 1 } };
-      const single = await begin(ada, { ...ledgers, actionId: 'post_entry' });
-      const looped = await begin(ada, { ...ledgers, actionId: 'post_plain', forEach: '[1, 2]' });
-      const orphan = await begin(bob, { ...ledgers, actionId: 'post_entry' });
-      await arrived;
-      for (const run of [single, looped]) await first.call('POST', `${run}/cancel`);
-      await kill(first.child);
-
-      const { call, child } = await world.serve();
-      // Its process may still live, for all that others know.
-      expect(await call('GET', single)).toMatchObject({
-        status: 'cancelled',
-        steps: [{ status: 'running' }],
-      });
-      // His run is taken up, and cannot go on.
-      await call('PUT', `/users/${bob}`, { enabled: false });
-      const settled = async (run: string, status: string): Promise<Json> => {
-        for (;;) {
-          const answer = await call('GET', run);
-          if (valueAt(answer, 'status') === status && valueAt(answer, 'steps.0.status') !== 'running')
-            return answer;
-          await new Promise((next) => setTimeout(next, 100));
-        }
+      const path = `/workflows/${text(made, 'workflowId')}`;
+      await first.call('POST', `${path}/install?userId=${userId}`, {});
+      return `${path}/runs/${text(await first.call('POST', `${path}/run?userId=${userId}`, {}), 'runId')}`;
+    };
+    const arrived = new Promise<void>((resolve) => {
+      ledger.onCall = async () => {
+        if (ledger.count >= 3) resolve();
+        await new Promise(() => {});
       };
-      const unknown = {
-        status: 'failed',
-        endedAt: expect.any(String),
-        error: {
-          code: 'upstream_failed',
-          error: expect.stringContaining('it may have been done'),
-          details: { outcome: 'unknown' },
-        },
-      };
-      expect(valueAt(await settled(single, 'cancelled'), 'steps')).toMatchObject([unknown]);
-      expect(valueAt(await settled(looped, 'cancelled'), 'steps')).toMatchObject([
-        { ...unknown, itemCounts: { failed: 1 }, items: [unknown] },
-      ]);
-      const failed = await settled(orphan, 'failed');
-      expect(failed).toMatchObject({ error: { code: 'forbidden' }, steps: [unknown] });
-      expect(ledger.count).toBe(3);
+    });
+    const ledgers = { connectorId: 'ledger', input: { n: 1 } };
+    const single = await begin(ada, { ...ledgers, actionId: 'post_entry' });
+    const looped = await begin(ada, { ...ledgers, actionId: 'post_plain', forEach: '[1, 2]' });
+    const orphan = await begin(bob, { ...ledgers, actionId: 'post_entry' });
+    await arrived;
+    for (const run of [single, looped]) await first.call('POST', `${run}/cancel`);
+    await kill(first.child);
 
-      // Tried again, the call has the name that it had: an app that knows it does it once.
-      ledger.onCall = async () => {};
-      await call('PUT', `/users/${bob}`, { enabled: true });
-      await call('POST', `${orphan}/retry`);
-      expect(valueAt(await settled(orphan, 'succeeded'), 'steps.0.error')).toBeUndefined();
-      expect([...ledger.calls.values()].toSorted()).toEqual([1, 1, 2]);
-      await kill(child);
-    } finally {
-      for (const child of children.splice(0)) child.kill('SIGKILL');
-      await world.close();
-    }
-  },
-);
+    const { call, child } = await world.serve();
+    // Other processes cannot know yet that its process died.
+    expect(await call('GET', single)).toMatchObject({
+      status: 'cancelled',
+      steps: [{ status: 'running' }],
+    });
+    // Another process takes up this run and cannot continue it.
+    await call('PUT', `/users/${bob}`, { enabled: false });
+    const settled = async (run: string, status: string): Promise<Json> => {
+      for (;;) {
+        const answer = await call('GET', run);
+        if (valueAt(answer, 'status') === status && valueAt(answer, 'steps.0.status') !== 'running')
+          return answer;
+        await new Promise((next) => setTimeout(next, 100));
+      }
+    };
+    const unknown = {
+      status: 'failed',
+      endedAt: expect.any(String),
+      error: {
+        code: 'upstream_failed',
+        error: expect.stringContaining('the call may have taken effect'),
+        details: { outcome: 'unknown' },
+      },
+    };
+    expect(valueAt(await settled(single, 'cancelled'), 'steps')).toMatchObject([unknown]);
+    expect(valueAt(await settled(looped, 'cancelled'), 'steps')).toMatchObject([
+      { ...unknown, itemCounts: { failed: 1 }, items: [unknown] },
+    ]);
+    const failed = await settled(orphan, 'failed');
+    expect(failed).toMatchObject({ error: { code: 'forbidden' }, steps: [unknown] });
+    expect(ledger.count).toBe(3);
+
+    // The retried call keeps its key, so an app that knows the key runs it once.
+    ledger.onCall = async () => {};
+    await call('PUT', `/users/${bob}`, { enabled: true });
+    await call('POST', `${orphan}/retry`);
+    expect(valueAt(await settled(orphan, 'succeeded'), 'steps.0.error')).toBeUndefined();
+    expect([...ledger.calls.values()].toSorted()).toEqual([1, 1, 2]);
+    await kill(child);
+  } finally {
+    for (const child of children.splice(0)) child.kill('SIGKILL');
+    await world.close();
+  }
+});

@@ -101,20 +101,20 @@ describe('a definition is refused with each fault by its path', () => {
     expect(answer.at('details.faults')).toContainEqual({ field, rule: expect.any(String) });
   });
 
-  test('more faults than one are told at once', async () => {
+  test('several faults are reported at once', async () => {
     const answer = await define(manual([message('a', '=steps.b.data'), { stepId: 'c', wait: 'soon' }]));
     expect(answer.at('details.faults')).toHaveLength(2);
   });
 });
 
-test('which connectors it needs is derived', async () => {
+test('required connectors are derived', async () => {
   const made = await define(manual([message('a', 'x'), { stepId: 'b', map: '1' }]));
   expect(made.status).toBe(201);
   expect(made.at('connectors')).toEqual(['sandbox']);
   expect(made.at('version')).toBe(1);
 });
 
-test('a name is taken once, without regard to case', async () => {
+test('a name is unique without regard to case', async () => {
   const definition = manual([message('a', 'x')]);
   expect((await service.call('POST', '/workflows', { body: { name: 'Taken', definition } })).status).toBe(
     201,
@@ -129,7 +129,7 @@ describe('versions', () => {
     configurableFields: { properties: { tag: { type: 'string' } } },
   });
 
-  test('a published one never changes; a draft is replaced by what comes next', async () => {
+  test('a published version never changes, and the next version replaces a draft', async () => {
     const workflowId = await service.define(first);
     const draft = await service.call('POST', `/workflows/${workflowId}/versions`, {
       body: { definition: second, draft: true },
@@ -155,13 +155,13 @@ describe('versions', () => {
     expect(again.status).toBe(400);
   });
 
-  test('two that are published at once have numbers of their own', async () => {
+  test('two versions published concurrently get different numbers', async () => {
     const workflowId = await service.define(first);
     const numbers = await Promise.all(Array.from({ length: 8 }, () => service.publish(workflowId, second)));
     expect(numbers.toSorted((a, b) => a - b)).toEqual([2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
-  test('their differences are told by path', async () => {
+  test('their differences are listed by path', async () => {
     const workflowId = await service.define(first);
     await service.publish(workflowId, second);
     const diff = await service.call('GET', `/workflows/${workflowId}/versions/1/diff/2`);

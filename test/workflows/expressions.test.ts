@@ -31,7 +31,7 @@ const SCOPE = {
   user: { userId: 'usr_1', username: 'ada', metadata: { level: 3 } },
 };
 
-/** Expressions that read parts, and those that may read everything. */
+/** Expressions that read parts, and expressions that may read everything. */
 const PARTIAL = [
   'trigger.input.n + 1',
   '"Hello " & trigger.input.name & user.username',
@@ -91,8 +91,8 @@ async function value(expression: string, scope: object): Promise<unknown> {
   return JSON.parse(JSON.stringify({ value: (await program.evaluate(scope)) ?? null }));
 }
 
-describe('what an expression names of its scope', () => {
-  test.each([...PARTIAL, ...WHOLE])('is enough for %s', async (expression) => {
+describe('the named values of an expression', () => {
+  test.each([...PARTIAL, ...WHOLE])('are enough for %s', async (expression) => {
     const paths = await pathsOf(expression);
     const carried = paths ? projectedMembers(SCOPE, paths) : SCOPE;
     expect(await value(expression, carried)).toEqual(await value(expression, SCOPE));
@@ -119,13 +119,13 @@ describe('expressions of a run', () => {
     await service.install(workflowId);
     const path = `/workflows/${workflowId}/run?userId=${service.userId}`;
     const runId = (await service.call('POST', path, { body: {} })).text('runId');
-    // The list is short where the log of a run is long.
+    // The list is short even if the log of a run is long.
     const listed = () => service.call('GET', `/runs?workflowId=${workflowId}`);
     await until(async () => (await listed()).at('data.0.endedAt') !== null);
     return service.call('GET', `/workflows/${workflowId}/runs/${runId}`);
   }
 
-  test('carry what they name of large results, and are refused beyond the limit', async () => {
+  test('carry the named parts of large results, and are rejected beyond the limit', async () => {
     const large = (stepId: string) => ({ stepId, http: { method: 'GET', url: host.url } });
     const run = await runOf(
       [
@@ -159,7 +159,7 @@ describe('expressions of a run', () => {
     expect(run.text('error.error')).toContain(words);
   });
 
-  test('of one user keep those of another waiting for about one turn', async () => {
+  test('for one user delay those for another for about one turn', async () => {
     const { userId } = await service.newUser('greedy');
     const endless = { stepId: 'endless', map: '$match("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", /(a+)+$/)' };
     const greedy = await service.define(manual([endless], { concurrency: 20 }));
@@ -175,10 +175,10 @@ describe('expressions of a run', () => {
     const before = await ended();
     const run = await runOf([{ stepId: 'sum', map: '1 + 1' }]);
     expect(run.at('steps.0.output.data')).toBe(2);
-    // Two processes evaluate: each ends what it had begun, and perhaps one more.
+    // Two processes evaluate. Each finishes its current evaluation, and perhaps one more.
     expect((await ended()) - before).toBeLessThanOrEqual(4);
     await service.call('DELETE', `/workflows/${greedy}`);
-    // Else the stop of the service waits for each of them.
+    // Without this, the stop of the service waits for each of them.
     await service.context.expressions.close();
   });
 });

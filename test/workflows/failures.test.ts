@@ -5,7 +5,7 @@ import { startService, type Service } from '../support/service.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 import { manual } from '../support/workflows.ts';
 
-describe.each(STORE_KINDS)('what fails, on %s', (kind) => {
+describe.each(STORE_KINDS)('failures on %s', (kind) => {
   let ledger: Ledger;
   let service: Service;
   let userId: string;
@@ -42,20 +42,20 @@ describe.each(STORE_KINDS)('what fails, on %s', (kind) => {
     return { run, path };
   }
   const entry = { stepId: 'one', connectorId: 'ledger', actionId: 'post_entry', input: { n: 1 } };
-  /** Refuses the first call of each key so. */
+  /** Rejects the first call of each key with this status. */
   const firstIs = (status: number, headers?: Record<string, string>) => {
     ledger.answer = (key) =>
       ledger.calls.get(key) === 1 ? { status, ...(headers ? { headers } : {}) } : undefined;
   };
 
-  test('and may have taken effect is repeated under the same key', { timeout: 40_000 }, async () => {
+  test('that may have taken effect repeat under the same key', { timeout: 40_000 }, async () => {
     firstIs(500);
     const { run } = await runOf(manual([{ ...entry, onError: { retry: 2 } }]));
     expect([run.at('status'), run.at('steps.0.attempts')]).toEqual(['succeeded', 2]);
     expect([...ledger.calls.values()]).toEqual([2]);
   });
 
-  test('and took no effect is repeated under a new key', { timeout: 40_000 }, async () => {
+  test('without effect repeat under a new key', { timeout: 40_000 }, async () => {
     let refused = false;
     ledger.answer = () => {
       if (refused) return undefined;
@@ -70,7 +70,7 @@ describe.each(STORE_KINDS)('what fails, on %s', (kind) => {
     ]);
   });
 
-  test('and cannot change is not repeated', async () => {
+  test('that cannot change are not repeated', async () => {
     const { host } = new URL(ledger.origin);
     const get = (more: object) => ({
       ...manual([
@@ -98,7 +98,7 @@ describe.each(STORE_KINDS)('what fails, on %s', (kind) => {
       expect([run.at('status'), run.at('steps.0.attempts')]).toEqual(['failed', 1]);
   });
 
-  test('is given up after as many repetitions as its step says', { timeout: 40_000 }, async () => {
+  test('stop repeating after the retries of their step', { timeout: 40_000 }, async () => {
     ledger.answer = () => ({ status: 500 });
     const { run, path } = await runOf(manual([{ ...entry, onError: { retry: 1 } }]));
     expect([run.at('status'), run.at('steps.0.attempts')]).toEqual(['failed', 2]);
@@ -108,9 +108,9 @@ describe.each(STORE_KINDS)('what fails, on %s', (kind) => {
     expect((await service.call('GET', path)).at('steps.0.output.data.key')).toMatch(/\.r1$/);
   });
 
-  test('because of a rate is waited for, whatever the step says', { timeout: 60_000 }, async () => {
+  test('after a rate limit wait, whatever the step configures', { timeout: 60_000 }, async () => {
     let refusals = 0;
-    // More than one call of Gatehouse repeats by itself.
+    // Gatehouse itself repeats a call fewer times than this.
     ledger.answer = () => (++refusals <= 4 ? { status: 429, headers: { 'retry-after': '1' } } : undefined);
     const { run } = await runOf(manual([entry]));
     expect(run.at('status')).toBe('succeeded');
@@ -118,7 +118,7 @@ describe.each(STORE_KINDS)('what fails, on %s', (kind) => {
     expect(ledger.calls.size).toBe(1);
   });
 
-  test('an http step goes to allowed hosts alone, and carries a key', async () => {
+  test('an http step calls allowed hosts only and carries a key', async () => {
     const { host } = new URL(ledger.origin);
     const http = (url: string) => ({
       stepId: 'call',
@@ -135,7 +135,7 @@ describe.each(STORE_KINDS)('what fails, on %s', (kind) => {
     expect(refused.run.at('error')).toMatchObject({ code: 'upstream_rejected', details: { status: 404 } });
   });
 
-  test('cancelled, uninstalled or deleted, nothing is left that runs', async () => {
+  test('nothing runs after cancellation, uninstallation or deletion', async () => {
     const made = await service.call('POST', '/workflows', {
       body: { name: `w ${Math.random()}`, definition: manual([{ stepId: 'long', wait: 'P1D' }, entry]) },
     });

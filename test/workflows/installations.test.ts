@@ -24,7 +24,7 @@ const install = (workflowId: string, body: object, userId = service.userId) =>
   service.call('POST', `/workflows/${workflowId}/install?userId=${userId}`, { body });
 
 describe('an installation', () => {
-  test('has defaults filled in, its account chosen, and secrets masked', async () => {
+  test('fills in defaults, chooses its account, and masks secrets', async () => {
     const workflowId = await service.define(definition);
     const made = await install(workflowId, { config: { to: 'a@example.com', key: 'canary-7731' } });
     expect(made.status).toBe(201);
@@ -54,7 +54,7 @@ describe('an installation', () => {
     expect(openConfig(service.context, after)).toMatchObject({ key: 'canary-7731' });
   });
 
-  test('masks a field that has a secret anywhere in it', async () => {
+  test('masks a field with a secret part', async () => {
     const workflowId = await service.define(
       manual([message('a', '="to " & config.server.key')], {
         configurableFields: {
@@ -85,7 +85,7 @@ describe('an installation', () => {
     expect([answer.status, answer.at('details.faults.0.field')]).toEqual([400, field]);
   });
 
-  test('is refused the credential of another user, and one of no use', async () => {
+  test('rejects credentials of other users and of unused connectors', async () => {
     const workflowId = await service.define(manual([message('a', 'x')]));
     const foreign = await install(workflowId, { credentials: { sandbox: other.credentialId } });
     expect([foreign.status, foreign.at('code')]).toEqual([404, 'credential_not_found']);
@@ -93,7 +93,7 @@ describe('an installation', () => {
     expect([useless.status, useless.at('details.faults.0.field')]).toEqual([400, 'credentials.slack']);
   });
 
-  test('needs the accounts of its apps: a link to connect comes with the refusal', async () => {
+  test('rejected without an account of its app returns a connect link', async () => {
     const workflowId = await service.define(manual([message('a', 'x')]));
     const userId = (await service.call('POST', '/users', { body: { username: 'empty' } })).text('userId');
     const answer = await install(workflowId, {}, userId);
@@ -101,7 +101,7 @@ describe('an installation', () => {
     expect(answer.text('details.connectUrl')).toContain('/connect/s/');
   });
 
-  test('of a draft alone is not there yet; twice is 409; of an unknown user 404', async () => {
+  test('needs a published version, is unique, and needs a known user', async () => {
     const draft = await service.call('POST', '/workflows', {
       body: { name: 'a draft', definition: manual([message('a', 'x')]), draft: true },
     });
@@ -115,7 +115,7 @@ describe('an installation', () => {
     expect([nobody.status, nobody.at('code')]).toEqual([404, 'user_not_found']);
   });
 
-  test('that is disabled begins nothing, and can be enabled again', async () => {
+  test('that is disabled starts nothing and can be enabled again', async () => {
     const workflowId = await service.define(manual([message('a', 'x')]));
     await install(workflowId, {});
     const path = `/workflows/${workflowId}/install?userId=${service.userId}`;
@@ -126,7 +126,7 @@ describe('an installation', () => {
     expect((await service.run(workflowId)).at('status')).toBe('succeeded');
   });
 
-  test('that is removed takes its runs under way with it, and leaves their log', async () => {
+  test('that is removed cancels its runs and keeps their log', async () => {
     const workflowId = await service.define(manual([{ stepId: 'long', wait: 'P1D' }]));
     await install(workflowId, {});
     const started = await service.call('POST', `/workflows/${workflowId}/run?userId=${service.userId}`);
@@ -138,7 +138,7 @@ describe('an installation', () => {
     expect((await install(workflowId, {})).status).toBe(201);
   });
 
-  test('is the user’s own through a JWT, and nobody else’s', async () => {
+  test('is accessible by the JWT of its user only', async () => {
     const workflowId = await service.define(manual([message('a', 'x')]));
     const bearer = (await service.call('GET', `/2023-12/user/${service.userId}/token`)).text('token');
     const form = await service.call('GET', `/workflows/${workflowId}/install`, { bearer });
@@ -167,7 +167,7 @@ describe('a call trigger', () => {
   const post = (url: string, body: string, headers: Record<string, string> = {}) =>
     fetch(url, { method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } });
 
-  test('starts a run with what it is sent, once for each key', async () => {
+  test('starts a run with the request, once for each key', async () => {
     const workflowId = await service.define(onCall);
     const url = (await install(workflowId, {})).text('hookUrl');
     const key = { 'idempotency-key': 'one' };
@@ -186,7 +186,7 @@ describe('a call trigger', () => {
     expect(runs.at('data')).toHaveLength(2);
   });
 
-  test('is told to slow down when too many runs wait for their turn', async () => {
+  test('is rate limited when too many runs are queued', async () => {
     const workflowId = await service.define(onCall);
     const url = (await install(workflowId, {})).text('hookUrl');
     await post(url, '{}');
@@ -212,7 +212,7 @@ describe('a call trigger', () => {
     expect(byHand.at('code')).toBe('rate_limited');
   });
 
-  test('has an address that can be changed', async () => {
+  test('has an address that can be rotated', async () => {
     const workflowId = await service.define(onCall);
     const old = (await install(workflowId, {})).text('hookUrl');
     const rotated = await service.call(
@@ -226,7 +226,7 @@ describe('a call trigger', () => {
   });
 });
 
-test('what a source remembered that only an installation hears goes before its account does', async () => {
+test('the state of a source is deleted before its account', async () => {
   const { context } = service;
   const { db } = context;
   const { userId, credentialId } = await service.newUser('eve');

@@ -60,7 +60,7 @@ test(`${MANY} items in a for-each`, { timeout: 900_000 }, async () => {
   expect(ledger.count).toBe(MANY);
 });
 
-test('one item too many fails the run before anything is sent', async () => {
+test('one item above the limit fails the run before anything is sent', async () => {
   const count = ledger.count;
   const run = await runOf(each(10_001));
   expect([run.at('status'), run.at('error.stepId')]).toEqual(['failed', 'each']);

@@ -17,11 +17,11 @@ const withFields = (configurableFields: JsonObject) => ({
 const withInput = (inputSchema: JsonObject) => ({ trigger: { type: 'manual', inputSchema }, steps });
 const define = (definition: unknown) =>
   service.call('POST', '/workflows', { body: { name: `w ${Math.random()}`, definition } });
-/** V8 needs twice the time for each further character. */
+/** V8 needs twice the time for each additional character. */
 const ENDLESS = '^(a+)+$';
 const TEXT = `${'a'.repeat(60)}!`;
 
-describe('a pattern that RE2 does not take is refused by its path', () => {
+describe('a pattern that RE2 rejects is reported by its path', () => {
   test.each<[string, unknown, string]>([
     [
       'look-ahead in a configurable field',
@@ -70,16 +70,16 @@ describe('a pattern that RE2 does not take is refused by its path', () => {
     ]);
   });
 
-  test('data of a schema is not taken for a pattern', async () => {
+  test('data of a schema is not read as a pattern', async () => {
     const properties = { x: { type: 'object', default: { pattern: '(?=a)' }, enum: [{ pattern: '(?=a)' }] } };
     expect((await define(withFields({ properties }))).status).toBe(201);
   });
 });
 
-describe('a pattern that never ends in V8', () => {
+describe('a pattern that hangs V8', () => {
   const x = { type: 'string', pattern: ENDLESS };
 
-  test('answers an installation and its change at once', async () => {
+  test('does not delay an installation or its change', async () => {
     const workflowId = await service.define(withFields({ properties: { x } }));
     const refused = await service.install(workflowId, { x: TEXT });
     expect([refused.status, refused.at('details.faults.0.field')]).toEqual([400, 'config.x']);
@@ -91,7 +91,7 @@ describe('a pattern that never ends in V8', () => {
     expect(changed.status).toBe(400);
   });
 
-  test('answers a run at once, for values and for names', async () => {
+  test('does not delay a run, for values and for names', async () => {
     const workflowId = await service.define(
       withInput({
         properties: { x },
@@ -113,12 +113,12 @@ describe('a pattern that never ends in V8', () => {
     expect((await run({ aaa: 'no integer' })).status).toBe(400);
   });
 
-  test('is stored at once next to a property whose name it would be matched with', async () => {
+  test('is stored without delay next to a property that it would match', async () => {
     const schema = { patternProperties: { [ENDLESS]: {} }, properties: { [TEXT]: { type: 'string' } } };
     expect((await define(withFields(schema))).status).toBe(201);
   });
 
-  test('as the format url is of no harm either', async () => {
+  test('in the format url is harmless too', async () => {
     const workflowId = await service.define(
       withFields({ properties: { x: { type: 'string', format: 'url' } } }),
     );
@@ -128,7 +128,7 @@ describe('a pattern that never ends in V8', () => {
   });
 });
 
-test('more text than a costly pattern may be given is refused without matching', async () => {
+test('text beyond the limit of a costly pattern is rejected without matching', async () => {
   const workflowId = await service.define(
     withFields({
       properties: { x: { type: 'array', items: { type: 'string', pattern: '^[ab]*a[ab]{990}[cd]$' } } },

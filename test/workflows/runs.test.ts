@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** Defines, installs and runs. */
+/** Defines and installs a workflow, and runs it. */
 async function runOf(definition: unknown, input?: object, config = {}) {
   const workflowId = await service.define(definition);
   const installed = await service.install(workflowId, config);
@@ -24,7 +24,7 @@ async function runOf(definition: unknown, input?: object, config = {}) {
 }
 
 describe('a run', () => {
-  test('goes through its steps, each seeing what came before', async () => {
+  test('executes its steps in order with the results of earlier ones', async () => {
     const { run } = await runOf(
       manual([
         { stepId: 'text', map: '"Hello " & trigger.input.name & " from " & user.username' },
@@ -46,7 +46,7 @@ describe('a run', () => {
     ]);
   });
 
-  test('that a caller starts is manual, and is found with the userId of its user alone', async () => {
+  test('started by a caller is manual and needs the userId of its user', async () => {
     const schedule = { type: 'schedule', cron: '0 9 * * *' };
     const { run } = await runOf({ ...manual([message('send', 'x')]), trigger: schedule });
     expect([run.at('trigger'), run.at('triggerValue.type')]).toEqual(['manual', 'schedule']);
@@ -58,7 +58,7 @@ describe('a run', () => {
     expect([other.status, other.at('code')]).toEqual([404, 'run_not_found']);
   });
 
-  test('skips what its when denies', async () => {
+  test('skips a step whose when is false', async () => {
     const { run } = await runOf(
       manual([
         message('no', 'x', { when: 'trigger.input.n > 5' }),
@@ -89,7 +89,7 @@ describe('a run', () => {
     expect(run.at('steps.1.output.data')).toBe(3);
   });
 
-  test('stops at a failure, and says which step and why', async () => {
+  test('stops at a failure and reports the step and the reason', async () => {
     const { run } = await runOf(
       manual([
         { stepId: 'bad', connectorId: 'sandbox', actionId: 'fail', input: { status: 422 } },
@@ -101,7 +101,7 @@ describe('a run', () => {
     expect(run.at('steps')).toHaveLength(1);
   });
 
-  test('goes on after a failure where its step says so', async () => {
+  test('continues after a failure if its step allows it', async () => {
     const { run } = await runOf(
       manual([
         {
@@ -118,7 +118,7 @@ describe('a run', () => {
     expect(run.at('steps.1.output.data')).toBe('upstream_rejected');
   });
 
-  test('with failing items goes on, or stops at the first', async () => {
+  test('with failing items continues or stops at the first', async () => {
     const step = {
       stepId: 'each',
       connectorId: 'sandbox',
@@ -140,7 +140,7 @@ describe('a run', () => {
     expect(stopped.run.at('steps.0.itemCounts')).toEqual({ succeeded: 1, failed: 1 });
   });
 
-  test('waits without holding anything', async () => {
+  test('holds no resources while it waits', async () => {
     const workflowId = await service.define(
       manual([{ stepId: 'pause', wait: 'PT1S' }, message('then', 'x')]),
     );
@@ -152,7 +152,7 @@ describe('a run', () => {
     expect(run.at('status')).toBe('succeeded');
   });
 
-  test('is refused input that its trigger does not take', async () => {
+  test('rejects input that does not match its trigger', async () => {
     const workflowId = await service.define({
       trigger: { type: 'manual', inputSchema: { properties: { n: { type: 'integer' } }, required: ['n'] } },
       steps: [message('a', 'x')],
@@ -165,7 +165,7 @@ describe('a run', () => {
     expect(answer.at('details.faults.0.field')).toBe('input.n');
   });
 
-  test('takes input as open as the schema of its trigger says', async () => {
+  test('accepts additional input if the schema allows it', async () => {
     const start = async (more: object) => {
       const properties = { a: { type: 'integer' } };
       const trigger = { type: 'manual', inputSchema: { type: 'object', properties, ...more } };
@@ -203,7 +203,7 @@ describe('a run', () => {
   });
 });
 
-describe('expressions are kept within limits', () => {
+describe('expressions have limits', () => {
   test.each([
     ['loops without end', '($f := function($n) { $f($n + 1) }; $f(0))'],
     ['backtracks without end', '$match("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", /(a+)+$/)'],
@@ -217,7 +217,7 @@ describe('expressions are kept within limits', () => {
   });
 });
 
-describe('a run that is under way', () => {
+describe('a run in progress', () => {
   test('is cancelled before its next step', async () => {
     const workflowId = await service.define(manual([{ stepId: 'long', wait: 'P3D' }, message('never', 'x')]));
     await service.install(workflowId);
@@ -231,7 +231,7 @@ describe('a run that is under way', () => {
     expect([retried.status, retried.text('code')]).toEqual([409, 'run_not_failed']);
   });
 
-  test('records the step that was under way when it was cancelled', async () => {
+  test('cancelled during a step records that step', async () => {
     const workflowId = await service.define(
       manual([
         { stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 800 } },
@@ -249,7 +249,7 @@ describe('a run that is under way', () => {
     expect(run.at('steps')).toMatchObject([{ stepId: 'slow', status: 'succeeded' }]);
   });
 
-  test('and cancelled keeps a step that outlasts its lease, until that has ended', async () => {
+  test('cancelled during a long step keeps its lease until the step has ended', async () => {
     const clock = manualClock();
     const own = await startWorkflows({ clock });
     const workflowId = await own.define(
@@ -262,7 +262,7 @@ describe('a run that is under way', () => {
     await until(async () => (await status()) === 'running');
     await own.call('POST', `${path}/cancel`);
     clock.advance(8 * SECOND);
-    // Within this time the lease is renewed.
+    // The lease is renewed within this time.
     await new Promise((next) => setTimeout(next, 4000));
     clock.advance(8 * SECOND);
     expect(await status()).toBe('running');
@@ -270,7 +270,7 @@ describe('a run that is under way', () => {
     await own.stop();
   });
 
-  test('for its items is cancelled before the next of them', async () => {
+  test('over items is cancelled before the next item', async () => {
     const slow = { stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 500 } };
     const workflowId = await service.define(manual([{ ...slow, forEach: '[1, 2, 3]' }]));
     await service.install(workflowId);
@@ -285,7 +285,7 @@ describe('a run that is under way', () => {
     ]);
   });
 
-  test('for its items is cancelled while it waits to try one again', async () => {
+  test('over items is cancelled while it waits to retry an item', async () => {
     const busy = { stepId: 'busy', connectorId: 'sandbox', actionId: 'fail', input: { status: '=item' } };
     const workflowId = await service.define(
       manual([{ ...busy, onError: { retry: 3 }, forEach: '[204, 422]' }]),
@@ -317,7 +317,7 @@ describe('a run that is under way', () => {
     expect((await service.call('GET', '/health')).status).toBe(200);
   });
 
-  test('is one of as many as the definition allows', async () => {
+  test('counts toward the concurrency of its definition', async () => {
     const workflowId = await service.define(
       manual([{ stepId: 'slow', connectorId: 'sandbox', actionId: 'slow', input: { milliseconds: 300 } }], {
         concurrency: 2,
@@ -346,7 +346,7 @@ describe('a run that is under way', () => {
   });
 });
 
-test('a failed run goes on from the step that failed, and repeats none that was finished', async () => {
+test('a failed run continues from the failed step and repeats no finished step', async () => {
   const { userId, call } = service;
   const workflowId = await service.define(
     manual([
@@ -394,7 +394,7 @@ test('a process that stops hands its runs over at once', { timeout: 30_000 }, as
   const path = `/workflows/${workflowId}/runs/${started.text('runId')}`;
   const call = () => second.call('GET', path, { bearer: first.developmentKey });
   await until(async () => (await call()).at('status') === 'succeeded', 15_000);
-  // Sooner than the lease of a process that died would end.
+  // This is sooner than the lease of a dead process would expire.
   expect(performance.now() - began).toBeLessThan(9_000);
   const run = await call();
   expect(run.at('steps.7.status')).toBe('succeeded');
@@ -403,7 +403,7 @@ test('a process that stops hands its runs over at once', { timeout: 30_000 }, as
   await remove();
 });
 
-test('the same Idempotency-Key gives the run that it started', async () => {
+test('the same Idempotency-Key returns the run that it started', async () => {
   const workflowId = await service.define(manual([message('a', 'once by key')]));
   await service.install(workflowId);
   const start = () =>
@@ -417,7 +417,7 @@ test('the same Idempotency-Key gives the run that it started', async () => {
   expect(messages.split('once by key')).toHaveLength(2);
 });
 
-test('runs are kept for 30 days after their end, those that wait for as long as they do', async () => {
+test('runs are stored for 30 days after their end, waiting runs without limit', async () => {
   const clock = manualClock();
   const own = await startWorkflows({ clock });
   const short = await own.define(manual([{ stepId: 'a', map: '1' }]));
@@ -441,7 +441,7 @@ test('runs are kept for 30 days after their end, those that wait for as long as 
   await own.stop();
 });
 
-test('a draft is tried without being installed', async () => {
+test('a draft is tried without installation', async () => {
   const workflowId = await service.define(manual([message('a', 'x')]));
   await service.call('POST', `/workflows/${workflowId}/versions`, {
     body: {

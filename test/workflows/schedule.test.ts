@@ -19,8 +19,8 @@ const after = (schedule: { cron: string; timeZone?: string }, from: string, coun
 };
 
 describe('a schedule', () => {
-  test('keeps its hour when the clocks change', () => {
-    // Berlin: from UTC+1 to UTC+2 on 29 March 2026, back on 25 October.
+  test('keeps its hour across a daylight saving change', () => {
+    // Berlin changes from UTC+1 to UTC+2 on 29 March 2026, and back on 25 October.
     const nine = { cron: '0 9 * * *', timeZone: 'Europe/Berlin' };
     expect(after(nine, '2026-03-27T12:00:00Z', 3)).toEqual([
       '2026-03-28T08:00:00.000Z',
@@ -33,7 +33,7 @@ describe('a schedule', () => {
     ]);
   });
 
-  test('fires as croner says across every change of the clocks', () => {
+  test('matches croner across every daylight saving change', () => {
     const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'America/Santiago', 'UTC'];
     const part = (least: number, most: number) =>
       fc.oneof(fc.constant('*'), fc.integer({ min: least, max: most }).map(String));
@@ -68,7 +68,7 @@ describe('a schedule', () => {
   });
 });
 
-test('a schedule fires across a change of the clocks, each time once', { timeout: 60_000 }, async () => {
+test('a schedule fires once at each time across a daylight saving change', { timeout: 60_000 }, async () => {
   const clock = manualClock(Date.parse('2026-03-28T07:59:00Z'));
   const service: WorkflowService = await startWorkflows({ clock });
   try {
@@ -92,7 +92,7 @@ test('a schedule fires across a change of the clocks, each time once', { timeout
     await fired(1);
     clock.advance(23 * HOUR);
     expect(await fired(2)).toEqual(['2026-03-28T08:00:00.000Z', '2026-03-29T07:00:00.000Z']);
-    // Nobody served for three days: that is one run, and then it goes on from now.
+    // No process served for three days: that is one run, and the schedule continues from now.
     clock.advance(3 * DAY);
     expect(await fired(3)).toEqual([
       '2026-03-28T08:00:00.000Z',

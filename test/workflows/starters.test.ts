@@ -4,7 +4,7 @@ import { isJsonObject } from '../../src/lib/json.ts';
 import { until } from '../support/events.ts';
 import { startWorkflows, type WorkflowService } from '../support/workflows.ts';
 
-/* Each starter runs on the sandbox: its events, its schedule or its call, and its steps. */
+/** Tests of each starter on the sandbox: its events, its schedule or its call, and its steps. */
 
 let service: WorkflowService;
 beforeAll(async () => {
@@ -14,7 +14,7 @@ afterAll(() => service.stop());
 
 const seen = new Set<string>();
 
-/** Makes a workflow of a starter and installs it. */
+/** Creates a workflow from a starter and installs it. */
 async function begin(starterId: string, config: JsonObject = {}) {
   seen.add(starterId);
   const made = await service.call('POST', `/workflow-starters/${starterId}`);
@@ -25,7 +25,7 @@ async function begin(starterId: string, config: JsonObject = {}) {
   return { workflowId, installed };
 }
 
-/** The one run of a workflow, when it has ended. */
+/** Returns the only run of a workflow after it has ended. */
 async function onlyRun(workflowId: string) {
   let runId = '';
   await until(async () => {
@@ -100,7 +100,7 @@ test('daily sales digest', async () => {
   expect(run.at('steps.2.output.data.text')).toMatch(/^50 orders: .*\d EUR/);
 });
 
-test('low stock → message, and none when nothing is low', async () => {
+test('low stock → message, and no message without low stock', async () => {
   const { workflowId } = await begin('low-stock-message', {
     recipient: 'stock@example.com',
     threshold: 1000,
@@ -139,7 +139,7 @@ test('each starter was run', async () => {
   expect(seen.size).toBe(6);
 });
 
-test('its apps are roles: another app plays one by configuration', async () => {
+test('its apps are roles that configuration gives to other apps', async () => {
   const roles = {
     messenger: {
       connectorId: 'slack',

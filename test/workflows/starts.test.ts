@@ -12,7 +12,7 @@ describe.each(STORE_KINDS)('starts of workflows on %s', (kind) => {
   });
   afterAll(() => service.stop());
 
-  /** The ways to start a workflow with a key: each answers a body with a run. */
+  /** Returns the two ways to start a workflow with a key; each sends a body and returns a run. */
   async function ways() {
     const byHand = await service.define(manual([{ stepId: 'one', map: 'trigger.input' }]));
     await service.install(byHand);
@@ -33,7 +33,7 @@ describe.each(STORE_KINDS)('starts of workflows on %s', (kind) => {
     };
   }
 
-  test.each(['by hand', 'by a call'] as const)('a key with another body is refused %s', async (how) => {
+  test.each(['by hand', 'by a call'] as const)('a key with another body is rejected %s', async (how) => {
     const start = (await ways())[how];
     const first = await start('k1', 1);
     expect(first.status).toBe(202);
@@ -54,7 +54,7 @@ describe.each(STORE_KINDS)('starts of workflows on %s', (kind) => {
     expect((await start('k1', 1)).status).toBe(409);
   });
 
-  test('a disabled user starts nothing, and a retry is refused too', async () => {
+  test('a disabled user starts nothing, and a retry is rejected too', async () => {
     const { userId } = await service.newUser('disabled');
     const byHand = await service.define(
       manual([{ stepId: 'bad', connectorId: 'sandbox', actionId: 'fail', input: { status: 422 } }]),
@@ -81,7 +81,7 @@ describe.each(STORE_KINDS)('starts of workflows on %s', (kind) => {
     expect((await service.call('POST', hook.pathname, { bearer: null, body: {} })).status).toBe(202);
   });
 
-  test('the schedule of a disabled user goes on without runs', async () => {
+  test('the schedule of a disabled user continues without runs', async () => {
     const { userId } = await service.newUser('asleep');
     const workflowId = await service.define({
       trigger: { type: 'schedule', cron: '0 * * * *' },
@@ -100,7 +100,7 @@ describe.each(STORE_KINDS)('starts of workflows on %s', (kind) => {
     expect(runs.at('data')).toEqual([]);
   });
 
-  test('a run of a user who is disabled stops before its next step', async () => {
+  test('a run stops before its next step when its user is disabled', async () => {
     const { userId } = await service.newUser('leaving');
     const disable = `${service.url}/users/${userId}`;
     const workflowId = await service.define({
@@ -130,7 +130,7 @@ describe.each(STORE_KINDS)('starts of workflows on %s', (kind) => {
     expect((await service.ended(workflowId, run.text('runId'))).at('status')).toBe('succeeded');
   });
 
-  test('a loop of a user who is disabled stops before its next item', async () => {
+  test('a loop stops before its next item when its user is disabled', async () => {
     const { userId } = await service.newUser('looping');
     const workflowId = await service.define({
       ...manual([

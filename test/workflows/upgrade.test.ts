@@ -49,7 +49,7 @@ describe('an upgrade', () => {
     expect(again.body).toMatchObject({ rolledBack: false, from: 1, to: 1 });
   });
 
-  test('says which fields stand in its way', async () => {
+  test('reports the fields that prevent it', async () => {
     const workflowId = await service.define(
       withFields({ properties: { a: { type: 'string' }, b: { type: 'string' }, c: { enum: ['x'] } } }),
     );
@@ -73,7 +73,7 @@ describe('an upgrade', () => {
     ]);
   });
 
-  test('is 404 for an unknown workflow, an unknown user, and one that has not installed it', async () => {
+  test('is 404 for an unknown workflow, user or installation', async () => {
     const workflowId = await service.define(manual([message('a', 'x')]));
     const codes = [
       await upgrade('wf_0000000000000000000000'),
@@ -93,7 +93,7 @@ describe('an upgrade', () => {
     expect([versionless.status, versionless.at('code')]).toEqual([400, 'api_version_missing']);
   });
 
-  test('leaves runs under way on the version that they began with', async () => {
+  test('leaves running runs on their version', async () => {
     const workflowId = await service.define(
       manual([
         { stepId: 'pause', wait: 'PT1S' },
@@ -109,7 +109,7 @@ describe('an upgrade', () => {
     expect([run.at('version'), run.at('status'), run.at('steps.1.stepId')]).toEqual([1, 'succeeded', 'old']);
   });
 
-  test('moves its source in the same step: the new one is heard, the old one let go', async () => {
+  test('starts the new source and releases the old one in one transaction', async () => {
     const on = (scope: string, text: string) => ({
       trigger: { type: 'event', connectorId: 'sandbox', scope },
       steps: [message('a', text)],
@@ -135,7 +135,7 @@ describe('an upgrade', () => {
     expect(await scopes()).toEqual([]);
   });
 
-  test('of all: a part of them, always the same ones, with a report', async () => {
+  test('by percent selects a fixed part of the installations and reports', async () => {
     const workflowId = await service.define(manual([message('a', 'x')]));
     const users = [];
     for (let n = 0; n < 20; n++) {
@@ -162,8 +162,8 @@ describe('an upgrade', () => {
   });
 });
 
-describe.each(STORE_KINDS)('at once, on %s', (kind: StoreKind) => {
-  test('of many upgrades of one installation, exactly one moves it', async () => {
+describe.each(STORE_KINDS)('concurrent upgrades on %s', (kind: StoreKind) => {
+  test('move one installation exactly once', async () => {
     await using own = await startWorkflows({ kind });
     const workflowId = await own.define(manual([message('a', 'x')]));
     const installs = await Promise.all(Array.from({ length: 6 }, () => own.install(workflowId)));
@@ -183,7 +183,7 @@ describe.each(STORE_KINDS)('at once, on %s', (kind: StoreKind) => {
   });
 });
 
-/** Two versions' fields, often alike: what counts is names, types, formats, enums and which are required. */
+/** Fields of two versions that are often equal. Names, types, formats, enums and required fields count. */
 const field = fc
   .record(
     {
@@ -197,7 +197,7 @@ const field = fc
     },
     { requiredKeys: ['type'] },
   )
-  // A default that the field itself refuses would be refused at installation.
+  // A default that violates its own field would fail the installation.
   .map(({ default: value, ...rest }) =>
     rest.type === 'string' && !rest.format && !rest.enum && value ? { ...rest, default: value } : rest,
   );
@@ -212,7 +212,7 @@ const schema = fc
     properties,
     required: required.filter((name) => Object.hasOwn(properties, name)),
   }));
-/** The same again, as another hand would write it. */
+/** Equal fields in another notation. */
 const alike = schema.chain((one) =>
   fc
     .record({
@@ -235,7 +235,7 @@ const alike = schema.chain((one) =>
 );
 const pairs = fc.oneof(fc.record({ one: schema, other: schema }), alike);
 
-/** What the contract says counts, told in another way than the code does. */
+/** The relevant parts of the fields, computed differently from the code. */
 function essence(one: { properties: Record<string, Record<string, unknown>>; required: string[] }): string {
   const fields = Object.keys(one.properties)
     .toSorted()
@@ -272,7 +272,7 @@ test('upgraded is true exactly when the configurable fields are equal', { timeou
   expect(upgraded).toBeGreaterThan(5);
 });
 
-/** An installation on version 1 with these fields, whatever they ask for. */
+/** Returns an installation on version 1 with these fields, whatever they require. */
 async function installedWith(fields: { properties: object; required: string[] }) {
   const optional = { ...fields, required: [] };
   const workflowId = await service.define(
@@ -280,7 +280,7 @@ async function installedWith(fields: { properties: object; required: string[] })
   );
   const installed = await service.install(workflowId);
   expect(installed.status).toBe(201);
-  // The fields of version 1 as they were drawn: what an end user fills in is not what this is about.
+  // Version 1 gets the generated fields directly, because this test does not concern the configuration.
   await service.context.db
     .updateTable('workflow_versions')
     .set({
