@@ -56,11 +56,9 @@ const stepId = z
   .string()
   .regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, 'must be a letter, then letters, digits or _, at most 64 in all');
 const when = expression.optional().meta({ description: 'The step is skipped unless this is true.' });
-const forEach = expression
-  .optional()
-  .meta({
-    description: 'An array. The step runs for each item, with `item` and `index` in its expressions.',
-  });
+const forEach = expression.optional().meta({
+  description: 'An array. The step runs for each item, with `item` and `index` in its expressions.',
+});
 
 const actionStep = z.strictObject({
   stepId,
