@@ -25,7 +25,7 @@ function isOld() {
 }
 
 async function start() {
-  // DNS look-ups may use half of the threads, and a name whose DNS does not answer holds one for ten seconds. Node.js
+  // DNS look-ups may use half of the threads, and each look-up without an answer holds one for ten seconds. Node.js
   // reads the setting at the first use of a thread, so it is set before anything else.
   process.env.UV_THREADPOOL_SIZE ||= '16';
 

@@ -23,8 +23,8 @@ export interface Choice {
 /**
  * Returns the credential that a call runs with; undefined when the connector needs none.
  * The order is: the header's, the argument's, the user's default, the single active one.
- * A default that needs to be reconnected is rejected even if another account works, because the call would act in the
- * wrong account.
+ * A default that needs to be reconnected is rejected even if another account works. The call must not act in another
+ * account.
  * @throws GatehouseError `credential_not_found` (absent or another user's), `credential_conflict`,
  * `credential_required`, `credential_ambiguous` (`details.credentials`), `credential_invalid`, `user_id_missing`.
  */

@@ -94,7 +94,7 @@ export function toCredential(row: Selectable<Tables['credentials']>): Credential
   };
 }
 
-/** The column `scopes`: a JSON array; null where the scopes are not known. */
+/** Parses the column `scopes`: a JSON array; null when the scopes are unknown. */
 export function scopesIn(text: string | null): string[] | null {
   return text === null ? null : scopes.parse(JSON.parse(text));
 }

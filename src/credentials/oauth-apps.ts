@@ -88,8 +88,8 @@ export async function requireOAuthClient(
 
 /**
  * Stores the OAuth app of a connector and replaces the one before.
- * @throws GatehouseError `connector_not_found`; `invalid_request` when the connector has no consent page, when a
- * required secret is missing, or when a host field is missing.
+ * @throws GatehouseError `connector_not_found`; `invalid_request` when the connector has no consent page, or
+ * when a required secret or host field is missing.
  */
 export async function saveOAuthApp(
   context: Pick<Context, 'db' | 'keys' | 'catalog' | 'clock'>,

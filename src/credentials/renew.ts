@@ -28,9 +28,7 @@ const LOOK_MS = SECOND / 2;
 const FIRST_BACKOFF_MS = 30 * SECOND;
 /** The longest pause while the stored tokens still work, and the longest that a token endpoint can ask for. */
 const MAX_BACKOFF_MS = 15 * MINUTE;
-/**
- * The longest pause of our own while calls wait for new tokens, so that the end of an outage is noticed within it.
- */
+/** Longest own pause while calls wait for new tokens. The end of an outage is noticed within it. */
 const MAX_WAITING_BACKOFF_MS = MINUTE;
 /** Error codes of a token endpoint that does not know the client id and secret (RFC 6749 section 5.2). */
 const CLIENT_REFUSALS = new Set([

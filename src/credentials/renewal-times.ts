@@ -9,8 +9,8 @@ const MOST_EARLY = 0.25;
 
 /**
  * Returns when an access token is renewed, epoch ms; null for tokens without expiry.
- * That is a tenth of its life before its expiry and at least a minute, but never more than a quarter.
- * Otherwise calls with short-lived tokens would do nothing but renew.
+ * The lead is a tenth of its life and at least a minute, but at most a quarter of its life.
+ * The quarter keeps calls with short-lived tokens from renewing each time.
  * The lead is scattered by a fifth, so that tokens granted together are not renewed together.
  */
 export function renewAtOf(expiresAt: number | undefined, now: number): number | null {

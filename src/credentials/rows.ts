@@ -73,7 +73,7 @@ export async function findAccount(
   return { accountKey, existing };
 }
 
-/** Earlier releases could make several records for one account; the active one is renewed. */
+/** Ranks several records of one account, which earlier releases could make, so that the active one is renewed. */
 function rank({ state, isDefault }: Credential): number {
   return (state === 'active' ? 0 : 2) + (isDefault ? 0 : 1);
 }

@@ -48,9 +48,7 @@ export function newRandomToken(): string {
   return base62(randomBytes(SECRET_BYTES), SECRET_DIGITS);
 }
 
-/**
- * Returns the keyed hash under which keys and tokens are stored, so that a copy of the database confirms no guess.
- */
+/** Returns the keyed hash of a key or token for the store. A copy of the database alone confirms no guess. */
 export function hashToken(hashKey: KeyObject, token: string): string {
   return createHmac('sha256', hashKey).update(token).digest('base64url');
 }

@@ -88,7 +88,10 @@ export function dueJobs(db: Db, now: number, kinds: string[]) {
     .orderBy('jobs.next_at');
 }
 
-/** No process runs it. A lease that ends later than any new lease could is from a process with a fast clock. */
+/**
+ * Returns whether no process runs the job.
+ * A lease that ends later than any new lease is from a process with a fast clock, and counts as free.
+ */
 function isFree(e: ExpressionBuilder<Tables, 'jobs'>, now: number) {
   return e.or([
     e('jobs.lease_until', 'is', null),

@@ -17,7 +17,7 @@ export class Refusal extends Error {
   }
 }
 
-/** `{fault: {kind, text, fields?}}` */
+/** Sends a refusal as `{fault: {kind, text, fields?}}`. */
 export function sendRefusal(res: Response, { status, kind, message, fields }: Refusal): void {
   res.status(status).json({ fault: { kind, text: message, ...(fields ? { fields } : {}) } });
 }

@@ -110,7 +110,7 @@ export function totalOf(lines: OrderLine[]): number {
 
 type Random = (below: number) => number;
 
-/** Mulberry32 (public domain, Tommy Ettinger): 32 bits of state are enough for names and prices. */
+/** Returns Mulberry32 (public domain, Tommy Ettinger). Its 32 bits of state are enough for names and prices. */
 function generator(seed: string): Random {
   let state = createHash('sha256').update(seed).digest().readUInt32LE(0);
   return (below) => {

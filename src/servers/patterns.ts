@@ -125,7 +125,7 @@ interface Search {
 }
 
 function fitsSome(heads: readonly Step[], { text, letters, end, found }: Search): boolean {
-  /** Each piece matches at its first place, which leaves the most text for the next pieces. */
+  /** Matches each piece at its first place, which leaves the most text for the next pieces. */
   const holdsSome = (steps: readonly Step[], from: number): boolean => {
     for (const { part, needed, ends, next } of steps) {
       if ((needed & ~letters) !== 0) continue;

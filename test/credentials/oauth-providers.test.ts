@@ -206,7 +206,7 @@ describe('the code is exchanged for tokens', () => {
     expect(form()).not.toHaveProperty('client_secret');
   });
 
-  test('Slack: ok false in a 200 is a refusal', async () => {
+  test('Slack: ok false in a 200 is a refusal, or invalid_grant for a refresh token', async () => {
     answerWith({ ok: false, error: 'bad_redirect_uri' });
     await expect(exchange('slack')).rejects.toMatchObject({ error: 'bad_redirect_uri' });
     answerWith({ ok: false, error: 'invalid_refresh_token' });

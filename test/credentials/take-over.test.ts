@@ -87,7 +87,7 @@ describe('a live account', () => {
     expect(await rows()).toEqual([]);
   });
 
-  test('keeps its tokens when another field changes', async () => {
+  test('keeps its tokens when another field changes, and drops the old grant', async () => {
     const pair = bench.party.issue();
     const expiresAt = new Date(bench.clock.now() + HOUR).toISOString();
     const made = await create({ ...pair, shop: 'my-shop', expiresAt });

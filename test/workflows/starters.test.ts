@@ -139,7 +139,7 @@ test('each starter was run', async () => {
   expect(seen.size).toBe(6);
 });
 
-test('its apps are roles that configuration gives to other apps', async () => {
+test('the apps of a starter are roles that configuration gives to other apps', async () => {
   const roles = {
     messenger: {
       connectorId: 'slack',
