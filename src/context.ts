@@ -61,7 +61,7 @@ export interface Context {
   readonly sources: Sources;
   /** Notifies the operator of an environment about its credentials and subscriptions. */
   readonly operator: Operator;
-  /** Is notified when a connection changes to another account. */
+  /** Is notified when a connection changes to another account or address. */
   readonly listening: Listening;
   /** Evaluates expressions of workflows, within limits. */
   readonly expressions: BoundedExpressions;

@@ -8,8 +8,7 @@ const WRONG_USAGE = 2;
 
 /**
  * Runs the command line and returns the exit code. Results go to standard output, messages for people to standard
- * error.
- * Each command is loaded when it is called, because `stdio` must answer fast.
+ * error. Each command is loaded when it is called, because `stdio` must answer fast.
  */
 export async function main(argv: string[]): Promise<number> {
   let code = 0;

@@ -104,8 +104,7 @@ export function chosenScheme(
 
 /**
  * Returns the fields that are known before the sign-in to a new OAuth credential; undefined when no sign-in is
- * needed.
- * Checks them now, so that the maker of a link gets the faults instead of the person.
+ * needed. Checks them now, so that the maker of a link gets the faults instead of the person.
  * @throws GatehouseError `connector_not_found`, `oauth_app_missing`, `invalid_request` with every fault by field.
  */
 export async function beforeSignIn(

@@ -20,10 +20,9 @@ export function callbackUrl({ publicUrl }: Pick<Context, 'publicUrl'>, connector
 }
 
 /**
- * Begins a consent and returns the address of the app's consent page.
- * The state is single-use, stored hashed and valid for ten minutes. It is bound to session, connector and PKCE
- * verifier.
- * A newer state of the same session replaces it.
+ * Begins a consent and returns the address of the app's consent page. The state is single-use, stored hashed and
+ * valid for ten minutes. It is bound to session, connector and PKCE verifier. A newer state of the same session
+ * replaces it.
  * @throws GatehouseError `connect_session_expired`, `connector_not_found`, `oauth_app_missing`, `invalid_request`
  * with every fault by field.
  */

@@ -16,9 +16,9 @@ interface Identified {
 }
 
 /**
- * Returns the keyed hash that two credentials of one user and connector share when they open the same account.
- * The hash covers the address and the id that the app reports.
- * Without an id it covers the entered values, or for OAuth the longest-lived token.
+ * Returns the keyed hash that two credentials of one user and connector share when they open the same account. The
+ * hash covers the address and the id that the app reports. Without an id it covers the entered values, or for OAuth
+ * the longest-lived token.
  */
 export function accountKeyOf(
   { hashKey }: Pick<Context, 'hashKey'>,

@@ -3,8 +3,7 @@ import type { OAuth2, OAuthClient } from './oauth.ts';
 
 /**
  * Returns whether a redirect carries the HMAC that its scheme requires (`callbackSignature`); true if it requires
- * none.
- * A repeated parameter is part of the signed text. A repeated signature is rejected.
+ * none. A repeated parameter is part of the signed text. A repeated signature is rejected.
  */
 export function isSigned(
   { callbackSignature }: Pick<OAuth2, 'callbackSignature'>,

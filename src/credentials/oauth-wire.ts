@@ -31,9 +31,8 @@ export function filler(grant: Grant, more: Record<string, string> = {}): (templa
 
 /**
  * Returns an address of the authorization server. Each part is checked again, because a stored value may be older
- * than its rule.
- * `more` holds further parts, which are encoded. The client secret goes only to the host where the OAuth app is
- * registered.
+ * than its rule. `more` holds further parts, which are encoded. The client secret goes only to the host where the
+ * OAuth app is registered.
  * @throws GatehouseError `credential_invalid` naming the value that does not fit, `oauth_app_missing`.
  */
 export function filledAddress(grant: Grant, template: string, more: Record<string, string> = {}): URL {

@@ -27,8 +27,7 @@ const flightsByDb = new WeakMap<DbOrTx, Map<string, Promise<Credential>>>();
 
 /**
  * Returns the credential with tokens that are valid now. Tokens that are not due return at once, without a read of
- * the store.
- * One call of one process renews due tokens. The others wait only if their tokens no longer work.
+ * the store. One call of one process renews due tokens. The others wait only if their tokens no longer work.
  * `refused` names a version that the third party rejected early. It is returned only when nothing can renew it.
  * @throws GatehouseError `credential_invalid` when the account needs to be connected again, `oauth_app_missing`,
  * `upstream_rejected` when the third party rejects the OAuth app, upstream_* when it cannot be reached and the stored

@@ -119,8 +119,7 @@ async function requestTokens(
 
 /**
  * Waits after a first `invalid_grant`, because another process may have used the token and be about to save the
- * result.
- * Returns the newer credential; undefined when this one is still the latest and the lease still ours.
+ * result. Returns the newer credential; undefined when this one is still the latest and the lease still ours.
  */
 async function waitForOthers(
   context: RenewContext,

@@ -9,7 +9,7 @@ const MOST_EARLY = 0.25;
 
 /**
  * Returns when an access token is renewed, epoch ms; null for tokens without expiry.
- * The lead is a tenth of its life and at least a minute, but at most a quarter of its life.
+ * The lead is a tenth of its life and at least a minute, but at most a quarter.
  * The quarter keeps calls with short-lived tokens from renewing each time.
  * The lead is scattered by a fifth, so that tokens granted together are not renewed together.
  */

@@ -183,8 +183,8 @@ export function renewedColumns(
 }
 
 /**
- * Changes the row of a credential. If it leads to another account, its event sources start again (accountChange).
- * Call forgetChoices() after the commit.
+ * Changes the row of a credential. Its event sources start again for another account, and register again for another
+ * address (accountChange). Call forgetChoices() after the commit.
  * @throws GatehouseError `credential_not_found`; `credential_conflict` when the new values are of an account that
  * another record of the user holds.
  */

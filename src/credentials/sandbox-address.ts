@@ -4,9 +4,8 @@ import { SANDBOX_HOST } from '../lib/sandbox.ts';
 
 /**
  * Returns the address at which a person's browser reaches a connector. Only the built-in sandbox differs from its
- * file.
- * The file names a host that does not exist; lib/outbound.ts maps it to our own port.
- * Browsers reach it at the public address of this process.
+ * file. The file names a host that does not exist; lib/outbound.ts maps it to our own port. Browsers reach it at the
+ * public address of this process.
  */
 export function browserAddress(
   { publicUrl }: Pick<Context, 'publicUrl'>,

@@ -52,8 +52,8 @@ const DESCRIPTIONS = [
 
 /**
  * Reads a token endpoint's answer: JSON or form-encoded, also an error inside a 2xx, member names by the scheme's
- * `tokenAnswer`.
- * Returns undefined for no definite answer: an HTML page, an empty body, neither token nor error, a 5xx status.
+ * `tokenAnswer`. Returns undefined for no definite answer: an HTML page, an empty body, neither token nor error, a
+ * 5xx status.
  */
 export function readTokenAnswer(
   scheme: OAuth,

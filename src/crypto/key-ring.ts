@@ -26,8 +26,7 @@ export class KeyError extends Error {
 /**
  * The master keys; the first one seals. Each record is sealed with its own data key, and that key with a master key.
  * Both are bound to `bound` (additional authenticated data): a box that was moved to another row or altered does not
- * open.
- * The form of a box is `v1.<keyId>.<wrapped data key>.<ciphertext>`, base64url.
+ * open. The form of a box is `v1.<keyId>.<wrapped data key>.<ciphertext>`, base64url.
  */
 export interface KeyRing {
   /** The short public name of the sealing key. A box names its key by it; it reveals nothing about the key. */
@@ -85,10 +84,9 @@ export function createKeyRing(base64Keys: string[]): KeyRing {
 }
 
 /**
- * Loads the keys of GATEHOUSE_MASTER_KEY, of the file GATEHOUSE_MASTER_KEY_FILE, or of `<home>/master.key`.
- * A missing `<home>/master.key` is created with mode 0600, exclusively: of two concurrent first starts one writes and
- * the other reads.
- * If the store `isSealed`, no key is created, because a new one would not open its rows.
+ * Loads the keys of GATEHOUSE_MASTER_KEY, of the file GATEHOUSE_MASTER_KEY_FILE, or of `<home>/master.key`. A missing
+ * `<home>/master.key` is created with mode 0600, exclusively: of two concurrent first starts one writes and the other
+ * reads. If the store `isSealed`, no key is created, because a new one would not open its rows.
  * @throws KeyError when a key or its file cannot be used.
  */
 export function loadKeyRing(
@@ -123,8 +121,7 @@ function createKeyFile(path: string): void {
   try {
     makeFolder(dirname(path));
     if (existsSync(path)) return;
-    // The file is written under another name and then linked, so that a concurrent first start never reads half a
-    // key.
+    // The file is written under another name and then linked. Otherwise a concurrent first start could read half a key.
     const draft = `${path}.${randomBytes(6).toString('hex')}`;
     writeFileSync(draft, `${randomBytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
     try {

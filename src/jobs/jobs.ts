@@ -90,7 +90,7 @@ export function dueJobs(db: Db, now: number, kinds: string[]) {
 
 /**
  * Returns whether no process runs the job.
- * A lease that ends later than any new lease is from a process with a fast clock, and counts as free.
+ * A lease that ends later than any new lease counts as free: its process had a fast clock.
  */
 function isFree(e: ExpressionBuilder<Tables, 'jobs'>, now: number) {
   return e.or([

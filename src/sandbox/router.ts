@@ -28,11 +28,10 @@ export interface SandboxContext {
 }
 
 /**
- * Creates a small third party of our own, which an app mounts under /sandbox. It knows nothing of Gatehouse.
- * Its keys, paging, amounts and errors have their own style. Gatehouse reaches it over HTTP through an ordinary
- * connector file.
- * Any key that begins with `sandbox_` opens an account, and so do the tokens of its OAuth side.
- * The seeded data depend on the key or the account's name. Writes stay in memory.
+ * Creates a small third party of our own, which an app mounts under /sandbox. It knows nothing of Gatehouse. Its
+ * keys, paging, amounts and errors have their own style. Gatehouse reaches it over HTTP through an ordinary connector
+ * file. Any key that begins with `sandbox_` opens an account, and so do the tokens of its OAuth side. The seeded data
+ * depend on the key or the account's name. Writes stay in memory.
  */
 export function createSandbox(context: SandboxContext): Router {
   const { clock, log } = context;

@@ -1,4 +1,4 @@
-/** The longest entry of a list, and therefore of an id; a longer text matches nothing. */
+/** The limit of list entries. No id is longer, and a longer text matches nothing. */
 const LONGEST_TEXT = 200;
 
 /** Returns whether an entry names the action. */
@@ -6,8 +6,7 @@ export type ActionMatcher = (connectorId: string, actionId: string) => boolean;
 
 /**
  * Compiles entries that name actions: `actionId` (of any connector) or `connectorId.actionId`; `*` matches within one
- * part.
- * A query costs at most a few string searches per entry. No regular expression is made of the entries.
+ * part. A query costs at most a few string searches per entry. No regular expression is made of the entries.
  */
 export function compileActions(entries: readonly string[]): ActionMatcher {
   const connectorParts = new Map<string, number>();

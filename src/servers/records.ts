@@ -247,7 +247,7 @@ export async function rotateAccessToken(
   return { server: toServer(row), accessToken: token.accessToken };
 }
 
-/** Deletes a server with its cached results. */
+/** Deletes a server with its stored results. */
 export async function deleteServer(context: Pick<Context, 'db' | 'clock'>, server: McpServer): Promise<void> {
   const { numDeletedRows } = await context.db
     .deleteFrom('servers')

@@ -38,8 +38,7 @@ export type Restrictions = z.infer<typeof restrictionsSchema>;
 
 /**
  * The decision of a set of restrictions. Each method returns the rule that denies (`actions.blockedActions`), or
- * undefined when allowed.
- * It is a pure function of its input.
+ * undefined when allowed. It is a pure function of its input.
  */
 export interface Decision {
   /** Whether any rule can deny something. */

@@ -32,7 +32,7 @@ const BUSY_MS = 5000;
 /**
  * Moves a run forward until it ends, waits, or `stop` asks to leave it to another process.
  * The result of each step is committed before the next step begins.
- * If a process died during a call, the call is sent again under the same key, provided that repeating it is safe.
+ * If a process died during a call, the call is sent again under the same key. Unsafe calls are not repeated.
  * @throws Overtaken when the run is no longer ours.
  */
 export async function advance(

@@ -15,8 +15,7 @@ export interface Failure {
 
 /**
  * Makes one attempt at a call: a fresh one with `fresh` as input, or one that began before, whose input is in its
- * row.
- * A row with the status `running` is from a process that died. Its call is sent again only if that is safe.
+ * row. A row with the status `running` is from a process that died. Its call is sent again only if that is safe.
  * @throws Overtaken
  */
 export async function attempt(

@@ -33,7 +33,7 @@ const MOST_ERRORS = 100;
 
 /**
  * Runs a step for each of its items, in order, each with its own row.
- * One commit writes the result of an item and the start of the next one, so a long list costs one commit per item.
+ * One commit writes the result of an item and the start of the next one. A list costs one commit per item.
  * @returns the output of the step, or the state of the run. `data` is in the order of the items, null for a failed one.
  * @throws Overtaken
  */

@@ -34,7 +34,7 @@ export interface Writes {
 }
 
 /**
- * Writes a step's result, the start of the next step and the state of the run, if we still hold the run.
+ * Writes a step's result, the next step's start and the run's state, if we still hold the run.
  * Notifies the operator of a run's end in the same transaction.
  * @throws Overtaken when the run is not ours or was cancelled.
  */

@@ -29,8 +29,7 @@ type Columns = Pick<
 
 /**
  * Returns the columns that make an installation's trigger work. The source of an event trigger is created here, in
- * the caller's transaction.
- * The caller must release the previous source after the row no longer uses it.
+ * the caller's transaction. The caller must release the previous source after the row no longer uses it.
  * @throws GatehouseError `credential_required` when the app of an event trigger is not connected.
  */
 export async function armTrigger(

@@ -96,8 +96,7 @@ const AT_ONCE = 100;
 
 /**
  * Upgrades the installations of a workflow, each in its own transaction. `percent` selects by a hash of the
- * installation.
- * A larger percent therefore includes those of a smaller one, and a repeated call changes nothing.
+ * installation. A larger percent therefore includes those of a smaller one, and a repeated call changes nothing.
  * @throws GatehouseError `workflow_not_found`
  */
 export async function upgradeAll(
