@@ -84,8 +84,8 @@ export function chosenConnectors(
 }
 
 /**
- * Returns the connector and scheme that the person chose. @throws GatehouseError `connector_not_found`,
- * `invalid_request`
+ * Returns the connector and scheme that the person chose.
+ * @throws GatehouseError `connector_not_found`, `invalid_request`
  */
 export function chosenScheme(
   context: Pick<Context, 'catalog'>,

@@ -36,8 +36,9 @@ export function openValues({ keys }: Pick<Context, 'keys'>, credential: Bound & 
 }
 
 /**
- * Returns the seal bound to connector and type, if an earlier release sealed the credential to its row alone.
- * Returns undefined when nothing has to change. @throws KeyError when the row was altered or moved.
+ * Returns the seal bound to connector and type, if an earlier release sealed the credential to its row alone. Returns
+ * undefined when nothing has to change.
+ * @throws KeyError when the row was altered or moved.
  */
 export function resealed(
   { keys }: Pick<Context, 'keys'>,

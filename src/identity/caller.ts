@@ -32,8 +32,8 @@ type CallerContext = Pick<Context, 'db' | 'clock' | 'hashKey' | 'keys' | 'public
 /** Resolves bearer texts to callers, cached for STALE_MS. */
 export interface Callers {
   /**
-   * Resolves an API key or a JWT, with `own` as a further audience. @throws GatehouseError `unauthorized`,
-   * `token_expired`
+   * Resolves an API key or a JWT, with `own` as a further audience.
+   * @throws GatehouseError `unauthorized`, `token_expired`
    */
   fromBearer(bearer: string, own?: OwnAudience): Promise<Caller>;
   /** Resolves only a JWT, as in x-svc-user-token. @throws GatehouseError `unauthorized`, `token_expired` */

@@ -58,8 +58,8 @@ export async function issueUserToken(
 }
 
 /**
- * Verifies a token; the caller checks whether its user still exists. @throws GatehouseError `token_expired`,
- * `unauthorized`
+ * Verifies a token; the caller checks whether its user still exists.
+ * @throws GatehouseError `token_expired`, `unauthorized`
  */
 export async function verifyUserToken(context: TokenContext, token: string): Promise<UserClaims> {
   const { createLocalJWKSet, jwtVerify } = await jose();

@@ -175,7 +175,8 @@ export async function forLiving<T>(userId: string, write: Promise<T>): Promise<T
 }
 
 /**
- * Returns an enabled user. @throws GatehouseError `user_not_found`, `forbidden` when an operator disabled the user.
+ * Returns an enabled user.
+ * @throws GatehouseError `user_not_found`, `forbidden` when an operator disabled the user.
  */
 export async function requireEnabled(db: DbOrTx, environment: Environment, userId: string): Promise<User> {
   const user = await requireUser(db, environment, userId);

@@ -31,8 +31,8 @@ export interface Grants {
   /** Exchanges a code. A code used twice also revokes the tokens made from it. @throws Refusal invalid_grant */
   redeem(code: string, proof: { redirectUri: string; verifier: string }): TokenAnswer;
   /**
-   * Refreshes tokens. A refresh token used twice revokes its whole family. @throws Refusal invalid_grant,
-   * invalid_scope
+   * Refreshes tokens. A refresh token used twice revokes its whole family.
+   * @throws Refusal invalid_grant, invalid_scope
    */
   refresh(refreshToken: string, scopes?: string[]): TokenAnswer;
   /** Revokes the tokens of this token's grant (RFC 7009). Ignores unknown tokens. */

@@ -212,8 +212,8 @@ function assertClient(
 }
 
 /**
- * Returns the parameters of a form. @throws Refusal invalid_request when the body is not a form or repeats a
- * parameter.
+ * Returns the parameters of a form.
+ * @throws Refusal invalid_request when the body is not a form or repeats a parameter.
  */
 function parametersOf(req: Request): Record<string, string> {
   const body: unknown = req.body;

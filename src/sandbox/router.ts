@@ -46,7 +46,8 @@ export function createSandbox(context: SandboxContext): Router {
   };
 
   /**
-   * Returns the key of the account that a request may use. @throws Refusal 401, or 403 when the token lacks a scope.
+   * Returns the key of the account that a request may use.
+   * @throws Refusal 401, or 403 when the token lacks a scope.
    */
   const accountKeyOf = (req: Request, res: Response): string => {
     const token = /^Bearer +(.+)$/i.exec(req.get('authorization') ?? '')?.[1];

@@ -7,8 +7,8 @@ export function assertOn({ server }: LiveServer): void {
 }
 
 /**
- * Checks whether a server accepts a user. @throws GatehouseError `forbidden` (bound to another), `restricted`
- * (`details.rule`)
+ * Checks whether a server accepts a user.
+ * @throws GatehouseError `forbidden` (bound to another), `restricted` (`details.rule`)
  */
 export function assertServes({ server, decision }: LiveServer, userId: string | undefined): void {
   if (server.bound && userId !== server.ownerUserId) {

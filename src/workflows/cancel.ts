@@ -16,8 +16,8 @@ export async function cancelRunsOf(
 }
 
 /**
- * Cancels those of the runs that are live. A running step is finished and recorded. @returns the number of cancelled
- * runs.
+ * Cancels those of the runs that are live. A running step is finished and recorded.
+ * @returns the number of cancelled runs.
  */
 export async function endLive(
   tx: Transaction<Tables>,

@@ -93,7 +93,8 @@ export function configFaults(schema: JsonSchema, config: JsonObject): Fault[] {
 }
 
 /**
- * Returns the checked input of a manual trigger. @throws GatehouseError `invalid_request` by field (`input.<field>`).
+ * Returns the checked input of a manual trigger.
+ * @throws GatehouseError `invalid_request` by field (`input.<field>`).
  */
 export function checkedInput(schema: JsonSchema | undefined, input: Json | undefined): Json {
   if (schema === undefined) return input ?? {};

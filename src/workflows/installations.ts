@@ -187,8 +187,8 @@ export function noteInstalled(
 }
 
 /**
- * Creates a new address for a `call` trigger and disables the old one at once. @throws `installation_not_found`,
- * `invalid_request`
+ * Creates a new address for a `call` trigger and disables the old one at once.
+ * @throws `installation_not_found`, `invalid_request`
  */
 export async function rotateHook(context: InstallContext, key: InstallationKey): Promise<string> {
   const row = await requireInstallation(context.db, key);

@@ -52,8 +52,9 @@ export async function runsOfEvents(
 const MOST_AT_ONCE = 100;
 
 /**
- * Queues runs of due schedules. Times missed during downtime run once, and the schedule continues from now.
- * A disabled user's schedule continues without runs. @returns the number of queued runs.
+ * Queues runs of due schedules. Times missed during downtime run once, and the schedule continues from now. A
+ * disabled user's schedule continues without runs.
+ * @returns the number of queued runs.
  */
 export async function fireSchedules(context: Pick<Context, 'db' | 'clock' | 'keys'>): Promise<number> {
   const { db, clock } = context;

@@ -18,8 +18,8 @@ export interface Carried {
 }
 
 /**
- * Fires due schedules and starts or continues due runs. `users`: those of the running runs. @returns the started
- * runs.
+ * Fires due schedules and starts or continues due runs. `users`: those of the running runs.
+ * @returns the started runs.
  */
 export async function lookOnce(
   context: Context,

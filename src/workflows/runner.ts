@@ -18,8 +18,8 @@ export interface Runs {
   /** Signals that a run is due. A process that does not serve starts to execute runs here. */
   wake(context?: Context): void;
   /**
-   * Queues runs of the installations that listen to a source, in the transaction that publishes. @returns the number
-   * of runs.
+   * Queues runs of the installations that listen to a source, in the transaction that publishes.
+   * @returns the number of runs.
    */
   onEvents(
     tx: Transaction<Tables>,
