@@ -2,10 +2,10 @@ import { sql, type RawBuilder, type SelectQueryBuilder } from 'kysely';
 import { z } from 'zod';
 import { invalidRequest } from '../lib/errors.ts';
 
-/** Where offsets of a list that grows with use end: deep ones are slow in every database, and cursors are not. */
+/** The largest offset of a list that grows with use: deep offsets are slow in every database, and cursors are not. */
 export const MAX_OFFSET = 10_000;
 
-/** The page that a caller asks for: from an offset, or after the last record of the page before. */
+/** The requested page: from an offset, or after the last record of the page before. */
 export interface PageRequest {
   limit: number;
   offset: number;
@@ -13,7 +13,10 @@ export interface PageRequest {
   cursor?: string | undefined;
 }
 
-/** Where a page ends. Both are undefined on the last page; the offset also after a cursor, or where offsets end. */
+/**
+ * The end of a page. Both values are undefined on the last page. The offset is also undefined after a cursor, or
+ * beyond the largest offset.
+ */
 export interface PageEnd {
   hasMore: boolean;
   nextOffset: number | undefined;
@@ -25,9 +28,9 @@ export interface ListOrder<Row> {
   /** The columns by name with the type of their values: the type guards the database against a forged cursor. */
   columns: Readonly<Record<string, 'whole' | 'id'>>;
   direction: 'asc' | 'desc';
-  /** The values of a row in these columns. */
+  /** Returns the values of a row in these columns. */
   position(row: Row): Position;
-  /** Where offsets end; absent when they do not. */
+  /** The largest offset; absent when there is none. */
   maxOffset?: number;
 }
 

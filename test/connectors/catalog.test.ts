@@ -23,7 +23,7 @@ import { startService } from '../support/service.ts';
 const FOLDER = join(import.meta.dirname, '../../data/connectors');
 const SHIPPED = readdirSync(FOLDER);
 
-/** A small file that is right; each fault below is one change of it. */
+/** A small valid file; each fault below is one change of it. */
 const GOOD = `
 id: shop
 name: Shop
@@ -75,7 +75,7 @@ const faultOf = (text: string): string => {
 const oauth = (more: string) =>
   `{type: oauth2, authorizeUrl: 'https://{host}/authorize', tokenUrl: 'https://{host}/token', ${more}}`;
 
-test('revocation may be told the secret of the app and what the grant captured', () => {
+test('revocation may name the secret of the app and captured values', () => {
   const scheme = oauth(`callbackParams: [scope, context], capture: {accountId: {from: 'token:account'}},
     revocation: {url: 'https://{host}/revoke', token: none, params: {who: '{accountId}', app: '{clientId}'},
     headers: {Authorization: 'Client {clientSecret}'}}`);
@@ -118,7 +118,7 @@ describe('texts of a query language', () => {
   });
 });
 
-test('what a lookup tells needs a lookup', () => {
+test('values of a lookup require a lookup', () => {
   const scheme = (more: string) =>
     GOOD.replace(
       '{type: api_key, in: header, name: X-Key}',
@@ -128,7 +128,7 @@ test('what a lookup tells needs a lookup', () => {
   expect(faultOf(scheme(", lookup: {url: 'https://{host}/me', map: '$[0]'}"))).toBe('');
 });
 
-test('a good file makes a connector with its actions, effects and schemas', () => {
+test('a valid file makes a connector with its actions, effects and schemas', () => {
   const connector = build(GOOD).connector('production', 'shop');
   expect(connector && [...connector.actions.keys()]).toEqual(['list_orders', 'get_order', 'create_order']);
   const list = connector?.actions.get('list_orders');
@@ -151,7 +151,7 @@ test('a good file makes a connector with its actions, effects and schemas', () =
   expect(JSON.stringify(create?.inputSchema)).not.toContain('"required":true');
 });
 
-describe('a fault is told with file, path and rule', () => {
+describe('a fault is reported with file, path and rule', () => {
   test.each([
     ['id: shop', 'id: other', 'id: must equal the name of its folder, "shop"'],
     ['id: shop', 'id: Shop!', 'id: must be 1 to 32 of a-z, 0-9 and -'],
@@ -268,14 +268,14 @@ describe('a fault is told with file, path and rule', () => {
     expect(message).toContain(sentence);
   });
 
-  test('all faults of a file are told at once', () => {
+  test('all faults of a file are reported together', () => {
     const message = faultOf(
       GOOD.replace('paging: pages', 'paging: other').replace('probe: list_orders', 'probe: nothing'),
     );
     expect(message.split('\n')).toHaveLength(2);
   });
 
-  test('what is no YAML mapping, or a bomb of aliases', () => {
+  test('a text that is no YAML mapping, or an alias bomb, is refused', () => {
     expect(faultOf('just text')).toContain('must be a YAML mapping');
     expect(faultOf('a: [b')).toContain('line 1');
     const bomb = `a: &a [x]\n${Array.from({ length: 9 }, (_, n) => `${'bcdefghij'[n]}: &${'bcdefghij'[n]} [${Array.from({ length: 9 }, () => `*${'abcdefghi'[n]}`).join(', ')}]`).join('\n')}\n`;
@@ -318,13 +318,13 @@ describe('input is checked by field', () => {
   ])('%s %j', (id, input, fault) => {
     expect(checkInput(action(id), input)).toContainEqual(fault);
   });
-  test('good input has none', () => {
+  test('valid input has none', () => {
     expect(checkInput(action('create_order'), { email: 'a@example.com', lines: [{ sku: 'x' }] })).toEqual([]);
   });
 });
 
 describe('the connectors that are shipped', () => {
-  test.each(SHIPPED)('%s is without fault, compiles, and names its sources', async (id) => {
+  test.each(SHIPPED)('%s has no fault, compiles, and names its sources', async (id) => {
     const catalog = await loadCatalog({ folder: FOLDER, sandbox: true });
     const connector = catalog.connector('development', id);
     expect(connector?.definition.sources.length).toBeGreaterThan(0);
@@ -332,7 +332,7 @@ describe('the connectors that are shipped', () => {
     expect(connector && checkCompiles(connector.definition)).toEqual([]);
   });
 
-  test('the sandbox is there in development alone', async () => {
+  test('the sandbox exists only in development', async () => {
     const catalog = await loadCatalog({ folder: FOLDER, sandbox: true });
     expect(catalog.connector('development', 'sandbox')).toBeDefined();
     expect(catalog.connector('production', 'sandbox')).toBeUndefined();
@@ -341,7 +341,7 @@ describe('the connectors that are shipped', () => {
     ).toBeUndefined();
   });
 
-  test('definitions are kept between starts, and not when a file has changed', async () => {
+  test('definitions are cached between starts, unless a file has changed', async () => {
     const keepIn = mkdtempSync(join(tmpdir(), 'gatehouse-kept-'));
     try {
       const first = await loadCatalog({ folder: FOLDER, sandbox: true, keepIn });
@@ -360,7 +360,7 @@ describe('the connectors that are shipped', () => {
     }
   });
 
-  test('a faulty file is left out with its faults, unless no file is right', async () => {
+  test('a faulty file is left out with its faults, unless no file is valid', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gatehouse-faulty-'));
     const keepIn = join(folder, '..', `${basename(folder)}-kept`);
     const file = (id: string) => join(folder, id, 'connector.yaml');
@@ -400,7 +400,7 @@ describe('the connectors that are shipped', () => {
     }
   });
 
-  test('a change is seen that keeps the size of a file and the time of its writing', async () => {
+  test('a change is found that keeps a file’s size and modification time', async () => {
     const scratch = mkdtempSync(join(tmpdir(), 'gatehouse-kept-'));
     try {
       const folder = join(scratch, 'connectors');

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { checkFile } from '../../src/cli/connectors-check.ts';
 import { cliEnv, runCli, tempHome } from '../support/cli.ts';
 
-/** A file that is right; each fault below is one change of it. */
+/** A valid file; each fault below is one change of it. */
 const GOOD = `id: desk
 name: Desk
 description: A help desk.
@@ -77,7 +77,7 @@ function write(text: string, { examples = EXAMPLES, id = 'desk' } = {}): string 
   return join(folder, 'connector.yaml');
 }
 
-/** The faults as `line path: rule`. */
+/** Returns the faults as `line path: rule`. */
 async function faultsOf(text: string, options = {}): Promise<string[]> {
   const { faults } = await checkFile(write(text, options));
   return faults.map(({ line, path, rule }) => `${line} ${path}: ${rule}`);
@@ -88,12 +88,12 @@ function changed(from: string, to: string): string {
   return GOOD.replace(from, to);
 }
 
-/** The line of a text in the file, which the fault has to name. */
+/** Returns the line of a text in the file, which the fault must name. */
 function lineIn(text: string, part: string): number {
   return text.slice(0, text.indexOf(part)).split('\n').length;
 }
 
-test('the good file is good', async () => {
+test('the valid file has no fault', async () => {
   expect(await checkFile(write(GOOD))).toMatchObject({
     faults: [],
     untriedActions: ['list_tickets', 'add_member', 'delete_ticket', 'close_ticket'],
@@ -166,7 +166,7 @@ describe('a planted fault is found with its line', () => {
     expect(await faultsOf(GOOD, { examples: unknown })).toEqual([expect.stringMatching(/^\d+ examples\.0/)]);
   });
 
-  test('where the probe of an example tells no account', async () => {
+  test('where the probe of an example returns no account', async () => {
     const without = changed(
       "    response: {schema: {type: object, properties: {account: {$ref: '#/schemas/account'}}}}\n",
       '',
@@ -186,7 +186,7 @@ describe('connectors check of a folder of folders', () => {
   cpSync(join(write(bad, { id: 'bad' }), '..'), join(folder, 'bad'), { recursive: true });
   mkdirSync(join(folder, 'notes'));
 
-  test('checks each, names what no example tries, and gives a score', async () => {
+  test('checks each, names the actions without an example, and gives a score', async () => {
     using home = tempHome();
     const { code, out, err } = await runCli(['connectors', 'check', folder], cliEnv(home.path));
     const file = join(folder, 'desk', 'connector.yaml');

@@ -12,7 +12,7 @@ const FROM_ELSEWHERE = new Set([
   'square.record_payment source_id',
 ]);
 
-/** Required ids whose description names neither an action of the connector nor a list. */
+/** Returns required ids whose description names neither an action of the connector nor a list. */
 function idsFromNowhere({ connectorId, actions }: Connector): string[] {
   const names = [...actions.keys()];
   return [...actions.values()].flatMap((action) =>

@@ -8,7 +8,7 @@ import type { Action } from '../../src/connectors/catalog.ts';
 const catalog = await loadCatalog({ folder: CATALOG_FOLDER, sandbox: true });
 const actions = catalog.connectors('development').flatMap(({ actions }) => [...actions.values()]);
 
-/** Values of an enum that destroy what the action otherwise changes. */
+/** Values of an enum that destroy a record which the action otherwise changes. */
 const DESTROYS = /void|delete|trash|cancel|archive|refund/i;
 
 function destroyingValues(action: Action): { parameter: string; value: string }[] {
@@ -20,7 +20,7 @@ function destroyingValues(action: Action): { parameter: string; value: string }[
   });
 }
 
-test('a change that voids, deletes, trashes or cancels by a value counts as destructive', () => {
+test('a value that voids, deletes, trashes or cancels makes a change destructive', () => {
   const updates = actions.filter(
     ({ actionId, effects }) => effects[0] === 'write' && !actionId.startsWith('create_'),
   );

@@ -7,7 +7,7 @@ import { loadCatalog } from '../../src/connectors/load.ts';
 import { checkInput } from '../../src/connectors/validate.ts';
 import { filledInput } from '../../src/connectors/templates.ts';
 
-/* What the check of a connector says of models and webhooks that are wrong, and of examples that do not hold. */
+/* Reports of `connectors check` about wrong models and webhooks, and about examples that fail. */
 
 const FOLDER = join(import.meta.dirname, '../../data/connectors');
 let folder: string;
@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The faults of a shipped connector with a text in one of its files replaced, as `path: rule`. */
+/** Returns the faults of a shipped connector with a text in one of its files replaced, as `path: rule`. */
 async function faultsOf(
   connectorId: string,
   from: string,
@@ -34,7 +34,7 @@ async function faultsOf(
   return faults.map(({ path, rule }) => `${path}: ${rule}`).join('\n');
 }
 
-describe('of a connector file', () => {
+describe('a fault of a connector file is found', () => {
   test.each([
     [
       'an action that is none',
@@ -118,7 +118,7 @@ describe('of a connector file', () => {
   });
 });
 
-describe('of examples', () => {
+describe('a fault of an example is found', () => {
   test('a mapping that gives another amount', async () => {
     const said = await faultsOf(
       'stripe',
@@ -160,7 +160,7 @@ describe('of examples', () => {
     );
   });
 
-  test('variations count as products once nobody leaves them out', async () => {
+  test('variations count as products unless they are excluded', async () => {
     const said = await faultsOf('woocommerce', ', except: {type: variation}', '');
     expect(said).toMatch(
       /^webhooks\.5\.expect\.events: should be \[\], is \[\{"event":"created","remoteId":"13"\}\]$/,
@@ -168,7 +168,7 @@ describe('of examples', () => {
   });
 });
 
-describe('what Gatehouse sends by itself fits the actions that take it', async () => {
+describe('input that Gatehouse itself sends fits its actions', async () => {
   const catalog = await loadCatalog({ folder: FOLDER, sandbox: true });
   const connectors = catalog.connectors('development');
   const names: Record<string, string> = {

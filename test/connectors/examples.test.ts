@@ -16,7 +16,9 @@ test.each(CONNECTORS)('%s: every recorded example replays, request and answer', 
   expect(checked.untriedActions).toEqual([]);
 });
 
-/** A refusal for want of a right, by its status or its words; the words differ from app to app. */
+/**
+ * Returns whether an example is a refusal for a missing right, by its status or its words, which differ between apps.
+ */
 const isMissingRight = ({ response, error }: ActionExample): boolean =>
   error?.code === 'upstream_rejected' &&
   (response.status === 401 ||

@@ -21,7 +21,7 @@ test('the connector of the guide is good, and its example replays', async () => 
   }
 });
 
-test('its OAuth scheme is good as well', async () => {
+test('its OAuth scheme is valid too', async () => {
   const whole = blockWith('id: bookshop').replace(
     /authentication:\n[\s\S]*?\nprobe/,
     `${blockWith('authentication:')}probe`,
@@ -29,7 +29,7 @@ test('its OAuth scheme is good as well', async () => {
   expect((await checked({ 'connector.yaml': whole })).faults).toEqual([]);
 });
 
-test('its unified model maps the record of its example, its webhook is judged as the example says', async () => {
+test('its unified model maps its example, and its webhook gets the expected verdict', async () => {
   const hook = (name: string, request: string, parameters: string) =>
     `  ${name}:\n    internal: true\n    description: Hooks.\n    request: ${request}\n    ${parameters}\n`;
   const whole = blockWith('id: bookshop')

@@ -12,12 +12,12 @@ import { callUpstream } from '../../src/upstream/call.ts';
 import { interpretAnswer } from '../../src/upstream/response.ts';
 import { json, openUpstream, startUpstream, type Upstream } from '../support/upstream.ts';
 
-/* The table vendors/errors.yaml, each row answered by a real server to a real call of its connector. */
+/* The table vendors/errors.yaml: a real server gives each row's answer to a real call of its connector. */
 
 const FOLDER = join(import.meta.dirname, '../../data/connectors');
 const row = z.strictObject({
   connector: z.string(),
-  /** The action that meets it; else the probe. */
+  /** The action of the call; default: the probe. */
   action: z.string().optional(),
   status: z.int(),
   headers: z.record(z.string(), z.string()).default({}),
@@ -42,7 +42,7 @@ let context: ReturnType<typeof openUpstream>;
 beforeAll(async () => {
   upstream = await startUpstream();
   const opened = openUpstream();
-  // The first answer is the one that is judged.
+  // Retries are off, because the first answer counts.
   context = { ...opened, throttle: { ...opened.throttle, mayRetry: () => false } };
 });
 afterAll(async () => {
@@ -50,7 +50,7 @@ afterAll(async () => {
   await upstream[Symbol.asyncDispose]();
 });
 
-/** What a call of the row's action comes to. `change` alters the text of the connector file. */
+/** Returns the result of a call of the row's action. `change` alters the text of the connector file. */
 async function meaningOf(
   { connector: id, action: named, status, headers, body }: z.infer<typeof row>,
   change = (text: string) => text,
@@ -97,7 +97,7 @@ describe('the answer of a vendor', () => {
     ]),
   )('%s means what its source says', async (_name, one) => {
     const found = await meaningOf(one);
-    // A right that is missing is a refusal: the rule may tell the reason, and the code is the same.
+    // A missing right is a refusal. The rule may name the reason, and the code is the same.
     const wanted = one.means === 'upstream_rejected' ? ['upstream_rejected', 'permission'] : [one.means];
     expect(wanted).toContain(found);
   });
@@ -110,7 +110,7 @@ describe('the answer of a vendor', () => {
     expect(await meaningOf(one, without)).not.toBe('credential_invalid');
   });
 
-  test('is told of every connector but those that their operator runs', () => {
+  test('is listed for every connector except self-hosted apps', () => {
     const told = new Set(ROWS.map(({ connector }) => connector));
     const others = readdirSync(FOLDER).filter((id) => !told.has(id));
     expect(others).toEqual(['medusa', 'parse-server', 'sandbox']);

@@ -49,7 +49,7 @@ describe('a connector next to the document of its vendor', () => {
 const DESTRUCTIVE =
   /^(void|voided|delete|deleted|trash|trashed|cancel|canceled|cancelled|archive|archived|remove|removed|purge|purged)$/i;
 
-/** Values of a write that sound as if they destroyed, and have no effect of their own. */
+/** Returns values of a write that sound destructive, and have no effect of their own. */
 function soundingOf(definition: ConnectorFile): string[] {
   return Object.entries(definition.actions).flatMap(([id, action]) => {
     const [method] = action.request.split(' ');
@@ -96,7 +96,7 @@ describe('a value of a write that sounds destructive', () => {
   });
 });
 
-/** Names of all members in all answers of a connector, in letters and digits alone. */
+/** Returns the names of all members in all answers of a connector, in letters and digits alone. */
 function answerNames(definition: ConnectorFile): Set<string> {
   const found = new Set<string>();
   const walk = (value: unknown): void => {
@@ -118,7 +118,7 @@ function answerNames(definition: ConnectorFile): Set<string> {
 
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
-/** Required ids that no action of the connector can tell, and that do not say where they come from. */
+/** Returns required ids that no action of the connector returns, and whose description names no source. */
 function openIds(definition: ConnectorFile): string[] {
   const told = answerNames(definition);
   const readers = Object.entries(definition.actions)
@@ -185,7 +185,7 @@ describe('the version of an API', () => {
     expect(old).toEqual([]);
   });
 
-  test('of six years ago is found', () => {
+  test('is found when it is six years old', () => {
     expect(monthsBetween('2020-08-27', '2026-07-29')).toBeGreaterThan(24);
     const planted = read('stripe');
     planted.headers['Stripe-Version'] = '2020-08-27';

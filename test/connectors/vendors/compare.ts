@@ -6,7 +6,7 @@ import { documentFacts, documentFaults } from './graphql.ts';
 import { neededPaths } from './needed.ts';
 import { type Sent, sentBody, sentQuery } from './own.ts';
 
-/** Returns what a connector does otherwise than the document of its vendor says. */
+/** Returns the differences between a connector and the document of its vendor. */
 export function differencesOf(definition: ConnectorFile, { operations, graphql }: Extract): string[] {
   const schema = graphql === undefined ? undefined : buildSchema(graphql.join('\n'));
   return Object.entries(definition.actions).flatMap(([id, action]) => {
@@ -26,7 +26,7 @@ export function differencesOf(definition: ConnectorFile, { operations, graphql }
   });
 }
 
-/** Slack's scopes of 2021 named who writes; those of today do not. */
+/** Returns a scope without its suffix. Slack's scopes of 2021 named who writes; those of today do not. */
 function currentScope(scope: string): string {
   return scope.replace(/:(?:user|bot)$/, '');
 }

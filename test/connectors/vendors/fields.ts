@@ -1,16 +1,16 @@
 import { z } from 'zod';
 
-/** Facts of a parameter or a member. `of` holds its members; without it they are not known. */
+/** Facts of a parameter or a member. `of` has its members; without it they are unknown. */
 export interface Field {
   required?: true | undefined;
   deprecated?: true | undefined;
   enum?: unknown[] | undefined;
   /** Largest number that the vendor accepts. */
   max?: number | undefined;
-  /** Members may have other names too. */
+  /** Whether members may have other names too. */
   open?: true | undefined;
   of?: Fields | undefined;
-  /** Position in the extract's `shared`, for what is there several times. */
+  /** Position in the extract's `shared`, for facts that occur several times. */
   shared?: number | undefined;
 }
 export interface Fields {
@@ -32,7 +32,7 @@ const field: z.ZodType<Field> = z.strictObject({
 const operation = z.strictObject({
   deprecated: z.literal(true).optional(),
   query: z.record(z.string(), field),
-  /** Left out where the document does not describe the body. */
+  /** Absent where the document does not describe the body. */
   body: field.optional(),
   /** Alternatives: a call needs all scopes of one of them. */
   scopes: z.array(z.array(z.string())).optional(),
@@ -50,7 +50,7 @@ const extract = z.strictObject({
 });
 export type Extract = z.infer<typeof extract>;
 
-/** Reads an extract, and puts what is shared into its places. */
+/** Reads an extract, and puts shared facts into their places. */
 export function parseExtract(text: string): Extract {
   const read = extract.parse(JSON.parse(text));
   const whole = (one: Field): Field => {
@@ -69,7 +69,7 @@ export function parseExtract(text: string): Extract {
   return read;
 }
 
-/** A path with its parameters nameless. */
+/** Returns a path with nameless parameters. */
 export function shape(path: string): string {
   return path.replaceAll(/\{[^}]*\}/g, '{}').replace(/\/$/, '');
 }

@@ -57,7 +57,7 @@ function fieldOf(type: GraphQLInputType, depth: number): Field {
   return { of: Object.fromEntries(fields) };
 }
 
-/** The names that a document selects are all names of its answer. */
+/** Returns the names that a document selects, which are all names of its answer. */
 function selected({ selections }: SelectionSetNode): Field {
   const of: Fields = {};
   for (const one of selections) {

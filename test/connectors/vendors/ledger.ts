@@ -4,10 +4,10 @@ import { z } from 'zod';
 
 const reason = z.string().min(20);
 
-/** What is known about connectors that no document of a vendor says. */
+/** Facts about connectors that no document of a vendor contains. */
 export const ledger = z
   .strictObject({
-    /** Differences that are right, and why. `*` stands for any text. */
+    /** Accepted differences, and why. `*` stands for any text. */
     accepted: z.record(
       z.string(),
       z.array(z.strictObject({ reason, differences: z.array(z.string()).min(1) })),
@@ -16,7 +16,7 @@ export const ledger = z
     without: z.record(z.string(), reason),
     /** Values that sound destructive and are not, `<connector>.<action>.<parameter>=<value>`, and why. */
     harmless: z.record(z.string(), z.string().min(10)),
-    /** API versions: what the connector sends, and the newest one that was known on a day. */
+    /** API versions: the one that the connector sends, and the newest one that was known on a day. */
     versions: z.record(
       z.string(),
       z.strictObject({
@@ -26,14 +26,14 @@ export const ledger = z
         months: z.int().min(0),
       }),
     ),
-    /** Id parameters that no action gives, and why. */
+    /** Id parameters that no action returns, and why. */
     open: z.record(z.string(), z.string().min(10)),
   })
   .parse(JSON.parse(readFileSync(join(import.meta.dirname, 'ledger.json'), 'utf8')));
 
 const literal = (text: string): string => text.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`);
 
-/** Returns the differences that the ledger does not accept, and its entries that no difference fits. */
+/** Returns the differences that the ledger does not accept, and its entries without a matching difference. */
 export function judged(connectorId: string, differences: string[]): { open: string[]; stale: string[] } {
   const entries = (ledger.accepted[connectorId] ?? []).flatMap((one) => one.differences);
   const fits = (entry: string, difference: string) =>

@@ -1,4 +1,4 @@
-/* Reading values whose type is not known. */
+/* Readers of values whose type is not known. */
 
 export type Members = { [name: string]: unknown };
 export const isMembers = (value: unknown): value is Members =>

@@ -16,12 +16,12 @@ export function neededPaths(definition: ConnectorFile, action: ActionDefinition)
   return [...unique.values()];
 }
 
-/** The reads of `each` give the members of its records. */
+/** Returns the names of a record. The reads of `each` give the members of its records. */
 function namesOfRecord(definition: ConnectorFile, { each, response }: ActionDefinition): string[][] {
   return each ? [] : namesInSchema(definition, response.schema, 3);
 }
 
-/** A dot after a backslash belongs to its name. Positions in lists are left out. */
+/** Returns the steps of a path. A dot after a backslash belongs to its name. Positions in lists are left out. */
 function stepsOf(path: string): string[] {
   return path
     .split(/(?<!\\)\./)
@@ -45,14 +45,16 @@ function namesInSchema(definition: ConnectorFile, value: unknown, depth: number)
   ]);
 }
 
-/** Paths from the record on in a JSONata expression. Steps inside filters and later steps are not followed. */
+/**
+ * Returns the paths from the record on in a JSONata expression. Steps inside filters and later steps are not followed.
+ */
 function namesInMap(map: string): string[][] {
   const found: string[][] = [];
   collect(jsonata(map).ast(), [], found);
   return found;
 }
 
-/** Returns the paths that the value may have, so that a `.` after it can go on from there. */
+/** Collects the paths that the value may have, so that a `.` after it can continue from there. */
 function collect(node: unknown, from: string[], found: string[][]): void {
   if (Array.isArray(node)) for (const one of node) collect(one, from, found);
   if (!isMembers(node)) return;

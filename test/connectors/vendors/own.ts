@@ -8,11 +8,11 @@ import { isMembers, listOf, type Members, membersOf } from './members.ts';
 
 /** A parameter or member that an action sends. */
 export interface Sent {
-  /** Every call holds it. */
+  /** Whether every call has it. */
   always: boolean;
   enum: unknown[];
   max?: number | undefined;
-  /** Callers choose its members. */
+  /** Whether callers choose its members. */
   open: boolean;
   of: Map<string, Sent>;
 }
@@ -85,7 +85,7 @@ function put(root: Sent, steps: string[], value: Sent): Sent {
   return at;
 }
 
-/** A member that a parameter and `fixed` both give. */
+/** Merges a member that a parameter and `fixed` both give. */
 function united(one: Sent, other: Sent): Sent {
   return {
     always: one.always || other.always,
@@ -96,12 +96,12 @@ function united(one: Sent, other: Sent): Sent {
   };
 }
 
-/** `recurring[interval]` and `page.start` nest. Positions in lists are left out. */
+/** Returns the steps of a wire name: `recurring[interval]` and `page.start` nest. Positions in lists are left out. */
 function wireSteps(name: string): string[] {
   return name.split(/[.[\]]+/).filter((step) => step !== '' && !/^\d+$/.test(step));
 }
 
-/** Names of a query may hold dots. */
+/** Returns the steps of a query name, which may have dots. */
 export function bracketSteps(name: string): string[] {
   return name.split(/[[\]]+/).filter((step) => step !== '' && !/^\d+$/.test(step));
 }
@@ -118,7 +118,7 @@ function sentOf(
   return one;
 }
 
-/** Names that some rule of the action asks for. */
+/** Returns the names that some rule of the action requires. */
 function requiredByRules({ rules }: ActionDefinition): Set<string> {
   const found = new Set<string>();
   const walk = (value: unknown): void => {

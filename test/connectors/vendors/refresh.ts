@@ -68,7 +68,10 @@ function filesIn(path: string): string[] {
     : [path];
 }
 
-/** Puts what follows `server` in the document's own address before its paths: one of several documents may be of /v2. */
+/**
+ * Puts the part after `server` in the document's own address before its paths, because one of several documents may be
+ * of /v2.
+ */
 function belowServer(doc: Members, server: string | undefined): Members {
   const [first] = listOf(doc['servers']);
   const url = String(membersOf(first)['url']);
@@ -107,7 +110,10 @@ function limitOf(definition: ConnectorFile, action: ActionDefinition): string[] 
   return paging && paging.style !== 'none' && paging.limitParam ? [paging.limitParam] : [];
 }
 
-/** Method and nameless path of an action; with each of its values where a parameter of the path has an enum. */
+/**
+ * Returns the method and nameless path of an action, with each of its values where a parameter of the path has an
+ * enum.
+ */
 function requestsOf(definition: ConnectorFile, action: ActionDefinition, prefix: string): string[] {
   const [method = '', path = ''] = action.request.split(' ');
   const below = action.baseUrl?.startsWith(definition.baseUrl)
@@ -122,7 +128,9 @@ function requestsOf(definition: ConnectorFile, action: ActionDefinition, prefix:
   return [...all, prefix + below + path].map((one) => `${method} ${shape(one)}`);
 }
 
-/** The operation of a request: the path as it stands, else one with parameters where the connector has fixed names. */
+/**
+ * Returns the operation of a request: the exact path, else one with parameters where the connector has fixed names.
+ */
 function placeOf(docs: Members[], request: string) {
   const [method = '', path = ''] = request.split(' ');
   const own = path.split('/');
@@ -149,7 +157,7 @@ function graphqlOf(definition: ConnectorFile, name: string): string[] {
   return reducedSchema(schemaIn(basename(name), readFileSync(join(folder, name), 'utf8')), uses);
 }
 
-/** A schema in the schema language, or the answer to an introspection. */
+/** Reads a schema in the schema language, or the answer to an introspection. */
 function schemaIn(name: string, text: string): GraphQLSchema {
   if (name.endsWith('.graphql')) return buildSchema(text, { assumeValidSDL: true });
   const { data, __schema } = JSON.parse(text);

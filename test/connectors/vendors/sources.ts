@@ -3,18 +3,18 @@ export interface Source {
   connectorId: string;
   /** A file in the folder of documents, or a folder there with several. */
   document: string;
-  /** Where it is published. */
+  /** Address of its publication. */
   from: string;
   format: 'openapi' | 'discovery' | 'stone' | 'csdl' | 'graphql' | 'markdown' | 'xsd';
-  /** What stands before the connector's paths in the document. */
+  /** Part before the connector's paths in the document. */
   prefix?: string;
-  /** Start of the documents' own addresses; what follows there stands before their paths. */
+  /** Start of the documents' own addresses; the rest of the address is a prefix of their paths. */
   server?: string;
-  /** `each` scope of a list is enough for a call, or `all` of them are needed. */
+  /** `each`: one scope of a list is enough for a call. `all`: it needs all of them. */
   scopes?: 'each' | 'all';
-  /** The version, where the document does not hold it. */
+  /** The version, where the document does not name it. */
   version?: string;
-  /** Schema of the connector's GraphQL documents, beside a REST document. */
+  /** Schema of the connector's GraphQL documents, in addition to a REST document. */
   graphql?: string;
 }
 

@@ -1,6 +1,6 @@
 import type { Extract, Field, Fields } from './fields.ts';
 
-/** Returns an extract as text with a line for each operation. Members that are there several times stand in `shared`. */
+/** Returns an extract as text with a line for each operation. Members that occur several times are in `shared`. */
 export function textOf({ source, operations, graphql }: Omit<Extract, 'shared'>): string {
   const uses = new Map<string, number>();
   for (const { body, answer } of Object.values(operations))
@@ -23,7 +23,7 @@ export function textOf({ source, operations, graphql }: Omit<Extract, 'shared'>)
   return `${head},\n"operations": {\n${lines.join(',\n')}\n}${tail}}\n`;
 }
 
-/** Shorter ones are written where they are. */
+/** Shorter ones are written in place. */
 const SHORTEST = 120;
 
 function count(one: Field, uses: Map<string, number>): void {

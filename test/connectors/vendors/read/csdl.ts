@@ -12,7 +12,7 @@ interface Action {
 
 /**
  * Returns a service description in CSDL (docs.oasis-open.org/odata/odata-csdl-xml/v4.01) as an OpenAPI document of the
- * requests that are asked for, each a method and a path below the signed-in user: `GET /me/messages/{}`.
+ * given requests, each a method and a path below the signed-in user: `GET /me/messages/{}`.
  */
 export function fromCsdl(text: string, requests: string[]): Members {
   const types = typesIn(text);
@@ -54,7 +54,10 @@ function operationOf(
 /** System query options of OData (docs.oasis-open.org/odata/odata/v4.01, part 2). */
 const OPTIONS = ['$count', '$expand', '$filter', '$orderby', '$search', '$select', '$skip', '$top'];
 
-/** Names of an action's parameters are compared without regard to the case of the first letter. */
+/**
+ * Returns the operation of an action. Names of its parameters are compared without regard to the case of the first
+ * letter.
+ */
 function operationOfAction({ parameters, result }: Action): Members {
   const lower = (name: string) => name.charAt(0).toLowerCase() + name.slice(1);
   const properties = Object.fromEntries(parameters.map(([name, type]) => [lower(name), refTo(type)]));

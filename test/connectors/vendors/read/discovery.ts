@@ -51,14 +51,14 @@ function operationOf(method: Members, doc: Members): Members {
 
 const bodyOf = (schema: Members): Members => ({ content: { 'application/json': { schema } } });
 
-/** A schema names the methods that require a property. */
+/** Returns the properties that a method requires. A schema names the methods that require a property. */
 function requiredIn(schema: unknown, method: unknown): string[] {
   return Object.entries(membersOf(membersOf(schema)['properties']))
     .filter(([, one]) => listOf(membersOf(membersOf(one)['annotations'])['required']).includes(method))
     .map(([name]) => name);
 }
 
-/** References are names of schemas, and numbers are texts. */
+/** Renames members: references are names of schemas, and numbers are texts. */
 function renamed(value: Members): Members {
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => {

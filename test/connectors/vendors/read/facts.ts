@@ -4,7 +4,7 @@ import { listOf, type Members, membersOf } from '../members.ts';
 import { flat, resolved } from './schema.ts';
 import type { Wanted } from './wanted.ts';
 
-/** Returns the facts of one operation of an OpenAPI document, and nothing that no comparison needs. */
+/** Returns the facts of one operation of an OpenAPI document that the comparison needs. */
 export function factsOf(
   doc: Members,
   item: Members,
@@ -44,7 +44,7 @@ function parameterFact(
   return { ...(one['required'] === true ? { required: true } : {}), ...field, ...(max ? { max } : {}) };
 }
 
-/** The largest page that a description names: `max 100`, `up to 250`, `between 1 and 100`. */
+/** Returns the largest page that a description names: `max 100`, `up to 250`, `between 1 and 100`. */
 function maximumIn(text: string): number | undefined {
   const [, number = ''] =
     /(?:max(?:imum)?\b|up to|between 1 and|between 0 and|larger than|at most|more than)\D{0,40}?([\d,]+)/i.exec(
@@ -118,7 +118,7 @@ export function fieldOf(doc: Members, value: unknown, wanted: Wanted = {}, root 
   };
 }
 
-/** An answer's names are all that is compared. */
+/** Returns an answer's names, because only they are compared. */
 function withoutValues({ of, open }: Field): Field {
   if (!of) return {};
   const names = Object.entries(of).map(([name, one]): [string, Field] => [name, withoutValues(one)]);

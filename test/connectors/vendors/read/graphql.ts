@@ -21,7 +21,7 @@ import {
 } from 'graphql';
 import type { Wanted } from './wanted.ts';
 
-/** What documents use of a schema. */
+/** The parts of a schema that documents use. */
 interface Used {
   /** Composite types with their fields, and the arguments of those. */
   fields: Map<string, Map<string, Set<string>>>;
@@ -31,8 +31,8 @@ interface Used {
 }
 
 /**
- * Returns the part of a schema that documents use, in the schema language and without descriptions. Types that neither
- * a document nor a caller looks into stand there as scalars.
+ * Returns the part of a schema that documents use, in the schema language and without descriptions. Types whose
+ * members neither a document nor a caller uses become scalars.
  */
 export function reducedSchema(schema: GraphQLSchema, uses: { document: string; sent: Wanted }[]): string[] {
   const used: Used = { fields: new Map(), inputs: new Set(), directives: new Set() };
@@ -109,7 +109,7 @@ function print(schema: GraphQLSchema, name: string, used: Used, printed: Map<str
   }
 }
 
-/** An object has the fields too that documents read through its interfaces. */
+/** Prints a composite type. An object also has the fields that documents read through its interfaces. */
 function printComposite(
   type: GraphQLObjectType | GraphQLInterfaceType,
   { fields }: Used,

@@ -1,6 +1,6 @@
 import type { Members } from '../members.ts';
 
-/** A row of a table: the name of a member and what is said about it. */
+/** A row of a table: the name of a member and its description. */
 interface Row {
   name: string;
   text: string;
@@ -81,7 +81,7 @@ function schemaOf(rows: Row[], kind: string): Members {
   return { properties: Object.fromEntries(properties), required: required.map(({ name }) => name) };
 }
 
-/** "Options: `a`, `b` and `c`." */
+/** Returns the values of "Options: `a`, `b` and `c`." */
 function valueOf(text: string): Members {
   const options = /Options: ((?:`[\w.-]+`(?:, | and | or )?)+)/.exec(text)?.[1];
   return options ? { enum: [...options.matchAll(/`([^`]+)`/g)].map(([, one]) => one) } : {};

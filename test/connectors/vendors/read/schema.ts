@@ -1,6 +1,6 @@
 import { isMembers, listOf, type Members, membersOf } from '../members.ts';
 
-/** What a schema says with its references, lists and alternatives put together. */
+/** A schema with its references, lists and alternatives merged. */
 interface Flat {
   properties: Members;
   required: Set<unknown>;
@@ -42,7 +42,7 @@ export function flat(doc: Members, value: unknown, depth: number): Flat {
   return own;
 }
 
-/** One of several: a name is required where all require it, and values are known where all name them. */
+/** Merges alternatives: a name is required where all require it, and values are known where all name them. */
 function either(alternatives: Flat[]): Flat {
   const [first, ...others] = alternatives;
   const all: Flat = { properties: {}, required: new Set(first?.required), deprecated: false, open: false };

@@ -43,7 +43,10 @@ function addRoute(paths: Members, namespace: string, head: string, block: string
 
 const bodyOf = (schema: Members): Members => ({ content: { 'application/json': { schema } } });
 
-/** `name Type(…)? = default`, four blanks deep. A field is required unless it may be null or has a default. */
+/**
+ * Returns the fields of lines `name Type(…)? = default`, four blanks deep. A field is required unless it may be null
+ * or has a default.
+ */
 function fieldsOf(lines: string[]): { name: string; type: string; required: boolean }[] {
   return lines.flatMap((line) => {
     const [, name, type = '', rest = ''] = /^ {4}(\w+)\*?(?: ([\w.]+(?:\(.*\))?)(.*))?$/.exec(line) ?? [];
@@ -66,7 +69,7 @@ function structOf(namespace: string, head: string, lines: string[]): Members {
   };
 }
 
-/** A struct without its parent: what a subtype adds. */
+/** Returns a struct without its parent: the part that a subtype adds. */
 function ownPart(namespace: string, lines: string[]) {
   const fields = fieldsOf(lines);
   return {
@@ -75,7 +78,7 @@ function ownPart(namespace: string, lines: string[]) {
   };
 }
 
-/** A union is its tag as a text, or an object with the tag and the members of what it holds. */
+/** Returns a union as its tag in a text, or as an object with the tag and its members. */
 function unionOf(namespace: string, head: string, lines: string[]): Members {
   const fields = fieldsOf(lines);
   return {

@@ -1,6 +1,6 @@
 import type { Sent } from '../own.ts';
 
-/** Names whose members an extract holds too. */
+/** Names whose members an extract also contains. */
 export interface Wanted {
   [name: string]: Wanted;
 }

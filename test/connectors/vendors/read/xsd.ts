@@ -1,9 +1,9 @@
 import type { Members } from '../members.ts';
 
 /**
- * Returns XML Schema files of entities (w3.org/TR/xmlschema11-1) as an OpenAPI document of the requests that are asked
- * for. `/customer/{}` and `/customer/{}/send` are calls of the type Customer, which the answer holds under that name, and
- * an answer to `/query` holds it below `QueryResponse`, as QuickBooks does.
+ * Returns XML Schema files of entities (w3.org/TR/xmlschema11-1) as an OpenAPI document of the given requests.
+ * `/customer/{}` and `/customer/{}/send` are calls of the type Customer, which the answer has under that name. An
+ * answer to `/query` has it below `QueryResponse`, as QuickBooks does.
  */
 export function fromXsd(files: string[], requests: string[]): Members {
   const schemas = Object.fromEntries(files.flatMap((file) => [...typesIn(file), ...enumsIn(file)]));
@@ -19,7 +19,7 @@ export function fromXsd(files: string[], requests: string[]): Members {
   return { paths, components: { schemas } };
 }
 
-/** Parameters of any request: the query itself, the version of fields, the key of idempotency, what an update does. */
+/** Parameters of any request: the query, the version of fields, the idempotency key, the mode of an update. */
 const PARAMETERS = ['query', 'minorversion', 'requestid', 'operation', 'include', 'sendTo'].map((name) => ({
   name,
   in: 'query',
@@ -49,7 +49,7 @@ function refTo(type: string): Members {
   return type === '' || type.startsWith('xs:') ? {} : { $ref: `#/components/schemas/${type}` };
 }
 
-/** Attributes of a type are members in JSON, and its text is the member `value`. */
+/** Returns the types of a file. Attributes of a type are members in JSON, and its text is the member `value`. */
 function typesIn(file: string): [string, Members][] {
   return [...file.matchAll(/<xs:complexType name="(\w+)"[^>]*>(.*?)<\/xs:complexType>/gs)].map(
     ([, name = '', inside = '']) => {
