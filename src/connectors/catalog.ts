@@ -65,7 +65,7 @@ export interface Catalog {
   readonly version: number;
   /** Faults of the invalid files, which are left out. */
   readonly faults: readonly FileFault[];
-  /** In the order of their ids. */
+  /** Returns the connectors of an environment, ordered by id. */
   connectors(environment: Environment): readonly Connector[];
   connector(environment: Environment, connectorId: string): Connector | undefined;
   action(environment: Environment, connectorId: string, actionId: string): Action | undefined;

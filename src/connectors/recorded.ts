@@ -14,7 +14,7 @@ export interface RecordedInput {
   readonly actionId: string;
   /** Its text in the file, which contains the name of every given parameter. */
   readonly text: string;
-  /** Parsed at the first call; undefined when the text points to another part of its file. */
+  /** Returns the input, parsed at the first call; undefined when the text points to another part of its file. */
   input(): JsonObject | undefined;
 }
 

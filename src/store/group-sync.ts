@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../lib/errors.ts';
  * A fast disk is synced on the event loop, because the way through a thread and back costs about as much as the sync.
  * Measured: 10 % of an event's latency in an idle process, and 10 % of its processor time under load. A disk whose
  * average exceeds this is left to the thread for a while, because the event loop does up to a third more work at the same time.
- * Each time that it is still slow after that, the while doubles.
+ * Each time that it is still slow after that, this time doubles.
  */
 const FAST_MS = 0.6;
 const LEFT_ALONE_MS = 1000;

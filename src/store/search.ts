@@ -28,7 +28,7 @@ export interface SearchQuery {
 }
 
 export interface SearchIndex {
-  /** Ids of the best documents, best first. */
+  /** Returns the ids of the best documents, best first. */
   search(query: SearchQuery): Promise<number[]>;
   close(): void;
 }

@@ -16,7 +16,7 @@ export interface Body {
   /** Members of a body that has some; undefined for text. */
   members: JsonObject | undefined;
   content(): string | Uint8Array;
-  /** Name and text pairs of a form body: OAuth 1.0a signs them. */
+  /** Returns the name and text pairs of a form body, which OAuth 1.0a signs. */
   formPairs(): [string, string][] | undefined;
 }
 

@@ -288,7 +288,7 @@ describe.each(STORE_KINDS)('running an action on %s', (kind) => {
     '//elsewhere.example/steal',
     'http://127.0.0.1:1/',
     'http://',
-  ])('the next page %s is refused, and nothing is sent there', async (link) => {
+  ])('the next page %s is refused, and not called', async (link) => {
     const headers = { link: `<${link}>; rel="next"` };
     party.answer = () => ({ status: 200, body: { data: [{ id: 1 }] }, headers });
     await expect(execute({ actionId: 'list_link', input: { limit: 1 } })).rejects.toMatchObject({

@@ -59,7 +59,7 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     return begun;
   };
 
-  test('gives the first answer again, also in another process', async () => {
+  test('returns the first answer again, also in another process', async () => {
     expect(await runOnce(here(), call(), succeed)).toEqual({ value: { data: { id: 1 } }, replayed: false });
     expect(await runOnce(there(), call(), succeed)).toEqual({ value: { data: { id: 1 } }, replayed: true });
     expect(runs).toBe(1);
@@ -122,7 +122,7 @@ describe.each(STORE_KINDS)('an Idempotency-Key on %s', (kind) => {
     expect(await store.db.selectFrom('idempotency').selectAll().execute()).toEqual([]);
   });
 
-  test('gives a refusal of the third party again', async () => {
+  test('returns a refusal of the third party again', async () => {
     const refusal = new GatehouseError('upstream_rejected', 'Shop: no stock', { details: { status: 422 } });
     await expect(runOnce(here(), call(), fail(refusal))).rejects.toThrow('no stock');
     await expect(runOnce(here(), call(), succeed)).rejects.toMatchObject({

@@ -128,7 +128,7 @@ const behaviour = fc.record({
 const limits = fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 8 });
 
 describe.each(STYLES)('paging of style %s', (style) => {
-  test('read to the end with changing limits, gives every record once, in order', async () => {
+  test('a walk to the end with changing limits returns every record once, in order', async () => {
     await fc.assert(
       fc.asyncProperty(behaviour, limits, fc.integer({ min: 1, max: 100 }), async (how, sizes, maxLimit) => {
         // Without any signal, a page below the requested size is the end, so such a third party must not cap below it.

@@ -98,7 +98,7 @@ test('migrate prints each migration once', async () => {
 });
 
 test.each([[['keys', 'rotate', 'production']], [['listen']]])(
-  '%j where Gatehouse was never started makes nothing there, and says what to do',
+  '%j before the first start creates nothing, and says what to do',
   async (args) => {
     using home = tempHome();
     const place = join(home.path, 'mistyped');
@@ -113,7 +113,7 @@ test.each([[['keys', 'rotate', 'production']], [['listen']]])(
   },
 );
 
-test('connectors check replays the examples of a good file', async () => {
+test('connectors check replays the examples of a valid file', async () => {
   using home = tempHome();
   const file = join(SANDBOX, 'connector.yaml');
   for (const given of [file, SANDBOX]) {
@@ -288,7 +288,7 @@ test('doctor warns about a home that other users can enter', async () => {
 const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
 
 test.skipIf(!hasScript)(
-  'on a terminal the keys and what to try are shown once, and no file is written',
+  'on a terminal the keys and first steps are shown once, and no file is written',
   async () => {
     using home = tempHome();
     const show = (): string => {

@@ -102,7 +102,7 @@ test('preset keys work from the start, are not written, and make no demonstratio
   expect(existsSync(join(home.path, 'first-keys'))).toBe(false);
 });
 
-test('with NODE_ENV=production there is neither sandbox nor demonstration', async () => {
+test('with NODE_ENV=production a start makes neither sandbox nor demonstration', async () => {
   using home = tempHome();
   await using gatehouse = await startCli(cliEnv(home.path, { NODE_ENV: 'production' }));
   await waitFor(() => existsSync(join(home.path, 'first-keys')));
@@ -232,7 +232,7 @@ test('a stop does not wait for unused connections', async () => {
   await ended;
 });
 
-test('a second signal ends at once', async () => {
+test('a second signal ends the process at once', async () => {
   using home = tempHome();
   const gatehouse = await startCli(cliEnv(home.path));
   const url = await accessUrl(home.path);

@@ -119,7 +119,7 @@ describe('a fault of a connector file is found', () => {
 });
 
 describe('a fault of an example is found', () => {
-  test('a mapping that gives another amount', async () => {
+  test('a mapping that returns another amount', async () => {
     const said = await faultsOf(
       'stripe',
       "price: '5.120', images",
@@ -129,7 +129,7 @@ describe('a fault of an example is found', () => {
     expect(said).toBe('unified.5 (commerce/products).output.price: should be "51.20", is "5.120"');
   });
 
-  test('a mapping that gives a number for money', async () => {
+  test('a mapping that returns a number for money', async () => {
     const said = await faultsOf('sandbox', '"price": unitPrice', '"price": $number(unitPrice)');
     expect(said).toContain(
       'output: came as an error: A record of Sandbox does not fit commerce/orders: lineItems.0.price',

@@ -8,7 +8,7 @@ const GUIDE = readFileSync(resolve(import.meta.dirname, '../../docs/connectors.m
 const blocks = [...GUIDE.matchAll(/```yaml\n([\s\S]*?)```/g)].map((match) => match[1] ?? '');
 const blockWith = (start: string): string => blocks.find((block) => block.startsWith(start)) ?? '';
 
-test('the connector of the guide is good, and its example replays', async () => {
+test('the connector of the guide is valid, and its example replays', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-guide-'));
   try {
     mkdirSync(join(folder, 'bookshop'));

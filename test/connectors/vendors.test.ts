@@ -144,11 +144,11 @@ function openIds(definition: ConnectorFile): string[] {
 }
 
 describe('a required id', () => {
-  test('is given by an action of its connector, or says where it comes from', () => {
+  test('is returned by an action of its connector, or names its source', () => {
     expect(SHIPPED.map(read).flatMap(openIds).sort()).toEqual(Object.keys(ledger.open).sort());
   });
 
-  test('that no action gives is found', () => {
+  test('that no action returns is found', () => {
     const planted = read('stripe');
     const action = Object.values(planted.actions).find(({ request }) => request.startsWith('POST'));
     if (!action) throw new Error('the action is gone');

@@ -101,7 +101,7 @@ test('MCP reads the same list to its end', async () => {
   expect([ids.length, new Set(ids).size, pages]).toEqual([medusa.customers, medusa.customers, 4]);
 });
 
-test('MCP shows what the server allows, and nothing else can be called', async () => {
+test('MCP shows the allowed actions, and no other can be called', async () => {
   const { tools } = await client.listTools();
   const names = tools.map(({ name }) => name).filter((name) => !name.endsWith('_svc'));
   expect(names).toContain('medusa_create_customer');

@@ -358,14 +358,14 @@ describe('an address with variables', () => {
   const withShop = (shop: string) => ({ values: { token: 'token_0123456789', shop } });
 
   test.each(['evil.com/', 'a.b', 'a@b', 'a#', 'a?', '..', 'a/../b', 'a b', 'a\\b', 'a:1', ''])(
-    'takes no stored subdomain of %j',
+    'refuses the stored subdomain %j',
     async (shop) => {
       const call = build(parts('subdomain', 'https://{shop}.example.com'), withShop(shop));
       await expect(call).rejects.toMatchObject({ code: 'credential_invalid' });
     },
   );
   test.each(['evil.com/x', 'a@b', 'a:1', 'a?b', 'a b', '[::1]'])(
-    'takes no stored host of %j',
+    'refuses the stored host %j',
     async (shop) => {
       await expect(build(parts('host', 'https://{shop}'), withShop(shop))).rejects.toMatchObject({
         code: 'credential_invalid',
@@ -373,7 +373,7 @@ describe('an address with variables', () => {
     },
   );
   test.each(['ftp://a', 'https://u:p@a', 'https://a?b', 'https://a#b', 'a', 'javascript:1'])(
-    'takes no stored origin of %j',
+    'refuses the stored origin %j',
     async (shop) => {
       await expect(build(parts('origin', '{shop}'), withShop(shop))).rejects.toMatchObject({
         code: 'credential_invalid',
