@@ -117,7 +117,7 @@ function applies({ when, unless }: EachRead, input: JsonObject): boolean {
   return (!when || holds(when, input)) && !(unless && holds(unless, input));
 }
 
-/** @throws GatehouseError `restricted` */
+/** Returns the action of a read. @throws GatehouseError `restricted` where the caller may not use it */
 function allowedAction(connector: Connector, read: EachRead, denies: Denies): Action {
   const action = actionOf(connector, read);
   const rule = ruleAgainst(action, denies);
@@ -164,7 +164,7 @@ function readCall(call: UpstreamCall, action: Action, read: EachRead, names: Jso
   return { connector, action, credential, input, signal, trace };
 }
 
-/** Ids are numbers in one answer and texts in another parameter of the same app. */
+/** Converts an id to the type of its parameter, because apps return numbers where they accept texts, and vice versa. */
 function asTyped({ definition }: Action, name: string, value: Json): Json {
   const { path, query, body } = definition;
   const type = (path[name] ?? query[name] ?? body[name])?.['type'];

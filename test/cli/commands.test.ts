@@ -248,7 +248,7 @@ test('doctor reports a variable that nothing reads and a closed egress proxy', a
   });
 });
 
-test('doctor finds a wrong or lost master key, a home that is a file, and a newer database', async () => {
+test('doctor finds a wrong or lost master key, a file as home, and a newer database', async () => {
   using home = tempHome();
   await (await startCli(cliEnv(home.path))).stop();
   const other = Buffer.alloc(32, 9).toString('base64');
