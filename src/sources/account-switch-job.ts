@@ -4,10 +4,12 @@ import { planJob, type JobKind } from '../jobs/jobs.ts';
 import { UNTIL_FORGOTTEN } from './source.ts';
 import { forgetInbox, forgetSeen } from './sources.ts';
 
-/** A source that is listened to anew. */
+/** The source whose account was switched. */
 const payloadSchema = z.object({ sourceId: z.string() });
 
-/** Forgets what is known of the account before, then ends the lease that keeps polls and registrations from beginning. */
+/**
+ * Prunes the records of the previous account, then ends the lease that keeps polls and registrations waiting.
+ */
 export function anewJob(context: Pick<Context, 'db' | 'clock'>): JobKind {
   return {
     attempts: 1_000_000,
@@ -24,15 +26,15 @@ export function anewJob(context: Pick<Context, 'db' | 'clock'>): JobKind {
       await forgetSeen(context.db, sourceId, still, signal);
       await forgetInbox(context.db, sourceId, still, signal);
       signal.throwIfAborted();
-      // Meanwhile another account may have taken the place once more.
+      // The lease differs when a further account switch happened during pruning. The job then runs again.
       return (await begin(context, sourceId, still.lease_token)) ? undefined : 0;
     },
-    // Until it is done nothing is told of the other account.
+    // The job never gives up, because the new account publishes no events until it is done.
     gaveUp: async () => 0,
   };
 }
 
-/** Whether it was still the same lease. */
+/** Ends the lease and plans the registration. Returns false when another lease has replaced this one. */
 async function begin(
   context: Pick<Context, 'db' | 'clock'>,
   sourceId: string,

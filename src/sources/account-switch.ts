@@ -7,11 +7,13 @@ import type { Tables } from '../store/schema.ts';
 import { UNTIL_FORGOTTEN } from './source.ts';
 import { dropWaiting } from './sources.ts';
 
-/** What rooms below tell of: they know that a connection leads elsewhere, and nothing of who listens to it. */
+/**
+ * Changes of accounts that the credentials report. The credentials do not know the consumers of the account.
+ */
 export interface Listening {
-  /** Another account took the place of the one of a credential, in this transaction. */
+  /** Handles, in this transaction, that another account replaced the account of a credential. */
   other(tx: Transaction<Tables>, credentialId: string): Promise<void>;
-  /** The account of a credential is at another address, in this transaction. */
+  /** Handles, in this transaction, that the account of a credential moved to another address. */
   moved(tx: Transaction<Tables>, credentialId: string): Promise<void>;
 }
 
@@ -23,8 +25,8 @@ export function createListening(context: Pick<Context, 'clock'>): Listening {
 }
 
 /**
- * The records of the other account are others, and nothing of the old one's time is known of them. Webhooks that waited
- * are dropped, and those to come lead nowhere. What was seen is forgotten afterwards, few rows at a time, by a job.
+ * Restarts the sources of a credential for another account, whose records are all unknown. It drops waiting
+ * webhooks and the addresses of later ones. A job prunes the records of the previous account in batches.
  */
 async function listenAnew(
   tx: Transaction<Tables>,
@@ -36,7 +38,7 @@ async function listenAnew(
   const listened = await tx
     .updateTable('sources')
     .set({
-      // One that ends may be listened to again before its webhooks at the app are gone.
+      // A source that is ending may get a consumer again before its webhooks at the app are removed.
       status: sql<'active' | 'ending'>`case when status = 'ending' then 'ending' else 'active' end`,
       reason: null,
       baseline_at: null,
@@ -46,7 +48,7 @@ async function listenAnew(
       next_reconcile_at: null,
       lease_token: randomUUID(),
       lease_until: UNTIL_FORGOTTEN,
-      // By it those who began before know that this is not what they began with (holdSame).
+      // Work that started before the switch compares this time and stops (holdSame).
       created_at: risingTo('created_at', now),
     })
     .where('credential_id', '=', credentialId)
@@ -59,7 +61,7 @@ async function listenAnew(
   }
 }
 
-/** How far a backfill came says nothing of the other account's records. */
+/** Restarts running backfills, because their position refers to records of the previous account. */
 async function backfillAnew(tx: Transaction<Tables>, sourceId: string): Promise<void> {
   const running = await tx
     .selectFrom('subscriptions')
@@ -76,7 +78,10 @@ async function backfillAnew(tx: Transaction<Tables>, sourceId: string): Promise<
       .execute();
 }
 
-/** What was seen is still true of the account; the poll after registering closes the gap. */
+/**
+ * Registers webhooks again. Known records stay, because the account is the same. The poll after registering
+ * closes the gap.
+ */
 async function registerAnew(
   tx: Transaction<Tables>,
   context: Pick<Context, 'clock'>,
@@ -91,7 +96,10 @@ async function registerAnew(
       await planJob(tx, context, { kind: 'register', key: sourceId, payload: { sourceId } });
 }
 
-/** Where apps count their registrations, the ids of ours are those of others at another address. Also of sources that end. */
+/**
+ * Clears the registrations of a credential, also those of sources that are ending. Some apps number their
+ * registrations, so the same ids may belong to others at the new address.
+ */
 function forgetHooks(tx: Transaction<Tables>, { clock }: Pick<Context, 'clock'>, credentialId: string) {
   return tx
     .updateTable('sources')

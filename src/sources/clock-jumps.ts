@@ -7,18 +7,19 @@ import type { Db } from '../store/schema.ts';
 
 const LOOK_EVERY_MS = MINUTE;
 /**
- * Longer than any wait of a webhook that arrived, and of a source that is polled, beyond twice its interval; then of those
- * polled once a day, and of jobs.
+ * Limits beyond which a due time must come from a clock that was ahead. The first is longer than any wait of
+ * a stored webhook, and of a polled source beyond twice its interval. The second is for sources that are
+ * polled daily, and for jobs.
  */
 const LONGEST_WAIT_MS = 1.5 * HOUR;
 const LONGEST_DAILY_WAIT_MS = 1.5 * DAY;
 
-/** When, by our clock, a store was last looked through. */
+/** Time of the last check of a store, by our clock. */
 const lookedAt = new WeakMap<Db, number>();
 
 /**
- * What waits longer than anything is ever put off was put off while our clock was ahead, and is due now. Looked for each
- * minute, and at once when the clock jumped.
+ * Makes due all work whose due time is further ahead than any wait. Such a time was set while our clock was
+ * ahead. It checks once a minute, and at once after a clock jump.
  */
 export async function makeDueAfterJump({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<void> {
   const now = clock.now();
@@ -66,7 +67,10 @@ async function makeJobsDue(db: Db, now: number): Promise<void> {
   );
 }
 
-/** Those that arrived meanwhile keep their order, and come from no time ahead: how long one is asked for goes by its age. */
+/**
+ * Makes webhooks due. The arrival times of webhooks that arrived while the clock was ahead are set back. They
+ * keep their order, and the age of a webhook decides how long its record is asked for.
+ */
 async function makeWebhooksDue(db: Db, now: number): Promise<void> {
   const { last } = await db
     .selectFrom('inbox')
@@ -90,7 +94,7 @@ async function makeWebhooksDue(db: Db, now: number): Promise<void> {
           .where('processed_at', 'is', null)
           .where('next_at', '>', now + LONGEST_WAIT_MS)
           .limit(limit)
-          // What another process is writing is done by then, or is found a minute later.
+          // A row that another process locks is soon done, or the check a minute later finds it.
           .$if(isPostgres(db), (query) => query.forUpdate().skipLocked()),
       )
       .executeTakeFirst(),

@@ -7,11 +7,14 @@ import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Source } from './source.ts';
 import { releaseSource } from './sources.ts';
 
-/* Who listens to a source: subscriptions, and installations of workflows that begin with its events. */
+/* Consumers of a source: subscriptions, and installations of workflows that an event of the source starts. */
 
 const kinds = z.array(z.string());
 
-/** Ends a source when nobody listens to it any more. Whether it did, and `deleteSource` may follow the commit. */
+/**
+ * Ends a source that has no consumer left. Returns true when the caller may call `deleteSource` after the
+ * commit.
+ */
 export async function releaseIfUnheard(
   tx: Transaction<Tables>,
   context: Pick<Context, 'clock'>,
@@ -21,8 +24,8 @@ export async function releaseIfUnheard(
 }
 
 /**
- * Keeps polls and webhooks of a source from publishing until the transaction ends. Who removes a listener takes the
- * source first, as publishing does: the other way round the two could wait for each other.
+ * Locks the source, so that polls and webhooks publish nothing until the transaction ends. A transaction that
+ * removes a consumer locks the source first, as publishing does. Otherwise the two could deadlock.
  */
 export async function holdSource(tx: Transaction<Tables>, sourceId: string): Promise<void> {
   await tx
@@ -33,9 +36,10 @@ export async function holdSource(tx: Transaction<Tables>, sourceId: string): Pro
 }
 
 /**
- * The same for who read a source a while ago, and is about to write what came of it: not into one that is listened to anew
- * by now, for another account. Each time that begins has a moment of its own (account-switch.ts).
- * @throws GatehouseError `unavailable` then.
+ * Locks the source as holdSource() does, for a caller that read it earlier. It rejects the caller when
+ * another account has replaced the account of the source since. Each switch raises `created_at`
+ * (account-switch.ts).
+ * @throws GatehouseError `unavailable` after such a switch.
  */
 export async function holdSame(
   tx: Transaction<Tables>,
@@ -50,9 +54,12 @@ export async function holdSame(
   if (numUpdatedRows === 0n) throw listenedAnew();
 }
 
-/** Another account took the place while something of the one before was under way. */
+/** Returns the error for work that an account switch overtook. */
 export function listenedAnew(): GatehouseError {
-  return new GatehouseError('unavailable', 'This source was listened to anew meanwhile.');
+  return new GatehouseError(
+    'unavailable',
+    'Another account replaced the account of this source during the operation.',
+  );
 }
 
 export async function anyoneWantsDeleted(db: DbOrTx, sourceId: string): Promise<boolean> {
@@ -74,7 +81,7 @@ async function wishesOf(db: DbOrTx, sourceId: string): Promise<(string | null)[]
   return [...subscriptions, ...installations].map(({ events }) => events);
 }
 
-/** Deletions are found by looking what is there: at once for the first time, then daily. */
+/** Plans the job that finds deletions by listing all records: at once for the first time, then daily. */
 export async function planInventory(
   db: DbOrTx,
   context: Pick<Context, 'clock'>,

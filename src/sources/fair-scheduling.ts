@@ -3,27 +3,31 @@ import { beginJobs, dueJobs, type JobKind } from '../jobs/jobs.ts';
 import { SECOND } from '../lib/clock.ts';
 import type { Db } from '../store/schema.ts';
 
-/** While a share is used up, what waits for it is walked over by each look; webhooks ask for thousands of looks a second. */
+/**
+ * Wait before the next look while a limit is reached. Each look scans the jobs that wait for the limit, and
+ * webhooks cause thousands of looks a second.
+ */
 const REST_MS = SECOND / 2;
 
-/** Whose source a job is about; nobody's take no share. */
+/** App and user of the source of a job. Null is not limited. */
 interface Owner {
   connector_id: string | null;
   user_id: string | null;
 }
 
-/** What this process has under way of some kinds of jobs. */
+/** Jobs of some kinds that this process runs. */
 interface Slots {
   running: Map<string, Owner>;
-  /** No look before that, by performance.now(). */
+  /** Time of the next look, by performance.now(). */
   restsUntil: number;
 }
 
 const slotsByDb = new WeakMap<Db, Map<string, Slots>>();
 
 /**
- * Takes up to `most` jobs of sources that are due, and begins them. No app's take more than half of all slots, and no
- * user's more than three quarters: an app that hangs, or a user of many, keeps nobody else waiting. Answers with those begun.
+ * Claims and starts up to `most` due jobs of sources. One app gets at most half of all slots, and one user at
+ * most three quarters. An app that hangs, or a user with many sources, therefore leaves slots for others.
+ * Returns the started jobs.
  */
 export async function beginFairly(
   context: Context,
@@ -42,7 +46,7 @@ export async function beginFairly(
     return work.finally(() => {
       slots.running.delete(jobId);
       slots.restsUntil = 0;
-      // Another one of the same may have waited for this.
+      // Another job of the same app or user may have waited for this slot.
       if (isUsedUp) context.sources.wake();
     });
   });
@@ -56,7 +60,7 @@ function slotsOf(db: Db, names: string): Slots {
   return slots;
 }
 
-/** Jobs by their ids, those that wait longest first; and whether a share is used up. */
+/** Returns the jobs to start by id, longest waiting first, and whether a limit is reached. */
 async function choose(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
   kinds: string[],
@@ -88,7 +92,7 @@ async function choose(
   return { chosen, isUsedUp: apps.usedUp().length + users.usedUp().length > 0 };
 }
 
-/** Due jobs but for those of some apps and users. */
+/** Selects the due jobs, without those of some apps and users. */
 function ownedJobs(
   db: Db,
   now: number,
@@ -97,7 +101,7 @@ function ownedJobs(
 ) {
   return (
     dueJobs(db, now, kinds)
-      // A backfill is known by its subscription, all others by their source.
+      // The key of a backfill is its subscription; the key of all other jobs is the source.
       .leftJoin('subscriptions', 'subscriptions.subscription_id', 'jobs.key')
       .leftJoin('sources', (join) =>
         join.on((e) => e('sources.source_id', '=', e.fn.coalesce('subscriptions.source_id', 'jobs.key'))),
@@ -114,7 +118,7 @@ function ownedJobs(
   );
 }
 
-/** How many slots each has, of as many as one may have. */
+/** Slots in use by owner, with the limit of one owner. */
 class Share {
   readonly #limit: number;
   readonly #taken = new Map<string, number>();

@@ -5,25 +5,32 @@ import type { Intake } from './webhooks/intake.ts';
 import type { Round } from './rounds.ts';
 
 const LOOK_EVERY_MS = SECOND;
-/** Under way at once in one process: most of a poll or a job is waiting for an app. */
+/** Concurrent polls of one process. A poll or a job mostly waits for an app. */
 const MAX_POLLS = 128;
 const MAX_SHORT_JOBS = 8;
-/** Apart from short jobs: readings of slow apps would keep everybody's registrations waiting for as long as they take. */
+/**
+ * Backfills and inventories have slots of their own. Otherwise listings of slow apps would delay everybody's
+ * registrations.
+ */
 const MAX_READINGS = 8;
-/** Sources whose webhooks are looked at; some say only which record is to be read at the app. */
+/**
+ * Sources whose webhooks are processed at the same time. Some webhooks require reading a record at the app.
+ */
 const MAX_INBOXES = 64;
 
-/** The loops that bring events in: webhooks that arrived, polls, jobs. */
+/** Loops that collect events: stored webhooks, polls and jobs. */
 export interface Sources {
   start(context: Context): void;
-  /** Something is due now: a webhook arrived, a subscription was made. */
+  /** Starts a turn of each loop, because work is due: a webhook arrived, or a subscription was created. */
   wake(): void;
-  /** What takes the webhooks of apps, in a serving process. */
+  /** Returns the intake for webhooks of apps, once the process serves. */
   intake(): Promise<Intake>;
   close(): Promise<void>;
 }
 
-/** Rounds are loaded at the first look: a process that serves stdio makes none. */
+/**
+ * Creates the loops. It loads the rounds at the first turn, because a process that serves stdio runs none.
+ */
 export function createSources(): Sources {
   const stop = new AbortController();
   const loops = [
@@ -52,7 +59,7 @@ export function createSources(): Sources {
         key: 'all',
         payload: {},
         delayMs: MINUTE,
-      }).catch((error: unknown) => context.log.error({ err: error }, 'a job could not be planned'));
+      }).catch((error: unknown) => context.log.error({ err: error }, 'prune job not planned'));
       wake();
       serving.resolve(context);
     },
@@ -79,13 +86,15 @@ interface Loop {
   ended(): Promise<void>;
 }
 
-/** One round at a time, again when it was woken meanwhile, with at most `most` works under way. */
+/**
+ * Runs one turn at a time, with at most `most` works in progress. A wake during a turn causes another turn.
+ */
 function createLoop(signal: AbortSignal, load: () => Promise<Round>, most: number): Loop {
   const running = new Set<Promise<unknown>>();
   let context: Context | undefined;
   let looking: Promise<void> | undefined;
   let again = false;
-  /** Whether the last look found as much as there was room for. */
+  /** True when the last turn filled all free slots. */
   let isFull = false;
 
   async function look(served: Context): Promise<void> {
@@ -96,10 +105,10 @@ function createLoop(signal: AbortSignal, load: () => Promise<Round>, most: numbe
     isFull = begun.length === room;
     for (const work of begun) {
       const one: Promise<unknown> = work
-        .catch((error: unknown) => served.log.error({ err: error }, 'an event loop failed'))
+        .catch((error: unknown) => served.log.error({ err: error }, 'source loop failed'))
         .finally(() => {
           running.delete(one);
-          // More may be due than there was room for. Taking is a write of its own, so many are taken at once.
+          // More work may be due than there were slots. Each claim is a write, so it waits until half are free.
           if (isFull && running.size <= most / 2) wake();
         });
       running.add(one);
@@ -114,7 +123,7 @@ function createLoop(signal: AbortSignal, load: () => Promise<Round>, most: numbe
     }
     const served = context;
     looking = look(served)
-      .catch((error: unknown) => served.log.error({ err: error }, 'an event loop failed'))
+      .catch((error: unknown) => served.log.error({ err: error }, 'source loop failed'))
       .finally(() => {
         looking = undefined;
         if (!again) return;

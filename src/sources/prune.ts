@@ -5,13 +5,18 @@ import { modelOf } from '../unified/map.ts';
 import type { PollContext } from './polling/poll.ts';
 import { eventScope } from '../connectors/events-format.ts';
 
-/** Webhooks that were understood: an app that sends one again after this is taken at its word. */
+/** Retention of processed webhooks. A webhook that the app repeats after this time counts as new. */
 const INBOX_KEPT_MS = 7 * DAY;
-/** Far longer than any overlap, reconcile or retry of an app reaches back. */
+/**
+ * Retention of the keys of observed records. It is far longer than any overlap, reconcile or retry of an app.
+ */
 const SEEN_KEPT_MS = 30 * DAY;
 const EVERY_MS = DAY / 4;
 
-/** Drops what only served to tell events apart. There is one such job for all processes. */
+/**
+ * Prunes old webhooks and keys of records, which only serve to recognise known events. One such job serves
+ * all processes.
+ */
 export function forgetJob(context: PollContext): JobKind {
   return {
     attempts: 1_000_000,
@@ -39,8 +44,9 @@ async function forgetInbox({ db, clock }: PollContext, signal: AbortSignal): Pro
 }
 
 /**
- * Only where a poll has a lower bound and records tell when they were created: a list that is read whole shows old
- * records each time, and they would be taken for new ones. What an inventory found (`p:`) stays.
+ * Prunes the keys of sources whose polls have a lower bound and whose records have a creation time. A list
+ * without a bound shows old records in each poll, which would then count as new. The keys of inventories
+ * (`p:`) stay.
  */
 async function forgetSeen(context: PollContext, signal: AbortSignal): Promise<void> {
   const { db, clock, catalog } = context;
@@ -55,7 +61,7 @@ async function forgetSeen(context: PollContext, signal: AbortSignal): Promise<vo
     const { poll, createdAt } = modelOf(connector, eventScope.parse(scope));
     const isBounded = poll.since !== undefined || poll.order === 'descending';
     if (!isBounded || createdAt === undefined) continue;
-    // Rows that stay are passed once, not once a step.
+    // Each step starts where the last one ended, so the rows that stay are read once.
     let from = 0;
     const forgetSome = async (limit: number) => {
       const old = await db
@@ -67,7 +73,7 @@ async function forgetSeen(context: PollContext, signal: AbortSignal): Promise<vo
         .where('sources.scope', '=', scope)
         .where('seen.seen_at', '>=', from)
         .where('seen.seen_at', '<', clock.now() - SEEN_KEPT_MS)
-        // One that was suspended for long goes on from where it was.
+        // A source that was suspended for long keeps the keys around its cursor, because it continues there.
         .where((e) =>
           e.or([
             e('sources.cursor_until', 'is', null),

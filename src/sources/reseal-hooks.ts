@@ -4,7 +4,7 @@ import type { JobKind } from '../jobs/jobs.ts';
 
 const ATTEMPTS = 10;
 
-/** The job that the migration "seals of credentials" plans. */
+/** Returns the job that the migration "seals of credentials" plans. */
 export function resealJob(context: Pick<Context, 'db' | 'keys' | 'log'>): JobKind {
   return {
     attempts: ATTEMPTS,
@@ -12,7 +12,7 @@ export function resealJob(context: Pick<Context, 'db' | 'keys' | 'log'>): JobKin
       await resealCredentials(context, signal);
       return undefined;
     },
-    // A seal that stays as it was still opens by its row.
+    // Giving up is safe, because an old seal still opens with the values of its row.
     gaveUp: async () => undefined,
   };
 }

@@ -12,16 +12,18 @@ import { beginFairly } from './fair-scheduling.ts';
 import { claimSources, resumeSources } from './sources.ts';
 import { unregisterJob } from './webhooks/unregister.ts';
 
-/** Takes part of what is due, up to `room`, and begins it. Answers with what is under way. */
+/**
+ * One turn of a loop: claims due work for up to `room` free slots and starts it. Returns the started work.
+ */
 export type Round = (
   context: Context,
   how: { signal: AbortSignal; room: number },
 ) => Promise<Promise<unknown>[]>;
 
-/** Webhooks that arrived become events. */
+/** Turns stored webhooks into events. */
 export const inboxRound: Round = processInbox;
 
-/** Sources whose credential works again go on, and those whose time has come are polled. */
+/** Resumes the sources whose credential works again, and polls the due sources. */
 export const pollRound: Round = async (context, { signal, room }) => {
   await makeDueAfterJump(context);
   await resumeSources(context);
@@ -29,7 +31,7 @@ export const pollRound: Round = async (context, { signal, room }) => {
   return sources.map((source) => pollSource(context, source, signal));
 };
 
-/** Registrations at apps, and forgetting: a few calls or statements each. */
+/** Runs registrations at apps and pruning: a few calls or statements each. */
 export const shortJobRound: Round = (context, { signal, room }) =>
   beginFairly(
     context,
@@ -43,7 +45,7 @@ export const shortJobRound: Round = (context, { signal, room }) =>
     { signal, most: room },
   );
 
-/** Backfills and inventories, which read all that an app has, for minutes or hours. */
+/** Runs backfills and inventories. They read all records of an app, for minutes or hours. */
 export const readingRound: Round = (context, { signal, room }) =>
   beginFairly(
     context,

@@ -7,12 +7,13 @@ import { MINUTE, SECOND } from '../lib/clock.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 
 /**
- * The end of a lease that has none: until what was seen of another account is forgotten (account-switch.ts). It stands in the source's
- * own row, so whoever waits for that row to take it sees it then.
+ * Lease expiry of a source whose account was switched. The job in account-switch-job.ts prunes the records of
+ * the previous account and then clears the lease. The lease is a column of the source's row. A transaction
+ * that waits for that row's lock therefore sees the lease once it gets the lock.
  */
 export const UNTIL_FORGOTTEN = Number.MAX_SAFE_INTEGER;
 
-/** Where events of a connection and scope come from. Times are epoch milliseconds. */
+/** Source of the events of a connection and scope. Times are epoch milliseconds. */
 export interface Source {
   sourceId: string;
   environment: Environment;
@@ -22,41 +23,44 @@ export interface Source {
   scope: EventScope;
   kind: 'native' | 'polling';
   status: 'active' | 'suspended' | 'ending';
-  /** The app's time at which listening began. */
+  /** Time of the app at which collecting began; null before the first poll. */
   baselineAt: number | null;
-  /** The app's time up to which everything was seen. */
+  /** Time of the app up to which all changes were read; null before the first complete listing. */
   cursorUntil: number | null;
   continuation: Continuation | null;
   nextPollAt: number;
   intervalMs: number;
   nextReconcileAt: number | null;
   failures: number;
-  /** Since when somebody listens, by our clock. */
+  /** Time at which collecting began, by our clock. Each account switch raises it. */
   createdAt: number;
   leaseToken: string | null;
-  /** What was seen of another account is being forgotten: until then nobody else works on it. */
+  /** True while the records of the previous account are pruned. Polls and registrations wait until then. */
   isForgetting: boolean;
   hookSealed: string | null;
   hookState: Tables['sources']['hook_state'];
 }
 
-/** Where a reading that takes several rounds goes on. */
+/** Place at which the next poll continues a listing. It is stored as JSON. */
 export interface Continuation {
   since: number | null;
   until: number;
-  /** Which pass over the list it is, from 1 on. */
+  /** Number of the page walk, from 1. */
   pass: number;
-  /** Whether this pass brought something so far that was not known before it. */
+  /** True when this page walk has found a record or a state that was not known. */
   isFruitful: boolean;
-  /** Which of the lists that are read one after the other, and what all of them are, as a hash. */
+  /** Index of the current list, when a model has several; and the hash of the inputs of all of them. */
   group: number;
   groups: string;
-  /** Later than `since` where the app gave no more of the list from there on. */
+  /**
+   * Lower bound of the current list, later than `since`; null when it is `since`. It is set when the app
+   * gives no further pages.
+   */
   after: number | null;
   offset: number;
-  /** The app said that more follow there. */
+  /** True when the app announced more records at `offset`. */
   isPromised: boolean;
-  /** The time of the last record before. */
+  /** Time of the last record that was read; null when unknown. */
   reached: number | null;
   position: { offset: number; cursor?: string | undefined; pages: number; earlier: string } | null;
 }
@@ -102,12 +106,18 @@ export function toSource(row: Selectable<Tables['sources']>): Source {
   };
 }
 
-/** When to look again whether the first poll was made: one that failed is not made again within a minute or so. */
+/**
+ * Returns the wait until the next check for the first poll. After a failure, the poll is not repeated within
+ * about a minute.
+ */
 export function firstPollWaitMs({ failures }: Source): number {
   return failures === 0 ? SECOND : MINUTE;
 }
 
-/** Makes a source due. A round that is under way leaves this in place, since it may have read before the change. */
+/**
+ * Makes a source due now. A running poll keeps this time, because it may have read the list before the
+ * change.
+ */
 export async function pollNow(
   db: DbOrTx,
   { clock }: Pick<Context, 'clock'>,
@@ -121,7 +131,7 @@ export async function pollNow(
     .execute();
 }
 
-/** Makes a source due at a time, unless it is sooner. */
+/** Makes a source due at a time, unless it is due earlier. */
 export async function pollBy(db: DbOrTx, sourceId: string, at: number): Promise<void> {
   await db
     .updateTable('sources')

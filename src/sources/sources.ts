@@ -15,10 +15,13 @@ import { modelOf } from '../unified/map.ts';
 import { isNative } from './webhooks/hook-keys.ts';
 import { toSource, UNTIL_FORGOTTEN, type Source } from './source.ts';
 
-/** Woken at once: SQLite takes so many names in a statement, and as many polls are enough to begin with. */
+/**
+ * Sources resumed at once. SQLite accepts this many parameters in a statement, and this many polls are enough
+ * to start.
+ */
 const MOST_RESUMED = 500;
 
-/** Who wants to hear of which model of whose account. */
+/** Model of an account that a consumer subscribes to. */
 export interface SourceWish {
   environment: Environment;
   userId: string;
@@ -28,8 +31,9 @@ export interface SourceWish {
 }
 
 /**
- * The source of a connection and scope, made when nobody listened yet: native where the app's own webhooks can serve
- * the scope, else polled. However many subscribe, an app is asked once.
+ * Returns the source of a connection and scope, and creates it for the first consumer. It is native when the
+ * app's webhooks can serve the scope; otherwise it is polled. All consumers share it, so each change is read
+ * once at the app.
  * @throws GatehouseError `invalid_request` when the connector has no such model.
  */
 export async function ensureSource(
@@ -40,7 +44,8 @@ export async function ensureSource(
   modelOf(connector, scope);
   const now = context.clock.now();
   const native = await isNative({ ...context, db: tx }, connector, credential, scope);
-  // Written, so that it is ours: who ends it for want of listeners waits, and sees the new one.
+  // This write locks the row. A transaction that ends the source for lack of consumers waits, and then sees
+  // the new one.
   const found = await tx
     .updateTable('sources')
     .set({ updated_at: now })
@@ -52,7 +57,7 @@ export async function ensureSource(
     const sourceId = found.source_id;
     await pollSoon(tx, context, sourceId);
     if (found.kind === 'native' || !native) return { sourceId, kind: found.kind };
-    // The account has got since what its webhooks take; until they are registered the polls go on.
+    // The account has gained what its webhooks require. Polls continue until the webhooks are registered.
     const set = { kind: 'native', hook_state: 'wanted', updated_at: now } as const;
     await tx.updateTable('sources').set(set).where('source_id', '=', sourceId).execute();
     await planJob(tx, context, { kind: 'register', key: sourceId, payload: { sourceId } });
@@ -93,7 +98,7 @@ export async function ensureSource(
       .onConflict((c) => c.columns(['credential_id', 'scope']).doNothing())
       .returning('source_id')
       .executeTakeFirst();
-    // Somebody else made it meanwhile, and it is there now.
+    // Another transaction created the source at the same time, so the next call finds it.
     if (!made) return ensureSource(tx, context, { environment, userId, credential, connector, scope });
   }
   if (native) await planJob(tx, context, { kind: 'register', key: sourceId, payload: { sourceId } });
@@ -101,8 +106,8 @@ export async function ensureSource(
 }
 
 /**
- * Who begins to listen waits no longer because nothing happened before: the interval is the shortest again, which a poll under
- * way sees as it ends. An app that fails is left alone as long as it was.
+ * Shortens the wait of an idle source for a new consumer. A running poll sees the shortest interval when it
+ * ends. A source whose app fails keeps its wait.
  */
 async function pollSoon(
   tx: Transaction<Tables>,
@@ -124,15 +129,16 @@ async function pollSoon(
     .execute();
 }
 
-/** Webhooks that came before somebody listened, and wait still, tell him nothing. */
+/** Drops the webhooks that wait from the time before the new consumer. */
 export async function dropWaiting(tx: Transaction<Tables>, sourceId: string): Promise<void> {
   await tx.deleteFrom('inbox').where('source_id', '=', sourceId).where('processed_at', 'is', null).execute();
 }
 
 /**
- * Nobody listens any more: a job removes the webhooks at the app, then the source. A poll under way leaves nothing; what is
- * to be forgotten of another account still is, since somebody may listen again.
- * Answers whether nothing is registered there: `deleteSource` may follow the commit at once.
+ * Ends a source without consumers. A job removes the webhooks at the app, then the source. A running poll
+ * loses its lease and commits nothing. The lease of an account switch stays, because a new consumer may come
+ * before pruning is done.
+ * Returns true when no webhook is registered, so that `deleteSource` may follow the commit at once.
  */
 export async function releaseSource(
   tx: Transaction<Tables>,
@@ -156,8 +162,8 @@ export async function releaseSource(
 }
 
 /**
- * Deletes a source that is ending, unless somebody listens to it again. What it remembered goes before it, few rows at a
- * time: a million that a foreign key takes along would keep everybody else waiting for seconds.
+ * Deletes a source that is ending, unless it has a consumer again. It deletes the dependent rows first, in
+ * batches. A million rows that a foreign key deletes would block other writers for seconds.
  */
 export async function deleteSource({ db }: Pick<Context, 'db'>, sourceId: string): Promise<void> {
   await forgetSeen(db, sourceId, { status: 'ending' });
@@ -165,10 +171,10 @@ export async function deleteSource({ db }: Pick<Context, 'db'>, sourceId: string
   await db.deleteFrom('sources').where('source_id', '=', sourceId).where('status', '=', 'ending').execute();
 }
 
-/** By what a source whose rows are forgotten is known to be the same still. */
+/** Condition under which the rows of a source are still to be pruned. */
 type Still = { status: 'ending' } | { lease_token: string };
 
-/** Forgets what was seen of a source, for as long as that is so. */
+/** Prunes the keys of records of a source while the condition holds. */
 export async function forgetSeen(
   db: Db,
   sourceId: string,
@@ -189,7 +195,7 @@ export async function forgetSeen(
   );
 }
 
-/** The same for webhooks that arrived, understood or not. */
+/** Prunes the stored webhooks of a source, processed or not, while the condition holds. */
 export async function forgetInbox(
   db: Db,
   sourceId: string,
@@ -218,14 +224,14 @@ function isStill(e: ExpressionBuilder<Tables, 'seen' | 'inbox'>, sourceId: strin
   );
 }
 
-/** Takes sources whose time has come, each for one process, under a lease of LEASE_MS. */
+/** Claims due sources for this process, under a lease of LEASE_MS. */
 export async function claimSources(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
   most: number,
 ): Promise<Source[]> {
   if (most <= 0) return [];
   const now = clock.now();
-  // Looked for first: an update takes the one writer of SQLite even when it finds nothing.
+  // A select comes first, because an update takes SQLite's only writer even when it finds nothing.
   const due = await db
     .selectFrom('sources')
     .select('source_id')
@@ -241,7 +247,7 @@ export async function claimSources(
     .set({
       lease_token: randomUUID(),
       lease_until: now + LEASE_MS,
-      // Whoever asks for a round meanwhile sets another time: see poll.ts.
+      // A request for a poll during this one sets another time: see poll.ts.
       next_poll_at: now + LEASE_MS,
       fence: sql`fence + 1`,
     })
@@ -259,8 +265,9 @@ export async function claimSources(
 }
 
 /**
- * Nobody polls it. A lease further ahead than that of a poll is of a time when somebody's clock was, or has no end: what was
- * known of another account is being forgotten (account-switch.ts).
+ * Selects sources without a valid lease. A lease that ends later than latestLeaseEnd() was set while a clock
+ * was ahead, so it counts as free. The lease of an account switch has no end and is not free
+ * (account-switch.ts).
  */
 function isFree(e: ExpressionBuilder<Tables, 'sources'>, now: number) {
   return e.or([
@@ -270,7 +277,7 @@ function isFree(e: ExpressionBuilder<Tables, 'sources'>, now: number) {
   ]);
 }
 
-/** Keeps a source for who polls it, unless another has it by now. */
+/** Renews the lease of a poll, unless another process holds the source. */
 export async function renewLease(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
   { sourceId, leaseToken }: Source,
@@ -283,7 +290,7 @@ export async function renewLease(
     .execute();
 }
 
-/** Sources whose credential was put right go on where they stopped: none is suspended while its credential works. */
+/** Resumes suspended sources whose credential works again. They continue from their cursor. */
 export async function resumeSources({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<void> {
   const now = clock.now();
   const able = await db

@@ -16,15 +16,15 @@ import { firstPollWaitMs, toSource, type Source } from '../source.ts';
 const payloadSchema = z.object({ subscriptionId: z.string(), sourceId: z.string() });
 const RECORDS_AT_ONCE = 250;
 const DELIVERIES_AT_ONCE = 1000;
-/** Hourly in the end: it outlives an outage of a week. */
+/** Attempts, hourly at the end, so that a backfill outlives an outage of a week. */
 const ATTEMPTS = 7 * 24;
-/** Whether an account was connected anew is a look at the store. */
+/** Wait before the next check whether the account was reconnected. The check reads only the store. */
 const LOOK_AGAIN_MS = HOUR;
 
 /**
- * Sends a new subscription what was there before it, oldest first, as `created`; what is seen first from then on is told
- * to it as to others. How far it came is kept with each batch, so that after a crash none is sent twice. The header
- * x-svc-backfill says `first`, `next`, `last`, or `only`.
+ * Sends a new subscription the existing records, oldest first, as `created`. Newer records reach it as
+ * ordinary events. Each batch stores its position, so that no record is sent twice after a crash. The header
+ * x-svc-backfill is `first`, `next`, `last` or `only`.
  */
 export function backfillJob(context: PollContext): JobKind {
   return {
@@ -41,10 +41,10 @@ export function backfillJob(context: PollContext): JobKind {
         .executeTakeFirst();
       if (!row) return undefined;
       const source = toSource(row);
-      // What is disabled collects nothing; enabled, it goes on.
+      // A disabled subscription collects nothing. The backfill continues once it is enabled.
       if (row.wish !== 'active') return MINUTE;
       if (!(await isConnected(context, source))) return LOOK_AGAIN_MS;
-      // The baseline says what was there before; it comes first.
+      // The first poll sets the baseline, which separates old records from new ones.
       if (source.baselineAt === null) return firstPollWaitMs(source);
       const { records: all, isAll } = await recordsOf(context, source, signal);
       const oldUntil = Math.max(source.baselineAt + SECOND, row.wished_at - LARGEST_SKEW_MS);
@@ -61,7 +61,7 @@ export function backfillJob(context: PollContext): JobKind {
     },
     async gaveUp(payload, error) {
       const { subscriptionId } = payloadSchema.parse(payload);
-      context.log.warn({ subscriptionId, reason: error.message }, 'a backfill was given up');
+      context.log.warn({ subscriptionId, reason: error.message }, 'backfill failed, will not retry');
       await say(context, subscriptionId, `The backfill failed: ${error.message}`);
       await context.db
         .updateTable('subscriptions')
@@ -74,10 +74,10 @@ export function backfillJob(context: PollContext): JobKind {
 }
 
 const INCOMPLETE =
-  `The backfill may lack records: the app has more than the ${MAX_RECORDS}, or ${MAX_MIB} MiB, that are read, they kept changing ` +
-  'meanwhile, or some do not fit the model. Fetch the rest with the list of the unified model.';
+  `The backfill may lack records: the app has more than the ${MAX_RECORDS}, or ${MAX_MIB} MiB, that are read, they kept changing while ` +
+  'they were read, or some do not fit the model. Fetch the rest with the list of the unified model.';
 
-/** Tells the subscriber why, in words of ours. */
+/** Stores a reason of ours, which the subscriber can read. */
 async function say({ db }: PollContext, subscriptionId: string, reason: string): Promise<void> {
   await db
     .updateTable('subscriptions')
@@ -87,10 +87,10 @@ async function say({ db }: PollContext, subscriptionId: string, reason: string):
     .execute();
 }
 
-/** What is left after a batch; `waits`: the subscription was disabled meanwhile. */
+/** State after a batch. `waits`: the subscription was disabled during the backfill. */
 type Left = 'more' | 'none' | 'waits';
 
-/** Publishes the next batch and notes how far it came, in one transaction. */
+/** Publishes the next batch and stores its position, in one transaction. */
 async function sendBatch(
   context: PollContext,
   source: Source,
@@ -143,7 +143,7 @@ function eventOf({ scope }: Source, { id, body }: Unified): NewEvent {
   return { eventScope: scope, event: 'created', recordId: id, body };
 }
 
-/** Records under the marks that they carry, in order. */
+/** Returns the records of a batch by their mark, in order. */
 function marked(
   batch: readonly Unified[],
   { isFirst, isLast }: { isFirst: boolean; isLast: boolean },
@@ -159,7 +159,7 @@ function marked(
   return parts.filter(([, records]) => records.length > 0);
 }
 
-/** Sorts by the time of creation, then by id. */
+/** Returns the sort key of a record: the time of creation, then the id. */
 function placeOf({ createdAt, remoteId }: Unified): string {
   return `${String(createdAt ?? 0).padStart(15, '0')}|${remoteId}`;
 }
@@ -185,9 +185,10 @@ async function recordsOf(
 }
 
 /**
- * Leaves out what its subscription hears of anyway. Made before `oldUntil`, the time of the app, a record was there before
- * it; of younger ones those were that are known: the clocks of apps are not ours. Either may have been told to it since: a
- * checkout is told once it is done, under the time at which it began.
+ * Returns the records that the subscription does not receive as ordinary events. A record created before
+ * `oldUntil`, on the app's clock, existed before the subscription. A younger record existed if its key is
+ * known, because app clocks differ from ours. Records that were sent to the subscription since are left out.
+ * A checkout, for example, is published once it is done, with the time at which it began.
  */
 async function untold(
   context: PollContext,
@@ -197,15 +198,17 @@ async function untold(
 ): Promise<Unified[]> {
   const isOld = ({ createdAt = 0 }: Unified) => createdAt < oldUntil;
   const young = all.filter((record) => !isOld(record));
-  // First what is known: it was told in the transaction that made it so.
+  // The keys are read before the deliveries, because one transaction writes the key of a record and its
+  // deliveries.
   const known = await knownAmong(context.db, source.sourceId, young);
   const told = await toldTo(context, source, subscriptionId);
   return all.filter((record) => (isOld(record) || known.has(record.remoteId)) && !told.has(record.id));
 }
 
 /**
- * The ids of the records of which a subscription heard as new ones. Its deliveries are walked over once, in parts: no index
- * leads from a record to them. What was told of another account, before listening began anew, says nothing of this one.
+ * Returns the ids of the records that the subscription received as new ones. It reads the deliveries of the
+ * subscription once, in parts, because no index leads from a record to its deliveries. Deliveries from before
+ * an account switch do not count.
  */
 async function toldTo({ db }: PollContext, source: Source, subscriptionId: string): Promise<Set<string>> {
   const told = new Set<string>();
@@ -224,7 +227,7 @@ async function toldTo({ db }: PollContext, source: Source, subscriptionId: strin
     const last = rows.at(-1);
     if (!last || rows.length < DELIVERIES_AT_ONCE) return told;
     after = last.sequence;
-    // SQLite answers within the turn, and there may be a million.
+    // SQLite is synchronous, and there may be a million deliveries.
     await nextTurn();
   }
 }

@@ -14,22 +14,25 @@ import { firstPollWaitMs, toSource, type Source } from '../source.ts';
 
 const payloadSchema = z.object({ sourceId: z.string() });
 const KEYS_AT_ONCE = 200;
-/** Each one missing is asked for at the app before it is called deleted, once a day; more than these wait. */
+/**
+ * Missing records to confirm in one run. Before a record counts as deleted, the app is asked for it by id,
+ * once a day.
+ */
 const CONFIRMED_AT_ONCE = 200;
-/** A shop of so many may have none the next day. */
+/** An app with up to this many records may have lost all of them within a day. */
 const FEW = 10;
 const GO_ON_MS = 5 * MINUTE;
 const UNREAD =
-  'Deletions were not looked for: the list is too long, or kept changing while it was read. That is tried again in a day.';
+  'Deletions were not looked for: the list is too long, or kept changing while it was read. Gatehouse tries again in a day.';
 const HIDDEN =
-  'Deletions were not told: the app lists none of the records that it had. That is looked at again in a day.';
-/** Whether an account was connected anew is a look at the store. */
+  'Deletions were not reported: the app lists none of the records that it had. Gatehouse checks again in a day.';
+/** Wait before the next check whether the account was reconnected. The check reads only the store. */
 const LOOK_AGAIN_MS = HOUR;
 
 /**
- * Finds what was deleted at an app that does not tell: once a day, as long as somebody wants to hear of it, every
- * record is listed, and one that was there before and no longer is, is asked for by its id. Only the app's own "there
- * is none" makes it deleted.
+ * Finds records that were deleted at an app without deletion webhooks. It runs once a day while a consumer
+ * wants deletions. It lists all records and asks the app by id for each known record that is missing. A
+ * record is deleted only when the app reports that it does not exist.
  */
 export function inventoryJob(context: PollContext): JobKind {
   return {
@@ -39,13 +42,13 @@ export function inventoryJob(context: PollContext): JobKind {
       const source = await activeSource(context, sourceId);
       if (!source || !(await anyoneWantsDeleted(context.db, sourceId))) return undefined;
       if (source.status !== 'active' || !(await isConnected(context, source))) return LOOK_AGAIN_MS;
-      // What was seen of an account before is forgotten by then (accounts.ts).
+      // The keys of a previous account are pruned before the first poll (account-switch-job.ts).
       if (source.baselineAt === null) return firstPollWaitMs(source);
       const startedAt = context.clock.now();
       const { ids, complete } = await readIds(context, source, signal);
       await remember(context, source, [...ids], startedAt);
       const gone = complete ? await missingOf(context, source, ids, startedAt) : [];
-      // An app that shows nothing of many more likely lets us see nothing than lost all that it had.
+      // An app that lists nothing after many records more likely denies access than lost all of them.
       const isHidden = ids.size === 0 && gone.length > FEW;
       if (isHidden) await tellGapRisk(context, source, HIDDEN);
       else if (!complete && (await activeSource(context, sourceId)))
@@ -59,10 +62,7 @@ export function inventoryJob(context: PollContext): JobKind {
     },
     async gaveUp(payload, error) {
       const { sourceId } = payloadSchema.parse(payload);
-      context.log.warn(
-        { sourceId, reason: error.message },
-        'the inventory of a source waits for the next day',
-      );
+      context.log.warn({ sourceId, reason: error.message }, 'inventory failed, will retry in a day');
       return DAY;
     },
   };
@@ -78,14 +78,16 @@ async function activeSource({ db }: PollContext, sourceId: string): Promise<Sour
   return row && toSource(row);
 }
 
-/** What was there, is not listed, and was not asked for within a day; what waits longest comes first. */
+/**
+ * Returns the known records that are not listed and were not asked for within a day, longest waiting first.
+ */
 async function missingOf(
   context: PollContext,
   { sourceId }: Source,
   ids: ReadonlySet<string>,
   startedAt: number,
 ): Promise<string[]> {
-  // Of what polls and webhooks saw since the last listing there is no `p:` key.
+  // Records that polls and webhooks observed since the last inventory have no `p:` key.
   const seen = await timesOf(context, sourceId, 'c');
   const listed = await timesOf(context, sourceId, 'p');
   const asked = await timesOf(context, sourceId, 'a');
@@ -97,7 +99,7 @@ async function missingOf(
     .sort((one, other) => askedAt(one) - askedAt(other));
 }
 
-/** Ids at the app of which a kind of key is kept, and since when. */
+/** Returns the ids at the app that have a key of a kind, and the time of the key. */
 async function timesOf(
   { db }: PollContext,
   sourceId: string,
@@ -107,7 +109,7 @@ async function timesOf(
     .selectFrom('seen')
     .select(['key', 'seen_at'])
     .where('source_id', '=', sourceId)
-    // Not by their order: in that of a language a database may put ";" before ":".
+    // No range comparison, because the collation of a database may sort ";" before ":".
     .where('key', 'like', `${kind}:%`)
     .execute();
   return new Map(rows.map(({ key, seen_at: seenAt }) => [key.slice(kind.length + 1), seenAt]));
@@ -119,7 +121,7 @@ async function confirm(
   remoteId: string,
   signal: AbortSignal,
 ): Promise<void> {
-  // Noted before: one that makes the app fail must not hold up those behind it.
+  // The attempt is stored first, so that a record on which the app fails does not delay the others.
   await noteAsked(context, source, remoteId);
   if (!(await isGone(context, source, remoteId, signal))) return;
   const deliveries = await context.db.transaction().execute(async (tx) => {
@@ -164,13 +166,13 @@ async function isGone(
   try {
     return (await fetchRecord(context, source, { connector, remoteId, signal })) === null;
   } catch (error) {
-    // A refusal is about this record.
+    // A rejection concerns this record only.
     if (error instanceof GatehouseError && error.code === 'upstream_rejected') return false;
     throw error;
   }
 }
 
-/** Notes that records were there. */
+/** Stores that records were listed. */
 async function remember(
   { db }: PollContext,
   source: Source,

@@ -14,39 +14,51 @@ import { listInputs } from '../../unified/inputs.ts';
 import { parseTime } from '../../unified/map.ts';
 import type { Continuation } from '../source.ts';
 
-/** Upstream pages of one round; what is left goes on in the next. */
+/** Upstream pages of one poll. The next poll continues with the rest. */
 const MAX_PAGES = 40;
-/** What a round keeps in memory, more or less: it ends with the page that goes beyond. */
+/** Approximate memory for the records of one poll. The poll ends with the page that exceeds it. */
 const MAX_HELD = 64 * MIB;
-/** A list whose pages shift while it is read is read again until nothing new turns up. */
+/**
+ * Limit of page walks through a list whose pages shift. The list is walked again until a walk finds nothing
+ * new.
+ */
 const MAX_PASSES = 4;
 const PAGE_RECORDS = 250;
-/** Milliseconds that all passes of a round may take. The next round continues, so that progress is stored. */
+/**
+ * Milliseconds that all page walks of a poll may take. The next poll continues, so that progress is stored.
+ */
 const ROUND_MS = 2 * MINUTE;
 
-/** What a round read of a list. Times are epoch milliseconds on the app's clock. */
+/** Records that one poll read of a list. Times are epoch milliseconds on the app's clock. */
 export interface Pass {
-  /** Records by their id at the app, in the order in which they were met; of one met twice the last state. */
+  /**
+   * Records by their id at the app, in the order of reading. A record that was read twice has its last state.
+   */
   records: Map<string, Json>;
-  /** The app's time when the reading began, or an earlier one where that is in doubt: what changed until then was read. */
+  /**
+   * The app's time when the listing began, or an earlier one where that is in doubt. All changes up to it
+   * were read.
+   */
   startedAt: number;
-  /** The app's time when the round began, by its Date header; ours where it has none that can be believed. */
+  /** The app's time when the poll began, by its Date header; our time without a plausible header. */
   appTime: number;
-  /** So much is the app's clock ahead of ours, or a little less: its answer was under way. */
+  /** Milliseconds by which the app's clock is ahead of ours, less the time that its answer took. */
   aheadMs: number;
-  /** Where to go on, when not everything could be read; undefined when everything was. */
+  /** Place where the next poll continues; undefined when all was read. */
   continuation: Continuation | undefined;
-  /** Where to begin once more if a pass of several rounds, which this one ended, brought something new. */
+  /**
+   * Start of another page walk; set when this poll ended a walk of several polls. The caller starts it if the
+   * walk found something new.
+   */
   again: Continuation | undefined;
-  /** The list kept changing under the reading: something may have slipped between two pages. */
+  /** True when the list kept changing during the listing, so a record may have slipped between two pages. */
   unstable: boolean;
-  /** The app refused to go on in the middle of the list, again and again: what it said. */
+  /** Error with which the app refused each page walk in the middle of the list. */
   refusal: GatehouseError | undefined;
-  /** Records that have no id. */
   unreadable: Unreadable[];
 }
 
-/** A record that cannot be told, and why. */
+/** A record that cannot be published, and why. */
 export interface Unreadable {
   record: Json;
   reason: string;
@@ -56,18 +68,19 @@ export interface PassWish {
   connector: Connector;
   credential: OpenCredential;
   model: UnifiedModel;
-  /** Read what is of this time or later; undefined: everything. */
+  /** Lower bound of the time of change; undefined reads all records. */
   since: number | undefined;
-  /** An interrupted reading that goes on. */
+  /** Place where an interrupted listing continues. */
   from?: Continuation | undefined;
   now: number;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Reads the records of a model since a time. Several pages of a list that is cut by numbers shift when a record before
- * them goes or moves, and one can then fall between two pages: such a list is read again until a pass brings nothing
- * new. Where a pass takes several rounds, the caller knows what is new: see `nextRound`.
+ * Reads the records of a model since a time. The pages of a list with numbered pages shift when a record
+ * before them goes or moves. A record can then slip between two pages. Such a list is therefore walked again
+ * until a page walk finds nothing new. Where a page walk takes several polls, only the caller knows what is
+ * new: see `nextRound`.
  * @throws GatehouseError as callUpstream and interpretAnswer.
  */
 export async function readSince(context: UpstreamContext, wish: PassWish): Promise<Pass> {
@@ -98,7 +111,7 @@ export async function readSince(context: UpstreamContext, wish: PassWish): Promi
     refusal: undefined,
     unreadable: reading.unreadable,
   };
-  // The app dropped the cursor that was to go on, or the record that it named, or has other lists by now.
+  // The app dropped the cursor, or the record that it named, or has other lists now.
   if (!first || first.refusal) {
     const before = from ?? { since: wish.since ?? null, until: startedAt, pass: 1 };
     return before.pass < MAX_PASSES
@@ -112,7 +125,7 @@ export async function readSince(context: UpstreamContext, wish: PassWish): Promi
   }
   if (first.paging !== 'offset' && first.paging !== 'page') return done;
   if (from) return { ...done, again: startOver(from, groups) };
-  // An unordered or descending list of one page is one answer, which is consistent in itself.
+  // A list of one page is one answer, which is consistent in itself.
   if (first.pages < 2) return done;
   for (let pass = 2; pass <= MAX_PASSES; pass++) {
     const { stoppedAt, isFruitful, isStuck } = await readOnce(reading, inputs, undefined);
@@ -125,8 +138,8 @@ export async function readSince(context: UpstreamContext, wish: PassWish): Promi
 }
 
 /**
- * Where the reading goes on after a round, if it does, and whether it gave up on a list that keeps changing.
- * `isFruitful`: whether the round brought what no round before it had; it is asked only where that matters.
+ * Returns where the listing continues after a poll, and whether it gave up on a list that keeps changing.
+ * `isFruitful` returns true when the poll found something new; it is called only where that matters.
  */
 export async function nextRound(
   { continuation, again, unstable }: Pass,
@@ -156,7 +169,10 @@ function isRefusal(error: unknown): error is GatehouseError {
   );
 }
 
-/** A round: what it is for, what it brought so far, when it began, and the Date header of its first answer, and when that came. */
+/**
+ * State of one poll: its options, the records so far, and its start. `date` is the Date header of the first
+ * answer, which came at `datedAt`.
+ */
 interface Reading {
   context: UpstreamContext;
   wish: PassWish;
@@ -167,22 +183,31 @@ interface Reading {
   datedAt: number;
 }
 
-/** A Date header that is a day off is not believed: every record would be new, or none. */
+/**
+ * Returns whether the Date header is plausible. With a header that is more than a day off, all records or
+ * none would be new.
+ */
 function isBelieved({ date, wish: { now } }: Reading): boolean {
   return date !== undefined && Math.abs(date - now) <= DAY;
 }
 
-/** An app's time by its Date header, else ours. */
+/** Returns the app's time by its Date header, or ours without a plausible one. */
 function appTimeOf(reading: Reading): number {
   return isBelieved(reading) ? (reading.date ?? 0) : reading.wish.now;
 }
 
-/** Of an app whose clock is ahead, what changes until then is still to be read. */
+/**
+ * Returns the time up to which the list is complete. It is at most our time: where the app's clock is ahead,
+ * changes until then are still to be read.
+ */
 function settledUntil(reading: Reading): number {
   return Math.min(appTimeOf(reading), reading.wish.now);
 }
 
-/** Where the Date header is far behind our clock, either may be wrong: what was read goes as far as its newest record. */
+/**
+ * Returns the time up to which changes were read. A Date header more than a day behind our clock leaves open
+ * which clock is wrong. The time of the newest record then counts.
+ */
 function readUntil(reading: Reading): number {
   const { date, records, wish } = reading;
   if (date === undefined || date >= wish.now - DAY) return settledUntil(reading);
@@ -191,19 +216,22 @@ function readUntil(reading: Reading): number {
   return Math.min(until, wish.now);
 }
 
-/** What one way through a list, or the part that a round takes of it, came to. */
+/** Result of a page walk through a list, or of the part that one poll reads. */
 interface Way {
-  /** Where it stopped before the end. */
+  /** Place where the walk stopped before the end of the list. */
   stoppedAt: Omit<Continuation, 'groups' | 'until' | 'pass' | 'isFruitful'> | undefined;
   pages: number;
-  /** Bytes of memory that its records take. */
+  /** Bytes of memory that the records take. */
   held: number;
   paging: string;
-  /** It brought what those before it did not, and should have. */
+  /** True when the walk found a record that earlier walks should have found. */
   isFruitful: boolean;
-  /** The app gave the same page again and again, or refused one that it had promised. */
+  /** True when the app repeated a page, or refused a page that it had announced. */
   isStuck: boolean;
-  /** The app refused the next page: it may have dropped its cursor, or the record that it named. */
+  /**
+   * Error with which the app refused the next page. It may have dropped its cursor, or the record that the
+   * cursor named.
+   */
   refusal: GatehouseError | undefined;
 }
 
@@ -272,7 +300,7 @@ async function readOnce(
         if (met.has(id)) known += 1;
         met.add(id);
         const at = timeOf(model, record);
-        // A list without a lower bound of its own is cut here.
+        // A list without a lower bound parameter is cut here.
         if (since !== undefined && at !== undefined && at < since) {
           old += 1;
           continue;
@@ -294,8 +322,9 @@ async function readOnce(
 }
 
 /**
- * Where a list goes on whose further pages the app refuses, as many do beyond some thousand records: at the time of the
- * last one that it gave, if the list is in order. Less a second, as some take their bound for exclusive.
+ * Returns the lower bound at which an ordered list continues when the app refuses further pages. Many apps do
+ * so beyond some thousand records. The bound is the time of the last record less a second, because some apps
+ * treat their bound as exclusive.
  */
 function furtherOn(model: UnifiedModel, bound: number, reached: number | null): number | undefined {
   if (model.poll.order !== 'ascending' || model.poll.since === undefined || reached === null)
@@ -304,7 +333,9 @@ function furtherOn(model: UnifiedModel, bound: number, reached: number | null): 
   return after > bound ? after : undefined;
 }
 
-/** Whether a record was there, as it is, when a reading began; without a time it may have been. */
+/**
+ * Returns whether a record existed in this state when the listing began. A record without a time may have.
+ */
 export function isSettled(model: UnifiedModel, record: Json, startedAt: number): boolean {
   const at = timeOf(model, record);
   return at === undefined || at <= startedAt;
@@ -314,7 +345,7 @@ function canShrink({ paging }: ListSource): boolean {
   return paging.style !== 'none' && paging.limitParam !== undefined;
 }
 
-/** Whether it is read from one page to the next, and not by numbers. */
+/** Returns whether each page leads to the next, as opposed to numbered pages. */
 function isInOrder({ paging: { style } }: ListSource): boolean {
   return style === 'cursor' || style === 'keyset' || style === 'link';
 }
@@ -323,7 +354,7 @@ function isTooLarge(error: unknown): boolean {
   return error instanceof GatehouseError && error.code === 'upstream_too_large';
 }
 
-/** Everything that a list action gives, such as the places whose records are then read. */
+/** Reads all records of a list action, for example the places whose records are then listed. */
 async function readWhole(reading: Reading, actionId: string): Promise<Json[]> {
   const source = sourceOf(reading, actionId, {});
   const positions = positionsInMemory(undefined);
@@ -333,10 +364,10 @@ async function readWhole(reading: Reading, actionId: string): Promise<Json[]> {
     all.push(...page.records);
     if (!page.hasMore || page.records.length === 0) return all;
   }
-  // To leave out the rest would be to hear nothing of it, for ever.
+  // Skipping the rest would leave out its records for ever.
   throw new GatehouseError(
     'upstream_failed',
-    `${source.name} has more than ${all.length} of what ${actionId} lists, which are more than are read.`,
+    `${source.name} has more than ${all.length} records in ${actionId}, which is the most that Gatehouse reads.`,
   );
 }
 
@@ -370,7 +401,10 @@ function sourceOf(reading: Reading, actionId: string, input: JsonObject): ListSo
   };
 }
 
-/** The lower bound as the app wants it written. Coarser forms are rounded down, so that nothing is cut off. */
+/**
+ * Returns the lower bound in the app's format. Coarser formats are rounded down, so that no record is cut
+ * off.
+ */
 function boundOf(model: UnifiedModel, since: number): string | number {
   const format = model.poll.sinceFormat ?? model.timeFormat;
   const text =
@@ -387,7 +421,7 @@ function boundOf(model: UnifiedModel, since: number): string | number {
   return sinceTemplate === undefined ? text : sinceTemplate.replaceAll('{since}', String(text));
 }
 
-/** The time by which changes are found. */
+/** Returns the time of a record by which changes are found. */
 function timeOf(model: UnifiedModel, record: Json): number | undefined {
   const path = model.poll.by === 'createdAt' ? model.createdAt : (model.updatedAt ?? model.createdAt);
   return path === undefined ? undefined : parseTime(valueAt(record, path), model.timeFormat);

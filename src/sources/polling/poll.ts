@@ -19,7 +19,6 @@ import { nextRound, readSince, type Pass, type Unreadable } from './listing.ts';
 import type { Continuation, Source } from '../source.ts';
 import { renewLease } from '../sources.ts';
 
-/** What polling needs of the context. */
 export type PollContext = Pick<
   Context,
   | 'db'
@@ -37,28 +36,31 @@ export type PollContext = Pick<
   | 'runs'
 >;
 
-/** An idle source is polled less often, up to this many times the shortest interval. */
+/** Factor between the shortest interval and that of an idle source, and the growth per poll. */
 const SLOWEST = 5;
 const SLOWER = 1.5;
 const LONGEST_BACKOFF_MS = 60 * MINUTE;
-/** So many polls that fail one after the other are told: by then over three intervals went by. */
+/**
+ * Consecutive failed polls after which the operator is notified. Over three intervals have passed by then.
+ */
 const FAILURES_TOLD = 3;
-/** How far a poll reaches back once a day, for what came to light late. */
+/** How far one poll a day reaches back, for changes that become visible late. */
 const DEEP_WINDOW_MS = 2 * DAY;
-/** Between two rounds of one reading. */
+/** Wait between two polls that continue one listing. */
 const BETWEEN_ROUNDS_MS = SECOND;
 const NOTICED_AT_ONCE = 250;
 
-/** What a poll found, for the log and for tests. */
+/** Result of a poll, for the log and for tests. */
 export interface Polled {
   records: number;
   deliveries: number;
 }
 
 /**
- * One round of a source, under its lease: read what changed since the cursor less an overlap, tell what is new, and
- * move the cursor, in one transaction that a stale poller cannot commit. The first round only remembers what is there.
- * Failures leave the cursor where it is; a credential that does not work suspends the source.
+ * Polls a source under its lease. It reads what changed since the cursor less an overlap, publishes new
+ * changes, and moves the cursor. All writes are in one transaction. A poll that lost its lease writes
+ * nothing. The first listing publishes only what changed since collecting began. A failure leaves the cursor
+ * in place, and a credential that does not work suspends the source.
  */
 export async function pollSource(
   context: PollContext,
@@ -67,8 +69,7 @@ export async function pollSource(
 ): Promise<Polled> {
   const endRenewal = keepRenewing(
     () => renewLease(context, source),
-    (error) =>
-      context.log.error({ err: error, sourceId: source.sourceId }, 'the lease of a poll was not renewed'),
+    (error) => context.log.error({ err: error, sourceId: source.sourceId }, 'poll lease not renewed'),
   );
   try {
     return await poll(context, source, signal);
@@ -92,7 +93,7 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
   const now = context.clock.now();
   const span = spanOf(source, model, now);
   const from = source.continuation ?? undefined;
-  // Renewed or not: the one that was refused is judged.
+  // The credential of the last attempt, renewed or not, because a refusal concerns that one.
   let latest = credential;
   const pass = await withFreshTokens(context, connector, credential, (fresh) => {
     latest = fresh;
@@ -113,7 +114,7 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
   const until = pass.startedAt - lagMs;
   const fields = await customFieldsOf(context, { environment, connectorId, credentialId, scope });
   const unified: Unified[] = [];
-  /** Those that the cursor leaves behind. */
+  /** Records up to `until`, which later polls need not read again. */
   const settled: Unified[] = [];
   const { unreadable } = pass;
   const what = { connector, scope, connectionId: credentialId };
@@ -123,7 +124,8 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
       continue;
     }
     const at = model.poll.by === 'createdAt' ? one.createdAt : one.updatedAt;
-    // Younger ones wait for the next round, when everything of their time can be seen.
+    // Records younger than the app's lag wait for the next poll. The app may not list all records of their
+    // time yet.
     if (span.baseline || at === undefined || at <= pass.appTime - lagMs || lagMs === 0) unified.push(one);
     if (at === undefined || at <= until) settled.push(one);
   }
@@ -150,14 +152,14 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
   return { records: unified.length, deliveries };
 }
 
-/** What a round reads, by the app's clock. */
+/** Time span that a poll reads, by the app's clock. */
 interface Span {
-  /** From when on; undefined: everything. */
+  /** Lower bound; undefined reads all records. */
   since: number | undefined;
   cursorUntil: number | null;
-  /** The first reading, which only remembers what is there. */
+  /** True for the first listing, which publishes no older records. */
   baseline: boolean;
-  /** It reaches back far enough to find what came to light late; once a day. */
+  /** True for the daily poll that reaches back far enough to find changes that become visible late. */
   deep: boolean;
 }
 
@@ -171,21 +173,24 @@ function spanOf(source: Source, { poll }: UnifiedModel, now: number): Span {
     const since = sinceOf(Math.min(now, source.createdAt) - overlapMs - LARGEST_SKEW_MS);
     return { since, cursorUntil: null, baseline: true, deep: false };
   }
-  // A cursor that ran ahead while our own clock did comes back.
+  // A cursor in the future was set while our clock was ahead.
   const cursorUntil = Math.min(source.cursorUntil, now);
   const deepSince = cursorUntil - Math.max(DEEP_WINDOW_MS, overlapMs);
-  // One that is days ahead was set while our own clock was.
+  // A reconcile time days ahead was also set while our clock was ahead.
   const isDue = nextReconcileAt !== null && (nextReconcileAt <= now || nextReconcileAt > now + 2 * DAY);
   const since = sinceOf(isDue ? deepSince : cursorUntil - overlapMs);
   return { since, cursorUntil, baseline: false, deep: isDue && (since ?? 0) <= deepSince };
 }
 
-/** When somebody began to listen, by the app's clock; the app may have been down since. */
+/** Returns when collecting began, by the app's clock. The app may have been down since. */
 function beganAt({ createdAt }: Source, { appTime, aheadMs }: Pass): number {
   return Math.min(appTime, createdAt + aheadMs);
 }
 
-/** Since when the first reading saw all there was, where records tell no time of change: a checkout is listed once done. */
+/**
+ * Returns the time from which the first listing saw all records; undefined where records have a time of
+ * change. A checkout, for example, is listed only once it is done.
+ */
 function knownFrom(
   { updatedAt, poll }: UnifiedModel,
   { since }: Span,
@@ -195,21 +200,24 @@ function knownFrom(
   return since === undefined ? 0 : baselineAt - poll.overlapSeconds * SECOND;
 }
 
-/** What came of a round, and how far the cursor may move for it. */
+/** Result of a poll, and how far the cursor may move. */
 interface Round extends Span {
   unified: Unified[];
   unreadable: Unreadable[];
-  /** When it began, by our clock. */
+  /** Start of the poll, by our clock. */
   listedFrom: number;
   knownFrom: number | undefined;
   until: number;
   continuation: Continuation | undefined;
   unstable: boolean;
-  /** What the app said as it refused to go on. */
+  /** Message with which the app refused to continue the listing. */
   refusal: string | undefined;
 }
 
-/** Events, what was seen, and the cursor in one transaction, if the lease still holds. The number of deliveries. */
+/**
+ * Commits events, record keys and cursor in one transaction, if the lease still holds. Returns the number of
+ * deliveries.
+ */
 async function commit(context: PollContext, source: Source, round: Round): Promise<number> {
   const { unified, unreadable, until, cursorUntil, continuation, unstable, refusal, baseline, deep } = round;
   const now = context.clock.now();
@@ -218,9 +226,9 @@ async function commit(context: PollContext, source: Source, round: Round): Promi
   const deliveries = await together(context).add(async (tx) => {
     const intervalMs = nextInterval(context, source, unified.length > 0 && !baseline);
     const restMs = source.kind === 'native' && source.hookState === 'registered' ? DAY : intervalMs;
-    // Lists that never end would be read without a pause.
+    // The wait keeps an endless list from being read without a pause.
     const waitMs = continuation ? BETWEEN_ROUNDS_MS : refusal ? backoff(source, failures) : jittered(restMs);
-    // Of one to which somebody began to listen meanwhile (ensureSource).
+    // True when ensureSource() shortened the interval for a new consumer during this poll.
     const isReset = sql<boolean>`interval_ms < ${source.intervalMs}`;
     const shortestMs = context.config.pollIntervalSeconds * SECOND;
     const soonMs = refusal ? waitMs : Math.min(waitMs, jittered(shortestMs));
@@ -231,13 +239,13 @@ async function commit(context: PollContext, source: Source, round: Round): Promi
         ...(incomplete ? {} : { cursor_until: Math.max(until, cursorUntil ?? 0) }),
         continuation: continuation ? JSON.stringify(continuation) : null,
         interval_ms: sql<number>`case when ${isReset} then interval_ms else ${intervalMs} end`,
-        // Whoever asked for a round since this one began gets it.
+        // A time that changed during this poll requests another poll, so it stays.
         next_poll_at: sql<number>`case when next_poll_at <> ${source.nextPollAt} then next_poll_at
           when ${isReset} then ${now + soonMs} else ${now + waitMs} end`,
         ...(source.nextReconcileAt === null || (deep && !incomplete)
           ? { next_reconcile_at: now + jittered(DAY) }
           : {}),
-        // Between the passes of a reading that the app refuses again and again they are kept.
+        // Failures stay while a listing continues, because the app may refuse each page walk.
         ...(continuation ? {} : { failures, reason: refusal?.slice(0, 500) ?? null }),
         lease_token: null,
         lease_until: null,
@@ -250,10 +258,10 @@ async function commit(context: PollContext, source: Source, round: Round): Promi
     return noticeAll(tx, context, { ...source, cursorUntil }, round);
   });
   if (deliveries === undefined) {
-    context.log.warn({ sourceId: source.sourceId }, 'a poll was overtaken and left nothing');
+    context.log.warn({ sourceId: source.sourceId }, 'poll discarded, lease lost');
     return 0;
   }
-  // Of a reading that takes several rounds it is told once, of a record too.
+  // A listing that takes several polls is reported once, and so is a record.
   if (unstable)
     await tellGapRisk(
       context,
@@ -275,7 +283,10 @@ async function commit(context: PollContext, source: Source, round: Round): Promi
   return deliveries;
 }
 
-/** In parts: SQLite waits for nothing, and the event loop would stand still until the last of thousands. */
+/**
+ * Records changes in batches, because SQLite is synchronous and thousands of records would block the event
+ * loop.
+ */
 async function noticeAll(
   tx: Transaction<Tables>,
   context: PollContext,
@@ -291,7 +302,7 @@ async function noticeAll(
   return deliveries;
 }
 
-/** What polls of one database write, with few commits: most found nothing and only move their cursor. */
+/** Group commits of the polls of each database. Most polls find nothing and only move their cursor. */
 const groups = new WeakMap<Db, GroupCommit<Write, number | undefined>>();
 type Write = (tx: Transaction<Tables>) => Promise<number | undefined>;
 
@@ -308,7 +319,10 @@ function together({ db, deliverer }: PollContext): GroupCommit<Write, number | u
   return made;
 }
 
-/** A busy source is polled at the shortest interval, an idle one less and less often. */
+/**
+ * Returns the interval of a source. A poll with records makes it the shortest, and each idle poll makes it
+ * longer.
+ */
 function nextInterval({ config }: PollContext, { intervalMs, cursorUntil }: Source, busy: boolean): number {
   const shortest = config.pollIntervalSeconds * SECOND;
   if (busy || cursorUntil === null) return shortest;
@@ -344,19 +358,22 @@ async function failed(context: PollContext, source: Source, error: unknown): Pro
       .where('source_id', '=', source.sourceId)
       .where('lease_token', '=', source.leaseToken)
       .executeTakeFirst();
-    // A credential that does not work was told of by itself.
+    // The operator is notified separately of a credential that does not work.
     if (numUpdatedRows === 0n || stops || failures !== FAILURES_TOLD) return;
     await tellGapRiskIn(tx, context, source, `${failures} polls in a row failed, the last one so: ${reason}`);
   });
   context.deliverer.wake();
 }
 
-/** Whether the credential works, as far as is known: one that was put right during the round that it was refused in does. */
+/**
+ * Returns whether the credential is active. The user may have reconnected it during the poll that the app
+ * refused.
+ */
 async function isActive({ db }: PollContext, { environment, credentialId }: Source): Promise<boolean> {
   return (await findConnection(db, environment, credentialId))?.state === 'active';
 }
 
-/** The process ends in the middle of a round: another one takes it. */
+/** Releases the lease when this process stops during a poll, so that another process repeats it. */
 async function letGo({ db, clock }: PollContext, { sourceId, leaseToken }: Source): Promise<void> {
   await db
     .updateTable('sources')
@@ -370,12 +387,12 @@ function suspended(reason: string): GatehouseError {
   return new GatehouseError('credential_invalid', reason, { details: { reason: 'revoked' } });
 }
 
-/** How long an app that failed is left alone, longer each time. */
+/** Returns the wait after a failure, which grows with each one. */
 function backoff({ intervalMs }: Source, failures: number): number {
   return jittered(Math.min(LONGEST_BACKOFF_MS, intervalMs * 2 ** Math.min(failures - 1, 10)));
 }
 
-/** Between 90 % and 110 %, so that sources that began together drift apart. */
+/** Varies a wait by 10 %, so that sources that started together drift apart. */
 function jittered(ms: number): number {
   return Math.round(ms * (0.9 + Math.random() * 0.2));
 }

@@ -9,12 +9,15 @@ import { isSettled, nextRound, readSince } from './listing.ts';
 import type { PollContext } from './poll.ts';
 import type { Continuation, Source } from '../source.ts';
 
-/** More records than this are not read: the app's whole store would be held in memory. */
+/** Limit of records, because all of them are held in memory. */
 export const MAX_RECORDS = 50_000;
-/** And no more than take so much memory. */
+/** Limit of their memory. */
 export const MAX_MIB = 256;
 
-/** `complete`: false when there are more, or when the list kept changing under the reading. `unreadable`: so many have no id. */
+/**
+ * Result of reading all records. `complete` is false when there are more, or when the list kept changing.
+ * `unreadable` counts the records without an id.
+ */
 interface Read {
   records: Map<string, Json>;
   complete: boolean;
@@ -22,7 +25,7 @@ interface Read {
 }
 
 /**
- * Every record of a source's model by its id at the app, up to MAX_RECORDS or MAX_MIB.
+ * Returns the records of a source's model by their id at the app, up to MAX_RECORDS or MAX_MIB.
  * @throws GatehouseError `connector_not_found`, and those of readSince.
  */
 export function readAll(context: PollContext, source: Source, signal?: AbortSignal): Promise<Read> {
@@ -30,7 +33,7 @@ export function readAll(context: PollContext, source: Source, signal?: AbortSign
 }
 
 /**
- * The ids alone, up to MAX_RECORDS, however large the records are.
+ * Returns only the ids, up to MAX_RECORDS, for records of any size.
  * @throws GatehouseError as readAll().
  */
 export async function readIds(

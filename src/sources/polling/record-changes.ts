@@ -9,17 +9,18 @@ import { publish, type NewEvent, type EventContext } from '../../outbox/publish.
 import { pollBy, type Source } from '../source.ts';
 
 /**
- * A record that is older against the cursor and was never seen is not "created": it may have been seen and forgotten.
- * Half of what is remembered (prune.ts), so that a clock that was ahead for days makes no old record a new one.
+ * An unknown record that is older than this, against the cursor, is not "created": its key may have been
+ * pruned. The time is half of the retention of keys (prune.ts). A clock that was ahead for days thus makes no
+ * old record new.
  */
 const NEW_WITHIN_MS = 15 * DAY;
-/** Where an app's clock is not known, as before its first answer, it may be behind ours or ahead of it by so much. */
+/** Largest assumed difference between an app's clock and ours, while the app's clock is unknown. */
 export const LARGEST_SKEW_MS = 15 * MINUTE;
 const MAX_KEYS_A_STATEMENT = 200;
-/** Lists of some apps show what was deleted, or how it was, for some seconds more. */
+/** Time for which lists of some apps still show deleted records or earlier states. */
 const LISTS_SETTLE_MS = MINUTE;
 
-/** The keys of a source that are remembered, and the transaction that reads and writes them. */
+/** Stored keys of a source, and the transaction that reads and writes them. */
 interface Memory {
   db: Db;
   tx: Transaction<Tables>;
@@ -42,20 +43,25 @@ const seenAmong = perDatabase((db) =>
     .compile(),
 );
 
-/** A record that a poll or a webhook brought. `topic`: what a webhook said of it; polls do not know. */
+/**
+ * A record that a poll or a webhook delivered. `topic` is the change that a webhook reports; polls do not
+ * know it.
+ */
 export interface Sighting {
   unified: Unified;
   topic?: 'created' | 'updated';
 }
 
 /**
- * Tells apart what is new: a record whose key was never seen was created, one whose version was never seen was
- * updated. Keys and events go into the caller's transaction, so that a crash leaves both or neither. Polls and webhooks
- * use the same keys and merge. `baseline`: of the first reading, what is from before listening began is only remembered.
- * `listedFrom`: the records were listed by the app after that moment of ours; a webhook may have been under way for long.
- * `knownFrom`: the first reading would have seen what was there of that time and later; a record without a time of change
- * that it did not see came into being since.
- * Answers with the number of deliveries made.
+ * Stores the observed records and publishes their changes. A record whose key is unknown was created, and one
+ * whose version is unknown was updated. Keys and events go into the caller's transaction, so a crash leaves
+ * both or neither. Polls and webhooks share the keys, so each change is published once.
+ * `baseline`: the first listing, which publishes no record from before collecting began.
+ * `listedFrom`: the app listed the records after this time of our clock. It is 0 for a webhook, which may
+ * have been delayed for long.
+ * `knownFrom`: the first listing saw all records of this time and later. An unknown record without a time of
+ * change came into being since.
+ * @returns the number of deliveries created.
  */
 export async function notice(
   tx: Transaction<Tables>,
@@ -75,7 +81,7 @@ export async function notice(
     memory,
     keys.flatMap(({ created, version }) => [created, version]),
     now,
-    // Of a record twice in one batch the first one's.
+    // For a record that occurs twice in one batch, the first state counts.
     new Map(keys.map(({ created, state }) => [created, state] as const).toReversed()),
   );
   const isNewAt = (index: number) => fresh.has(keys[index]?.created ?? '');
@@ -101,7 +107,7 @@ export async function notice(
     const isNew = fresh.has(key.created);
     const known = newest.get(unified.remoteId);
     const isChanged = fresh.has(key.version) || isBack(unified, key.state, known);
-    // A record twice in one batch counts once.
+    // A record that occurs twice in one batch counts once.
     fresh.delete(key.created);
     fresh.delete(key.version);
     const since = deleted.get(unified.remoteId);
@@ -111,7 +117,7 @@ export async function notice(
       continue;
     }
     const isUpdate = isChanged && !isNew;
-    // Of a known record, "created" tells how it was at first.
+    // A "created" webhook of a known record carries the record's first state.
     if (isUpdate && topic === 'created' && !isNewer(unified, known)) continue;
     if (isNew || isUpdate) newest.set(unified.remoteId, { state: key.state, seenAt: now });
     if (isUpdate) changed.add(unified.remoteId);
@@ -123,14 +129,14 @@ export async function notice(
   }
   await rememberStates(tx, source.sourceId, changed, newest);
   await forgetKeys(tx, source.sourceId, late);
-  // The app alone knows whether what looks late is a word of before, or the record is so now.
+  // Only the app knows whether a late observation is an earlier state or the present one. A poll asks it.
   if (late.length > 0 || [...deleted.values()].includes('late'))
     await pollBy(tx, source.sourceId, now + LISTS_SETTLE_MS);
   if (events.length === 0) return 0;
   return publish(tx, context, source, events);
 }
 
-/** What is remembered of a record: its newest state, where that is known, and when it was seen, by our clock. */
+/** Stored facts of a record: its newest state, null when unknown, and when it was observed, by our clock. */
 interface Remembered {
   state: string | null;
   seenAt: number;
@@ -138,7 +144,7 @@ interface Remembered {
 
 type Newest = Remembered & { state: string };
 
-/** What is remembered of some records, as seen (`c`) or as deleted (`d`), by their ids at the app. */
+/** Returns the stored facts of records by their ids at the app. Kind `c` is observed, `d` is deleted. */
 async function rememberedOf(
   { db, tx, sourceId }: { db: Db; tx: DbOrTx; sourceId: string },
   kind: 'c' | 'd',
@@ -153,7 +159,10 @@ async function rememberedOf(
   return found;
 }
 
-/** What was seen in a time to come was seen while our clock was ahead: long ago, for all that is known. */
+/**
+ * Returns the time of an observation. A time in the future was stored while our clock was ahead, so it counts
+ * as long ago.
+ */
 function momentOf({ seenAt }: Remembered, now: number): number {
   return seenAt > now + LARGEST_SKEW_MS ? 0 : seenAt;
 }
@@ -169,13 +178,16 @@ async function newestStates(
   return found;
 }
 
-/** Whether it is how a record was before, unless the app lists it so although it had told a newer state. */
+/**
+ * Returns true for an earlier state of a record. A list that the app gave well after the newest state counts
+ * as present, even with an earlier time.
+ */
 function isOlder({ updatedAt }: Unified, newest: Newest | undefined, listedFrom: number): boolean {
   if (!newest || updatedAt === undefined || listedFrom >= newest.seenAt + LISTS_SETTLE_MS) return false;
   return updatedAt < Number.parseInt(newest.state, 10);
 }
 
-/** Whether it tells a later time of change than was known. */
+/** Returns true when the record has a later time of change than the stored state. */
 function isNewer(record: Unified, newest: Newest | undefined): boolean {
   if (!newest || record.updatedAt === undefined || tellsNoTime(record)) return false;
   return record.updatedAt > Number.parseInt(newest.state, 10);
@@ -185,7 +197,10 @@ function tellsNoTime({ createdAt, updatedAt }: Unified): boolean {
   return updatedAt === createdAt;
 }
 
-/** Where records tell no time of change, one that goes back to an earlier state has changed as well. */
+/**
+ * Returns true when a record without a time of change went back to an earlier state. That is a change as
+ * well.
+ */
 function isBack(record: Unified, state: string, newest: Newest | undefined): boolean {
   if (!newest || newest.state === state || !tellsNoTime(record)) return false;
   return newest.state.startsWith(`${record.updatedAt ?? ''}:`);
@@ -217,8 +232,9 @@ async function rememberStates(
 }
 
 /**
- * Those of new records that are known as deleted. `late`: what may be a word of before, which is forgotten again. `back`:
- * one that was changed after its deletion, or is listed after it, is there again, and can be deleted once more.
+ * Finds the new records that have a stored deletion. `late`: an observation that may precede the deletion;
+ * its keys are deleted again. `back`: the record changed after its deletion, or the app listed it later. It
+ * exists again and can be deleted again.
  */
 async function deletedBefore(
   memory: Memory,
@@ -231,7 +247,7 @@ async function deletedBefore(
     const deletion = deletions.get(remoteId);
     if (!deletion) continue;
     const at = momentOf(deletion, now);
-    // The deletion's time is ours, the change's the app's.
+    // The deletion's time is by our clock, and the time of change by the app's.
     const isLate = listedFrom <= at && updatedAt !== undefined && updatedAt <= at + LARGEST_SKEW_MS;
     if (!isLate || !found.has(remoteId)) found.set(remoteId, isLate ? 'late' : 'back');
   }
@@ -249,7 +265,7 @@ async function forgetKeys(tx: Transaction<Tables>, sourceId: string, keys: reado
     await tx.deleteFrom('seen').where('source_id', '=', sourceId).where('key', 'in', some).execute();
 }
 
-/** Whether a poll brought a record, or a state of one, that was never seen. */
+/** Returns true when a poll delivered an unknown record or an unknown state of one. */
 export async function hasNews(db: DbOrTx, sourceId: string, records: readonly Unified[]): Promise<boolean> {
   const each = new Set(records.map((record) => keysOf(record).version));
   for (const keys of chunksOf([...each])) {
@@ -264,7 +280,7 @@ export async function hasNews(db: DbOrTx, sourceId: string, records: readonly Un
   return false;
 }
 
-/** The ids at the app of those records that were seen in any state. */
+/** Returns the ids at the app of the records that were observed in any state. */
 export async function knownAmong(
   db: Db,
   sourceId: string,
@@ -284,7 +300,7 @@ function* chunksOf<T>(items: readonly T[]): Generator<T[]> {
     yield items.slice(at, at + MAX_KEYS_A_STATEMENT);
 }
 
-/** Remembers records that cannot be told. Answers with the number of those that were not known yet. */
+/** Stores records that cannot be published. Returns the number of those that were unknown. */
 export async function noticeUnreadable(
   { db, clock }: Pick<EventContext, 'db' | 'clock'>,
   sourceId: string,
@@ -295,7 +311,7 @@ export async function noticeUnreadable(
   return fresh.size;
 }
 
-/** Tells that a record is gone, once. */
+/** Publishes the deletion of a record, once. */
 export async function noticeDeleted(
   tx: Transaction<Tables>,
   context: EventContext,
@@ -306,16 +322,16 @@ export async function noticeDeleted(
   const memory = { db: context.db, tx, sourceId: source.sourceId };
   const fresh = await remember(memory, [`d:${remoteId}`], now);
   if (fresh.size === 0) return 0;
-  // A record that comes back under its id is a new one.
+  // A record that returns under its id counts as new.
   await forgetKeys(tx, source.sourceId, [`c:${remoteId}`, `p:${remoteId}`]);
   const body = { id, remoteId, deletedAt: new Date(now).toISOString() };
   return publish(tx, context, source, [{ eventScope: source.scope, event: 'deleted', recordId: id, body }]);
 }
 
 /**
- * What a record that was never seen tells: nothing when it only came to light late and is from before we listened. An
- * app that says itself that it was made is right, however old it is: a checkout is an order once it is done. So is one
- * that says that it changed, where the record does not tell when.
+ * Returns the event of an unknown record. Undefined for a record from before collecting began that only
+ * became visible late. A "created" webhook is believed for a record of any age: a checkout is an order once
+ * it is done. An "updated" webhook is believed where the record has no time of change.
  */
 function firstSight(
   source: Source,
@@ -331,29 +347,38 @@ function firstSight(
   return isSaid || (updatedAt ?? createdAt) >= began ? 'updated' : undefined;
 }
 
-/** Whether a record was made or changed while the first reading went on. Date headers tell whole seconds. */
+/**
+ * Returns true when a record was created or changed during the first listing. Date headers have whole
+ * seconds.
+ */
 function isAfterBaseline(source: Source, { createdAt, updatedAt }: Unified): boolean {
   return (updatedAt ?? createdAt ?? 0) >= beganAt(source) + SECOND;
 }
 
-/** Until the first poll tells the app's time, ours stands for it: rather is an old record called new than a new one left out. */
+/**
+ * Returns when collecting began. Before the first poll, our clock less LARGEST_SKEW_MS stands for the app's.
+ * An old record may then count as new, but no new record is left out.
+ */
 function beganAt({ baselineAt, createdAt }: Source): number {
   return baselineAt ?? createdAt - LARGEST_SKEW_MS;
 }
 
-/** What tells two states of a record apart: its time of change and, for apps whose times are coarse, what is unified of it. */
+/**
+ * Returns the version of a record: its time of change, and a hash of its unified content. The time alone is
+ * too coarse in some apps.
+ */
 function versionOf({ updatedAt, body }: Unified): string {
   return `${updatedAt ?? ''}:${sha256(canonicalJson(contentOf(body))).slice(0, 16)}`;
 }
 
-/** Inserts keys, and the states of some; answers with those that were not there. */
+/** Inserts keys, and the states of some. Returns the keys that were unknown. */
 async function remember(
   { db, tx, sourceId }: Memory,
   keys: readonly string[],
   now: number,
   states: ReadonlyMap<string, string> = new Map(),
 ): Promise<Set<string>> {
-  // In one order everywhere: two transactions would wait for each other.
+  // Keys are inserted in sorted order. Otherwise two transactions could deadlock.
   const rows = [...new Set(keys)].toSorted().map((key) => ({
     source_id: sourceId,
     key,

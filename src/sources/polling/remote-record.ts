@@ -12,15 +12,17 @@ import { interpretAnswer, saysNone } from '../../upstream/response.ts';
 import type { PollContext } from './poll.ts';
 import type { Source } from '../source.ts';
 
-/** Which record is read, of which app. */
+/** A record to read, by its id at the app. */
 export interface Wanted {
   connector: Connector;
   remoteId: string;
 }
 
 /**
- * A record by its id at the app, as it is now; null only when the app says that there is none.
- * @throws GatehouseError `upstream_failed` when it says nothing of it; as withFreshTokens, callUpstream, interpretAnswer.
+ * Returns the present state of a record. Returns null only when the app reports that the record does not
+ * exist.
+ * @throws GatehouseError `upstream_failed` for an answer without a record; as withFreshTokens, callUpstream,
+ * interpretAnswer.
  */
 export async function fetchRecord(
   context: PollContext,
@@ -56,7 +58,10 @@ export async function fetchRecord(
   });
 }
 
-/** Whether the account of a source can be asked: it need not be connected anew first. */
+/**
+ * Returns whether the credential of a source works, so that the app can be called. A deleted credential
+ * counts as working.
+ */
 export async function isConnected(
   { db }: PollContext,
   { environment, credentialId }: Source,

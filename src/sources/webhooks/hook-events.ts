@@ -12,13 +12,19 @@ import { textAt, type HookRequest } from './verify.ts';
 /** One of the events that a webhook brings. */
 export interface HookEvent {
   topic: string;
-  /** The same when the app sends the same event again. */
+  /** Key that is the same when the app repeats the event. */
   dedupeKey: string;
-  /** What sayingOf() reads of it; apps put other things beside it, such as the headers of whoever made the change. */
+  /**
+   * Parts of the event that sayingOf() reads. Apps add other data, such as headers of the request that made
+   * the change.
+   */
   body: Json;
 }
 
-/** What an event says of a scope. `record`: the record itself came; `fetch`: it is to be read; `changed`: to be polled. */
+/**
+ * Interpretation of an event for a scope. `record`: the event holds the record. `fetch`: the record must be
+ * read at the app. `changed`: the source must be polled.
+ */
 export type Saying =
   | { kind: 'record'; event: 'created' | 'updated'; remoteId: string; record: Json }
   | { kind: 'fetch'; event: 'created' | 'updated'; remoteId: string }
@@ -26,16 +32,16 @@ export type Saying =
   | { kind: 'changed' }
   | { kind: 'nothing' };
 
-/** What happens again reads the same: a record that was restored is deleted once more. */
+/** Changes whose repetition has the same body. A restored record, for example, can be deleted again. */
 const REPEATS = new Set(['changed', 'deleted']);
-/** What is told with the record. */
+/** Changes that are published with the record. */
 const READ = new Set(['created', 'updated']);
-/** Events of one webhook; more are refused before anything is stored. */
+/** Limit of events in one webhook. A webhook with more is rejected before anything is stored. */
 const MAX_EVENTS = 1000;
 
 /**
- * The events in a webhook: its body, or each of the list that it holds. Those of another account than `account` are
- * left out, where the app says whose they are.
+ * Returns the events in a webhook: its body, or each item of the list in it. Events of another account than
+ * `account` are left out, where the app names the account.
  * @throws GatehouseError `invalid_request` for more than a thousand.
  */
 export function eventsIn(webhooks: Webhooks, request: HookRequest, account?: string): HookEvent[] {
@@ -50,22 +56,25 @@ export function eventsIn(webhooks: Webhooks, request: HookRequest, account?: str
     const topic = at(webhooks.topic) ?? '';
     const read = placesRead(webhooks, topic);
     const named = webhooks.eventId === undefined ? undefined : textAt(event, webhooks.eventId);
-    // One that holds no record may stand for another change than the one before, which read the same.
+    // An event without a record may report another change than an earlier one with the same body.
     const unnamed = read.look ? randomUUID() : sha256(JSON.stringify(body));
-    // Two topics of one app may share the id of what happened.
+    // Two topics of one app may share an event id.
     const dedupeKey = `${topic}|${named ?? unnamed}`.slice(0, 500);
     return [{ topic: topic.slice(0, 200), dedupeKey, body: partsAt(body, read.paths) }];
   });
 }
 
-/** Where sayingOf() looks in an event of a topic, and whether the event says no more than that, or where to look. */
+/**
+ * Paths that sayingOf() reads in an event of a topic. `look` is true when equal events can report different
+ * changes.
+ */
 interface PlacesRead {
   paths: readonly string[];
   look: boolean;
 }
 
 const NO_PLACES: PlacesRead = { paths: [], look: false };
-/** By topic, for each connector that is loaded. */
+/** Paths by topic, for each loaded connector. */
 const placesByTopic = new WeakMap<Webhooks, ReadonlyMap<string, PlacesRead>>();
 
 function placesRead(webhooks: Webhooks, topic: string): PlacesRead {
@@ -89,12 +98,12 @@ function placesOf(webhooks: Webhooks): Map<string, PlacesRead> {
   return places;
 }
 
-/** Where an event holds an id alone, whose record is to be read. */
+/** Returns the path of the id in an event that holds no record; undefined when it holds one. */
 function idPlaceOf(webhooks: Webhooks, { fetchId, record }: HookTopic): string | undefined {
   return fetchId ?? (record === undefined ? webhooks.fetchId : undefined);
 }
 
-/** Topics of a scope whose events name a record that is to be read at the app. */
+/** Returns the topics of a scope whose events name a record that must be read at the app. */
 export function topicsToRead(webhooks: Webhooks, scope: EventScope): string[] {
   return (webhooks.topics[scope] ?? [])
     .filter((topic) => READ.has(topic.event) && idPlaceOf(webhooks, topic) !== undefined)
@@ -102,7 +111,7 @@ export function topicsToRead(webhooks: Webhooks, scope: EventScope): string[] {
 }
 
 /**
- * What an event means for a scope.
+ * Interprets an event for a scope.
  * @throws GatehouseError `upstream_failed` when it names no record.
  */
 export async function sayingOf(
@@ -127,7 +136,7 @@ export async function sayingOf(
   return event === 'deleted' ? { kind: 'deleted', remoteId } : { kind: 'record', event, remoteId, record };
 }
 
-/** A record of a webhook as the model's actions give it. */
+/** Returns a record of a webhook in the form that the model's actions return. */
 async function asRead(connector: Connector, scope: EventScope, record: Json): Promise<Json> {
   const { action } = modelOf(connector, scope).get;
   const map = connector.actions.get(action)?.definition.response.map;

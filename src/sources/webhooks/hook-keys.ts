@@ -10,8 +10,8 @@ import { openCredential } from '../../credentials/open.ts';
 type KeysContext = Pick<Context, 'db' | 'clock' | 'keys' | 'catalog'>;
 
 /**
- * What the templates of a verification may name beside `{secret}`: the fields of the credential, and `{clientSecret}`
- * of the OAuth app that it was granted to.
+ * Returns the values that templates of a verification may name in addition to `{secret}`. These are the
+ * fields of the credential, and `{clientSecret}` of the OAuth app that granted it.
  */
 export async function keysOf(
   context: KeysContext,
@@ -27,8 +27,9 @@ export async function keysOf(
 }
 
 /**
- * Whether an app's own webhooks can serve a scope of an account: its file has topics for it, credentials of this type
- * can register, and all that registering and verifying take is known. Without that the source is polled.
+ * Returns whether an app's webhooks can serve a scope of an account; otherwise the source is polled. The
+ * connector file must have topics for the scope and allow credentials of this type. All values for
+ * registering and verifying must be known.
  */
 export async function isNative(
   context: KeysContext,
@@ -39,7 +40,7 @@ export async function isNative(
   const { webhooks } = connector.definition;
   if (webhooks?.topics[scope] === undefined) return false;
   if (webhooks.authentication?.includes(credential.type) === false) return false;
-  // Else events of other accounts could not be told from those of this one.
+  // Without the account id, events of other accounts look like those of this one.
   if (webhooks.account !== undefined && credential.account === null) return false;
   const value = await keysOf(context, connector, credential);
   const create = connector.definition.actions[webhooks.register.create.action];

@@ -6,13 +6,13 @@ import { GatehouseError } from '../../lib/errors.ts';
 import type { Tables } from '../../store/schema.ts';
 import type { Source } from '../source.ts';
 
-/** What registering at an app left: the token of our address there, the secret, and the ids of the registrations. */
+/** Result of registering at an app: the token of our address, the secret, and the registration ids. */
 export interface Hook {
   token: string;
   secret: string;
-  /** Registration id at the app by topic; `*` when one serves all. */
+  /** Registration id at the app by topic; `*` when one serves all topics. */
   ids: Record<string, string>;
-  /** What was registered last; of earlier releases it is not known. */
+  /** Topics that were registered last; undefined for registrations of earlier releases. */
   topics?: string[] | undefined;
 }
 
@@ -31,9 +31,9 @@ export function openHook(
 }
 
 /**
- * Stores what a registration left, with the hash that leads to it. Only in place of what `source` was read with, so that
- * who began before the source was listened to anew writes nothing into it.
- * @throws GatehouseError `unavailable` when something else is stored by now.
+ * Stores the result of a registration, with the hash that finds it. It replaces only the value that `source`
+ * was read with. A job that began before an account switch therefore writes nothing.
+ * @throws GatehouseError `unavailable` when another value is stored by now.
  */
 export async function saveHook(
   { db, clock, keys, hashKey }: Pick<Context, 'db' | 'clock' | 'keys' | 'hashKey'>,
@@ -54,11 +54,17 @@ export async function saveHook(
     .where('hook_sealed', 'is not distinct from', source.hookSealed)
     .executeTakeFirst();
   if (numUpdatedRows === 0n)
-    throw new GatehouseError('unavailable', 'The webhooks of this source were begun anew meanwhile.');
+    throw new GatehouseError(
+      'unavailable',
+      'Another process changed the webhook registrations of this source.',
+    );
   source.hookSealed = sealed;
 }
 
-/** Where an app sends its webhooks, below our public address: unguessable, and one for each source. */
+/**
+ * Returns the path for an app's webhooks below our public address. It is unguessable, and each source has its
+ * own.
+ */
 export function hookPath(connectorId: string, token: string): string {
   return `/hooks/${connectorId}/${token}`;
 }

@@ -10,27 +10,30 @@ import type { Source } from '../source.ts';
 /** A webhook as it arrived. */
 export type Row = Selectable<Tables['inbox']>;
 
-/** Few at a time: what a fetch takes is written when the batch is done. */
+/** Webhooks of one batch. It is small, because the results of fetches are written when the batch is done. */
 const BATCH = 50;
-/** Of their bodies together: parsed, one takes up to a dozen times as much memory, and many sources have a batch at once. */
+/**
+ * Limit of their bodies together. A parsed body takes up to a dozen times as much memory, and many sources
+ * have a batch at once.
+ */
 export const BATCH_BYTES = 256 * 1024;
 const MAX_ATTEMPTS = 12;
 const SHORTEST_RETRY_MS = 5 * SECOND;
 const LONGEST_RETRY_MS = 30 * MINUTE;
-/** An app that still fails with a record that is so old is not out: it does not give that one. */
+/** Age of a webhook from which its app counts as failing for this record, and no longer as down. */
 const LONGEST_OUTAGE_MS = 7 * DAY;
-/** How long webhooks wait while the app is out, its account has to be connected anew, or its connector is not there. */
+/** Wait of webhooks while the app is down, its account must be reconnected, or its connector is missing. */
 export const REST_MS = MINUTE;
 
-/** Some webhooks that are due, not read yet, and the length of their bodies together. */
+/** Ids of due webhooks, and the total length of their bodies. */
 export interface Due {
   ids: string[];
   bytes: number;
 }
 
 /**
- * Oldest first, and those that failed before after all others: an app that fails for a few records holds up no more.
- * As many as BATCH and BATCH_BYTES allow; one that is longer by itself comes alone.
+ * Returns due webhooks up to BATCH and BATCH_BYTES, oldest first. A webhook longer than BATCH_BYTES comes
+ * alone. Webhooks that failed before come last, so that a few bad records do not delay the others.
  */
 export async function nextDue({ db, clock }: PollContext, sourceId: string): Promise<Due> {
   for (const failed of ['is', 'is not'] as const) {
@@ -59,7 +62,7 @@ function fitting(rows: readonly { inbox_id: string; bytes: number }[]): Due {
   return due;
 }
 
-/** What is due, read, in its order. */
+/** Reads due webhooks, in their order. */
 export async function readDue({ db }: PollContext, { ids }: Due): Promise<Row[]> {
   const rows = await db
     .selectFrom('inbox')
@@ -70,7 +73,10 @@ export async function readDue({ db }: PollContext, { ids }: Due): Promise<Row[]>
   return rows.toSorted((one, other) => ids.indexOf(one.inbox_id) - ids.indexOf(other.inbox_id));
 }
 
-/** Webhooks of a source, or those of these topics, wait, unread and without an attempt of theirs. */
+/**
+ * Postpones the webhooks of a source, or of some of its topics, without reading them and without counting an
+ * attempt.
+ */
 export async function putOff(
   { db, store }: PollContext,
   sourceId: string,
@@ -90,20 +96,20 @@ export async function putOff(
           .where('next_at', '<', until)
           .$if(topics !== undefined, (query) => query.where('topic', 'in', topics ?? []))
           .limit(limit)
-          // What another process is writing is done by then, or comes again.
+          // A row that another process locks is done by then, or the next look finds it.
           .$if(store.kind === 'postgres', (query) => query.forUpdate().skipLocked()),
       )
       .executeTakeFirst(),
   );
 }
 
-/** Why a webhook could not be understood; `isOut`: its app did not answer, which is no attempt for a week. */
+/** Failure to interpret a webhook. `isOut`: its app is down, which counts as an attempt only after a week. */
 interface Failure {
   error: unknown;
   isOut: boolean;
 }
 
-/** A webhook waits longer with each failure, until it is given up. */
+/** Postpones a webhook, longer with each failure, until it is given up. */
 export async function postpone(
   context: PollContext,
   source: Source,
@@ -122,13 +128,10 @@ export async function postpone(
   };
   const reason = error.message.slice(0, 500);
   if (attempts >= MAX_ATTEMPTS) {
-    context.log.error(
-      facts,
-      'a webhook was given up: what it told of is missing unless the app sends it again',
-    );
+    context.log.error(facts, 'webhook given up, its events are missing unless the app sends it again');
     return giveUp(context, source, row, { attempts, reason });
   }
-  context.log.warn(facts, 'a webhook waits');
+  context.log.warn(facts, 'webhook postponed');
   const wishedMs = isOut ? age : SHORTEST_RETRY_MS * 3 ** Math.min(attempts - 1, 8);
   await context.db
     .updateTable('inbox')
@@ -142,7 +145,7 @@ export async function postpone(
     .execute();
 }
 
-/** Ends a webhook that nobody could understand: the operator hears of it, and its key is free for the app to send it again. */
+/** Gives up a webhook and notifies the operator. Its key becomes free, so that the app can send it again. */
 async function giveUp(
   context: PollContext,
   source: Source,

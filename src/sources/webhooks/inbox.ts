@@ -28,25 +28,29 @@ const OUTAGES = new Set<ErrorCode>([
   'upstream_timeout',
 ]);
 
-/** Some apps show a record only a moment after its webhook, so a record that is not there is read again for this long. */
+/** Some apps show a record only a moment after its webhook. A missing record is read again for this long. */
 const SHOWN_WITHIN_MS = 2 * MINUTE;
 /** The first wait before such a read; later waits are three times the age of the webhook. */
 const ASKED_AGAIN_MS = 10 * SECOND;
 
-/** Records are read one after the other until the app fails: one that hangs would keep a place for hours. */
+/**
+ * Reads of records by one source, one after the other until the app fails. A source whose app hangs would
+ * otherwise hold its slot for hours.
+ */
 interface Reading {
   signal: AbortSignal;
   restsUntil: number;
-  /** How the app failed last. */
+  /** The last failure of the app. */
   outage?: unknown;
 }
 
-/** Sources whose webhooks this process is turning into events, and whether more arrived meanwhile. */
+/** Sources whose webhooks this process interprets; `again` is true when more arrived since. */
 const underWay = new WeakMap<Db, Map<string, { again: boolean }>>();
 
 /**
- * Turns webhooks that arrived into events: each source by itself and in order, so that an app that is slow, or whose
- * webhooks nobody can store, holds up no other. Begins up to `room` sources, and answers with what is under way.
+ * Turns stored webhooks into events. Each source is processed separately and in order. A slow app, or a
+ * webhook that the store refuses, therefore delays no other source. Starts up to `room` sources and returns
+ * the started work.
  */
 export async function processInbox(
   context: PollContext,
@@ -58,7 +62,7 @@ export async function processInbox(
     .selectFrom('inbox')
     .select('source_id')
     .distinct()
-    // Written out, so that the partial index is seen to fit.
+    // The condition is literal, so that the database uses the partial index.
     .where('processed_at', 'is', null)
     .where('next_at', '<=', context.clock.now())
     .limit(room + busy.size)
@@ -82,7 +86,7 @@ export async function processInbox(
   });
 }
 
-/** Some of the webhooks of a source that are due. False when there were none. */
+/** Processes some due webhooks of a source. Returns false when there were none. */
 async function processSome(context: PollContext, sourceId: string, reading: Reading): Promise<boolean> {
   const due = await nextDue(context, sourceId);
   if (due.ids.length === 0) return false;
@@ -90,7 +94,7 @@ async function processSome(context: PollContext, sourceId: string, reading: Read
   return due.bytes > BATCH_BYTES ? afterOtherLong(context.db, work) : work();
 }
 
-/** The last of the long webhooks, whosever they are: read one after the other, however many sources have some. */
+/** Last of the long webhooks of all sources. They are read one after the other to bound memory. */
 const lastLong = new WeakMap<Db, Promise<unknown>>();
 
 function afterOtherLong<T>(db: Db, work: () => Promise<T>): Promise<T> {
@@ -102,7 +106,10 @@ function afterOtherLong<T>(db: Db, work: () => Promise<T>): Promise<T> {
   return mine;
 }
 
-/** False when their source is gone: with it its webhooks go. */
+/**
+ * Interprets due webhooks and publishes their events. Returns false when their source is deleted, which
+ * deletes them as well.
+ */
 async function understand(
   context: PollContext,
   sourceId: string,
@@ -118,8 +125,8 @@ async function understand(
   const source = toSource(found);
   const connector = context.catalog.connector(source.environment, source.connectorId);
   if (!connector || source.isForgetting) {
-    // A file may be back soon; polls wait for it as well. What was stored just as another account took the place goes with
-    // what else is forgotten (accounts.ts).
+    // The connector file may return soon, and polls wait for it as well. Webhooks that were stored during an
+    // account switch are pruned with the other rows (account-switch-job.ts).
     await putOff(context, sourceId, { until: context.clock.now() + REST_MS });
     return true;
   }
@@ -139,12 +146,15 @@ async function understand(
   await rest(context, sender, reading);
   const deliveries = await commitAll(context, source, meanings);
   if (deliveries > 0) context.deliverer.wake();
-  // SQLite answers within the turn, and there may be thousands.
+  // SQLite is synchronous, and there may be thousands of webhooks.
   await nextTurn();
   return true;
 }
 
-/** While records cannot be read, all that names one is put off at once: there may be thousands. */
+/**
+ * Postpones all webhooks that name a record while the app cannot be read. One statement does it, because
+ * there may be thousands.
+ */
 async function rest(
   context: PollContext,
   { source, connector }: Sender,
@@ -156,7 +166,10 @@ async function rest(
   await putOff(context, source.sourceId, { until: restsUntil, topics });
 }
 
-/** All in one transaction; when the store refuses that, each in its own, and those that it refuses then wait. */
+/**
+ * Commits all webhooks in one transaction. When the store refuses that, it commits each in its own, and
+ * postpones those that the store refuses again.
+ */
 async function commitAll(
   context: PollContext,
   source: Source,
@@ -174,7 +187,9 @@ async function commitAll(
   }
 }
 
-/** Marks the rows and tells what they say in one transaction: of two processes the first one counts. */
+/**
+ * Marks the rows and publishes their events in one transaction. When two processes do so, the first one wins.
+ */
 async function commit(
   context: PollContext,
   source: Source,
@@ -182,16 +197,20 @@ async function commit(
 ): Promise<number> {
   if (meanings.size === 0) return 0;
   return context.db.transaction().execute(async (tx) => {
-    // It may be made due, and is to be locked before what subscribes to it.
+    // The source is locked before its subscriptions, as publishing locks them. A "changed" webhook may also
+    // make it due.
     await holdSame(tx, source);
     const won = await mark(tx, context.clock.now(), meanings);
-    // In the order of arrival, which is that of the rows.
+    // The map has the order of arrival.
     const ours = [...meanings].flatMap(([row, meaning]) => (won.has(row.inbox_id) ? [meaning] : []));
     return publishMeanings(tx, context, source, ours);
   });
 }
 
-/** Which of the webhooks nobody else took: they are done, or wait until they are looked at again. */
+/**
+ * Marks webhooks as processed, or sets the time of their next look. Returns the ids that no other process has
+ * processed.
+ */
 async function mark(
   tx: Transaction<Tables>,
   now: number,
@@ -216,7 +235,7 @@ async function mark(
   return won;
 }
 
-/** Undefined for one that names a record which cannot be read now. */
+/** Interprets a webhook. Returns undefined when it names a record that cannot be read now. */
 async function understoodRow(
   context: PollContext,
   sender: Sender,
@@ -236,7 +255,10 @@ async function understoodRow(
   return { kind: 'nothing', again: age < SHOWN_WITHIN_MS ? again : undefined };
 }
 
-/** As fetchRecord; undefined, and no call, while the app is out or the account has to be connected anew. */
+/**
+ * Reads a record as fetchRecord() does. Returns undefined without a call while the app is down or its account
+ * must be reconnected.
+ */
 async function readRecord(
   context: PollContext,
   source: Source,

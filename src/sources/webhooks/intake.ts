@@ -30,7 +30,7 @@ export interface Accepted {
   contentType: string;
 }
 
-/** Takes webhooks of apps. */
+/** Receives webhooks of apps. */
 export interface Intake {
   /**
    * Finds the app that posts to an address, before anything of a body is read.
@@ -38,15 +38,18 @@ export interface Intake {
    */
   expect(connectorId: string, token: string): Promise<HookSender>;
   /**
-   * Takes a webhook: checks it by the scheme of the connector file, stores it once by the app's event id, and returns only
-   * after the commit. Its events are published in that commit where nothing must be read at the app first.
-   * @throws GatehouseError `unauthorized` for a wrong signature, `invalid_request` for a body of too many events,
-   * `not_found` or `unavailable` when the source ended or changed its account at the same time.
+   * Receives a webhook. It checks the signature by the scheme of the connector file. It stores the webhook
+   * once by the app's event id, and returns only after the commit. The commit also publishes the events,
+   * unless a record must first be read at the app.
+   * @throws GatehouseError `unauthorized` for a wrong signature, `invalid_request` for a body of too many
+   * events, `not_found` or `unavailable` when the source ended or changed its account at the same time.
    */
   accept(sender: HookSender, request: HookRequest): Promise<Accepted>;
 }
 
-/** Webhooks up to this size are understood before the answer; longer ones are stored and understood later. */
+/**
+ * Webhooks up to this size are interpreted before the answer. Longer ones are stored and interpreted later.
+ */
 const UNDERSTOOD_AT_ONCE = { bytes: 64 * 1024, events: 20 };
 const RECEIVED: Accepted = { status: 200, body: '{"received":true}', contentType: 'application/json' };
 
@@ -54,7 +57,7 @@ const RECEIVED: Accepted = { status: 200, body: '{"received":true}', contentType
 interface Arrival {
   sender: HookSender;
   rows: InboxRow[];
-  /** The meaning of each row; undefined when the inbox must find it out later. */
+  /** Interpretation of each row; undefined when the inbox interprets them later. */
   meanings: readonly Meaning[] | undefined;
 }
 
@@ -72,7 +75,7 @@ const insertInbox = manyRows((db, rows: InboxRow[]) =>
     .returning('inbox_id'),
 );
 
-/** The intake of a process: webhooks that arrive together share a transaction and its sync. */
+/** Creates the intake of a process. Webhooks that arrive together share a transaction and its sync. */
 export function createIntake(context: IntakeContext): Intake {
   const senders = createHookSenders(context);
   const arrivals = createGroupCommit<Arrival, Stored>(
@@ -81,7 +84,10 @@ export function createIntake(context: IntakeContext): Intake {
     (tx) => context.deliverer.committed(tx),
   );
 
-  /** A webhook whose events the store refuses is stored alone: the inbox tries those again and reports why. */
+  /**
+   * Stores a webhook without its events when the store refuses them. The inbox tries the events again and
+   * reports the reason.
+   */
   const store = async (arrival: Arrival): Promise<Stored> => {
     try {
       return await arrivals.add(arrival);
@@ -161,8 +167,9 @@ async function arrivalOf(context: IntakeContext, sender: HookSender, request: Ho
 }
 
 /**
- * Undefined when the inbox must find the meanings out: an event is to be read at the app, causes a poll or cannot be
- * understood, or the operator has fields of their own, whose expressions may take seconds while the app waits.
+ * Returns the interpretations of events; undefined when the inbox interprets them later. That is the case
+ * when an event requires a read at the app, causes a poll or cannot be interpreted. It is also the case with
+ * custom fields of the operator, whose expressions may take seconds while the app waits.
  */
 async function meaningsOf(
   context: IntakeContext,
@@ -183,7 +190,7 @@ async function meaningsOf(
   return meanings;
 }
 
-/** Stores webhooks in one transaction, and publishes the events of those that are understood already. */
+/** Stores webhooks in one transaction, and publishes the events of those with interpretations. */
 async function storeAll(
   tx: Transaction<Tables>,
   context: IntakeContext,
@@ -202,7 +209,7 @@ async function storeAll(
       results.push(!state || state.row.status === 'ending' ? 'ended' : 'outdated');
       continue;
     }
-    // Webhooks of a source are understood in their order, so none overtakes one that waits.
+    // Webhooks of a source are interpreted in their order, so none overtakes a waiting one.
     if (!state?.isFree || !arrival.meanings) held.add(sourceId);
     const published = !held.has(sourceId);
     results.push(published ? 'published' : 'waiting');
@@ -215,7 +222,7 @@ async function storeAll(
   return results;
 }
 
-/** Publishes what webhooks of one source say, but for those that were stored before. */
+/** Publishes the events of webhooks of one source, except those that were stored before. */
 async function publishFresh(
   tx: Transaction<Tables>,
   context: IntakeContext,
@@ -232,13 +239,13 @@ async function publishFresh(
 
 interface SenderState {
   row: SenderRow;
-  /** Its row is ours, and no webhook of it waits. */
+  /** True when this transaction holds the row's lock and no webhook of the source waits. */
   isFree: boolean;
 }
 
 /**
- * The state of each sender's rows in this transaction. Rows of webhooks that are only stored are not locked: a poll, or a
- * change of the account, may hold them for long.
+ * Returns the state of each sender's rows in this transaction. It does not lock the rows of webhooks that are
+ * only stored. A poll or an account switch may hold those locks for long.
  */
 async function statesOf(
   tx: Transaction<Tables>,

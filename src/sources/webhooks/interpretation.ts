@@ -14,7 +14,7 @@ import { pollNow, type Source } from '../source.ts';
 /** A webhook that only says that something changed causes another poll this much later. */
 const POLLED_AGAIN_MS = 1.5 * MINUTE;
 
-/** The source of a webhook, the connector that says how to read it, and the operator's own fields of its records. */
+/** Source of a webhook, with its connector and the operator's own fields of its records. */
 export interface Sender {
   source: Source;
   connector: Connector;
@@ -27,7 +27,10 @@ export async function fieldsOf(context: PollContext, source: Source): Promise<Cu
   return customFieldsOf(context, { environment, connectorId, credentialId, scope });
 }
 
-/** The meaning of a webhook. `again`: when to look at it once more (epoch ms), because the app may not show the record yet. */
+/**
+ * Interpretation of a webhook. `again`: when to look at it once more (epoch ms), because the app may not show
+ * the record yet.
+ */
 export type Meaning =
   | { kind: 'seen'; sighting: Sighting; again?: undefined }
   | { kind: 'deleted'; id: string; remoteId: string; again?: undefined }
@@ -42,8 +45,9 @@ export interface NamedRecord {
 }
 
 /**
- * Returns what an event of a webhook means for the scope of its source. Nothing is read at the app.
- * @throws GatehouseError `upstream_failed` when the event names no record, or its record does not fit the model.
+ * Interprets an event of a webhook for the scope of its source. It calls no app.
+ * @throws GatehouseError `upstream_failed` when the event names no record, or its record does not fit the
+ * model.
  */
 export async function meaningOf(
   context: PollContext,
@@ -71,7 +75,7 @@ export async function meaningOf(
   }
 }
 
-/** Returns the meaning of a record that a webhook brought, or that was read at the app. */
+/** Returns the interpretation of a record that a webhook delivered, or that was read at the app. */
 export async function seen(
   { source, connector, fields }: Sender,
   { event, record }: { event: 'created' | 'updated'; record: Json },
@@ -82,8 +86,9 @@ export async function seen(
 }
 
 /**
- * Publishes what webhooks of a source say, in their order, in the caller's transaction, which holds the source's row.
- * @returns the number of deliveries made.
+ * Publishes the events of webhooks of a source, in order. The caller's transaction holds the lock of the
+ * source's row.
+ * @returns the number of deliveries created.
  */
 export async function publishMeanings(
   tx: Transaction<Tables>,

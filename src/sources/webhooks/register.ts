@@ -19,15 +19,21 @@ import {
 import type { Source } from '../source.ts';
 import { removeQuietly, warnOfRest } from './unregister.ts';
 
-/** Registered webhooks are looked after daily: apps drop those that failed for a while. What was refused is tried again. */
+/**
+ * Wait before the next check of registrations, because apps drop webhooks that failed for a while. A rejected
+ * registration is tried again then.
+ */
 const LOOK_AGAIN_MS = DAY;
-/** Where that was not possible it is tried again so soon, without an end: webhooks that are registered go on coming. */
+/**
+ * Wait after a check that failed. Checks continue without an end, because registered webhooks keep arriving.
+ */
 const LOOK_AFTER_TROUBLE_MS = HOUR;
 
 /**
- * Registers our address at the app for each topic of the scope, adopting what is there already: a crash between the
- * app's yes and our commit leaves no second registration. When the app refuses for good, the source is polled instead,
- * and the app asked again daily. What is registered is given up only where it is needed anew and that is refused.
+ * Registers our address at the app for each topic of the scope. It adopts existing registrations, so a crash
+ * between the app's answer and our commit leaves no second one. When the app rejects a registration, the
+ * source is polled, and the app is asked again daily. Existing registrations are given up only when they must
+ * be renewed and the app rejects that.
  */
 export function registerJob(context: RegisterContext): JobKind {
   return {
@@ -37,7 +43,7 @@ export function registerJob(context: RegisterContext): JobKind {
       if (found === 'away') return LOOK_AFTER_TROUBLE_MS;
       if (found === 'gone' || found.source.status === 'ending') return undefined;
       const { sourceId: key, isForgetting } = found.source;
-      // What webhooks of the other account tell would be forgotten along with what was seen of the one before.
+      // Webhooks of the new account would be pruned with the records of the previous one.
       if (isForgetting) return MEANWHILE_MS;
       if (await isRunning(context.db, context, { kind: 'unregister', key })) return MEANWHILE_MS;
       try {
@@ -62,11 +68,14 @@ export function registerJob(context: RegisterContext): JobKind {
   };
 }
 
-/** Sees to it that all is registered. Answers why not, where that takes more than a look and is refused. */
+/**
+ * Registers what is missing. Returns the reason when the app rejects a registration or the credential lacks
+ * values.
+ */
 async function register(context: RegisterContext, found: Registration): Promise<string | undefined> {
   const { source, connector, credential, webhooks } = found;
   if (!(await isNative(context, connector, credential, source.scope)))
-    return 'The credential lacks what webhooks of the app take.';
+    return 'The credential lacks values that webhooks of the app require.';
   const hook = openHook(context, source) ?? (await beginHook(context, source));
   const address = `${context.publicUrl}${hookPath(connector.connectorId, hook.token)}`;
   const topics = (webhooks.topics[source.scope] ?? []).map(({ topic }) => topic);
@@ -87,7 +96,10 @@ async function register(context: RegisterContext, found: Registration): Promise<
   return undefined;
 }
 
-/** What is at an earlier address of ours keeps nothing new from being made. */
+/**
+ * Removes a registration at an earlier address of ours. A failure is logged only, so that new registrations
+ * can be made.
+ */
 async function removeEarlier(context: RegisterContext, found: Registration, one: Registered): Promise<void> {
   try {
     await remove(context, found, one);
@@ -103,16 +115,17 @@ interface Topic {
   topics: string[];
 }
 
-/** Adopts what is registered for a topic, else registers it. */
+/** Adopts the registration of a topic, or creates one. */
 async function renew(context: RegisterContext, found: Registration, hook: Hook, one: Topic): Promise<void> {
   const { there, topic } = one;
   const known = there?.ours.findLast((ours) => ours.topic === topic && ours.isHere && ours.isAlive)?.id;
   const noted = hook.ids[topic];
-  // Of what the app does not list, what we noted is what there is.
+  // A stored registration counts as existing where the app cannot list it.
   const isUnlisted = !there?.isWhole && noted !== undefined && !there?.ours.some(({ id }) => id === noted);
   const current = known ?? (isUnlisted ? noted : undefined);
   if (current !== undefined) {
-    // A secret that the app makes is told once: of a registration that we did not note, it is lost.
+    // The app returns its secret only when it creates the registration. The secret of a registration that we
+    // did not store is lost.
     const isLost = noted !== current && found.webhooks.register.create.secret !== undefined;
     if (!isLost && !(topic === '*' && hasOtherTopics(hook, one.topics))) {
       if (noted !== current) await note(context, found, hook, { topic, id: current });
@@ -123,12 +136,15 @@ async function renew(context: RegisterContext, found: Registration, hook: Hook, 
   await add(context, found, hook, one);
 }
 
-/** One registration for all keeps the topics that it was made with, whatever a newer file of the connector says. */
+/**
+ * Returns true when one registration serves all topics and the connector file has other topics now. The
+ * registration keeps the topics that it was created with.
+ */
 function hasOtherTopics({ topics }: Hook, wanted: readonly string[]): boolean {
   return topics !== undefined && topics.toSorted().join('\n') !== wanted.toSorted().join('\n');
 }
 
-/** Registers one topic, and notes at once what came of it. */
+/** Registers one topic, and stores the registration at once. */
 async function add(
   context: RegisterContext,
   found: Registration,
@@ -141,7 +157,10 @@ async function add(
   await note(context, found, hook, { topic, id: made.id });
 }
 
-/** One more poll closes the gap before a registration: where there was one, the app may have dropped it a day ago. */
+/**
+ * Stores a registration and makes the source due. The poll closes the gap before the registration, because
+ * the app may have dropped an earlier one a day ago.
+ */
 async function note(
   context: RegisterContext,
   { source }: Registration,
@@ -152,19 +171,19 @@ async function note(
   await saveHook(context, source, hook, { next_poll_at: context.clock.now() });
 }
 
-/** Our token and secret, stored before the app hears of them. */
+/** Creates our token and secret, and stores them before the app receives them. */
 async function beginHook(context: RegisterContext, source: Source): Promise<Hook> {
   const hook: Hook = { token: newRandomToken(), secret: randomBytes(32).toString('hex'), ids: {} };
   await saveHook(context, source, hook);
   return hook;
 }
 
-/** Also of a source that was polled because the app had refused. */
+/** Stores that all topics are registered. A source that was polled after a rejection becomes native again. */
 async function saveRegistered(context: RegisterContext, source: Source, hook: Hook): Promise<void> {
   await saveHook(context, source, hook, {
     kind: 'native',
     hook_state: 'registered',
-    // What was noted before may have been dropped while the app was not asked.
+    // The app may have dropped the stored registrations while it was not asked, so one poll closes the gap.
     ...(source.hookState === 'registered' ? {} : { next_poll_at: context.clock.now() }),
   });
 }
@@ -173,18 +192,20 @@ function isRejection(error: unknown): error is GatehouseError {
   return error instanceof GatehouseError && error.code === 'upstream_rejected';
 }
 
-/** An outage, or a credential to be reconnected, says nothing against what is registered. */
+/** Keeps the registrations after an outage, or while the credential must be reconnected. */
 function lookLater({ log }: RegisterContext, { sourceId }: Source, error: unknown): number {
   const { code } = publicError(error);
   const facts = code === 'internal' ? { code, err: error } : { code };
-  log.warn({ sourceId, ...facts }, 'registered webhooks could not be looked after');
+  log.warn({ sourceId, ...facts }, 'webhook registrations not checked, will retry');
   return LOOK_AFTER_TROUBLE_MS;
 }
 
-/** What was registered all the same is removed, as far as the app lets us. */
+/**
+ * Polls a source whose webhooks the app rejects, and removes existing registrations as far as the app allows.
+ */
 async function pollInstead(context: RegisterContext, found: Registration, reason: string): Promise<void> {
   const { sourceId } = found.source;
-  context.log.warn({ sourceId, reason }, 'webhooks could not be registered; the source is polled');
+  context.log.warn({ sourceId, reason }, 'webhook registration failed, polling the source');
   await removeQuietly(context, found);
   found.signal?.throwIfAborted();
   const now = context.clock.now();

@@ -21,14 +21,17 @@ import { hookPath, type Hook } from './hook.ts';
 import type { PollContext } from '../polling/poll.ts';
 import { toSource, type Source } from '../source.ts';
 
-/* What is asked of an app about our webhooks: to list, to make and to remove them. */
+/* Calls to apps that list, create and remove our webhook registrations. */
 
 export type RegisterContext = PollContext & Pick<Context, 'hashKey' | 'publicUrl'>;
 
-/** What jobs of registering and removing are about. */
+/** Payload of the jobs that register and remove webhooks. */
 export const payloadSchema = z.object({ sourceId: z.string() });
 const LISTED_AT_MOST = 500;
-/** Registering and removing never run side by side: one waits until the other is done. So does registering for forgetting. */
+/**
+ * Wait before the next check whether a job that excludes this one is done. Registering and removing exclude
+ * each other, and pruning after an account switch excludes registering.
+ */
 export const MEANWHILE_MS = 5 * SECOND;
 
 /** A source with everything that registering needs. */
@@ -37,11 +40,14 @@ export interface Registration {
   connector: Connector;
   credential: Credential;
   webhooks: Webhooks;
-  /** Ends the calls to the app: what one of them did all the same is found as after a crash. */
+  /** Aborts the calls to the app. A call that took effect all the same is found later, as after a crash. */
   signal: AbortSignal | undefined;
 }
 
-/** `gone`: the source, or its account. `away`: the file of its connector, or the webhooks in it, which may be back soon. */
+/**
+ * Loads a source with all that registering needs. `gone`: the source or its credential is deleted. `away`:
+ * the connector file, or its webhooks, are missing and may return.
+ */
 export async function load(
   context: RegisterContext,
   payload: Json,
@@ -49,7 +55,7 @@ export async function load(
 ): Promise<Registration | 'gone' | 'away'> {
   const { sourceId } = payloadSchema.parse(payload);
   const { source, credential } = await context.db.transaction().execute(async (tx) => {
-    // Held, so that the account is that of the registrations noted.
+    // The lock ensures that the credential and the stored registrations belong to the same account.
     const row = await tx
       .selectFrom('sources')
       .selectAll()
@@ -73,21 +79,22 @@ export interface Registered {
   /** `*` when one serves all. */
   topic: string;
   id: string;
-  /** Whether it is at our present public address. */
+  /** True when its address has our present public URL. */
   isHere: boolean;
-  /** Whether the app has not switched it off. */
+  /** False when the app switched it off. */
   isAlive: boolean;
 }
 
 export interface Listed {
   ours: Registered[];
-  /** Whether there are no more than were read. */
+  /** True when all registrations were read. */
   isWhole: boolean;
 }
 
 /**
- * What leads to the token of a source, at whichever public address: what is listed elsewhere is somebody else's, though
- * its id is one that we noted. Undefined where the app cannot list registrations.
+ * Lists the registrations whose address has the token of a source, at any public URL. A registration with
+ * another address belongs to others, even when we stored its id. Returns undefined where the app cannot list
+ * registrations.
  */
 export async function listed(
   context: RegisterContext,
@@ -127,8 +134,9 @@ export async function listed(
 }
 
 /**
- * Registers one topic at the app. `secret`: one that the app made.
- * @throws GatehouseError `upstream_failed` when it tells no id; those of callUpstream and interpretAnswer.
+ * Registers one topic at the app. Returns the secret if the app created one.
+ * @throws GatehouseError `upstream_failed` when the answer has no id; those of callUpstream and
+ * interpretAnswer.
  */
 export async function create(
   context: RegisterContext,
@@ -147,13 +155,13 @@ export async function create(
   if (typeof id !== 'string' && typeof id !== 'number') {
     throw new GatehouseError(
       'upstream_failed',
-      `${connector.name} registered a webhook without telling its id.`,
+      `${connector.name} registered a webhook without returning its id.`,
     );
   }
   return { id: String(id), secret: how.secret === undefined ? undefined : secretIn(answer, how.secret) };
 }
 
-/** Removes one registration; what the app no longer knows counts as removed. */
+/** Removes one registration. A registration that the app no longer knows counts as removed. */
 export async function remove(
   context: RegisterContext,
   found: Registration,
@@ -169,7 +177,9 @@ export async function remove(
   }
 }
 
-/** The input of the file with its names filled: `names`, the values of the topic, and fields of the credential. */
+/**
+ * Fills the input of the connector file from `names`, the values of the topic, and fields of the credential.
+ */
 async function inputOf(
   context: RegisterContext,
   { source, connector, credential, webhooks }: Registration,
@@ -194,7 +204,7 @@ async function call(
 ): Promise<{ value: Json; headers: Record<string, string>; body: Json }> {
   const action = actionOf(found.connector, actionId);
   return withCredential(context, found, async (credential) => {
-    // A write that is tried again after an outage is one write, where the app knows such keys.
+    // The idempotency key makes retries of a write one write, where the app supports such keys.
     const { connector, signal } = found;
     const target = { connector, action, credential, input, signal, idempotencyKey: randomUUID() };
     const answer = await callUpstream(context, target);
@@ -209,9 +219,9 @@ function withCredential<T>(
   run: (open: ReturnType<typeof openCredential>) => Promise<T>,
 ): Promise<T> {
   return withFreshTokens(context, connector, credential, async (fresh) => {
-    // Tokens renewed meanwhile may be another account's: the ids that we noted are others there.
+    // Renewed tokens may belong to another account, where the stored ids are registrations of others.
     if (accountChange(context, credential, fresh) !== 'none')
-      throw new GatehouseError('unavailable', 'Another account took the place meanwhile.');
+      throw new GatehouseError('unavailable', 'Another account replaced the account of this credential.');
     return run(openCredential(context, connector, fresh));
   });
 }

@@ -11,8 +11,9 @@ import { bodyOf, isGenuine, type HookRequest } from './verify.ts';
 type Expected = HookExample['expect']['events'][number];
 
 /**
- * Plays a recorded webhook: whether its signature is good, and which events of the unified models it brings. Answers
- * with what differs. Events of one that is not genuine are not looked at.
+ * Replays a recorded webhook: checks its signature and interprets its events for the unified models. Returns
+ * the differences from what the example expects. The events of a webhook with a wrong signature are not
+ * interpreted.
  */
 export async function replayHook(connector: Connector, example: HookExample): Promise<Fault[]> {
   const { webhooks } = connector.definition;

@@ -14,22 +14,24 @@ import { openHook } from './hook.ts';
 import { toSource, type Source } from '../source.ts';
 import { createVerifier, type Verifier } from './verify.ts';
 
-/** An app that posts webhooks to an address of ours, with what checking its signature takes. */
+/** App that posts webhooks to an address of ours, with the values that its signature check requires. */
 export interface HookSender {
   source: Source;
   connector: Connector;
   webhooks: Webhooks;
-  /** The app's id of the account, where it is known. */
+  /** The app's id of the account; undefined when unknown. */
   account: string | undefined;
   /** The check of the connector's signature scheme. */
   isGenuine: Verifier;
   /** The token in the path of its address. */
   token: string;
-  /** The state of the rows that all this was read from; see isCurrent(). */
+  /** Rows that this sender was built from; see isCurrent(). */
   row: SenderRow;
 }
 
-/** A source, and when its credential and the OAuth app of its connector were changed last (epoch ms). */
+/**
+ * A source, and the times at which its credential and the OAuth app of its connector last changed (epoch ms).
+ */
 export type SenderRow = Selectable<Tables['sources']> & {
   credential_at: number | null;
   app_at: number | null;
@@ -43,7 +45,10 @@ const MAX_KEPT = 1000;
 export interface HookSenders {
   /** @throws GatehouseError `not_found` for an unknown address. */
   find(connectorId: string, token: string): Promise<HookSender>;
-  /** Reads a sender again: its rows have changed since, or a signature did not fit. @throws as find(). */
+  /**
+   * Reads a sender again, because its rows changed or a signature did not match.
+   * @throws as find().
+   */
   reload(sender: HookSender): Promise<HookSender>;
 }
 
@@ -51,7 +56,7 @@ type SenderContext = Pick<Context, 'db' | 'clock' | 'keys' | 'hashKey' | 'catalo
 
 export function createHookSenders(context: SenderContext): HookSenders {
   const kept = createTtlCache<HookSender>({ ttlMs: KEPT_MS, max: MAX_KEPT, clock: context.clock });
-  // By the token itself: its hash costs as much as checking a signature.
+  // The cache key is the token, because its hash costs as much as checking a signature.
   const get = (connectorId: string, token: string): Promise<HookSender> =>
     kept.get(`${connectorId} ${token}`, () => readSender(context, connectorId, token));
   const reload = ({ source: { connectorId }, token }: HookSender): Promise<HookSender> => {
@@ -68,7 +73,7 @@ export function createHookSenders(context: SenderContext): HookSenders {
   };
 }
 
-/** Whether `now`, the same rows read later, would make the same sender. */
+/** Returns whether `now`, the same rows read later, would build the same sender. */
 export function isCurrent({ row }: HookSender, now: SenderRow | undefined): boolean {
   return (
     now !== undefined &&
@@ -124,9 +129,9 @@ function senderRows(db: Db) {
 }
 
 /**
- * The rows of sources by id, in the order of their ids, and with each whether webhooks of it wait to be understood at
- * `now`. On PostgreSQL the rows are locked, and left out where another transaction has them: a poll may hold one for long,
- * and the app waits for its answer. Parameters: now, ids (textsFor).
+ * Selects the rows of sources by id, in the order of their ids, and whether webhooks of each wait. On
+ * PostgreSQL it locks the rows and skips those that another transaction has locked. A poll may hold a lock
+ * for long, and the app waits for its answer. Parameters: now, ids (textsFor).
  */
 export const lockSenders = perDatabase((db) => {
   const found = senderRows(db)
@@ -148,7 +153,7 @@ export const lockSenders = perDatabase((db) => {
   return (isPostgres(db) ? found.modifyEnd(sql`for update of sources skip locked`) : found).compile();
 });
 
-/** The same without locking. Parameters: ids (textsFor). */
+/** Selects the same rows without locking. Parameters: ids (textsFor). */
 export const readSenders = perDatabase((db) =>
   senderRows(db).where('sources.source_id', 'in', inTexts(db)).compile(),
 );

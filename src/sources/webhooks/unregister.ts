@@ -14,7 +14,7 @@ import {
 } from './registrations.ts';
 import { deleteSource } from '../sources.ts';
 
-/** Deleting a credential waits for an app at most so long. */
+/** Longest time that the deletion of a credential waits for an app. */
 const REMOVAL_MS = 5 * SECOND;
 
 /** Removes our registrations at the app, then the source. */
@@ -25,7 +25,7 @@ export function unregisterJob(context: RegisterContext): JobKind {
       const { sourceId } = payloadSchema.parse(payload);
       const found = await load(context, payload, signal);
       if (found === 'away')
-        throw new GatehouseError('unavailable', 'The connector of this source is not there.');
+        throw new GatehouseError('unavailable', 'The connector of this source is missing.');
       if (found !== 'gone') {
         if (found.source.status !== 'ending') return undefined;
         if (await isRunning(context.db, context, { kind: 'register', key: sourceId })) return MEANWHILE_MS;
@@ -36,7 +36,7 @@ export function unregisterJob(context: RegisterContext): JobKind {
     },
     async gaveUp(payload, error) {
       const { sourceId } = payloadSchema.parse(payload);
-      context.log.warn({ sourceId, reason: error.message }, 'webhooks could not be removed at the app');
+      context.log.warn({ sourceId, reason: error.message }, 'webhook removal failed, will not retry');
       await deleteSource(context, sourceId);
       return undefined;
     },
@@ -44,8 +44,9 @@ export function unregisterJob(context: RegisterContext): JobKind {
 }
 
 /**
- * Removes what is registered for credentials that are about to go: afterwards nobody may. Best effort, a few seconds at
- * most: the credentials go in any case, and an app drops addresses that answer 404.
+ * Removes the registrations of credentials before they are deleted, because no call is possible afterwards.
+ * It takes a few seconds at most and ignores failures. The credentials are deleted in any case, and an app
+ * drops addresses that answer 404.
  */
 export async function removeHooksOf(
   context: RegisterContext,
@@ -73,7 +74,7 @@ async function removeOf(context: RegisterContext, sourceId: string): Promise<voi
   if (typeof found === 'object') await removeAll(context, found);
 }
 
-/** As far as the app lets us. */
+/** Removes the registrations of a source, and logs failures. */
 export async function removeQuietly(context: RegisterContext, found: Registration): Promise<void> {
   try {
     await removeAll(context, found);
@@ -83,12 +84,12 @@ export async function removeQuietly(context: RegisterContext, found: Registratio
 }
 
 export function warnOfRest({ log }: RegisterContext, sourceId: string, error: unknown): void {
-  log.warn({ sourceId, code: publicError(error).code }, 'webhooks could not be removed at the app');
+  log.warn({ sourceId, code: publicError(error).code }, 'webhook removal failed');
 }
 
 /**
- * All that is listed as ours, and, of what the app does not list, all that we noted. Each is forgotten as it goes: somebody
- * may listen again before the last one did.
+ * Removes the listed registrations of a source, and the stored ones that the app does not list. Each id is
+ * deleted with its registration, because the source may get a consumer again before the last removal.
  */
 async function removeAll(context: RegisterContext, found: Registration): Promise<void> {
   const hook = openHook(context, found.source);

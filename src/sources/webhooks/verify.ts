@@ -25,7 +25,7 @@ export type Verifier = (request: HookRequest, now: number) => boolean;
 /** Returns the value of a credential field, of `secret` or of `clientSecret`; undefined when it has none. */
 type ValueOf = (name: string) => string | undefined;
 
-/** As a Verifier that is used once. */
+/** Checks one webhook, as a Verifier for a single use. */
 export function isGenuine(
   verify: HookVerification,
   request: HookRequest,
@@ -76,7 +76,7 @@ function hmacVerifier(verify: Extract<HookVerification, { type: 'hmac' }>, value
   const key = secretKey(filled(verify.key, value), verify.keyEncoding);
   if (!key) return () => false;
   const headerName = verify.header.toLowerCase();
-  // The raw bytes are hashed as they came; the rest of the content is text around them.
+  // The raw bytes are hashed as they came. The rest of the content is text around them.
   const [before = '', ...after] = verify.content.split('{body}');
   return (request, now) => {
     const { signatures, timestamp } = signaturesIn(verify, request, request.header(headerName) ?? '');
@@ -137,7 +137,10 @@ function filled(
   return isMissing ? undefined : text;
 }
 
-/** A buffer as the key costs Node.js five times what the whole signature costs (measured: 26 µs against 6). */
+/**
+ * Returns a key object. A buffer as the key costs Node.js five times the whole signature (measured: 26 µs
+ * against 6).
+ */
 function secretKey(text: string | undefined, encoding: BufferEncoding): KeyObject | undefined {
   return text === undefined ? undefined : createSecretKey(Buffer.from(text, encoding));
 }
@@ -161,7 +164,7 @@ function isRecent(timestamp: string, now: number, toleranceSeconds: number): boo
   return Math.abs(now - at) <= toleranceSeconds * SECOND;
 }
 
-/** In constant time. Nothing equals an empty text: an absent signature is never right. */
+/** Compares in constant time. Nothing equals an empty text, because an absent signature is never right. */
 function same(given: string, expected: string | undefined): boolean {
   if (expected === undefined) return false;
   const a = Buffer.from(given);
@@ -169,7 +172,7 @@ function same(given: string, expected: string | undefined): boolean {
   return a.length > 0 && a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** The value at `header:<name>`, `body:<path>` or `query:<parameter>` as text. */
+/** Returns the value at `header:<name>`, `body:<path>` or `query:<parameter>` as text. */
 export function textAt(
   request: Pick<HookRequest, 'header' | 'body' | 'query'>,
   place: string,
@@ -186,7 +189,7 @@ export function textAt(
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** The body of a webhook: JSON, or the members of a form. */
+/** Parses the body of a webhook: JSON, or the members of a form. */
 export function bodyOf(raw: Buffer, contentType: string): Json {
   const text = raw.toString('utf8');
   if (/^application\/x-www-form-urlencoded/i.test(contentType))

@@ -82,7 +82,7 @@ test.each([
     for (let hour = 0; hour < 8; hour++) await stall.pass(HOUR);
     expect(await stall.source()).toMatchObject({ kind: 'native', hook_state: 'registered' });
     expect(await stall.send(app.hooks[0])).toBe(200);
-    expect(stall.logged()).toContain('registered webhooks could not be looked after');
+    expect(stall.logged()).toContain('webhook registrations not checked, will retry');
 
     app.answers = {};
     app.hooks = app.hooks.filter(({ topic }) => topic === 'made');
@@ -157,7 +157,7 @@ test.each([
     await stall.pass(DAY);
     expect(app.hooks.filter(({ url }) => url.startsWith(context.publicUrl))).toHaveLength(2);
     expect(await stall.source()).toMatchObject({ kind: 'native', hook_state: 'registered' });
-    const warned = stall.logged().filter((said) => said === 'webhooks could not be removed at the app');
+    const warned = stall.logged().filter((said) => said === 'webhook removal failed');
     expect([app.removals, warned.length]).toEqual([2, warnings]);
   },
 );
