@@ -9,7 +9,7 @@ import { isoTime } from '../../lib/clock.ts';
 import { assertCoherent } from '../../servers/restrictions.ts';
 import type { Environment } from '../../store/schema.ts';
 import { changeSettings, readSettings, settingsSchema } from '../../servers/settings.ts';
-import { etagOf, hasVersion } from '../server/document.ts';
+import { storeDocument, type StoredDocument } from '../server/document.ts';
 import { defineRoute } from '../server/route.ts';
 import { cursorQuery, pageOf, time, toCursorPage } from '../server/shapes.ts';
 
@@ -162,6 +162,13 @@ export const listAuditRoute = defineRoute({
   },
 });
 
+const JWKS_HEADERS = {
+  'Content-Type': 'application/json; charset=utf-8',
+  'Cache-Control': 'public, max-age=300',
+};
+/** The newest key set as it is sent. */
+let jwks: { text: string; document: StoredDocument } | undefined;
+
 export const jwksRoute = defineRoute({
   method: 'GET',
   path: '/.well-known/jwks.json',
@@ -175,13 +182,8 @@ export const jwksRoute = defineRoute({
     schema: z.object({ keys: z.array(z.record(z.string(), z.unknown())) }),
   },
   async handler({ context, header }) {
-    const body = JSON.stringify(await publicKeys(context));
-    const etag = etagOf(body);
-    const headers = {
-      'Content-Type': 'application/json; charset=utf-8',
-      'Cache-Control': 'public, max-age=300',
-      ETag: etag,
-    };
-    return hasVersion(header('if-none-match'), etag) ? { status: 304, body: '', headers } : { body, headers };
+    const text = JSON.stringify(await publicKeys(context));
+    if (jwks?.text !== text) jwks = { text, document: storeDocument(text, JWKS_HEADERS) };
+    return jwks.document.reply(header);
   },
 });
