@@ -5,9 +5,9 @@ import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 import { openApp, type TestedApp } from './app.ts';
 
-/* Until what was seen of the account before is forgotten, nobody else works on a source. */
+/* No process works on a source while the records of the previous account are pruned. */
 
-test('who looks for due sources just as another account takes the place polls none of the old account, on postgres', async () => {
+test('a claim during an account switch returns no source of it, on postgres', async () => {
   await using app = await openApp('postgres');
   const { context } = app.service;
   const connectionId = await app.connect('numbered');
@@ -27,11 +27,11 @@ test('who looks for due sources just as another account takes the place polls no
 });
 
 test.each(STORE_KINDS)(
-  'who listens again, after another account took the place of one that nobody listened to, hears of it alone, on %s',
+  'a new consumer after an account switch receives only the new account, on %s',
   async (kind) => {
     await using app = await openApp(kind);
     const { connectionId, subscriptionId } = await begin(app);
-    // A webhook waits, and the registrations too: the app is out as its owner stops listening.
+    // A webhook and the registrations wait, because the app is down when its last consumer goes.
     outage(app);
     expect(await app.announce('made', { id: '2' })).toBe(200);
     await app.look('inbox');
@@ -49,7 +49,7 @@ test.each(STORE_KINDS)(
 );
 
 test.each(STORE_KINDS)(
-  'what was seen of the account before is forgotten though nobody listened for a moment meanwhile, on %s',
+  'the previous account is pruned after a moment without consumers, on %s',
   async (kind) => {
     await using app = await openApp(kind);
     const { connectionId, subscriptionId } = await begin(app);
@@ -62,7 +62,7 @@ test.each(STORE_KINDS)(
   },
 );
 
-test('an inventory that began before nobody listened remembers nothing of the account before', async () => {
+test('an inventory from before an account switch stores nothing of the old account', async () => {
   await using app = await openApp();
   const connectionId = await app.connect('numbered');
   app.orders = [app.order('1')];
@@ -79,7 +79,7 @@ test('an inventory that began before nobody listened remembers nothing of the ac
   await app.service.call('DELETE', `/webhooks/${subscriptionId}`);
   await takePlace(app, connectionId);
   await app.subscribe(connectionId);
-  // What was seen is forgotten by then.
+  // This prunes the keys of the previous account.
   await app.look('jobs');
   answer?.();
   await reading;
@@ -88,14 +88,14 @@ test('an inventory that began before nobody listened remembers nothing of the ac
 });
 
 test.each(STORE_KINDS)(
-  'webhooks are registered once what was seen is forgotten, so what they tell is told once, on %s',
+  'webhooks are registered after pruning, so their events come once, on %s',
   async (kind) => {
     await using app = await openApp(kind);
     const { connectionId } = await begin(app);
     app.clock.advance(DAY);
     await takePlace(app, connectionId);
     app.dropHooks();
-    // The daily look is due, and comes first.
+    // The daily check of registrations is due, and comes first.
     const { context } = app.service;
     await context.db
       .updateTable('jobs')
@@ -113,7 +113,7 @@ test.each(STORE_KINDS)(
   },
 );
 
-test('a webhook that is stored as another account takes the place tells nothing, on postgres', async () => {
+test('a webhook stored during an account switch publishes nothing, on postgres', async () => {
   await using app = await openApp('postgres');
   const { db } = app.service.context;
   const { connectionId } = await begin(app);
@@ -137,7 +137,7 @@ test('a webhook that is stored as another account takes the place tells nothing,
   expect(await db.selectFrom('inbox').select('inbox_id').execute()).toEqual([]);
 });
 
-/** Order 1 of the first account is told. */
+/** Connects the first account and publishes its order 1. */
 async function begin(app: TestedApp): Promise<{ connectionId: string; subscriptionId: string }> {
   const connectionId = await app.connect('naming');
   const subscriptionId = await app.subscribe(connectionId, ['created']);
@@ -148,7 +148,7 @@ async function begin(app: TestedApp): Promise<{ connectionId: string; subscripti
   return { connectionId, subscriptionId };
 }
 
-/** The account that is connected now makes its order 1. */
+/** Announces order 1 of the account that is connected now. */
 async function announceFirst(app: TestedApp): Promise<void> {
   const order = app.order('1');
   app.orders = [order];
@@ -163,7 +163,7 @@ function outage(app: TestedApp): void {
   };
 }
 
-/** A key of another account replaces the one that is there; that account has no orders, and answers. */
+/** Replaces the key by one of another account, which has no orders and answers. */
 async function takePlace(app: TestedApp, connectionId: string): Promise<void> {
   app.account = 'acct_2';
   app.orders = [];
@@ -171,7 +171,7 @@ async function takePlace(app: TestedApp, connectionId: string): Promise<void> {
   expect((await app.replaceKey(connectionId, 'y')).at('account.id')).toBe('acct_2');
 }
 
-/** All that is due in the next hours. */
+/** Runs all work that is due in the next hours. */
 async function settle(app: TestedApp): Promise<void> {
   for (let hour = 0; hour < 3; hour++) {
     await app.look('jobs');
@@ -181,7 +181,7 @@ async function settle(app: TestedApp): Promise<void> {
   }
 }
 
-/** Somebody waits until a transaction lets go of what it holds. */
+/** Waits until one connection waits for a lock. */
 async function waitsForLock({ service }: TestedApp): Promise<void> {
   const waiting = sql`select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   await expect.poll(async () => (await waiting.execute(service.context.db)).rows.length).toBe(1);

@@ -12,13 +12,13 @@ import { startService } from '../support/service.ts';
 import type { StoreKind } from '../support/stores.ts';
 import { startUpstream } from '../support/upstream.ts';
 
-/** An order as the app shows it; times in ISO 8601. */
+/** An order as the app returns it; times in ISO 8601. */
 export interface Order {
   id: string;
   created_at?: string;
   updated_at?: string;
   total?: string;
-  /** Where it was made, of an app that lists orders place by place. */
+  /** Place of an order, in an app that lists orders by place. */
   place?: string;
 }
 
@@ -32,7 +32,7 @@ const PAGINGS = {
 const TOPICS =
   'topics: { commerce/orders: [{ topic: made, event: created }, { topic: changed, event: updated }, { topic: gone, event: deleted }] }';
 
-/** What most connectors of the app have. */
+/** Parts that most connectors of the app share. */
 const PARTS = {
   paging: PAGINGS.offset,
   times: 'createdAt: created_at, updatedAt: updated_at',
@@ -40,17 +40,17 @@ const PARTS = {
   auth: '{ type: bearer }',
   account: 'account: { id: id }',
   timeoutSeconds: 30,
-  /** More of what is listed. */
+  /** Further input of the list action. */
   input: '',
-  /** Where a record is read, and in what of the answer it lies. */
+  /** Action that reads a record, and the path of the record in its answer. */
   get: "'GET /orders/{orderId}'",
-  /** What its webhooks say of which topics. */
+  /** Topics of its webhooks, and what their events hold. */
   says: `record: order\n  ${TOPICS}`,
-  /** How they are listed. */
+  /** Action that lists its webhooks. */
   hooks: 'list: { action: list_hooks, id: id, address: url, topic: topic }',
 };
 
-/** Connectors of the app, by what is their own. */
+/** Connectors of the app, with the parts that differ. */
 const CONNECTORS = {
   numbered: {},
   sequential: { paging: PAGINGS.cursor },
@@ -60,21 +60,21 @@ const CONNECTORS = {
   },
   timeless: { times: 'createdAt: created_at', by: 'createdAt' },
   renewed: { auth: "{ type: oauth2_client_credentials, tokenUrl: '{origin}/token' }" },
-  /** It cannot list its webhooks. */
+  /** The app cannot list its webhooks. */
   listless: { hooks: '' },
-  /** Nor does it tell whose account it is. */
+  /** The app can neither list its webhooks nor name the account. */
   nameless: { hooks: '', account: '' },
-  /** Its webhooks name records alone, and there are two ways to sign in. */
+  /** The webhooks hold only the id of a record, and there are two ways to sign in. */
   naming: {
     auth: '{ type: bearer }, { type: api_key, in: header, name: X-Key }',
     says: `fetchId: order.id\n  ${TOPICS}`,
   },
-  /** Its webhooks name a record, hold one, or say that something changed. */
+  /** The webhooks name a record, hold one, or report that something changed. */
   telling: {
     timeoutSeconds: 3,
     says: `topics: { commerce/orders: [{ topic: made, event: created, fetchId: order.id }, { topic: told, event: created, record: order }, { topic: hinted, event: changed }] }`,
   },
-  /** It looks records up, and answers with a list of those that it found. */
+  /** The app answers a read of one record with a list of the found records. */
   finding: { paging: PAGINGS.wide, get: "'GET /found/{orderId}', response: { data: found.0 }" },
 } satisfies Record<string, Partial<typeof PARTS>>;
 
@@ -126,12 +126,15 @@ webhooks:
 `;
 }
 
-/** What a webhook of the app is about. */
+/** Topic of a webhook of the app. */
 type Word = 'made' | 'changed' | 'gone' | 'told' | 'hinted';
 
 export type TestedApp = Awaited<ReturnType<typeof openApp>>;
 
-/** An app that a test answers for, and a Gatehouse whose loops turn when the test says so; both follow one clock. */
+/**
+ * Starts an app whose answers the test controls, and a Gatehouse whose loops turn when the test calls them.
+ * Both follow one clock.
+ */
 export async function openApp(kind: StoreKind = 'sqlite') {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-app-'));
   for (const id of Object.keys(CONNECTORS) as ConnectorName[]) {
@@ -169,19 +172,19 @@ export async function openApp(kind: StoreKind = 'sqlite') {
     service,
     userId,
     origin: upstream.origin,
-    /** The folder of its connectors. */
+    /** Folder of the connector files. */
     catalogFolder: folder,
     send,
-    /** Whose it is. */
+    /** Account id that the app returns. */
     account: 'acct_1',
-    /** What the app lists. */
+    /** Orders that the app lists. */
     orders: [] as Order[],
     places: [] as string[],
-    /** Ids that its list does not show, although they are there. */
+    /** Ids of orders that exist and that the list leaves out. */
     hidden: [] as string[],
-    /** Answers instead of the app, where it answers true. */
+    /** Answers instead of the app when it returns true. */
     instead: (_url: URL, _res: ServerResponse, _req: IncomingMessage): boolean => false,
-    /** Refuses what is asked under a path. */
+    /** Answers all calls to a path with a status. */
     refuse(status: number, path = '/orders'): void {
       app.instead = (url, res) => {
         if (url.pathname !== path) return false;
@@ -189,7 +192,7 @@ export async function openApp(kind: StoreKind = 'sqlite') {
         return true;
       };
     },
-    /** The account is dead: its probe is refused too, whatever its token. */
+    /** Refuses the account: its probe fails too, with any token. */
     refuseAccount(status: number): void {
       app.instead = (url, res) => {
         if (url.pathname.endsWith('/token')) return false;
@@ -197,9 +200,9 @@ export async function openApp(kind: StoreKind = 'sqlite') {
         return true;
       };
     },
-    /** Goes on as it should. */
+    /** Restores the ordinary answers. */
     recover: () => void (app.instead = () => false),
-    /** Keeps the next call under a path waiting for what the test answers. */
+    /** Holds the next call under a path until the test answers it. */
     hold(path: string) {
       const held = Promise.withResolvers<ServerResponse>();
       let isHeld = false;
@@ -214,7 +217,7 @@ export async function openApp(kind: StoreKind = 'sqlite') {
         answer: async (status: number, body: object) => app.send(await held.promise, status, body),
       };
     },
-    /** Runs before a page of the list is made. */
+    /** Runs before the app builds a page of the list. */
     onPage: (_offset: number): void => {},
     get calls() {
       return calls;
@@ -237,7 +240,7 @@ export async function openApp(kind: StoreKind = 'sqlite') {
       });
       return separate(service, answer.text('credentialId'));
     },
-    /** Another key for the same connection, perhaps for another address. */
+    /** Replaces the key of a connection, and optionally its address. */
     replaceKey: (connectionId: string, token: string, address: { origin?: string } = {}) =>
       service.call('PUT', `/users/${userId}/credentials/${connectionId}`, {
         headers: { 'x-svc-userid': userId },
@@ -254,7 +257,7 @@ export async function openApp(kind: StoreKind = 'sqlite') {
       if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
       return answer.text('subscriptionId');
     },
-    /** A connection that somebody listens to, past its first reading; by webhooks, but where it is to be polled alone. */
+    /** Connects and subscribes, and polls once. It registers webhooks unless `polled`. */
     async listen(
       connectorId: ConnectorName,
       { data, polled = false }: { data?: object; polled?: boolean } = {},
@@ -266,7 +269,7 @@ export async function openApp(kind: StoreKind = 'sqlite') {
       clock.advance(MINUTE);
       return connectionId;
     },
-    /** Polls as time goes by. */
+    /** Polls a number of times, each after a wait. */
     async polls(connectionId: string, times: number, everyMs: number): Promise<void> {
       for (let n = 0; n < times; n++) {
         clock.advance(everyMs);
@@ -277,7 +280,7 @@ export async function openApp(kind: StoreKind = 'sqlite') {
       for (const source of await claimSources(context, 1000))
         if (source.credentialId === connectionId) await pollSource(context, source);
     },
-    /** What the loops do in one look, and all that it began. */
+    /** Runs one turn of the loops, and waits for all started work. */
     async look(round: 'polls' | 'jobs' | 'readings' | 'inbox' = 'polls'): Promise<number> {
       const rounds: Record<typeof round, Round[]> = {
         polls: [pollRound],
@@ -290,7 +293,7 @@ export async function openApp(kind: StoreKind = 'sqlite') {
       await Promise.all(begun);
       return begun.length;
     },
-    /** Sends as the app does; answers with the status of our answer. */
+    /** Sends a webhook as the app does. Returns the status of our answer. */
     async announce(what: Word, order: object): Promise<number> {
       const hook = hooks.findLast(({ topic }) => topic === what);
       const answer = await fetch(hook?.url ?? '', {
@@ -306,7 +309,7 @@ export async function openApp(kind: StoreKind = 'sqlite') {
         .selectAll()
         .where('credential_id', '=', connectionId)
         .executeTakeFirstOrThrow(),
-    /** Of each event what it is, and its record as it was told; in that order. */
+    /** Returns the events with their records, in order. */
     async events(connectionId: string): Promise<{ event: string; remoteId: string; totalPrice?: string }[]> {
       const rows = await context.db
         .selectFrom('events')
@@ -317,14 +320,14 @@ export async function openApp(kind: StoreKind = 'sqlite') {
         .execute();
       return rows.map(({ body, event }) => ({ event, ...JSON.parse(body) }));
     },
-    /** `created o1` and so on. */
+    /** Returns the events as texts such as `created o1`. */
     told: async (connectionId: string): Promise<string[]> =>
       (await app.events(connectionId)).map(({ event, remoteId }) => `${event} ${remoteId}`),
-    /** From now on the operator is told what may be missing. */
+    /** Sets the address of operator events, so that possible gaps are reported. */
     async warn(): Promise<void> {
       await service.call('PUT', '/api/settings', { body: { eventsAddress: 'https://127.0.0.1:9/operator' } });
     },
-    /** What the operator was told that may be missing. */
+    /** Returns the gaps that were reported to the operator. */
     async warnings(): Promise<object[]> {
       const rows = await context.db
         .selectFrom('events')

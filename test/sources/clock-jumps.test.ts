@@ -5,7 +5,7 @@ import { STORE_KINDS } from '../support/stores.ts';
 import { openApp } from './app.ts';
 
 test.each(STORE_KINDS)(
-  'webhooks that arrived or were put off while our clock was ahead are told when it is back, in their order (%s)',
+  'webhooks from while our clock was ahead come in order once it is back (%s)',
   async (kind) => {
     await using app = await openApp(kind);
     const { clock } = app;
@@ -14,7 +14,7 @@ test.each(STORE_KINDS)(
     await app.look();
     await app.look('jobs');
     const working = app.instead;
-    // Older than what polls list.
+    // This is older than the records that polls list.
     app.orders = ['failed', 'o3', 'o2', 'o1'].map((id) => app.order(id, clock.now() - 30 * DAY));
 
     clock.advance(20 * DAY);
@@ -34,7 +34,7 @@ test.each(STORE_KINDS)(
     await app.look();
     await app.look('inbox');
     const asked = app.calls.filter((call) => call.startsWith('GET /orders/'));
-    // One that failed before comes after the others.
+    // A webhook that failed before comes after the others.
     expect(asked).toEqual(['o1', 'o2', 'o3', 'none', 'failed'].map((id) => `GET /orders/${id}`));
     const told = await app.told(connectionId);
     expect(told.toSorted()).toEqual(['failed', 'o1', 'o2', 'o3'].map((id) => `created ${id}`));
@@ -43,12 +43,12 @@ test.each(STORE_KINDS)(
       await app.look();
       await app.look('inbox');
     }
-    // It is asked for no longer than any that is not there.
+    // Its record is asked for as long as any missing record.
     expect(app.calls.filter((call) => call === 'GET /orders/none').length).toBeLessThan(5);
   },
 );
 
-test('a webhook that waits no longer than it should is not made due', async () => {
+test('a webhook with an ordinary wait is not made due', async () => {
   await using app = await openApp();
   const { clock, order } = app;
   const connectionId = await app.connect('naming');
@@ -69,7 +69,7 @@ test('a webhook that waits no longer than it should is not made due', async () =
   expect(app.calls).toEqual([]);
 });
 
-test('what was deleted while our clock was ahead is told when it is there again', async () => {
+test('a record deleted while our clock was ahead is published when it exists again', async () => {
   await using app = await openApp();
   const { clock } = app;
   const connectionId = await app.connect('numbered');
@@ -88,6 +88,6 @@ test('what was deleted while our clock was ahead is told when it is there again'
     clock.advance(1.2 * DAY);
     await app.look();
   }
-  // By their ids, which are of their times.
+  // The order is by id, and each id contains a time.
   expect((await app.told(connectionId)).toSorted()).toEqual(['deleted o1', 'updated o1']);
 });

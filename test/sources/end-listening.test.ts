@@ -10,10 +10,10 @@ import { createBrowser } from '../support/browser.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 import { openApp, type TestedApp } from './app.ts';
 
-/* What becomes of a source whose connection leads to another account. */
+/* Sources whose connection switches to another account. */
 
 test.each(STORE_KINDS)(
-  'a registration under way when another account takes the place is made anew there, and heard, on %s',
+  'a registration that runs during an account switch is repeated there, on %s',
   async (kind) => {
     await using app = await openApp(kind);
     const connectionId = await app.connect('numbered');
@@ -32,7 +32,7 @@ test.each(STORE_KINDS)(
   },
 );
 
-test('a source whose webhooks lead nowhere is heard again after the daily look', async () => {
+test('a source whose webhook address is unknown recovers after the daily check', async () => {
   await using app = await openApp();
   const connectionId = await app.connect('numbered');
   await app.subscribe(connectionId);
@@ -45,7 +45,7 @@ test('a source whose webhooks lead nowhere is heard again after the daily look',
 });
 
 test.each(STORE_KINDS)(
-  'webhooks of the account before, which waited, are not told as records of the other one, on %s',
+  'waiting webhooks of the old account are not published for the new one, on %s',
   async (kind) => {
     await using app = await openApp(kind);
     const connectionId = await app.listen('naming');
@@ -58,14 +58,14 @@ test.each(STORE_KINDS)(
     await app.look('inbox');
     app.recover();
     await takePlace(app, connectionId);
-    // The other one has an order of that number, too, and it is old.
+    // The other account has an old order of that number, too.
     app.orders = [app.order('250', app.clock.now() - 700 * DAY)];
     await settle(app);
     expect(await app.told(connectionId)).toEqual([]);
   },
 );
 
-test('a webhook whose record is being read when another account takes the place tells nothing', async () => {
+test('a webhook whose record is read during an account switch publishes nothing', async () => {
   await using app = await openApp();
   const connectionId = await app.listen('naming');
   const record = app.hold('/orders/');
@@ -79,23 +79,20 @@ test('a webhook whose record is being read when another account takes the place 
   expect(await app.told(connectionId)).toEqual([]);
 });
 
-test.each(STORE_KINDS)(
-  'what a webhook of the account before said may be said by one of the other, on %s',
-  async (kind) => {
-    await using app = await openApp(kind);
-    const connectionId = await app.listen('numbered');
-    const order = app.order('250', app.clock.now() + MINUTE);
-    await app.announce('made', order);
-    await app.look('inbox');
-    await takePlace(app, connectionId);
-    await settle(app);
-    await app.announce('made', order);
-    await app.look('inbox');
-    expect(await app.told(connectionId)).toEqual(['created 250', 'created 250']);
-  },
-);
+test.each(STORE_KINDS)('a webhook may repeat the event id of the previous account, on %s', async (kind) => {
+  await using app = await openApp(kind);
+  const connectionId = await app.listen('numbered');
+  const order = app.order('250', app.clock.now() + MINUTE);
+  await app.announce('made', order);
+  await app.look('inbox');
+  await takePlace(app, connectionId);
+  await settle(app);
+  await app.announce('made', order);
+  await app.look('inbox');
+  expect(await app.told(connectionId)).toEqual(['created 250', 'created 250']);
+});
 
-test('a person who leads a connection to another account, by another way to sign in, is told of that one alone', async () => {
+test('a switch of account and sign-in method publishes only the new account', async () => {
   await using app = await openApp();
   const connectionId = await app.listen('naming');
   const former = app.hooks.findLast(({ topic }) => topic === 'made');
@@ -111,7 +108,7 @@ test('a person who leads a connection to another account, by another way to sign
   expect(await app.told(connectionId)).toEqual(['created 251']);
 });
 
-test('a process that is killed before it has forgotten the account before leaves that to the next one', async () => {
+test('a source is not polled after an account switch until its keys are pruned', async () => {
   await using app = await openApp();
   const connectionId = await app.connect('numbered');
   const { db } = app.service.context;
@@ -130,26 +127,23 @@ test('a process that is killed before it has forgotten the account before leaves
   expect(app.calls).toContain('GET /orders');
 });
 
-test.each(STORE_KINDS)(
-  'of an app that does not tell whose account it is, another address is another account, on %s',
-  async (kind) => {
-    await using app = await openApp(kind);
-    await using other = await openApp();
-    const connectionId = await app.connect('nameless');
-    await app.subscribe(connectionId, ['created', 'updated']);
-    await app.look();
-    app.orders = ['1', '2'].map((id) => app.order(id, app.clock.now() + MINUTE));
-    await settle(app);
-    expect((await app.told(connectionId)).toSorted()).toEqual(['created 1', 'created 2']);
-    // The other one counts from 1 as well.
-    other.orders = ['1', '2'].map((id) => app.order(id, app.clock.now() + MINUTE));
-    expect((await app.replaceKey(connectionId, 'y', { origin: other.origin })).status).toBe(200);
-    await settle(app);
-    expect((await app.told(connectionId)).slice(2).toSorted()).toEqual(['created 1', 'created 2']);
-  },
-);
+test.each(STORE_KINDS)('without an account id, another address is another account, on %s', async (kind) => {
+  await using app = await openApp(kind);
+  await using other = await openApp();
+  const connectionId = await app.connect('nameless');
+  await app.subscribe(connectionId, ['created', 'updated']);
+  await app.look();
+  app.orders = ['1', '2'].map((id) => app.order(id, app.clock.now() + MINUTE));
+  await settle(app);
+  expect((await app.told(connectionId)).toSorted()).toEqual(['created 1', 'created 2']);
+  // The other account counts from 1 as well.
+  other.orders = ['1', '2'].map((id) => app.order(id, app.clock.now() + MINUTE));
+  expect((await app.replaceKey(connectionId, 'y', { origin: other.origin })).status).toBe(200);
+  await settle(app);
+  expect((await app.told(connectionId)).slice(2).toSorted()).toEqual(['created 1', 'created 2']);
+});
 
-test('of an app that does not tell whose account it is, another key for the same address goes on', async () => {
+test('without an account id, another key for the same address is the same account', async () => {
   await using app = await openApp();
   const connectionId = await app.connect('nameless');
   await app.subscribe(connectionId);
@@ -160,7 +154,7 @@ test('of an app that does not tell whose account it is, another key for the same
   expect(await app.source(connectionId)).toEqual(before);
 });
 
-test('an account at another address is still the same where the app tells so, and registered there anew', async () => {
+test('an account with the same id at another address is registered again there', async () => {
   await using app = await openApp();
   await using other = await openApp();
   const connectionId = await app.connect('numbered');
@@ -178,9 +172,9 @@ test('an account at another address is still the same where the app tells so, an
 });
 
 test.each([
-  ['while somebody listens', false],
-  ['when nobody listens any more', true],
-])('what others registered at another address under the same ids stays there, %s', async (_when, ends) => {
+  ['with a consumer', false],
+  ['without a consumer', true],
+])('registrations of others with the same ids at another address stay, %s', async (_when, ends) => {
   await using app = await openApp();
   await using other = await openApp();
   const connectionId = await app.connect('nameless');
@@ -196,7 +190,7 @@ test.each([
 });
 
 test.each(STORE_KINDS)(
-  'an inventory under way when another account takes the place remembers nothing of the one before, on %s',
+  'an inventory during an account switch stores nothing of the old account, on %s',
   async (kind) => {
     await using app = await openApp(kind);
     const connectionId = await app.connect('numbered');
@@ -207,7 +201,7 @@ test.each(STORE_KINDS)(
     const took = app.look('jobs');
     await reading.asked;
     await takePlace(app, connectionId);
-    // What was seen is forgotten by then.
+    // This prunes the keys of the previous account.
     await app.look('jobs');
     await reading.answer(200, { orders: app.orders, more: false });
     await took;
@@ -220,7 +214,7 @@ test.each(STORE_KINDS)(
   },
 );
 
-test('an inventory waits until what was seen of the account before is forgotten', async () => {
+test('an inventory waits until the previous account is pruned', async () => {
   await using app = await openApp();
   const connectionId = await app.connect('numbered');
   app.orders = [app.order('o1'), app.order('o2')];
@@ -230,7 +224,7 @@ test('an inventory waits until what was seen of the account before is forgotten'
   app.clock.advance(DAY + MINUTE);
   app.orders = [];
   await takePlace(app, connectionId);
-  // Readings have slots of their own, and may come before the job that forgets.
+  // Inventories have slots of their own, and may come before the pruning job.
   const begun = await readingRound(app.service.context, { signal: new AbortController().signal, room: 9 });
   await Promise.all(begun);
   await settle(app);
@@ -238,7 +232,7 @@ test('an inventory waits until what was seen of the account before is forgotten'
 });
 
 test.each(STORE_KINDS)(
-  'a backfill that was reading when another account takes the place tells of that one alone, on %s',
+  'a backfill that reads during an account switch sends only the new one, on %s',
   async (kind) => {
     await using app = await openApp(kind);
     const connectionId = await app.connect('numbered');
@@ -257,7 +251,7 @@ test.each(STORE_KINDS)(
   },
 );
 
-test('a backfill that came half way when another account takes the place begins with the first record of that one', async () => {
+test('a half-done backfill starts with the first record after an account switch', async () => {
   await using app = await openApp();
   const { db } = app.service.context;
   const connectionId = await app.connect('sequential');
@@ -276,7 +270,7 @@ test('a backfill that came half way when another account takes the place begins 
   expect((await app.told(connectionId)).slice(250).toSorted()).toEqual(['created new1', 'created new2']);
 });
 
-test('a webhook that is still coming when another account takes the place tells nothing', async () => {
+test('a webhook that arrives during an account switch publishes nothing', async () => {
   await using app = await openApp();
   const connectionId = await app.listen('numbered');
   const hook = app.hooks.findLast(({ topic }) => topic === 'made');
@@ -290,7 +284,7 @@ test('a webhook that is still coming when another account takes the place tells 
   await once(sent, 'continue');
   const body = JSON.stringify({ what: 'made', order: app.order('o1', app.clock.now() + MINUTE) });
   sent.write(body.slice(0, 10));
-  // The source is looked up as soon as the head is there.
+  // The intake looks up the source as soon as the head arrives.
   await sleep(50);
   await takePlace(app, connectionId);
   sent.end(body.slice(10));
@@ -301,7 +295,7 @@ test('a webhook that is still coming when another account takes the place tells 
   expect(await app.told(connectionId)).toEqual([]);
 });
 
-test('another account under the same connection is listened to anew; another key of the same goes on', async () => {
+test('a source restarts for another account and continues for another key', async () => {
   await using app = await openApp();
   const { clock, order } = app;
   const connectionId = await app.listen('numbered', { polled: true });
@@ -321,7 +315,7 @@ test('another account under the same connection is listened to anew; another key
   expect(await app.told(connectionId)).toEqual(['created o1', 'created o3']);
 });
 
-test('what is asked of the account before, when its tokens end, is not asked of another one', async () => {
+test('a call for the old account is not made for a new one when its token expires', async () => {
   await using app = await openApp();
   await using other = await openApp();
   const client = { clientId: 'c', clientSecret: 's' };
@@ -349,7 +343,7 @@ test('what is asked of the account before, when its tokens end, is not asked of 
 
 const STRANGER = 'https://erp.example.com/';
 
-/** Webhooks of somebody else at another app, which counts them as the first one does. */
+/** Returns registrations of others at another app, which numbers them as the first app does. */
 function foreignHooks(app: TestedApp, other: TestedApp): TestedApp['hooks'] {
   const hooks = app.hooks.map((hook) => ({ ...hook, url: STRANGER }));
   expect(hooks).toHaveLength(3);
@@ -357,14 +351,14 @@ function foreignHooks(app: TestedApp, other: TestedApp): TestedApp['hooks'] {
   return hooks;
 }
 
-/** A key of another account replaces the one that is there. */
+/** Replaces the key by one of another account. */
 async function takePlace(app: TestedApp, connectionId: string): Promise<void> {
   app.account = 'acct_2';
   const replaced = await app.replaceKey(connectionId, 'y');
   expect(replaced.at('account.id')).toBe('acct_2');
 }
 
-/** A person opens a link and fills in another key. */
+/** Enters another key through a connect link. */
 async function reconnect(app: TestedApp, connectionId: string, keys: object): Promise<void> {
   const { service, userId } = app;
   const asked = await service.call('POST', `/users/${userId}/credentials/${connectionId}/reconnect`, {
@@ -383,7 +377,7 @@ async function reconnect(app: TestedApp, connectionId: string, keys: object): Pr
   expect(ended.status).toBe(200);
 }
 
-/** All that is due in the next hours. */
+/** Runs all work that is due in the next hours. */
 async function settle(app: TestedApp): Promise<void> {
   for (let hour = 0; hour < 3; hour++) {
     await app.look('jobs');

@@ -3,9 +3,9 @@ import { createSources } from '../../src/sources/loops.ts';
 import { MINUTE } from '../../src/lib/clock.ts';
 import { openApp, type TestedApp } from './app.ts';
 
-/* Slots for jobs, which all users and apps share. */
+/* Slots for jobs, shared by all users and apps. */
 
-/** Holds calls to a path of the app that come with the token `slow`, until they are let go. */
+/** Holds calls to a path of the app with the token `slow`, until the test releases them. */
 function hold(app: TestedApp, path: string, answer: object): { count(): number; release(): void } {
   const held: (() => void)[] = [];
   app.instead = (url, res, req) => {
@@ -25,7 +25,7 @@ function hold(app: TestedApp, path: string, answer: object): { count(): number; 
 const backfill = (app: TestedApp, connectionId: string, n = 0): Promise<string> =>
   app.subscribe(connectionId, ['created'], { address: `https://127.0.0.1:9/${n}`, backfill: true });
 
-test('registrations at an app that hangs keep none at another waiting', async () => {
+test('registrations at an app that hangs do not delay those at another app', async () => {
   await using app = await openApp();
   const slow: string[] = [];
   for (let n = 0; n < 9; n++) slow.push(await app.connect('numbered', { token: 'slow' }));
@@ -44,7 +44,7 @@ test('registrations at an app that hangs keep none at another waiting', async ()
   }
 });
 
-test('backfills of a user whose apps hang keep none of another user waiting', async () => {
+test('backfills of a user whose apps hang do not delay those of another user', async () => {
   await using app = await openApp();
   const { service } = app;
   const slow = [

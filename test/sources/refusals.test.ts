@@ -3,9 +3,9 @@ import { forgetJob } from '../../src/sources/prune.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { openApp } from './app.ts';
 
-/* Apps that refuse to be polled, and accounts that go on once they are mended. */
+/* Apps that reject polls, and accounts that continue once they work again. */
 
-test('a credential that is refused whatever its token is marked as such, not renewed for ever', async () => {
+test('a credential that is refused with any token is marked, not renewed for ever', async () => {
   await using app = await openApp();
   const { clock } = app;
   const connectionId = await app.listen('renewed', {
@@ -28,7 +28,7 @@ test('a credential that is refused whatever its token is marked as such, not ren
   expect([state, (await app.source(connectionId)).status]).toEqual(['needs_reconnect', 'suspended']);
 });
 
-test('an app that wants to be left alone for a year is asked after an hour', async () => {
+test('an app whose Retry-After is a year is polled after an hour', async () => {
   await using app = await openApp();
   const connectionId = await app.listen('numbered', { polled: true });
   app.instead = (_url, res) => {
@@ -41,7 +41,7 @@ test('an app that wants to be left alone for a year is asked after an hour', asy
   expect(waitMs).toBeLessThan(1.5 * HOUR);
 });
 
-test('an account that had to be reconnected for long goes on without telling anything twice', async () => {
+test('an account that was reconnected late publishes nothing twice', async () => {
   await using app = await openApp();
   const { clock, order } = app;
   const { context } = app.service;
@@ -71,7 +71,7 @@ test('an account that had to be reconnected for long goes on without telling any
   expect(await app.told(connectionId)).toEqual(before);
 });
 
-test('a source goes on once its account is mended, though somebody subscribes to it at the same moment', async () => {
+test('a source resumes after reconnecting, even with a new subscription at that moment', async () => {
   await using app = await openApp();
   const { clock, order } = app;
   const connectionId = await app.listen('numbered', { polled: true });
@@ -88,7 +88,7 @@ test('a source goes on once its account is mended, though somebody subscribes to
   expect(await app.told(connectionId)).toEqual(['created o1']);
 });
 
-test('a round that is refused after its account was mended is a failed one, and not the end', async () => {
+test('a poll refused after its account was reconnected fails without suspending', async () => {
   await using app = await openApp();
   const { clock, order } = app;
   const connectionId = await app.listen('numbered', { polled: true });
@@ -106,7 +106,7 @@ test('a round that is refused after its account was mended is a failed one, and 
   expect(await app.told(connectionId)).toEqual(['created o1']);
 });
 
-test('an app that refuses a later page again and again is asked less and less often, and what came before it is told', async () => {
+test('an app that keeps refusing a later page is polled less often after each failure', async () => {
   await using app = await openApp();
   const { clock } = app;
   const connectionId = await app.listen('sequential', { polled: true });

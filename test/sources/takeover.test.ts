@@ -13,20 +13,20 @@ import { STORE_KINDS } from '../support/stores.ts';
 import { openApp, type TestedApp } from './app.ts';
 
 /*
- * What a process held when it stopped, another one continues within 30 s. The clock of the first process stands still, so
- * its leases end as those of a dead process. Later it wakes up and must change nothing.
+ * Another process continues the work of a stopped process within 30 s. The clock of the first process stands
+ * still, so its leases expire as those of a dead process. Later it wakes up and must change nothing.
  */
 
 const WITHIN_MS = 30 * SECOND;
 
-/** A second process over the same store, whose clock is 30 s ahead. */
+/** Starts a second process over the same store, whose clock is 30 s ahead. */
 const startSecond = ({ env }: Service, now: number, catalogFolder: string): Promise<Service> =>
   startService({ env, clock: manualClock(now + WITHIN_MS), catalogFolder });
 
 const secondOf = ({ service, clock, catalogFolder }: TestedApp): Promise<Service> =>
   startSecond(service, clock.now(), catalogFolder);
 
-/** A process of its own over the same store, which follows the clock of this machine. */
+/** Starts a separate process over the same store, which follows the clock of this machine. */
 async function serveUntilKilled({ service, catalogFolder }: TestedApp): Promise<ChildProcess> {
   const program = join(import.meta.dirname, '../support/workflow-process.ts');
   const env = { PORT: '0', GATEHOUSE_ALLOW_PRIVATE_NETWORK: '1', ...service.env };
@@ -103,7 +103,7 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     expect(listed.at('data.1')).toBeUndefined();
   });
 
-  test('webhooks that a stopped process was removing are removed by another one', async () => {
+  test('webhooks that a stopped process was removing are removed by another process', async () => {
     await using app = await openApp(kind);
     const { clock, service } = app;
     const connectionId = await app.connect('sequential');

@@ -7,15 +7,15 @@ interface Order {
   id: number;
   createdAt: number;
   updatedAt: number;
-  /** From then on lists show it. */
+  /** Time from which lists show it. */
   visibleAt: number;
 }
 
-/** How the shop cuts its list. */
+/** Paging of the shop's list. */
 export interface ShopStyle {
   paging: 'offset' | 'page' | 'cursor';
   order: 'ascending' | 'descending' | 'none';
-  /** It also sends webhooks, that hold the record as it was or its id alone. */
+  /** Content of the shop's webhooks: the record as it was, or its id; undefined without webhooks. */
   hooks?: 'record' | 'id';
 }
 
@@ -27,8 +27,8 @@ interface Announcement {
 }
 
 /**
- * A shop that does what shops do to those who poll them: records come to light late and share their times, pages shift
- * while they are read, its clock is not ours, it refuses and drops calls.
+ * A shop with the difficulties of real ones. Records become visible late and share their times, and pages
+ * shift while they are read. Its clock differs from ours, and it rejects and drops calls.
  */
 export interface Shop {
   readonly url: string;
@@ -37,16 +37,19 @@ export interface Shop {
   /** The shop's clock. */
   now(): number;
   setClock(clock: () => number): void;
-  /** How far its Date header is ahead of its clock. */
+  /** Milliseconds by which its Date header is ahead of its clock. */
   dateAheadMs: number;
   create(lateMs: number): number;
   update(id: number): void;
   remove(id: number): void;
-  /** Sends one of the webhooks that it owes, the oldest being 0 and the newest -1; `again`: and owes it still, as another event. */
+  /**
+   * Sends one of the pending webhooks, from 0 for the oldest to -1 for the newest. With `again` it stays
+   * pending, as another event.
+   */
   announce(pick: number, again: boolean): Promise<void>;
-  /** It refuses pages beyond so many records. */
+  /** Offset from which it rejects pages. */
   deepest: number;
-  /** Faults of the next calls: a status, or a connection that breaks; `shift` runs `between` before the answer. */
+  /** Faults of the next calls: a status, or `drop` for a broken connection. */
   faults: ('none' | 400 | 429 | 500 | 'drop')[];
   /** Runs once between two pages of the next list that has several. */
   between: (() => void) | undefined;
@@ -76,7 +79,7 @@ export async function startShop(): Promise<Shop> {
   const visible = (since: number): Order[] => {
     const now = clock();
     const found = [...orders.values()].filter((one) => one.visibleAt <= now && one.updatedAt >= since);
-    // An order that is stable for equal times only by accident, as databases give it.
+    // The sort order of equal times is stable only by accident, as in databases.
     found.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
     return shop.style.order === 'descending' ? found.toReversed() : found;
   };
@@ -202,7 +205,7 @@ export async function startShop(): Promise<Shop> {
   return Object.assign(shop, { url: `http://127.0.0.1:${address.port}` });
 }
 
-/** A place in the shop's order, which its cursors hold. */
+/** Position in the shop's sort order, which its cursors hold. */
 function keyOf({ updatedAt, id }: Order): string {
   return `${String(updatedAt).padStart(15, '0')}-${String((id * 7919) % 13).padStart(2, '0')}-${id}`;
 }
@@ -250,7 +253,7 @@ webhooks:
 `;
 }
 
-/** The connector file of such a shop. */
+/** Returns the connector file of such a shop. */
 export function shopConnector({ paging, order, hooks }: ShopStyle): { id: string; text: string } {
   const id = ['shop', paging, order, hooks].filter((part) => part !== undefined).join('-');
   return {

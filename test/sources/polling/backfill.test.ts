@@ -13,30 +13,27 @@ import { shopConnector, startShop, type ShopStyle } from './adversary.ts';
 import { openApp, type TestedApp } from '../app.ts';
 
 test.each([
-  ['one reading', 2],
-  ['several', 45],
-])(
-  'a backfill of a list that changes whenever it is read, in %s, says that it may lack records',
-  async (_name, pages) => {
-    await using upstream = await startUpstream();
-    const at = new Date(Date.now() - DAY).toISOString();
-    let last = 0;
-    upstream.handler = (req, res) => {
-      const query = new URL(req.url ?? '', upstream.origin).searchParams;
-      if (query.has('since')) return json(res, 200, { orders: [], more: false });
-      const orders = [1, 2, 3].map(() => ({ id: ++last, created_at: at, updated_at: at }));
-      json(res, 200, { orders, more: Number(query.get('offset')) < 3 * (pages - 1) });
-    };
-    await using backfill = await backfillFrom({ paging: 'offset', order: 'none' }, upstream.origin);
-    const { read } = backfill;
-    await until(async () => (await read()).at('reason') !== undefined);
-    expect((await read()).body).toMatchObject({ status: 'active', backfill: 'done' });
-    expect((await read()).text('reason')).toContain('kept changing');
-  },
-);
+  ['one poll', 2],
+  ['several polls', 45],
+])('a backfill of a list that always changes, in %s, says that it may lack records', async (_name, pages) => {
+  await using upstream = await startUpstream();
+  const at = new Date(Date.now() - DAY).toISOString();
+  let last = 0;
+  upstream.handler = (req, res) => {
+    const query = new URL(req.url ?? '', upstream.origin).searchParams;
+    if (query.has('since')) return json(res, 200, { orders: [], more: false });
+    const orders = [1, 2, 3].map(() => ({ id: ++last, created_at: at, updated_at: at }));
+    json(res, 200, { orders, more: Number(query.get('offset')) < 3 * (pages - 1) });
+  };
+  await using backfill = await backfillFrom({ paging: 'offset', order: 'none' }, upstream.origin);
+  const { read } = backfill;
+  await until(async () => (await read()).at('reason') !== undefined);
+  expect((await read()).body).toMatchObject({ status: 'active', backfill: 'done' });
+  expect((await read()).text('reason')).toContain('kept changing');
+});
 
 test.each(['offset', 'page', 'cursor'] as const)(
-  'a backfill of more pages than one reading takes sends each record once, though some move meanwhile (%s)',
+  'a backfill of several polls sends each record once though some move (%s)',
   async (paging) => {
     const style = { paging, order: 'ascending' } as const;
     const shop = await startShop();
@@ -47,7 +44,7 @@ test.each(['offset', 'page', 'cursor'] as const)(
     shop.setClock(() => Date.now());
     let pages = 0;
     shop.server.on('request', () => {
-      // When the first reading is about to end, all move by one.
+      // When the first poll of the listing is about to end, all records move by one.
       if (++pages === 45) shop.remove(1);
     });
     await using receiver = await startReceiver();
@@ -69,9 +66,9 @@ test.each(['offset', 'page', 'cursor'] as const)(
   },
 );
 
-test('a backfill of records larger than fit into memory ends where they no longer do, and says so', async () => {
+test('a backfill ends and says so where its records exceed the memory limit', async () => {
   await using upstream = await startUpstream();
-  // Made after the subscription, so that none is sent; as values each takes about ten megabytes.
+  // The records are newer than the subscription, so none is sent. Parsed, each takes about ten megabytes.
   const at = new Date(Date.now() + DAY).toISOString();
   const items = `[${'[],'.repeat(240_000)}[]]`;
   let pages = 0;
@@ -90,7 +87,7 @@ test('a backfill of records larger than fit into memory ends where they no longe
   expect(pages).toBeLessThan(60);
 });
 
-test('a backfill waits while its subscription is disabled, and others recover nothing of it', async () => {
+test('a backfill waits while its subscription is disabled', async () => {
   await using app = await openApp();
   const { call, context } = app.service;
   const connectionId = await app.connect('numbered');
@@ -100,7 +97,7 @@ test('a backfill waits while its subscription is disabled, and others recover no
   app.clock.advance(MINUTE);
   const subscriptionId = await backfilled(app, connectionId);
   const path = `/webhooks/${subscriptionId}`;
-  // As 410 from its endpoint would.
+  // A 410 from its endpoint disables it in the same way.
   await context.db
     .updateTable('subscriptions')
     .set({ status: 'disabled' })
@@ -124,7 +121,7 @@ test.each([
   ['a backfill', { backfill: true }, 500],
   ['an inventory', { events: ['deleted'] }, 403],
 ])(
-  '%s that waits for the first poll of an app that fails is looked at once a minute',
+  '%s that waits for the first poll of a failing app is checked once a minute',
   async (_name, wish, status) => {
     await using app = await openApp();
     const connectionId = await app.connect('numbered');
@@ -142,11 +139,11 @@ test.each([
   },
 );
 
-/** Another subscription of a connection, which asks for what is there. */
+/** Creates another subscription of a connection, with a backfill. */
 const backfilled = (app: TestedApp, connectionId: string): Promise<string> =>
   app.subscribe(connectionId, ['created'], { address: 'https://127.0.0.1:9/backfilled', backfill: true });
 
-/** The same, with how it is read, and the ids of what it heard of. */
+/** Creates such a subscription. Returns functions that read it and the ids of its deliveries. */
 async function hearing(app: TestedApp, connectionId: string) {
   const { service } = app;
   const subscriptionId = await backfilled(app, connectionId);
@@ -166,7 +163,7 @@ async function hearing(app: TestedApp, connectionId: string) {
 }
 
 test.each(STORE_KINDS)(
-  'a backfill brings what came between another subscription and its own, and nothing twice (%s)',
+  'a backfill sends records newer than an earlier subscription, each once (%s)',
   async (kind) => {
     await using app = await openApp(kind);
     const { clock, order } = app;
@@ -203,7 +200,7 @@ test.each(STORE_KINDS)(
   },
 );
 
-test('a backfill brings what was made in the second in which listening began', async () => {
+test('a backfill sends a record from the second in which collecting began', async () => {
   await using app = await openApp();
   const { clock, order } = app;
   const connectionId = await app.connect('numbered');
@@ -219,7 +216,7 @@ test('a backfill brings what was made in the second in which listening began', a
   expect(await heard()).toEqual(['old', 'just now']);
 });
 
-/** Everything but the list answers, as an app that limits what it gives does. */
+/** Rejects lists only, as an app with a rate limit does. */
 function refuseLists(app: TestedApp): void {
   app.instead = (url, res) => {
     if (url.pathname !== '/orders') return false;
@@ -228,33 +225,30 @@ function refuseLists(app: TestedApp): void {
   };
 }
 
-test.each(STORE_KINDS)(
-  'a checkout that began before its subscription, and is done while the backfill waits, is told once (%s)',
-  async (kind) => {
-    await using app = await openApp(kind);
-    const { clock, order } = app;
-    const connectionId = await app.connect('timeless');
-    const old = order('old', clock.now() - DAY);
-    const checkout = order('checkout', clock.now() - 5 * MINUTE);
-    app.orders = [old];
-    const { read, heard } = await hearing(app, connectionId);
-    await app.look();
-    refuseLists(app);
-    await app.look('jobs');
-    app.instead = () => false;
-    clock.advance(2 * SECOND);
-    app.orders = [old, checkout];
-    expect(await app.announce('made', checkout)).toBe(200);
-    await app.look('inbox');
-    expect(await heard()).toEqual(['checkout']);
-    clock.advance(HOUR);
-    await app.look('jobs');
-    expect((await read()).at('backfill')).toBe('done');
-    expect(await heard()).toEqual(['checkout', 'old']);
-  },
-);
+test.each(STORE_KINDS)('a checkout that is done while the backfill waits is sent once (%s)', async (kind) => {
+  await using app = await openApp(kind);
+  const { clock, order } = app;
+  const connectionId = await app.connect('timeless');
+  const old = order('old', clock.now() - DAY);
+  const checkout = order('checkout', clock.now() - 5 * MINUTE);
+  app.orders = [old];
+  const { read, heard } = await hearing(app, connectionId);
+  await app.look();
+  refuseLists(app);
+  await app.look('jobs');
+  app.instead = () => false;
+  clock.advance(2 * SECOND);
+  app.orders = [old, checkout];
+  expect(await app.announce('made', checkout)).toBe(200);
+  await app.look('inbox');
+  expect(await heard()).toEqual(['checkout']);
+  clock.advance(HOUR);
+  await app.look('jobs');
+  expect((await read()).at('backfill')).toBe('done');
+  expect(await heard()).toEqual(['checkout', 'old']);
+});
 
-test('what was told of another account leaves nothing out of a backfill', async () => {
+test('deliveries of a previous account do not exclude records from a backfill', async () => {
   await using app = await openApp();
   const { clock, order } = app;
   const connectionId = await app.connect('timeless');
@@ -269,7 +263,7 @@ test('what was told of another account leaves nothing out of a backfill', async 
   clock.advance(HOUR);
   app.account = 'acct_2';
   await app.replaceKey(connectionId, 'another');
-  // The other one has an order of that number, too, and it is old.
+  // The other account has an old order of that number, too.
   app.orders = [order('o1', clock.now() - DAY)];
   for (let hour = 0; hour < 3; hour++) {
     await app.look('jobs');
@@ -281,8 +275,8 @@ test('what was told of another account leaves nothing out of a backfill', async 
 });
 
 test.each([
-  ['the account has to be connected anew', 401],
-  ['the app is out', 500],
+  ['the account must be reconnected', 401],
+  ['the app is down', 500],
 ])('a backfill waits for days while %s', async (_name, status) => {
   await using app = await openApp();
   const { clock, order } = app;
@@ -312,7 +306,7 @@ test.each([
   expect(await heard()).toEqual(['old']);
 });
 
-/** A new subscription that asked for what was there, and how to read it. */
+/** Creates a subscription with a backfill. Returns functions that read it. */
 async function backfillFrom(style: ShopStyle, origin: string, address = 'https://127.0.0.1:9/never') {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-backfill-'));
   const { id, text } = shopConnector(style);

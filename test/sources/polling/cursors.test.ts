@@ -2,12 +2,15 @@ import { expect, test } from 'vitest';
 import { DAY, HOUR, MINUTE } from '../../../src/lib/clock.ts';
 import { openApp, type TestedApp } from '../app.ts';
 
-/* Lists whose next page is asked for by the last record of the one before, which the app no longer knows once it is gone. */
+/*
+ * Lists with keyset paging: the last record of a page names the next page. The app rejects the name of a
+ * deleted record.
+ */
 
 const PAGE = 3;
 const KEPT = [0, 1, 3, 4, 5, 6, 7, 8, 9].map((n) => `created o${n}`);
 
-/** Ten orders, one an hour, of which the third is removed as the second page is asked for. */
+/** Lists ten orders, one an hour. The third is removed as the second page is requested. */
 function removeWhileRead(app: TestedApp): { hasGone: boolean } {
   const seen = { hasGone: false };
   const { clock, order } = app;
@@ -39,7 +42,7 @@ async function looks(app: TestedApp, what: 'polls' | 'jobs', count: number): Pro
   }
 }
 
-test('a record that goes while its list is polled hides no other', async () => {
+test('a record deleted during a poll of its list hides no other record', async () => {
   await using app = await openApp();
   const connectionId = await app.connect('sequential');
   await app.subscribe(connectionId, ['created']);
@@ -51,7 +54,7 @@ test('a record that goes while its list is polled hides no other', async () => {
   expect((await app.told(connectionId)).filter((one) => one !== 'created o2').toSorted()).toEqual(KEPT);
 });
 
-test('a record that goes while its list is read for a backfill hides no other', async () => {
+test('a record deleted during a backfill of its list hides no other record', async () => {
   await using app = await openApp();
   const connectionId = await app.connect('sequential');
   const seen = removeWhileRead(app);

@@ -3,7 +3,10 @@ import { DAY, HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { STORE_KINDS } from '../../support/stores.ts';
 import { openApp, type Order, type TestedApp } from '../app.ts';
 
-/* Words of records that come late: after newer ones, after the end of a record, or before its app was read. */
+/*
+ * Observations that come late: after newer ones, after the deletion of the record, or before its app was
+ * listed.
+ */
 
 async function say(app: TestedApp, what: 'made' | 'changed' | 'gone', order: Order): Promise<void> {
   expect(await app.announce(what, order)).toBe(200);
@@ -11,7 +14,7 @@ async function say(app: TestedApp, what: 'made' | 'changed' | 'gone', order: Ord
   app.clock.advance(SECOND);
 }
 
-/** `created o1 1.00` and so on. */
+/** Returns the events as texts such as `created o1 1.00`. */
 async function toldOf(app: TestedApp, connectionId: string): Promise<string[]> {
   const events = await app.events(connectionId);
   return events.map(({ event, remoteId, totalPrice }) => `${event} ${remoteId} ${totalPrice}`);
@@ -20,7 +23,7 @@ async function toldOf(app: TestedApp, connectionId: string): Promise<string[]> {
 const at = (ms: number) => new Date(ms).toISOString();
 
 test.each(STORE_KINDS)(
-  'what a poll read before a webhook told a newer state is not told (%s)',
+  'a poll publishes no state older than that of a webhook during it (%s)',
   async (kind) => {
     await using app = await openApp(kind);
     const connectionId = await app.listen('sequential');
@@ -46,27 +49,30 @@ test.each(STORE_KINDS)(
   },
 );
 
-test.each(STORE_KINDS)('a webhook of an older state than was told tells nothing (%s)', async (kind) => {
-  await using app = await openApp(kind);
-  const connectionId = await app.listen('sequential');
-  const { clock, order } = app;
-  const made = clock.now();
-  const change = (total: string, ms: number) =>
-    say(app, 'changed', order('o1', made, { total, updated_at: at(made + ms) }));
-  await say(app, 'made', order('o1', made, { total: '1.00' }));
-  await change('3.00', 3 * SECOND);
-  await change('2.00', 2 * SECOND);
-  await change('4.00', 3 * SECOND);
-  await change('5.00', 5 * SECOND);
-  expect(await toldOf(app, connectionId)).toEqual([
-    'created o1 1.00',
-    'updated o1 3.00',
-    'updated o1 4.00',
-    'updated o1 5.00',
-  ]);
-});
+test.each(STORE_KINDS)(
+  'a webhook with an older state than the published one publishes nothing (%s)',
+  async (kind) => {
+    await using app = await openApp(kind);
+    const connectionId = await app.listen('sequential');
+    const { clock, order } = app;
+    const made = clock.now();
+    const change = (total: string, ms: number) =>
+      say(app, 'changed', order('o1', made, { total, updated_at: at(made + ms) }));
+    await say(app, 'made', order('o1', made, { total: '1.00' }));
+    await change('3.00', 3 * SECOND);
+    await change('2.00', 2 * SECOND);
+    await change('4.00', 3 * SECOND);
+    await change('5.00', 5 * SECOND);
+    expect(await toldOf(app, connectionId)).toEqual([
+      'created o1 1.00',
+      'updated o1 3.00',
+      'updated o1 4.00',
+      'updated o1 5.00',
+    ]);
+  },
+);
 
-test('a record whose time of change goes back is told as the app lists it a minute later', async () => {
+test('a record whose time of change goes back is published once listed a minute later', async () => {
   await using app = await openApp();
   const connectionId = await app.listen('sequential');
   const { clock, order } = app;
@@ -74,7 +80,7 @@ test('a record whose time of change goes back is told as the app lists it a minu
   const made = clock.now();
   await say(app, 'made', order('o1', made, { total: '1.00' }));
   await say(app, 'changed', order('o1', made, { total: '2.00', updated_at: at(made + DAY) }));
-  // The clock of the app was a day ahead, and was put right.
+  // The clock of the app was a day ahead, and was set back.
   app.orders = [order('o1', made, { total: '3.00', updated_at: at(made + SECOND) })];
   for (const changed of app.orders) await say(app, 'changed', changed);
   expect(await toldOf(app, connectionId)).toEqual(['created o1 1.00', 'updated o1 2.00']);
@@ -84,7 +90,7 @@ test('a record whose time of change goes back is told as the app lists it a minu
 });
 
 test.each(STORE_KINDS)(
-  'a late word of a deleted record makes none, though the clock of its app is ahead (%s)',
+  'a late webhook of a deleted record publishes nothing, with a clock ahead (%s)',
   async (kind) => {
     await using app = await openApp(kind);
     const connectionId = await app.listen('sequential');
@@ -100,7 +106,7 @@ test.each(STORE_KINDS)(
     clock.advance(MINUTE);
     await app.look();
     expect(await app.told(connectionId)).toEqual(['created o1', 'deleted o1']);
-    // It is there again.
+    // The record exists again.
     const restored = order('o1', made, { updated_at: at(clock.now() + aheadMs) });
     app.orders = [restored];
     await say(app, 'changed', restored);
@@ -110,14 +116,14 @@ test.each(STORE_KINDS)(
   },
 );
 
-test('an app that says that a record changed is believed, where the record does not tell when and was never seen', async () => {
+test('an updated webhook of an unknown record without a time of change is published', async () => {
   await using app = await openApp();
   const connectionId = await app.listen('timeless');
   await say(app, 'changed', app.order('old', app.clock.now() - 300 * DAY, { total: '2.00' }));
   expect(await toldOf(app, connectionId)).toEqual(['updated old 2.00']);
 });
 
-test('a record is told as deleted each time that it is, and a late word of it makes none', async () => {
+test('each deletion of a record is published, and a late webhook of it is not', async () => {
   await using app = await openApp();
   const { clock, order } = app;
   const connectionId = await app.listen('numbered');
@@ -130,7 +136,7 @@ test('a record is told as deleted each time that it is, and a late word of it ma
   await say('made');
   await say('gone');
   await say('changed', clock.now() - 2 * MINUTE);
-  // No clock is so far ahead.
+  // No clock is this far ahead.
   clock.advance(20 * MINUTE);
   await say('changed');
   await say('gone');
@@ -138,40 +144,37 @@ test('a record is told as deleted each time that it is, and a late word of it ma
 });
 
 test.each([
-  ['before its deletion was heard of', 10 * MINUTE, 0],
+  ['before its deletion was observed', 10 * MINUTE, 0],
   ['after its deletion, by the clock of an app that is behind', 0, 5 * MINUTE],
-])(
-  'a record that was restored %s is told as there, and can be deleted again',
-  async (_name, awayMs, skewMs) => {
-    await using app = await openApp();
-    const { clock, order } = app;
-    const connectionId = await app.listen('numbered');
-    await app.look();
-    clock.advance(10 * MINUTE);
-    const o1 = order('o1', clock.now() - skewMs);
-    app.orders = [o1];
-    await app.announce('made', o1);
-    await app.look('inbox');
-    clock.advance(MINUTE);
-    const restored = { ...o1, updated_at: new Date(clock.now() - skewMs + MINUTE).toISOString() };
-    clock.advance(awayMs);
-    await app.announce('gone', { id: 'o1' });
-    await app.look('inbox');
-    clock.advance(awayMs > 0 ? 0 : MINUTE);
-    app.orders = [restored];
-    await app.announce('changed', restored);
-    await app.look('inbox');
-    clock.advance(2 * MINUTE);
-    await app.look();
-    expect(await app.told(connectionId)).toEqual(['created o1', 'deleted o1', 'created o1']);
-    clock.advance(MINUTE);
-    await app.announce('gone', { id: 'o1' });
-    await app.look('inbox');
-    expect((await app.told(connectionId)).slice(3)).toEqual(['deleted o1']);
-  },
-);
+])('a record restored %s is published, and can be deleted again', async (_name, awayMs, skewMs) => {
+  await using app = await openApp();
+  const { clock, order } = app;
+  const connectionId = await app.listen('numbered');
+  await app.look();
+  clock.advance(10 * MINUTE);
+  const o1 = order('o1', clock.now() - skewMs);
+  app.orders = [o1];
+  await app.announce('made', o1);
+  await app.look('inbox');
+  clock.advance(MINUTE);
+  const restored = { ...o1, updated_at: new Date(clock.now() - skewMs + MINUTE).toISOString() };
+  clock.advance(awayMs);
+  await app.announce('gone', { id: 'o1' });
+  await app.look('inbox');
+  clock.advance(awayMs > 0 ? 0 : MINUTE);
+  app.orders = [restored];
+  await app.announce('changed', restored);
+  await app.look('inbox');
+  clock.advance(2 * MINUTE);
+  await app.look();
+  expect(await app.told(connectionId)).toEqual(['created o1', 'deleted o1', 'created o1']);
+  clock.advance(MINUTE);
+  await app.announce('gone', { id: 'o1' });
+  await app.look('inbox');
+  expect((await app.told(connectionId)).slice(3)).toEqual(['deleted o1']);
+});
 
-test('late words of a record that is not there any more make none, and the app is asked once', async () => {
+test('late webhooks of a deleted record publish nothing and cause one poll', async () => {
   await using app = await openApp();
   const { clock, order } = app;
   const connectionId = await app.listen('numbered');
@@ -190,7 +193,7 @@ test('late words of a record that is not there any more make none, and the app i
   expect(await app.told(connectionId)).toEqual(['deleted o1']);
 });
 
-test('an old record that changes before the first reading ended is no new one', async () => {
+test('an old record that changes during the first listing is not published as new', async () => {
   await using app = await openApp();
   const { clock, order } = app;
   const connectionId = await app.connect('numbered');
@@ -206,7 +209,7 @@ test('an old record that changes before the first reading ended is no new one', 
   expect(await app.told(connectionId)).toEqual(['updated old']);
 });
 
-test('a new order that an app calls changed is told, though its clock is behind and its list did not answer yet', async () => {
+test('a new order in an updated webhook before the first poll counts as created', async () => {
   await using app = await openApp();
   const { clock, order } = app;
   const connectionId = await app.connect('numbered');
@@ -229,7 +232,7 @@ test('a new order that an app calls changed is told, though its clock is behind 
   expect(await app.told(connectionId)).toEqual(['created o1']);
 });
 
-test('what is made while the first answer of an app is under way is told', async () => {
+test('a record created while the first answer of an app arrives is published', async () => {
   await using app = await openApp();
   const { clock } = app;
   const connectionId = await app.connect('numbered');
@@ -237,7 +240,7 @@ test('what is made while the first answer of an app is under way is told', async
   const list = app.hold('/orders');
   const polling = app.look();
   await list.asked;
-  // It takes eight seconds, and its Date is that of the answer.
+  // The answer takes eight seconds, and its Date is that of the answer.
   clock.advance(4 * SECOND);
   app.orders = [app.order('o1')];
   clock.advance(4 * SECOND);

@@ -5,9 +5,9 @@ import { closeListener, hear, openListener } from '../../../src/subscriptions/li
 import { DAY, HOUR, MINUTE } from '../../../src/lib/clock.ts';
 import { openApp } from '../app.ts';
 
-/* What an app that is down, or hides what it has, does to polls, reads and the daily inventory. */
+/* Polls, reads and the daily inventory of apps that are down or hide records. */
 
-/** An app with four orders, which somebody listens to by polls and inventories alone. */
+/** An app with four orders, which is collected by polls and inventories only. */
 async function openDepot() {
   const app = await openApp();
   const { clock } = app;
@@ -22,7 +22,7 @@ async function openDepot() {
     app,
     connectionId,
     add,
-    /** So much time, with what is due in it done as often as it may be. */
+    /** Lets time pass, and runs due work after each step. */
     async pass(ms: number, everyMs = 5 * MINUTE): Promise<void> {
       for (let passed = 0; passed < ms; passed += everyMs) {
         clock.advance(everyMs);
@@ -32,7 +32,7 @@ async function openDepot() {
     },
     remove: (id: string) => void (app.orders = app.orders.filter((order) => order.id !== id)),
     told: () => app.told(connectionId),
-    /** Ids that were asked for one by one. */
+    /** Returns the ids that were read one by one. */
     asked: () => app.calls.filter((call) => call.includes('/found/')).map((call) => call.split('/').at(-1)),
     [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
   };
@@ -71,7 +71,7 @@ test.each([...DOWN, '{"found":{}}'])(
   },
 );
 
-test('an order is gone where the app says null, a list without it, or 410; nothing else says so', async () => {
+test('an order counts as deleted only after null, a list without it, or 410', async () => {
   await using depot = await openDepot();
   const { app } = depot;
   app.hidden = ['a', 'b', 'c', 'd'];
@@ -91,7 +91,7 @@ test('an order is gone where the app says null, a list without it, or 410; nothi
   expect((await depot.told()).toSorted()).toEqual(['created e', 'deleted a', 'deleted b', 'deleted c']);
 });
 
-test('polls that go on failing are told to the operator once each time, and to who looks at the subscription', async () => {
+test('continuing failures of polls are reported once, and shown with the subscription', async () => {
   await using depot = await openDepot();
   const { app, connectionId, pass } = depot;
   const listed = () => app.service.call('GET', `/2023-03/one/webhooks?connectionId=${connectionId}`);
@@ -122,11 +122,11 @@ test('polls that go on failing are told to the operator once each time, and to w
   });
 });
 
-test('deletions that could not be looked for are told to the operator', async () => {
+test('a failed check for deletions is reported to the operator', async () => {
   await using depot = await openDepot();
   const { app, pass } = depot;
   await app.warn();
-  // More behind its page, which it does not give; and all of one moment, so that there is no place to go on from.
+  // The app gives no second page. All orders have one time, so a later lower bound does not help.
   app.instead = (url, res) => {
     if (url.pathname !== '/orders') return false;
     const isFirst = Number(url.searchParams.get('offset')) === 0;
@@ -139,7 +139,7 @@ test('deletions that could not be looked for are told to the operator', async ()
   );
 });
 
-test('an app whose list is empty at once is asked for few that it had, not for many', async () => {
+test('an app with a suddenly empty list is asked for few missing records, not for many', async () => {
   await using depot = await openDepot();
   const { app, pass } = depot;
   await app.warn();
@@ -170,7 +170,7 @@ test('an outage of days does not end the daily inventory', async () => {
   expect(await depot.told()).toEqual(['deleted a']);
 });
 
-test('an inventory asks nobody while the account waits to be connected anew, and goes on once it is', async () => {
+test('an inventory makes no call until the account is reconnected', async () => {
   await using depot = await openDepot();
   const { app, pass } = depot;
   app.refuseAccount(401);
@@ -185,7 +185,7 @@ test('an inventory asks nobody while the account waits to be connected anew, and
   expect(await depot.told()).toEqual(['deleted a']);
 });
 
-test('what the list hides is asked for once a day, and what is gone behind it is told soon', async () => {
+test('a hidden record is read once a day, and its deletion is published', async () => {
   await using depot = await openDepot();
   const { app, pass } = depot;
   app.clock.advance(MINUTE);
@@ -200,7 +200,7 @@ test('what the list hides is asked for once a day, and what is gone behind it is
   expect((await depot.told()).filter((one) => one.startsWith('deleted'))).toEqual(['deleted o99']);
 });
 
-test('orders for which the app fails or refuses hold up nobody', async () => {
+test('orders on which the app fails do not delay other orders', async () => {
   await using depot = await openDepot();
   const { app } = depot;
   app.hidden = ['a', 'b', 'c', 'd'];
@@ -219,7 +219,7 @@ test('orders for which the app fails or refuses hold up nobody', async () => {
   expect(await depot.told()).toEqual(['created e', 'deleted d']);
 });
 
-test('an order made and removed between two inventories is told as both', async () => {
+test('an order created and deleted between two inventories publishes both', async () => {
   await using depot = await openDepot();
   depot.app.clock.advance(HOUR);
   depot.add('brief');
@@ -229,13 +229,13 @@ test('an order made and removed between two inventories is told as both', async 
   expect(await depot.told()).toEqual(['created brief', 'deleted brief']);
 });
 
-test('who runs gatehouse listen alone hears of what is removed', async () => {
+test('gatehouse listen receives deletions without any subscription', async () => {
   await using depot = await openDepot();
   const { app, connectionId, pass } = depot;
   const { call, context } = app.service;
   const listed = await call('GET', `/2023-03/one/webhooks?connectionId=${connectionId}`);
   await call('DELETE', `/webhooks/${listed.at('data.0.subscriptionId')}`);
-  // With its source goes what was planned for it.
+  // This deletes the source and its planned jobs.
   await app.look('jobs');
   const credential = await requireConnection(context.db, {
     environment: 'development',

@@ -6,11 +6,11 @@ import { LEASE_MS } from '../../../src/lib/lease.ts';
 import { STORE_KINDS } from '../../support/stores.ts';
 import { openApp, type TestedApp } from '../app.ts';
 
-/* Polls that took longer than their lease, whose source others have taken meanwhile. */
+/* Polls that outlast their lease, while other processes take the source. */
 
 type Begun = Awaited<ReturnType<typeof begin>>;
 
-/** A poll of what is due, which reads for as long as the test keeps the app from answering. */
+/** Starts a poll of the due source, which reads until the test answers. */
 async function begin(app: TestedApp) {
   const { context } = app.service;
   const [source] = await claimSources(context, 1);
@@ -23,7 +23,7 @@ async function begin(app: TestedApp) {
   return { source, polled, answer, stop: () => stop.abort() };
 }
 
-/** All that polls leave. */
+/** Returns all that polls store. */
 async function leftBy({ service, told, warnings }: TestedApp, connectionId: string) {
   const { db } = service.context;
   const source = await db
@@ -45,10 +45,10 @@ async function leftBy({ service, told, warnings }: TestedApp, connectionId: stri
   };
 }
 
-/** How the reading of a poll ends. */
+/** Ends of a poll's listing. */
 const ENDS: Record<string, (app: TestedApp, one: Begun) => Promise<void> | void> = {
   succeeds: ({ orders, order }, { answer }) => {
-    // Another one, and one that does not fit, are there for it alone.
+    // A second order, and one that does not fit, exist for this poll only.
     const unfit = order('unfit', undefined, { total: '1e3' });
     return answer(200, { orders: [...orders, order('o2'), unfit], more: false, next: null });
   },
@@ -60,18 +60,18 @@ const ENDS: Record<string, (app: TestedApp, one: Begun) => Promise<void> | void>
     app.refuse(401);
     return answer(401, {});
   },
-  'is cut short': (_app, { stop }) => stop(),
+  'is aborted': (_app, { stop }) => stop(),
 };
 
 test.each(STORE_KINDS.flatMap((kind) => Object.keys(ENDS).map((how) => [how, kind] as const)))(
-  'a poll that %s after its lease, while another reads or once that is done, leaves nothing (%s)',
+  'a poll that %s after its lease expired stores nothing (%s)',
   async (how, kind) => {
     await using app = await openApp(kind);
     const { clock, order, service } = app;
     await service.context.deliverer.close();
     await app.warn();
     const connectionId = await app.listen('sequential', { polled: true });
-    // One more failure would be told to the operator.
+    // One more failure would notify the operator.
     app.refuse(500);
     await app.polls(connectionId, 2, HOUR);
     app.recover();

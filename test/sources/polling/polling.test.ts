@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-test('a poller that keeps the largest time it saw misses or repeats orders', async () => {
+test('a poller that keeps only the newest time misses or repeats orders', async () => {
   const result = await fc.check(
     fc.asyncProperty(styles, stepsOf, async (style, steps) => {
       const { told, expected } = await world.playWatermark(style, steps);
@@ -24,7 +24,7 @@ test('a poller that keeps the largest time it saw misses or repeats orders', asy
   expect(result.failed).toBe(true);
 });
 
-test('a source whose credential dies waits, and goes on where it stopped', async () => {
+test('a source whose credential stops working waits, then continues at its cursor', async () => {
   const { clock, service, take, settle } = world;
   const { db } = service.context;
   const run = await world.begin({ paging: 'offset', order: 'ascending' }, 0);
@@ -49,7 +49,7 @@ test('a source whose credential dies waits, and goes on where it stopped', async
   expect(await world.toldOf(run.connectionId)).toEqual([...run.expected]);
 });
 
-test('a round that the end of its process cut short is another one at once', async () => {
+test('a poll aborted by the end of its process is repeated at once', async () => {
   const { clock, service } = world;
   const run = await world.begin({ paging: 'page', order: 'ascending' }, 0);
   clock.advance(20 * MINUTE);
@@ -63,7 +63,7 @@ test('a round that the end of its process cut short is another one at once', asy
 });
 
 test.each(['offset', 'page', 'cursor'] as const)(
-  'a backlog of more pages than a round reads is told whole, and then polls are at rest (%s)',
+  'a backlog longer than one poll is published whole, then polls are idle (%s)',
   async (paging) => {
     const { clock, shop, service } = world;
     const run = await world.begin({ paging, order: 'ascending' }, 0);
@@ -71,7 +71,7 @@ test.each(['offset', 'page', 'cursor'] as const)(
     await world.take(run, { kind: 'burst' });
     clock.advance(5 * MINUTE);
     for (let round = 0; round < 8; round++) {
-      // Between two rounds a record before the place where the reading goes on is removed, which shifts the others.
+      // Between two polls, a record before the continuation is removed, which shifts the others.
       if (round === 1) shop.remove(1);
       await run.poll([]);
       clock.advance(SECOND);
@@ -93,13 +93,13 @@ test.each(['offset', 'page', 'cursor'] as const)(
   },
 );
 
-/** A connection whose polls found nothing for so long that they are five minutes apart. */
+/** A connection whose polls found nothing until they are five minutes apart. */
 async function idleRun() {
   const { clock, service } = world;
   const run = await world.begin({ paging: 'offset', order: 'ascending' }, 0);
   const claim = async () =>
     (await claimSources(service.context, 100)).find(({ credentialId }) => credentialId === run.connectionId);
-  /** Whether a poll is due after so long; it takes place. */
+  /** Returns whether a poll is due after a time, and runs it. */
   const pollsWithin = async (ms: number) => {
     clock.advance(ms);
     const source = await claim();
@@ -117,20 +117,20 @@ async function idleRun() {
   return { run, claim, pollsWithin, listen };
 }
 
-test('who begins to listen to what was idle for long waits no longer than the first did', async () => {
+test('a new consumer of an idle source waits one shortest interval', async () => {
   const { pollsWithin, listen } = await idleRun();
   expect(await pollsWithin(2 * MINUTE)).toBe(false);
   await listen();
   expect(await pollsWithin(30 * SECOND)).toBe(false);
-  // The next one to listen puts nothing off.
+  // A further consumer does not postpone the poll.
   await listen();
   expect(await pollsWithin(29 * SECOND)).toBe(false);
   expect(await pollsWithin(SECOND)).toBe(true);
-  // Two intervals at the most.
+  // The next poll comes within two intervals.
   expect(await pollsWithin(2 * MINUTE)).toBe(true);
 });
 
-test('who begins to listen while what was idle is polled is heard of as the poll ends', async () => {
+test('a new consumer during a poll of an idle source shortens the wait after it', async () => {
   const { claim, pollsWithin, listen } = await idleRun();
   world.clock.advance(10 * MINUTE);
   const source = await claim();
@@ -141,7 +141,7 @@ test('who begins to listen while what was idle is polled is heard of as the poll
   expect(await pollsWithin(2 * MINUTE)).toBe(true);
 });
 
-test('who begins to listen holds up no reading of several rounds', async () => {
+test('a new consumer does not delay a listing of several polls', async () => {
   const { run, claim, pollsWithin, listen } = await idleRun();
   await world.take(run, { kind: 'burst' });
   world.clock.advance(10 * MINUTE);
@@ -151,7 +151,7 @@ test('who begins to listen holds up no reading of several rounds', async () => {
   expect(await pollsWithin(SECOND)).toBe(true);
 });
 
-test('an app that fails is left alone as long as it was, whoever begins to listen', async () => {
+test('a new consumer does not shorten the wait after failures', async () => {
   const { run, pollsWithin, listen } = await idleRun();
   for (let round = 0; round < 3; round++) {
     world.clock.advance(HOUR);
@@ -161,7 +161,7 @@ test('an app that fails is left alone as long as it was, whoever begins to liste
   expect(await pollsWithin(MINUTE)).toBe(false);
 });
 
-test('an app whose webhooks are heard is polled no sooner, whoever begins to listen', async () => {
+test('a new consumer does not hasten the poll of a source with webhooks', async () => {
   const { clock, service } = world;
   const run = await world.begin({ paging: 'offset', order: 'ascending', hooks: 'record' }, 0);
   const nextOf = async () => {
@@ -186,7 +186,7 @@ test.each([
   ['ten years ahead', YEARS],
   ['ten years behind', -YEARS],
   ['a quarter of an hour ahead', 15 * MINUTE],
-])('an app that once says a time %s loses and repeats nothing', async (_name, aheadMs) => {
+])('one Date header %s neither loses nor repeats an event', async (_name, aheadMs) => {
   const { clock, shop } = world;
   const run = await world.begin({ paging: 'offset', order: 'ascending' }, 0);
   shop.dateAheadMs = aheadMs;
@@ -204,7 +204,7 @@ test.each([
 test.each([
   ['ten years ahead', YEARS],
   ['ten years behind', -YEARS],
-])('a time %s at the first poll makes no old record a new one', async (_name, aheadMs) => {
+])('a Date header %s at the first poll makes no old record new', async (_name, aheadMs) => {
   const { shop } = world;
   const run = await world.begin({ paging: 'offset', order: 'ascending' }, 0, {
     ageMs: DAY,
@@ -219,7 +219,7 @@ test.each([
 test.each([
   ['ahead', 3 * 60 * 60],
   ['behind', -3 * 60 * 60],
-])('an app whose clock is three hours %s is heard', async (_name, skewSeconds) => {
+])('an app whose clock is three hours %s loses no events', async (_name, skewSeconds) => {
   const run = await world.begin({ paging: 'page', order: 'descending' }, skewSeconds, { ageMs: DAY });
   for (let round = 0; round < 5; round++) {
     await world.take(run, { kind: 'create', lateSeconds: 0 });
@@ -232,43 +232,40 @@ test.each([
 test.each([
   ['six hours', 6 * HOUR],
   ['twenty days', 20 * DAY],
-])(
-  'our own clock, %s ahead for one poll, neither stops the next ones nor loses anything',
-  async (_name, aheadMs) => {
-    const { clock, shop, service } = world;
-    const run = await world.begin({ paging: 'offset', order: 'ascending' }, 0);
-    clock.advance(aheadMs);
-    shop.setClock(() => clock.now() - aheadMs);
-    await run.poll([]);
-    clock.advance(MINUTE - aheadMs);
-    shop.setClock(clock.now);
-    // The app is down as the clock is put right, and for days.
-    await world.take(run, { kind: 'create', lateSeconds: 0 });
-    clock.advance(5 * MINUTE);
-    await run.poll([500]);
-    clock.advance(3 * DAY);
-    await run.poll([]);
-    expect(await world.toldOf(run.connectionId)).toEqual([...run.expected]);
-    // Far enough back once a day again.
-    const deep = () =>
-      service.context.db
-        .selectFrom('sources')
-        .select('next_reconcile_at')
-        .where('credential_id', '=', run.connectionId)
-        .executeTakeFirstOrThrow();
-    clock.advance(2 * DAY);
-    await run.poll([]);
-    expect((await deep()).next_reconcile_at).toBeLessThan(clock.now() + 2 * DAY);
-  },
-);
+])('our clock, %s ahead for one poll, neither stops later polls nor loses events', async (_name, aheadMs) => {
+  const { clock, shop, service } = world;
+  const run = await world.begin({ paging: 'offset', order: 'ascending' }, 0);
+  clock.advance(aheadMs);
+  shop.setClock(() => clock.now() - aheadMs);
+  await run.poll([]);
+  clock.advance(MINUTE - aheadMs);
+  shop.setClock(clock.now);
+  // The app is down when the clock is set back, and for days after.
+  await world.take(run, { kind: 'create', lateSeconds: 0 });
+  clock.advance(5 * MINUTE);
+  await run.poll([500]);
+  clock.advance(3 * DAY);
+  await run.poll([]);
+  expect(await world.toldOf(run.connectionId)).toEqual([...run.expected]);
+  // The daily poll reaches back far enough again.
+  const deep = () =>
+    service.context.db
+      .selectFrom('sources')
+      .select('next_reconcile_at')
+      .where('credential_id', '=', run.connectionId)
+      .executeTakeFirstOrThrow();
+  clock.advance(2 * DAY);
+  await run.poll([]);
+  expect((await deep()).next_reconcile_at).toBeLessThan(clock.now() + 2 * DAY);
+});
 
-test('an order that changes while a list is read after days is told as created', async () => {
+test('an order that changes during a listing after days is published as created', async () => {
   const { clock, take } = world;
   const run = await world.begin({ paging: 'cursor', order: 'descending' }, 0);
   await take(run, { kind: 'create', lateSeconds: 0 });
   await take(run, { kind: 'away', days: 4 });
   for (let n = 0; n < 4; n++) await take(run, { kind: 'create', lateSeconds: 0 });
-  // It moves to the top, where the reading was already.
+  // The order moves to the top, which the listing has read already.
   await take(run, { kind: 'shift', pick: 0 });
   await run.poll([]);
   clock.advance(10 * MINUTE);

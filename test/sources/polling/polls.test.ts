@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { openApp, type TestedApp } from '../app.ts';
 
-/* Lists of apps that grow, end, refuse or repeat themselves while they are read. */
+/* Lists that grow, end, fail or repeat while they are read. */
 
-test('an order that is made while the first reading is under way is told', async () => {
+test('an order created during the first listing is published', async () => {
   await using app = await openApp();
   const { clock, order } = app;
   const connectionId = await app.connect('sequential');
@@ -20,7 +20,7 @@ test('an order that is made while the first reading is under way is told', async
   expect(await app.told(connectionId)).toEqual(['created during']);
 });
 
-test('orders that are made while the first reading cannot settle are told', async () => {
+test('orders created while the first listing keeps changing are published', async () => {
   await using app = await openApp();
   const { clock, order } = app;
   const connectionId = await app.connect('numbered');
@@ -39,7 +39,7 @@ test('orders that are made while the first reading cannot settle are told', asyn
   expect((await app.told(connectionId)).toSorted()).toEqual(made.toSorted());
 });
 
-test('a record that does not fit is left out and told to the operator once; the others are told', async () => {
+test('a record that does not fit is left out and reported to the operator once', async () => {
   await using app = await openApp();
   const { clock, order } = app;
   await app.warn();
@@ -54,7 +54,7 @@ test('a record that does not fit is left out and told to the operator once; the 
   expect(JSON.stringify(warnings)).toContain('without an id');
 });
 
-test('pages that are too large are asked for in smaller ones', async () => {
+test('a page that is too large is requested in smaller ones', async () => {
   await using app = await openApp();
   const { order } = app;
   const connectionId = await app.listen('numbered', { polled: true });
@@ -66,7 +66,7 @@ test('pages that are too large are asked for in smaller ones', async () => {
   );
 });
 
-test('a cursor that the app drops in the middle of a long reading costs nothing but a new beginning', async () => {
+test('a long listing starts again when the app drops its cursor, without a loss', async () => {
   await using app = await openApp();
   const { order } = app;
   const connectionId = await app.listen('sequential', { polled: true });
@@ -86,9 +86,9 @@ test('a cursor that the app drops in the middle of a long reading costs nothing 
 });
 
 test.each([
-  ['gives the same page whatever is asked for, and says that more follow', true],
-  ['gives its whole list whatever is asked for', false],
-])('an app that %s is neither read without end nor in vain', async (_name, more) => {
+  ['always gives the same page and announces more', true],
+  ['always gives its whole list', false],
+])('an app that %s is read, and not without end', async (_name, more) => {
   await using app = await openApp();
   const { clock, order } = app;
   const connectionId = await app.connect('numbered');
@@ -107,13 +107,13 @@ test.each([
   expect(app.calls.filter((call) => call.endsWith('/orders')).length).toBeLessThan(20);
   expect((await app.source(connectionId)).next_poll_at).toBeGreaterThan(clock.now());
   expect(await app.told(connectionId)).toEqual(['created new']);
-  // The inventory reads all of it.
+  // The inventory reads the whole list.
   app.forgetCalls();
   await app.look('jobs');
   expect(app.calls.filter((call) => call.endsWith('/orders')).length).toBeLessThan(200);
 });
 
-test('a list that grows while it is read settles', async () => {
+test('a listing of a growing list completes', async () => {
   await using app = await openApp();
   const { clock, order } = app;
   const connectionId = await app.listen('numbered', { polled: true });
@@ -127,7 +127,7 @@ test('a list that grows while it is read settles', async () => {
   expect((await app.source(connectionId)).cursor_until).toBeGreaterThan(clock.now() - MINUTE);
 });
 
-test('what is made from the subscription on is told, though the app is down for hours before the first reading', async () => {
+test('orders since the subscription are published though the app was down at first', async () => {
   await using app = await openApp();
   const { clock, order } = app;
   const connectionId = await app.connect('numbered');
@@ -152,7 +152,7 @@ test('what is made from the subscription on is told, though the app is down for 
   ]);
 });
 
-test('a place that closes while a long reading goes on makes it skip none of the others', async () => {
+test('a place that closes during a long listing hides none of the others', async () => {
   await using app = await openApp();
   const { order } = app;
   const connectionId = await app.connect('placed');
@@ -173,7 +173,7 @@ test('a place that closes while a long reading goes on makes it skip none of the
   expect((await app.source(connectionId)).continuation).toBeNull();
 });
 
-test('an app with more places than are read says so, and is not heard in part', async () => {
+test('an app with too many places reports so and publishes nothing', async () => {
   await using app = await openApp();
   const connectionId = await app.connect('placed');
   app.places = Array.from({ length: 130 }, (_, n) => `p${n}`);
@@ -184,7 +184,7 @@ test('an app with more places than are read says so, and is not heard in part', 
   expect([baseline_at, reason]).toEqual([null, expect.stringContaining('list_places')]);
 });
 
-/** Refuses what lies further back in the list than so many orders. */
+/** Rejects offsets beyond a number of orders. */
 function giveNoMoreThan(app: TestedApp, most: number): void {
   app.instead = (url, res) => {
     if (url.pathname !== '/orders' || Number(url.searchParams.get('offset')) < most) return false;
@@ -194,33 +194,30 @@ function giveNoMoreThan(app: TestedApp, most: number): void {
 }
 
 test.each([
-  ['in the middle of a round', 9, 20],
-  ['where a round ends', 120, 130],
-])(
-  'an app that gives no offsets beyond a limit, %s, is read from the last order on that it gave',
-  async (_name, most, count) => {
-    await using app = await openApp();
-    const { clock, order } = app;
-    const connectionId = await app.listen('numbered', { polled: true });
-    for (let n = 0; n < count; n++) app.orders.push(order(`o${n}`, clock.now() + n * MINUTE));
-    giveNoMoreThan(app, most);
-    clock.advance(4 * DAY);
-    await app.polls(connectionId, 12, 2 * SECOND);
-    expect((await app.told(connectionId)).toSorted()).toEqual(
-      app.orders.map(({ id }) => `created ${id}`).toSorted(),
-    );
-    const { continuation, cursor_until } = await app.source(connectionId);
-    expect(continuation).toBeNull();
-    expect(cursor_until).toBeGreaterThan(clock.now() - MINUTE);
-  },
-);
+  ['in the middle of a poll', 9, 20],
+  ['at the end of a poll', 120, 130],
+])('a list with an offset limit %s continues at the time of its last order', async (_name, most, count) => {
+  await using app = await openApp();
+  const { clock, order } = app;
+  const connectionId = await app.listen('numbered', { polled: true });
+  for (let n = 0; n < count; n++) app.orders.push(order(`o${n}`, clock.now() + n * MINUTE));
+  giveNoMoreThan(app, most);
+  clock.advance(4 * DAY);
+  await app.polls(connectionId, 12, 2 * SECOND);
+  expect((await app.told(connectionId)).toSorted()).toEqual(
+    app.orders.map(({ id }) => `created ${id}`).toSorted(),
+  );
+  const { continuation, cursor_until } = await app.source(connectionId);
+  expect(continuation).toBeNull();
+  expect(cursor_until).toBeGreaterThan(clock.now() - MINUTE);
+});
 
-test('a page of a list that is refused once is the end of none: nothing counts as read, and the operator hears of it', async () => {
+test('a refused page is not the end of a list, and is reported to the operator', async () => {
   await using app = await openApp();
   const { clock, order } = app;
   await app.warn();
   const connectionId = await app.listen('numbered', { polled: true });
-  // All of one moment: there is no place to go on from.
+  // All orders have one time, so a later lower bound does not help.
   for (let n = 0; n < 8; n++) app.orders.push(order(`o${n}`));
   clock.advance(4 * DAY);
   giveNoMoreThan(app, 3);
@@ -232,7 +229,7 @@ test('a page of a list that is refused once is the end of none: nothing counts a
   expect(await app.warnings()).toMatchObject([{ connectionId }]);
 });
 
-test('a list that never ends is read with a pause after each round', async () => {
+test('an endless list is read with a wait after each poll', async () => {
   await using app = await openApp();
   const { clock, order } = app;
   const connectionId = await app.listen('numbered', { polled: true });

@@ -6,7 +6,7 @@ import { DAY, HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { STORE_KINDS } from '../../support/stores.ts';
 import { openApp } from '../app.ts';
 
-/* Records that tell no time of change. */
+/* Records without a time of change. */
 
 test.each(STORE_KINDS)('a record that goes back to an earlier state changed as well (%s)', async (kind) => {
   await using app = await openApp(kind);
@@ -26,7 +26,7 @@ test.each(STORE_KINDS)('a record that goes back to an earlier state changed as w
   expect(await app.told(connectionId)).toEqual(['created o1', ...Array(3).fill('updated o1')]);
 });
 
-test('a word of its creation that comes late makes no record the one that it was', async () => {
+test('a late created webhook does not restore the first state of a record', async () => {
   await using app = await openApp();
   const { clock } = app;
   const connectionId = await app.listen('timeless');
@@ -45,13 +45,13 @@ test('a word of its creation that comes late makes no record the one that it was
   clock.advance(DAY + 4 * HOUR);
   await app.look();
   expect(await app.told(connectionId)).toEqual(['created o1']);
-  // It may be so again, as the app says then.
+  // The record may return to that state, which an updated webhook then reports.
   await app.announce('changed', { ...made, updated_at: 'later' });
   await app.look('inbox');
   expect(await app.told(connectionId)).toEqual(['created o1', 'updated o1']);
 });
 
-test('a word of its creation that holds a later change tells that', async () => {
+test('a created webhook with a later state publishes that state', async () => {
   await using app = await openApp();
   const { clock } = app;
   const connectionId = await app.connect('numbered');
@@ -68,7 +68,7 @@ test('a word of its creation that holds a later change tells that', async () => 
   expect(await app.told(connectionId)).toEqual(['created o1', 'updated o1']);
 });
 
-test('a change reads what is known of its record, however many others there are', async () => {
+test('a change reads the keys of its record only, among any number of records', async () => {
   await using app = await openApp('postgres');
   const connectionId = await app.listen('timeless');
   const row = await app.source(connectionId);
@@ -92,7 +92,7 @@ test('a change reads what is known of its record, however many others there are'
   expect(await change('two')).toBeLessThan(100);
 });
 
-test('a checkout that was open when listening began is told once it is done and listed', async () => {
+test('a checkout that was open at first is published once it is done and listed', async () => {
   await using app = await openApp();
   const { clock } = app;
   const connectionId = await app.connect('timeless');
@@ -102,7 +102,7 @@ test('a checkout that was open when listening began is told once it is done and 
   app.orders = [checkout('done', 2 * MINUTE)];
   await app.subscribe(connectionId);
   await app.poll(connectionId);
-  // Of what is older than polls reach back, the first reading saw nothing.
+  // The first listing did not reach back to such old orders.
   app.orders.push(checkout('open', MINUTE), checkout('old', HOUR));
   for (const laterMs of [MINUTE, MINUTE, DAY, DAY]) {
     clock.advance(laterMs);

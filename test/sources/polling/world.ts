@@ -23,20 +23,20 @@ const HEARD: ShopStyle[] = [
   { paging: 'page', order: 'none', hooks: 'id' },
 ];
 
-/** What happens next between a shop and who polls it. */
+/** Step of a run between a shop and its poller. */
 export type Step =
   | { kind: 'create'; lateSeconds: number }
-  /** More orders than one round of a poll reads. */
+  /** More orders than one poll reads. */
   | { kind: 'burst' }
   | { kind: 'update' | 'remove' | 'shift'; pick: number }
   | { kind: 'wait'; seconds: number }
   | { kind: 'poll'; faults: Shop['faults'] }
   | { kind: 'die' }
-  /** A webhook that the shop owes, in whatever order, or once more; `later`: it is understood with the next poll. */
+  /** One pending webhook, in any order, or a repetition. With `later` it is processed with the next poll. */
   | { kind: 'announce'; pick: number; again: boolean; later: boolean }
-  /** Days without a poll, after which what was seen long ago is forgotten. */
+  /** Days without a poll, after which old keys are pruned. */
   | { kind: 'away'; days: number }
-  /** Our own clock is ahead for one poll, or as a process dies under its lease. */
+  /** Our clock is ahead for one poll, or while a process dies under its lease. */
   | { kind: 'jump'; hours: number; dies: boolean };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -92,9 +92,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** A round reads 40 pages of three. */
+/** Orders of a burst; one poll reads 40 pages of three. */
 export const BURST = 125;
-/** Two for the pages of a burst, and each of them up to four times. */
+/** Polls of one listing: two for the pages of a burst, and four page walks. */
 const ROUNDS_OF_A_READING = 8;
 
 export const styles = fc.oneof(
@@ -102,9 +102,9 @@ export const styles = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(...HEARD) },
 );
 export const stepsOf = fc.array(step, { minLength: 5, maxLength: 40 });
-/** Records beyond which a shop refuses to page, where its list can be asked for from a later time on. */
+/** Records beyond which a shop rejects pages, where its list has a lower bound. */
 export const depths = fc.constantFrom(Infinity, 60);
-/** How often the shop is down before the first poll that works. */
+/** Polls that fail before the first one that works. */
 export const delays = fc.integer({ min: 0, max: 3 });
 /** Seconds that a shop's clock is ahead of ours. */
 export const skews = fc.integer({ min: -10 * 60, max: 10 * 60 });
@@ -115,7 +115,7 @@ const listAnswer = z.object({
   next: z.string().nullable(),
 });
 
-/** A connection that is polled, or a poller of another kind. */
+/** A connection that is polled, or another poller for comparison. */
 export interface Run {
   connectionId: string;
   expected: Set<number>;
@@ -123,7 +123,7 @@ export interface Run {
   poll(faults: Shop['faults']): Promise<void>;
 }
 
-/** Orders that were told, and those that should have been, in the order of their ids. */
+/** Published and expected orders, by id. */
 export interface Outcome {
   told: number[];
   expected: number[];
@@ -131,7 +131,7 @@ export interface Outcome {
 
 export type World = Awaited<ReturnType<typeof openWorld>>;
 
-/** A Gatehouse whose sources are polled when a test says so, a shop, and a clock that both follow. */
+/** Starts a Gatehouse whose sources are polled when a test calls it, and a shop. One clock drives both. */
 export async function openWorld() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-shops-'));
   for (const style of [...POLLED, ...HEARD]) {
@@ -150,7 +150,7 @@ export async function openWorld() {
   const userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
 
   const how = { signal: new AbortController().signal, room: 100 };
-  /** How far our clock is ahead of the true time, which the shop goes by. */
+  /** Milliseconds by which our clock is ahead of the true time, which the shop follows. */
   let aheadMs = 0;
 
   function newRun(connectionId: string): Run {
@@ -182,7 +182,10 @@ export async function openWorld() {
     for (let n = 0; n < 5; n++) shop.create(0);
   }
 
-  /** A connection to a shop whose orders are so old when listening begins, and whose Date header says so much more. */
+  /**
+   * Connects to a shop. `ageMs` is the age of its orders when collecting begins, and `dateAheadMs` moves its
+   * Date header.
+   */
   async function begin(
     style: ShopStyle,
     skewSeconds: number,
@@ -224,7 +227,9 @@ export async function openWorld() {
     if (gone.status !== 200) throw new Error(JSON.stringify(gone.body));
   }
 
-  /** What many integrations do: ask for what is newer than the newest seen, without overlap or memory. */
+  /**
+   * A simple poller for comparison: it asks for records newer than the newest one, without overlap or memory.
+   */
   function watermarkPoller() {
     const told: number[] = [];
     let watermark = 0;
@@ -276,7 +281,7 @@ export async function openWorld() {
         return;
       }
       case 'remove':
-        // One of those from before, which shifts the pages of the others.
+        // Removing an older order shifts the pages of the others.
         shop.remove((one.pick % 5) + 1);
         return;
       case 'shift':
@@ -294,7 +299,7 @@ export async function openWorld() {
         await run.poll(one.faults);
         return;
       case 'die':
-        // A process that took the source and was killed: its lease has to run out.
+        // A process that claimed the source was killed, so its lease must expire.
         clock.advance(5 * MINUTE);
         await claimSources(service.context, 100);
         clock.advance(6 * MINUTE);
@@ -322,7 +327,7 @@ export async function openWorld() {
     await forgetJob(service.context).run({}, how.signal);
   }
 
-  /** Quiet time until everything has come to light and was polled, which those that send webhooks are once a day. */
+  /** Lets time pass until all records are visible and polled. Sources with webhooks are polled once a day. */
   async function settle(run: Run): Promise<void> {
     for (let round = 0; round < 6; round++) {
       clock.advance(shop.style.hooks ? 14 * HOUR : 2 * HOUR);
@@ -353,7 +358,7 @@ export async function openWorld() {
     return row?.status;
   }
 
-  /** All steps with a connection of its own, then quiet time. */
+  /** Runs all steps with a connection of its own, then lets time pass. */
   async function play(
     style: ShopStyle,
     skewSeconds: number,
@@ -368,7 +373,7 @@ export async function openWorld() {
     return { told, expected: sorted(run.expected) };
   }
 
-  /** The same with a poller that keeps the newest time it saw. */
+  /** Runs the same steps with the simple poller. */
   async function playWatermark(style: ShopStyle, steps: readonly Step[]): Promise<Outcome> {
     beginShop(style, 0);
     const naive = watermarkPoller();

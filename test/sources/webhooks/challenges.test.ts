@@ -8,9 +8,9 @@ import { separate, until } from '../../support/events.ts';
 import { startService, type Answer, type CallOptions, type Service } from '../../support/service.ts';
 import { json, startUpstream, type Upstream } from '../../support/upstream.ts';
 
-/* What apps send to try an address before the first webhook, and what they get back. */
+/* Challenges that apps send to an address before the first webhook, and the answers. */
 
-/** How apps of the tests ask, by the id of their connector. */
+/** Challenges of the connectors in these tests, by connector id. */
 const CHALLENGES = {
   posting: "{value: 'body:check.word'}",
   'posting-json': '{value: body:challenge, as: json}',
@@ -65,7 +65,7 @@ let service: Service;
 let userId: string;
 let hooks: Hook[] = [];
 const nothing = async (_path: string, _id: number): Promise<void> => {};
-/** What the app does before it says that a webhook is registered. */
+/** Runs before the app answers a registration. */
 let onRegister = nothing;
 
 beforeAll(async () => {
@@ -103,7 +103,7 @@ afterEach(async () => {
 
 const pathOf = ({ delivery_url: url }: Hook): string => new URL(url).pathname;
 
-/** A subscription to a new connection of the app, and what is registered there for it. */
+/** Subscribes to a new connection of the app. Returns its registration there. */
 async function listen(
   connectorId: string,
   data: object,
@@ -132,7 +132,7 @@ async function listen(
 
 const listenTo = (id: Asking) => listen(id, { token: 'x', origin: upstream.origin });
 
-/** As an app does, which has no key of ours. */
+/** Sends a request as an app does, without a key of ours. */
 const send = (method: string, path: string, sent: CallOptions = {}) =>
   service.call(method, path, { bearer: null, ...sent });
 
@@ -165,7 +165,7 @@ test.each<[where: string, Asking, Asked, contentType: string, unknown]>([
     { response: WORD },
   ],
 ])(
-  'what an app asks an address for is sent back, and nothing is stored for it (in the %s)',
+  'a challenge is answered, and nothing is stored for it (in the %s)',
   async (_where, id, { method = 'POST', query = '', sent }, contentType, body) => {
     const { path } = await listenTo(id);
     const answer = await send(method, path + query, sent);
@@ -174,13 +174,13 @@ test.each<[where: string, Asking, Asked, contentType: string, unknown]>([
       contentType,
       body,
     ]);
-    // No browser takes it for a page.
+    // The header keeps browsers from showing the answer as a page.
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
     expect(await stored()).toEqual([]);
   },
 );
 
-test('of a long word a thousand characters are sent back', async () => {
+test('a long challenge is answered with its first thousand characters', async () => {
   const posting = await listenTo('posting-json');
   const getting = await listenTo('getting');
   const word = 'x'.repeat(2000);
@@ -189,14 +189,14 @@ test('of a long word a thousand characters are sent back', async () => {
   expect([posted.text('challenge'), asked.body]).toEqual([word.slice(0, 1000), word.slice(0, 1000)]);
 });
 
-test('WooCommerce hears 200 to its ping, which is not signed, and nothing is stored for it', async () => {
+test('an unsigned ping of WooCommerce is answered 200, and nothing is stored for it', async () => {
   const ping = (path: string, id: number) =>
     send('POST', path, {
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       rawBody: `webhook_id=${id}`,
     });
   const pings: Answer[] = [];
-  // The shop pings before it says what it made.
+  // The shop pings before it answers the registration.
   onRegister = async (path, id) => void pings.push(await ping(path, id));
   const data = {
     siteUrl: upstream.origin,
@@ -222,7 +222,7 @@ test('WooCommerce hears 200 to its ping, which is not signed, and nothing is sto
   expect(await stored()).toEqual(['order.deleted']);
 });
 
-test('an address that is not expected, or no longer, sends nothing back', async () => {
+test('an unknown or former address answers no challenge', async () => {
   const getting = await listenTo('getting');
   const posting = await listenTo('posting');
   await posting.end();
@@ -248,7 +248,7 @@ test('an address that is not expected, or no longer, sends nothing back', async 
   expect(await stored()).toEqual([]);
 });
 
-test('what asks for nothing, or by the other method, is a webhook like any other', async () => {
+test('a request without a challenge, or with the other method, is a webhook', async () => {
   const getting = await listenTo('getting');
   const posting = await listenTo('posting');
   const event = { what: 'made', order: { id: 'o1' }, check: { word: '' } };

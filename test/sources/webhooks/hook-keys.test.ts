@@ -4,7 +4,7 @@ import { sealValues } from '../../../src/credentials/open.ts';
 import { isNative, keysOf } from '../../../src/sources/webhooks/hook-keys.ts';
 import { startService, type Service } from '../../support/service.ts';
 
-/* Which accounts an app's own webhooks can serve: those for which everything is known that they take. */
+/* Accounts that an app's webhooks can serve: all values that the webhooks require are known. */
 
 let service: Service;
 
@@ -73,12 +73,12 @@ test.each([
   expect(await native(credential(connectorId, type, values))).toBe(expected);
 });
 
-test('an app that tells of all accounts together needs to be known by account', async () => {
+test('an app that sends events of all accounts together requires an account id', async () => {
   expect(await native(credential('square', 'bearer', { token: 'EAAA' }, null))).toBe(false);
   expect(await native(credential('stripe', 'bearer', { token: 'sk_test_0123' }, null))).toBe(true);
 });
 
-test('webhooks that are signed with the secret of the OAuth app need one', async () => {
+test('webhooks that are signed with the secret of the OAuth app require one', async () => {
   const signedIn = credential('shopify', 'oauth2', { ...shop, accessToken: 'shpat_0123' });
   expect(await native(signedIn)).toBe(false);
   const put = await service.call('PUT', '/api/connectors/shopify/oauth-app', {
@@ -92,6 +92,6 @@ test('webhooks that are signed with the secret of the OAuth app need one', async
     'shpat_0123',
     undefined,
   ]);
-  // A key of another app is not signed for with this one's secret.
+  // Webhooks of a key of another app are not signed with this app's secret.
   expect(await native(credential('shopify', 'api_key', { ...shop, apiKey: 'shpat_0123' }))).toBe(false);
 });

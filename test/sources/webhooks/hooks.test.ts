@@ -10,8 +10,9 @@ import { startService, type Service } from '../../support/service.ts';
 import { json, startUpstream, type Upstream } from '../../support/upstream.ts';
 
 /*
- * Native webhooks of an app that does everything in its own way: it makes the secret and tells it once, registers all
- * topics together, hears of every account, says no more than ids, and switches off what does not answer.
+ * Native webhooks of an app with unusual choices. It creates the secret and returns it once, and it registers
+ * all topics together. It sends events of all accounts with ids only. It switches off webhooks that get no
+ * answer.
  */
 
 const HUB = `id: hub
@@ -101,7 +102,7 @@ let orders: Record<string, { id: string; total: string; createdAt: string; updat
 let hooks: Hook[] = [];
 let asked: string[] = [];
 let made = 0;
-/** Lets the app answer questions for orders whose ids begin with `slow`. */
+/** Releases the reads of orders whose ids begin with `slow`. */
 let answerSlow: (() => void)[] = [];
 
 beforeAll(async () => {
@@ -192,7 +193,7 @@ function saveOrder(id: string, total: string): void {
   orders = { ...orders, [id]: { id, total, createdAt: orders[id]?.createdAt ?? now, updatedAt: now } };
 }
 
-/** Sends as the app does; answers with the status of our answer. */
+/** Sends a webhook as the app does. Returns the status of our answer. */
 async function send(hook: Hook | undefined, event: object, secret = hook?.secret ?? ''): Promise<number> {
   const body = JSON.stringify({ account: 'acct_1', ...event });
   const signature = createHmac('sha256', secret).update(`${hook?.url}${body}`).digest('base64');
@@ -205,7 +206,7 @@ const told = ({ id, secret }: { id: string; secret: string }) =>
     .filter(({ headers }) => headers['x-svc-subscription-id'] === id)
     .map((one) => [one.headers['x-svc-event'], verified(secret, one)]);
 
-/** Has everything that arrived been looked at? What is not there yet is asked for again later. */
+/** Waits until all stored webhooks were processed once. Missing records are read again later. */
 const settled = () =>
   until(async () => {
     const waiting = await service.context.db
@@ -219,20 +220,20 @@ const settled = () =>
 
 let subscription: Awaited<ReturnType<typeof subscribe>>;
 
-test('all topics are registered at once, and the secret that the app tells is kept', async () => {
+test('all topics are registered at once, and the secret of the app is stored', async () => {
   subscription = await subscribe(connectionId);
   expect(subscription.source).toBe('native');
   expect(hooks).toMatchObject([{ topics: ['order.made', 'order.changed', 'order.gone'], status: 'on' }]);
 });
 
-test('an event that holds an id alone is told with the record as it is', async () => {
+test('an event with only an id is published with the present record', async () => {
   saveOrder('ord_1', '12.50');
   expect(await send(hooks[0], { what: 'order.made', which: 'ord_1' })).toBe(200);
   await until(() => told(subscription).length === 1);
   expect(told(subscription)[0]).toMatchObject(['created', { remoteId: 'ord_1', totalPrice: '12.50' }]);
 });
 
-test('two events that read the same are two when the record changed between them', async () => {
+test('two equal events are two changes when the record changed between them', async () => {
   for (const [index, total] of ['13.00', '14.00'].entries()) {
     saveOrder('ord_1', total);
     await send(hooks[0], { what: 'order.changed', which: 'ord_1' });
@@ -247,7 +248,7 @@ test('two events that read the same are two when the record changed between them
   ]);
 });
 
-test('forged events are refused; those of other accounts, of other things and of what is gone tell nothing', async () => {
+test('forged events and events of other accounts or missing records publish nothing', async () => {
   saveOrder('ord_2', '1.00');
   const before = told(subscription).length;
   expect(await send(hooks[0], { what: 'order.made', which: 'ord_2' }, 'guessed')).toBe(401);
@@ -259,7 +260,7 @@ test('forged events are refused; those of other accounts, of other things and of
   expect(told(subscription)).toHaveLength(before);
 });
 
-test('what is removed is told by its id', async () => {
+test('a deletion is published with the id', async () => {
   const before = told(subscription).length;
   await send(hooks[0], { what: 'order.gone', which: 'ord_1' });
   await until(() => told(subscription).length === before + 1);
@@ -269,7 +270,7 @@ test('what is removed is told by its id', async () => {
   ]);
 });
 
-test('an app that does not answer holds up its own webhooks alone, and what comes meanwhile is told after them', async () => {
+test('an app that does not answer delays only its own webhooks', async () => {
   const slow = await subscribe(await connect({ token: 'slow_token', origin: upstream.origin }));
   const before = told(subscription).length;
   expect(await send(hooks.at(-1), { what: 'order.made', which: 'slow_1' })).toBe(200);
@@ -309,7 +310,7 @@ test('a webhook that the store refuses waits alone', async () => {
   expect(told(subscription).at(-1)).toMatchObject(['deleted', { remoteId: 'poison' }]);
 });
 
-test('a registration that the app switched off is removed and made anew, with its new secret', async () => {
+test('a registration that the app switched off is replaced, with its new secret', async () => {
   for (const hook of hooks) hook.status = 'off';
   await service.context.db.updateTable('jobs').set({ next_at: 0 }).where('kind', '=', 'register').execute();
   service.context.sources.wake();
@@ -321,7 +322,7 @@ test('a registration that the app switched off is removed and made anew, with it
   await expect.poll(() => told(subscription)).toContainEqual(made);
 });
 
-test('a credential that lacks what webhooks take is polled, until somebody subscribes and it has it', async () => {
+test('a polled source becomes native when a consumer subscribes with all values known', async () => {
   const credentials = () => service.context.db.updateTable('credentials');
   const sourceOf = () =>
     service.context.db.selectFrom('sources').select(['kind', 'hook_state']).executeTakeFirstOrThrow();
@@ -342,7 +343,7 @@ test('a credential that lacks what webhooks take is polled, until somebody subsc
   await service.call('DELETE', `/webhooks/${again.text('subscriptionId')}`);
 });
 
-test('an app that does not say what changed is asked at once', async () => {
+test('an app that does not report which record changed is polled at once', async () => {
   const products = await subscribe(connectionId, 'commerce/products');
   saveOrder('prd_1', '5.00');
   const hook = hooks.find(({ topics }) => topics.includes('catalogue.changed'));
@@ -359,7 +360,7 @@ test('a credential that cannot register is polled', async () => {
   expect(asked).not.toContain('POST /hooks');
 });
 
-test('the end of the last subscription removes the registration', async () => {
+test('deleting the last subscription removes the registration', async () => {
   const removed = await service.call('DELETE', `/webhooks/${subscription.id}`);
   expect(removed.status).toBe(200);
   await until(() => !hooks.some(({ topics }) => topics.includes('order.made')));

@@ -4,7 +4,7 @@ import { MIB } from '../../../src/lib/http-body.ts';
 import { until } from '../../support/events.ts';
 import { openApp, type ConnectorName, type TestedApp } from '../app.ts';
 
-/* What is read of webhooks before it is known whose they are, and how much at once. */
+/* Limits on reading bodies of webhooks before and after the sender is known. */
 
 let app: TestedApp;
 
@@ -18,7 +18,7 @@ interface Sender {
   said: string;
 }
 
-/** Sends the head of a POST that announces so many bytes, and `body`, which may be less. */
+/** Sends the head of a POST with a content length, and `body`, which may be shorter. */
 function begin(path: string, length: number, body: Buffer | string, secret = ''): Sender {
   const { port, hostname } = new URL(app.service.url);
   const sender: Sender = { socket: connect(Number(port), hostname), said: '' };
@@ -30,7 +30,7 @@ function begin(path: string, length: number, body: Buffer | string, secret = '')
   return sender;
 }
 
-/** Where the app sends what was made. */
+/** Returns the address and secret of the topic `made`. */
 async function listening(connectorId: ConnectorName): Promise<{ path: string; secret: string }> {
   await app.listen(connectorId);
   const hook = app.hooks.findLast(({ topic }) => topic === 'made');
@@ -38,7 +38,7 @@ async function listening(connectorId: ConnectorName): Promise<{ path: string; se
 }
 
 test.each(['/hooks/numbered/unknown', '/hooks/workflows/unknown'])(
-  '%s: who is not known is refused before anything of the body came',
+  '%s: an unknown sender is rejected before its body arrives',
   async (path) => {
     const sender = begin(path, MIB, '');
     await until(() => sender.said !== '');
@@ -47,7 +47,7 @@ test.each(['/hooks/numbered/unknown', '/hooks/workflows/unknown'])(
   },
 );
 
-test('what one source leaves unfinished takes room from itself alone, and gives it back', async () => {
+test('unfinished bodies of a source use only its own capacity, and release it', async () => {
   const one = await listening('numbered');
   const other = await listening('sequential');
   const length = 9 * MIB;

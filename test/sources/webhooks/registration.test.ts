@@ -12,7 +12,7 @@ import { startService } from '../../support/service.ts';
 import { json, startUpstream } from '../../support/upstream.ts';
 import { openApp } from '../app.ts';
 
-/* What becomes of registrations at apps over days: outages, refusals, addresses that change. */
+/* Registrations at apps over days: outages, rejections, changed addresses. */
 
 const STALL = `id: stall
 name: Stall
@@ -53,11 +53,11 @@ interface App {
   hooks: Hook[];
   made: number;
   removals: number;
-  /** What it answers to calls about hooks, by their method, when it does not do what it is asked. */
+  /** Status by method for calls about hooks; undefined performs the call. */
   answers: { [method: string]: number };
-  /** Whether it has one hook for each topic, known by that. */
+  /** True when it has one hook for each topic, whose id is the topic. */
   hasOneEach: boolean;
-  /** Whether it keeps those waiting who ask for orders. */
+  /** True when it never answers calls for orders. */
   isSilent: boolean;
 }
 
@@ -70,28 +70,25 @@ interface Hook {
 test.each([
   ['is down', 503],
   ['wants the account to be reconnected', 401],
-  ['refuses the look', 403],
-])(
-  'an app that %s for a day keeps its registrations, and is looked at again within the hour',
-  async (_name, status) => {
-    await using stall = await openStall();
-    const { app } = stall;
-    await stall.subscribe();
-    app.answers = { GET: status };
-    await stall.pass(DAY);
-    for (let hour = 0; hour < 8; hour++) await stall.pass(HOUR);
-    expect(await stall.source()).toMatchObject({ kind: 'native', hook_state: 'registered' });
-    expect(await stall.send(app.hooks[0])).toBe(200);
-    expect(stall.logged()).toContain('webhook registrations not checked, will retry');
+  ['refuses the check', 403],
+])('an app that %s for a day keeps its registrations', async (_name, status) => {
+  await using stall = await openStall();
+  const { app } = stall;
+  await stall.subscribe();
+  app.answers = { GET: status };
+  await stall.pass(DAY);
+  for (let hour = 0; hour < 8; hour++) await stall.pass(HOUR);
+  expect(await stall.source()).toMatchObject({ kind: 'native', hook_state: 'registered' });
+  expect(await stall.send(app.hooks[0])).toBe(200);
+  expect(stall.logged()).toContain('webhook registrations not checked, will retry');
 
-    app.answers = {};
-    app.hooks = app.hooks.filter(({ topic }) => topic === 'made');
-    await stall.pass(HOUR);
-    expect(app.hooks.map(({ topic }) => topic)).toEqual(['made', 'gone']);
-  },
-);
+  app.answers = {};
+  app.hooks = app.hooks.filter(({ topic }) => topic === 'made');
+  await stall.pass(HOUR);
+  expect(app.hooks.map(({ topic }) => topic)).toEqual(['made', 'gone']);
+});
 
-test('an app that refuses to register is polled, and asked again daily until it does', async () => {
+test('an app that rejects registrations is polled, and asked again daily', async () => {
   await using stall = await openStall();
   const { app } = stall;
   app.answers = { POST: 403 };
@@ -106,7 +103,7 @@ test('an app that refuses to register is polled, and asked again daily until it 
   expect(await stall.send(app.hooks[0])).toBe(200);
 });
 
-test('an app that was down when somebody subscribed is asked again daily as well', async () => {
+test('an app that was down during the subscription is asked again daily', async () => {
   await using stall = await openStall();
   stall.app.answers = { GET: 503 };
   await stall.subscribe();
@@ -118,7 +115,7 @@ test('an app that was down when somebody subscribed is asked again daily as well
   expect(await stall.source()).toMatchObject({ kind: 'native', hook_state: 'registered' });
 });
 
-test('registrations that are gone and may not be made anew end in polling, and none is left behind', async () => {
+test('a source whose lost registrations are rejected is polled, and none is left', async () => {
   await using stall = await openStall();
   const { app } = stall;
   await stall.subscribe();
@@ -133,7 +130,7 @@ test('registrations that are gone and may not be made anew end in polling, and n
   expect(app.hooks).toEqual([]);
 });
 
-test('when our public address changes, what is registered at the old one is removed', async () => {
+test('registrations at an earlier public address are removed', async () => {
   await using stall = await openStall();
   const { app, context } = stall;
   await stall.subscribe();
@@ -146,23 +143,20 @@ test('when our public address changes, what is registered at the old one is remo
 test.each([
   ['does not know any more', 404, 0],
   ['does not remove', 403, 2],
-])(
-  'an old registration that the app %s keeps no new one from being made',
-  async (_name, status, warnings) => {
-    await using stall = await openStall();
-    const { app, context } = stall;
-    await stall.subscribe();
-    context.publicUrl = 'https://moved.example.com';
-    app.answers = { DELETE: status };
-    await stall.pass(DAY);
-    expect(app.hooks.filter(({ url }) => url.startsWith(context.publicUrl))).toHaveLength(2);
-    expect(await stall.source()).toMatchObject({ kind: 'native', hook_state: 'registered' });
-    const warned = stall.logged().filter((said) => said === 'webhook removal failed');
-    expect([app.removals, warned.length]).toEqual([2, warnings]);
-  },
-);
+])('an old registration that the app %s does not prevent a new one', async (_name, status, warnings) => {
+  await using stall = await openStall();
+  const { app, context } = stall;
+  await stall.subscribe();
+  context.publicUrl = 'https://moved.example.com';
+  app.answers = { DELETE: status };
+  await stall.pass(DAY);
+  expect(app.hooks.filter(({ url }) => url.startsWith(context.publicUrl))).toHaveLength(2);
+  expect(await stall.source()).toMatchObject({ kind: 'native', hook_state: 'registered' });
+  const warned = stall.logged().filter((said) => said === 'webhook removal failed');
+  expect([app.removals, warned.length]).toEqual([2, warnings]);
+});
 
-test('what happened while an app had dropped its webhooks is told once they are made anew', async () => {
+test('changes while an app had dropped its webhooks are published after registering', async () => {
   await using app = await openApp();
   const connectionId = await app.listen('numbered');
   await app.look();
@@ -175,7 +169,7 @@ test('what happened while an app had dropped its webhooks is told once they are 
   expect(app.hooks).toHaveLength(3);
   await app.look();
   expect(await app.told(connectionId)).toEqual(['created o1']);
-  // A look that finds all in place asks for nothing more.
+  // A check that finds all registrations causes no further poll.
   app.forgetCalls();
   app.clock.advance(12 * HOUR);
   await app.look('jobs');
@@ -185,40 +179,37 @@ test('what happened while an app had dropped its webhooks is told once they are 
 
 test.each([
   ['to list webhooks', 'GET'],
-  ['to make one, which it does', 'POST'],
+  ['to create one, which it does', 'POST'],
   ['to remove one', 'DELETE'],
-])(
-  'a stop waits for no app that does not answer when asked %s, and the next start goes on',
-  async (_name, method) => {
-    await using app = await openApp();
-    const { context } = app.service;
-    const connectionId = await app.connect('numbered');
-    const subscriptionId = await app.subscribe(connectionId);
-    if (method === 'DELETE') {
-      await app.look('jobs');
-      await app.service.call('DELETE', `/webhooks/${subscriptionId}`);
-    }
-    let isAsked = false;
-    app.instead = (url, res, req) => {
-      if (isAsked || !url.pathname.startsWith('/hooks') || req.method !== method) return false;
-      isAsked = true;
-      // What it does is done, but nobody hears of it.
-      Object.assign(res, { end: () => res });
-      return method !== 'POST';
-    };
-    const sources = createSources();
-    sources.start(context);
-    await until(() => isAsked);
-    const closed = sources.close().then(() => 'closed');
-    expect(await Promise.race([closed, sleep(20_000, 'waiting', { ref: false })])).toBe('closed');
-    app.recover();
+])('a stop does not wait for a silent app asked %s, and the next start continues', async (_name, method) => {
+  await using app = await openApp();
+  const { context } = app.service;
+  const connectionId = await app.connect('numbered');
+  const subscriptionId = await app.subscribe(connectionId);
+  if (method === 'DELETE') {
     await app.look('jobs');
-    const topics = method === 'DELETE' ? [] : ['made', 'changed', 'gone'];
-    expect(app.hooks.map(({ topic }) => topic)).toEqual(topics);
-  },
-);
+    await app.service.call('DELETE', `/webhooks/${subscriptionId}`);
+  }
+  let isAsked = false;
+  app.instead = (url, res, req) => {
+    if (isAsked || !url.pathname.startsWith('/hooks') || req.method !== method) return false;
+    isAsked = true;
+    // The app performs the call, but its answer never arrives.
+    Object.assign(res, { end: () => res });
+    return method !== 'POST';
+  };
+  const sources = createSources();
+  sources.start(context);
+  await until(() => isAsked);
+  const closed = sources.close().then(() => 'closed');
+  expect(await Promise.race([closed, sleep(20_000, 'waiting', { ref: false })])).toBe('closed');
+  app.recover();
+  await app.look('jobs');
+  const topics = method === 'DELETE' ? [] : ['made', 'changed', 'gone'];
+  expect(app.hooks.map(({ topic }) => topic)).toEqual(topics);
+});
 
-test('who listens again while webhooks are being removed gets new ones, though the app cannot list them', async () => {
+test('a new consumer during the removal of webhooks gets new registrations', async () => {
   await using app = await openApp();
   const connectionId = await app.connect('listless');
   const subscriptionId = await app.subscribe(connectionId);
@@ -244,7 +235,7 @@ test('who listens again while webhooks are being removed gets new ones, though t
   expect(app.hooks.map(({ topic }) => topic)).toEqual(['made', 'changed', 'gone']);
 });
 
-test('a topic that a newer file of the connector adds is registered where one webhook serves all', async () => {
+test('a topic that a newer connector file adds is registered in a shared webhook', async () => {
   const together = STALL.replace('topic: {type: string}', 'topics: {type: array, items: {type: string}}')
     .replace('topic: topic}\n', 'alive: {}}\n')
     .replace(
@@ -264,7 +255,7 @@ test('a topic that a newer file of the connector adds is registered where one we
   expect(app.hooks).toMatchObject([{ id: 'hook_2' }]);
 });
 
-test('a webhook that its owner moved elsewhere, at an app that has one for each topic, is left alone', async () => {
+test('a webhook that its owner moved elsewhere is left unchanged', async () => {
   await using stall = await openStall();
   const { app } = stall;
   app.hasOneEach = true;
@@ -285,7 +276,7 @@ test('a webhook that its owner moved elsewhere, at an app that has one for each 
   expect(app.hooks).toEqual([theirs]);
 });
 
-test('behind more webhooks of others than are read, ours are not registered again each day, and are removed', async () => {
+test('webhooks beyond the listing limit are not registered again, and are removed', async () => {
   await using stall = await openStall();
   const { app } = stall;
   const others = Array.from({ length: 500 }, (_, n) => ({ id: `o${n}`, url: NOWHERE, topic: 'made' }));
@@ -297,7 +288,7 @@ test('behind more webhooks of others than are read, ours are not registered agai
   await until(() => app.hooks.length === 500);
 });
 
-test('readings of an app that does not answer keep no registration and no removal waiting', async () => {
+test('listings of an app that does not answer delay no registration and no removal', async () => {
   await using stall = await openStall();
   const { app, context } = stall;
   const slow = await stall.connect();
@@ -311,7 +302,7 @@ test('readings of an app that does not answer keep no registration and no remova
     await stall.subscribe({ connectionId: slow, address: `${NOWHERE}/${n}`, backfill: true });
   await until(async () => {
     const jobs = context.db.selectFrom('jobs').select('job_id').where('kind', '=', 'backfill');
-    // As many as may be under way of one app.
+    // One app may have this many in progress.
     return (await jobs.where('lease_until', 'is not', null).execute()).length === 4;
   });
 
@@ -321,7 +312,7 @@ test('readings of an app that does not answer keep no registration and no remova
   await until(() => app.hooks.length === 2, 20_000);
 });
 
-/** An app with hooks, a Gatehouse that is connected to it, and a clock. */
+/** Starts an app with hooks, a Gatehouse that is connected to it, and a clock. */
 async function openStall(file = STALL) {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-stall-'));
   const home = mkdtempSync(join(tmpdir(), 'gatehouse-home-'));
@@ -369,7 +360,7 @@ async function openStall(file = STALL) {
     return separate(service, credential.text('credentialId'));
   }
 
-  /** No registering is due, or under way, any more. */
+  /** Waits until no registration is due or running. */
   async function looked(): Promise<void> {
     service.context.sources.wake();
     await until(async () => {
@@ -397,7 +388,7 @@ async function openStall(file = STALL) {
       await looked();
       return made.text('subscriptionId');
     },
-    /** Another process over the same store, with another file of the connector. */
+    /** Restarts the process over the same store, with another connector file. */
     async restart(connector: string): Promise<void> {
       await service.stop();
       service = await start(connector);
@@ -409,7 +400,7 @@ async function openStall(file = STALL) {
       await looked();
     },
     source: () => context.db.selectFrom('sources').select(['kind', 'hook_state']).executeTakeFirstOrThrow(),
-    /** Sends as the app does; answers with the status of our answer. */
+    /** Sends a webhook as the app does. Returns the status of our answer. */
     async send(hook: Hook | undefined): Promise<number> {
       const headers = { 'content-type': 'application/json', 'x-token': 'stall_token' };
       const body = JSON.stringify({ what: 'made', order: { id: 'ord_1' } });
@@ -424,7 +415,7 @@ async function openStall(file = STALL) {
   };
 }
 
-test('webhooks are looked after again, and removed, once the file of their connector is back', async () => {
+test('webhooks are checked and removed again once their connector file is back', async () => {
   await using app = await openApp();
   const { catalog } = app.service.context;
   const connectionId = await app.listen('numbered');

@@ -8,7 +8,7 @@ import { bodyOf, isGenuine, textAt, type HookRequest } from '../../../src/source
 const NOW = Date.parse('2026-11-20T09:00:00Z');
 const ADDRESS = 'https://gatehouse.example.com/hooks/app/token';
 
-/** A scheme as a connector file has it, with the format's defaults. */
+/** Returns a scheme as in a connector file, with the format's defaults. */
 function scheme(verify: object): HookVerification {
   return webhooks.shape.verify.parse(verify);
 }
@@ -32,7 +32,7 @@ const named =
     values[name];
 const key = named({ secret: 's3cret' });
 
-describe('published examples are genuine, and nothing near them', () => {
+describe('published examples are genuine, and changed ones are not', () => {
   test('GitHub: a prefixed hash of the body', () => {
     const github = scheme({ type: 'hmac', header: 'X-Hub-Signature-256', prefix: 'sha256=' });
     const signature = 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17';
@@ -118,7 +118,7 @@ describe('published examples are genuine, and nothing near them', () => {
   });
 });
 
-/** How each scheme of the format signs, by another hand. */
+/** Signers of each scheme, written independently of the verifier. */
 const SIGNERS: [name: string, verify: object, sign: (body: Buffer) => Record<string, string>][] = [
   [
     'Standard Webhooks, by its own library',
@@ -132,7 +132,7 @@ const SIGNERS: [name: string, verify: object, sign: (body: Buffer) => Record<str
       return {
         'webhook-id': 'msg_1',
         'webhook-timestamp': String(NOW / 1000),
-        // While a secret rolls there are several.
+        // There are several signatures while the secret is rotated.
         'webhook-signature': `v1a,other v1,AAAA ${signature}`,
       };
     },
@@ -184,7 +184,7 @@ const SIGNERS: [name: string, verify: object, sign: (body: Buffer) => Record<str
 ];
 
 describe.each(SIGNERS)('%s', (_, verify, sign) => {
-  test('is right for every body, and wrong once a bit of it differs', () => {
+  test('accepts every signed body, and rejects it after a change of one bit', () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.string({ unit: 'binary', maxLength: 200 }), fc.constant('Grüße\r\n🌍'), fc.constant('')),
@@ -204,7 +204,7 @@ describe.each(SIGNERS)('%s', (_, verify, sign) => {
     );
   });
 
-  test('is wrong without its headers', () => {
+  test('rejects a request without its headers', () => {
     const body = Buffer.from('{}');
     const headers = sign(body);
     for (const name of Object.keys(headers)) {
@@ -214,7 +214,7 @@ describe.each(SIGNERS)('%s', (_, verify, sign) => {
   });
 });
 
-test('a shared secret in a header, and Basic', () => {
+test('a shared secret in a header and Basic are compared', () => {
   const header = scheme({ type: 'header', header: 'X-Key', value: 'Bearer {secret}' });
   const judge = (given: string) => isGenuine(header, request('{}', { 'X-Key': given }), key, NOW);
   expect(['Bearer s3cret', 'Bearer s3creT', 'Bearer s3cret ', 's3cret', ''].map(judge)).toEqual([
@@ -240,7 +240,7 @@ test('a shared secret in a header, and Basic', () => {
   ]);
 });
 
-test('what cannot be verified is refused: a key that is not known, or empty', () => {
+test('a webhook is rejected when the key is unknown or empty', () => {
   for (const verify of [
     { type: 'header', header: 'X-Key', value: '{secret}' },
     { type: 'header', header: 'X-Key', value: 'Bearer {secret}' },
@@ -255,7 +255,7 @@ test('what cannot be verified is refused: a key that is not known, or empty', ()
   }
 });
 
-test('values are found in headers, in the query and in bodies, JSON or form', () => {
+test('values are read from headers, the query, and JSON or form bodies', () => {
   const found = request('{"a":{"b":7},"c":""}', { 'X-Topic': 'made' }, `${ADDRESS}?topic=asked`);
   expect(
     ['header:X-Topic', 'query:topic', 'body:a.b', 'body:c', 'body:none', 'header:none'].map((place) =>

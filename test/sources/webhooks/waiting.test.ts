@@ -6,7 +6,7 @@ import { openApp } from '../app.ts';
 
 /* Webhooks that name a record which cannot be read now. */
 
-/** An app that tells somebody of orders, and answers for them as the test says. */
+/** Starts an app that sends webhooks about orders, and answers reads as the test says. */
 async function openTeller() {
   const app = await openApp();
   const connectionId = await app.listen('telling');
@@ -16,11 +16,11 @@ async function openTeller() {
   const teller = {
     app,
     connectionId,
-    /** How the app answers for an order: as it should, with a status of trouble, or never. */
+    /** Answer to a read of an order: the order, an error status, or none. */
     answers: 'well' as 'well' | 'never' | 401 | 403 | 404 | 500,
-    /** Orders for which it always answers 500. */
+    /** Ids whose reads always get 500. */
     broken: new Set<string>(),
-    /** Orders that it was asked for. */
+    /** Ids that were read. */
     asked: [] as string[],
     async send(what: 'made' | 'told' | 'hinted', order: object = {}): Promise<void> {
       expect(await app.announce(what, order)).toBe(200);
@@ -28,7 +28,7 @@ async function openTeller() {
     async look(signal = new AbortController().signal): Promise<void> {
       await Promise.all(await inboxRound(context, { signal, room: 100 }));
     },
-    /** So much time, with a look at what is due every so often. */
+    /** Lets time pass, and processes due webhooks after each step. */
     async pass(ms: number, everyMs: number): Promise<void> {
       for (let passed = 0; passed < ms; passed += everyMs) {
         await teller.look();
@@ -44,7 +44,7 @@ async function openTeller() {
         .executeTakeFirstOrThrow();
       return row.state;
     },
-    /** How often each of those that wait was tried. */
+    /** Returns the attempts of each waiting webhook. */
     async waiting(): Promise<number[]> {
       const rows = await db
         .selectFrom('inbox')
@@ -61,7 +61,7 @@ async function openTeller() {
   app.instead = ({ pathname }, res) => {
     const id = /^\/orders\/(.+)$/.exec(pathname)?.[1];
     if (id === undefined) {
-      // An account that is dead fails its probe too.
+      // A refused account fails its probe too.
       if (teller.answers === 401) app.send(res, 401, {});
       return teller.answers === 401;
     }
@@ -74,7 +74,7 @@ async function openTeller() {
   return teller;
 }
 
-test('a webhook waits without a call while its account has to be connected anew, and is told then', async () => {
+test('a webhook waits without a call until its account is reconnected', async () => {
   await using teller = await openTeller();
   await teller.setState('needs_reconnect');
   await teller.send('made', { id: 'ord_1' });
@@ -86,7 +86,7 @@ test('a webhook waits without a call while its account has to be connected anew,
   expect(await teller.told()).toEqual(['ord_1', 'ord_2']);
 });
 
-test('an account that is refused when a record is read has to be connected anew', async () => {
+test('an account that is refused when a record is read must be reconnected', async () => {
   await using teller = await openTeller();
   teller.answers = 401;
   await teller.send('made', { id: 'ord_1' });
@@ -102,26 +102,29 @@ test('an account that is refused when a record is read has to be connected anew'
   expect(await teller.told()).toEqual(['ord_1']);
 });
 
-test.each([500, 'never'] as const)('an app that answers %s is asked once for all that waits', async (how) => {
-  await using teller = await openTeller();
-  teller.answers = how;
-  const ids = Array.from({ length: 60 }, (_, n) => `ord_${n}`);
-  for (const id of ids) await teller.send('made', { id });
-  await teller.send('told', { id: 'whole' });
-  await teller.look();
-  expect([teller.asked.length, await teller.told()]).toEqual([1, ['whole']]);
-  expect(await teller.waiting()).toEqual(ids.map(() => 0));
-  teller.answers = 'well';
-  teller.app.clock.advance(MINUTE);
-  await teller.look();
-  expect(await teller.told()).toEqual([...ids, 'whole'].toSorted());
-});
+test.each([500, 'never'] as const)(
+  'an app that answers %s is called once for all waiting webhooks',
+  async (how) => {
+    await using teller = await openTeller();
+    teller.answers = how;
+    const ids = Array.from({ length: 60 }, (_, n) => `ord_${n}`);
+    for (const id of ids) await teller.send('made', { id });
+    await teller.send('told', { id: 'whole' });
+    await teller.look();
+    expect([teller.asked.length, await teller.told()]).toEqual([1, ['whole']]);
+    expect(await teller.waiting()).toEqual(ids.map(() => 0));
+    teller.answers = 'well';
+    teller.app.clock.advance(MINUTE);
+    await teller.look();
+    expect(await teller.told()).toEqual([...ids, 'whole'].toSorted());
+  },
+);
 
-test('what waits for an app that is out is put off without being looked at', async () => {
+test('webhooks that wait for an app that is down are postponed unread', async () => {
   await using teller = await openTeller();
   const { db } = teller.app.service.context;
   teller.answers = 500;
-  // More than are looked at together.
+  // This is more than one batch.
   for (let n = 0; n < 50; n++) await teller.send('made', { id: `ord_${n}` });
   teller.app.clock.advance(1);
   await teller.send('made', { id: 'unread' });
@@ -132,7 +135,7 @@ test('what waits for an app that is out is put off without being looked at', asy
   expect(teller.asked).toHaveLength(1);
 });
 
-test('webhooks outlive an outage of days, and come within an hour of its end', async () => {
+test('webhooks outlive an outage of days, and are published within an hour of its end', async () => {
   await using teller = await openTeller();
   teller.answers = 500;
   await teller.send('made', { id: 'ord_1' });
@@ -143,7 +146,7 @@ test('webhooks outlive an outage of days, and come within an hour of its end', a
   expect(await teller.told()).toEqual(['ord_1', 'ord_2']);
 });
 
-test('records for which the app fails for ever hold up no other', async () => {
+test('records on which the app always fails delay no others', async () => {
   await using teller = await openTeller();
   const ids = Array.from({ length: 40 }, (_, n) => `broken_${n}`);
   teller.broken = new Set(ids);
@@ -158,7 +161,7 @@ test('records for which the app fails for ever hold up no other', async () => {
   ]);
 });
 
-test('a record that the app does not give for more than a week is given up, though not at once', async () => {
+test('a webhook whose record fails for over a week is given up, after retries', async () => {
   await using teller = await openTeller();
   teller.broken = new Set(['broken']);
   await teller.send('made', { id: 'broken' });
@@ -172,7 +175,7 @@ test('a record that the app does not give for more than a week is given up, thou
   expect(await teller.waiting()).toEqual([]);
 });
 
-test('the operator hears of a webhook that is given up, and the app may send it again', async () => {
+test('a webhook that is given up is reported to the operator, and may come again', async () => {
   await using teller = await openTeller();
   await teller.app.service.call('PUT', '/api/settings', {
     body: { eventsAddress: 'https://127.0.0.1:9/operator' },
@@ -194,7 +197,7 @@ test('the operator hears of a webhook that is given up, and the app may send it 
   expect(await teller.waiting()).toEqual([0]);
 });
 
-test('a record that the app shows only after its webhook is told then', async () => {
+test('a record that the app shows only after its webhook is published', async () => {
   await using teller = await openTeller();
   teller.answers = 404;
   await teller.send('made', { id: 'ord_1' });
@@ -205,7 +208,7 @@ test('a record that the app shows only after its webhook is told then', async ()
   expect(await teller.told()).toEqual(['ord_1']);
 });
 
-test('a record that is not there is asked for a few times, then no more', async () => {
+test('a missing record is read a few times only', async () => {
   await using teller = await openTeller();
   teller.answers = 404;
   await teller.send('made', { id: 'ord_1' });
@@ -217,7 +220,7 @@ test('a record that is not there is asked for a few times, then no more', async 
   ]);
 });
 
-test('after a word that something changed the app is polled twice, two minutes apart at most', async () => {
+test('a webhook without a record causes two polls within two minutes', async () => {
   await using teller = await openTeller();
   const polls: number[] = [];
   const began = teller.app.clock.now();
@@ -230,11 +233,11 @@ test('after a word that something changed the app is polled twice, two minutes a
   expect([polls, await teller.waiting()]).toEqual([[0, 90], []]);
 });
 
-test('webhooks wait while their connector is not there', async () => {
+test('webhooks wait while their connector is missing', async () => {
   await using teller = await openTeller();
   const { context } = teller.app.service;
   const { catalog } = context;
-  // It names its record alone: one that holds it is published at once.
+  // The webhook holds only the id of its record. One with the record is published at once.
   await teller.send('made', { id: 'ord_1' });
   Object.assign(context, { catalog: { ...catalog, connector: () => undefined } });
   try {
@@ -247,7 +250,7 @@ test('webhooks wait while their connector is not there', async () => {
   expect(await teller.told()).toEqual(['ord_1']);
 });
 
-test('a record that the app refuses holds up no other', async () => {
+test('a record that the app refuses delays no other', async () => {
   await using teller = await openTeller();
   teller.answers = 403;
   await teller.send('made', { id: 'ord_1' });
@@ -256,7 +259,7 @@ test('a record that the app refuses holds up no other', async () => {
   expect(teller.asked).toEqual(['ord_1', 'ord_2']);
 });
 
-test('a reading under way ends with the process, and counts as no attempt', async () => {
+test('a read that is aborted by the end of the process counts as no attempt', async () => {
   await using teller = await openTeller();
   teller.answers = 'never';
   await teller.send('made', { id: 'ord_1' });
@@ -266,13 +269,13 @@ test('a reading under way ends with the process, and counts as no attempt', asyn
   stop.abort();
   await looked;
   expect(await teller.waiting()).toEqual([0]);
-  // What the app did not answer in time would rest for a minute.
+  // A timeout of the app would postpone the webhook for a minute.
   teller.answers = 'well';
   await teller.look();
   expect(await teller.told()).toEqual(['ord_1']);
 });
 
-test('long webhooks are told one by one, before what comes after them is looked at', async () => {
+test('long webhooks are published one by one, before later ones are read', async () => {
   await using teller = await openTeller();
   teller.answers = 'never';
   for (const id of ['long_1', 'long_2']) await teller.send('told', { id, note: '[],'.repeat(100_000) });
@@ -286,7 +289,7 @@ test('long webhooks are told one by one, before what comes after them is looked 
   expect(before).toEqual(['long_1', 'long_2']);
 });
 
-test('who listens again is not told what came for who listened before', async () => {
+test('a new consumer receives no webhooks from before it subscribed', async () => {
   await using app = await openApp();
   const { clock } = app;
   const connectionId = await app.connect('naming');
@@ -295,7 +298,7 @@ test('who listens again is not told what came for who listened before', async ()
   await app.look();
   clock.advance(MINUTE);
   app.orders = [app.order('5')];
-  // While the app is out its webhooks wait, and so do the registrations that are to go.
+  // While the app is down, its webhooks wait, and so does the removal of registrations.
   expect(await app.announce('made', app.order('5'))).toBe(200);
   app.instead = (_url, res) => {
     app.send(res, 503, {});

@@ -4,7 +4,10 @@ import { SECOND } from '../../../src/lib/clock.ts';
 import { STORE_KINDS } from '../../support/stores.ts';
 import { openApp, type TestedApp } from '../app.ts';
 
-/* Webhooks that hold their record are published in the commit that stores them; the loops of these services stand still. */
+/*
+ * Webhooks that hold their record are published in the commit that stores them. The loops of these services
+ * do not run.
+ */
 
 describe.each(STORE_KINDS)('webhooks on %s', (kind) => {
   let app: TestedApp;
@@ -107,7 +110,7 @@ describe.each(STORE_KINDS)('webhooks on %s', (kind) => {
     expect(await app.events(connectionId)).toMatchObject([{ remoteId: '1', custom: { doubled: 5 } }]);
   });
 
-  test('an address is unknown as soon as nobody subscribes any more', async () => {
+  test('an address is unknown as soon as the last subscription is deleted', async () => {
     const connectionId = await app.connect('numbered');
     const subscriptionId = await app.subscribe(connectionId);
     await app.look('jobs');
