@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { created, startEvents, subscribe, until } from '../support/events.ts';
 import { startReceiver } from '../support/receiver.ts';
 
-/* Answers to deliveries are judged by their status, and read up to 64 KiB (contract.md section 7). */
+/* The status of an answer decides a delivery, and at most 64 KiB of it are read (docs/webhooks.md). */
 
 const CHUNK = Buffer.alloc(64 * 1024, 'x');
 /** Bytes that the buffers of both sockets and of the kernel take before anything is read; measured below 4 MB. */

@@ -6,7 +6,7 @@ import { manualClock } from '../support/clock.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
 import { startReceiver } from '../support/receiver.ts';
 
-/* When a delivery that failed is tried again, and when one has failed (contract.md section 7). */
+/* Retries of failed deliveries (docs/webhooks.md, When a delivery fails). */
 
 const SCHEDULE = [
   5 * SECOND,

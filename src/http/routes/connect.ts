@@ -307,7 +307,7 @@ async function connectorsOf(
   return [connectorId];
 }
 
-/** Where a finished session leads: its redirect address with the result (contract.md section 6). */
+/** Returns the redirect address of a finished session with the result (docs/embedding.md, Links instead of a modal). */
 export function returnAddress({
   redirectUri,
   clientState,

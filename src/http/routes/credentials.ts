@@ -297,7 +297,7 @@ export const checkCredentialRoute = defineRoute({
   },
 });
 
-/** The user of the path. @throws GatehouseError `forbidden` when x-svc-userid names another (contract.md section 6). */
+/** Returns the user of the path. @throws GatehouseError `forbidden` when x-svc-userid names another user. */
 export function ownUser(pathUserId: string, headerUserId: string | undefined): string {
   if (pathUserId === headerUserId) return pathUserId;
   throw new GatehouseError(

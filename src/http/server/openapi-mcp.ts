@@ -56,7 +56,7 @@ export const JSON_RPC_RESPONSE = {
   },
 };
 
-/** The MCP endpoints (service.md section 4.2), which speak JSON-RPC and are served next to the routes. */
+/** Returns the MCP endpoints (docs/mcp.md), which speak JSON-RPC and are served next to the routes. */
 export function mcpPaths(): Record<string, SchemaObject> {
   const header = (name: string, description: string, required = false) =>
     parameter('header', name, { type: 'string', description }, required);

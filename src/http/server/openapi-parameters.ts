@@ -3,7 +3,7 @@ import { fieldText } from './openapi-fields.ts';
 import type { RouteFacts } from './route.ts';
 import type { Components, SchemaObject } from './openapi-schemas.ts';
 
-/** Statuses that service.md itself lists; every other one is marked `x-beyond-spec`. */
+/** Common error statuses. The OpenAPI document marks every other error status with `x-beyond-spec`. */
 export const SPEC_STATUSES = new Set([400, 401, 403, 404, 409, 429]);
 
 /** A parameter object of OpenAPI, whose description is that of its schema. */

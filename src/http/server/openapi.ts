@@ -27,7 +27,7 @@ const TAGS: Record<string, string> = {
 };
 
 /**
- * The OpenAPI 3.1 document of every route: printed from the same values that define them (service.md section 9).
+ * Returns the OpenAPI 3.1 document of every route, printed from the same values that define the routes.
  *
  * @throws Error for a recursive schema without an id.
  */

@@ -19,8 +19,8 @@ export function foreignOrigin(
 }
 
 /**
- * What a page of another origin may do (contract.md section 2): with a user's JWT it reaches connect routes, if its
- * origin is one of the environment's; an API key has no business in a browser at all.
+ * Checks the origin of a browser page that is not ours (docs/embedding.md, Settings). With a user's JWT it may call the
+ * connect routes, if the environment lists its origin. An API key is always rejected, because keys stay on servers.
  * @throws GatehouseError `forbidden`
  */
 export async function assertOriginFits(

@@ -80,7 +80,7 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends z.ZodType
   /** Pages of the environment's origins may call it with a user's JWT. */
   cors?: boolean;
   scope?: Scope;
-  /** Whether x-api-version must be sent (service.md section 5). */
+  /** Whether the request must send x-api-version. */
   apiVersion?: boolean;
   /** x-svc-userid. `existing`: it must name a user when given. `owner`: taken as it is, for ownership. */
   user?: 'required' | 'existing' | 'owner';

@@ -13,7 +13,7 @@ const whole = (name: string, least: number, most: number, fallback: number) =>
     .default(fallback)
     .meta({ description: name, type: 'integer' });
 
-/** `limit` and `offset` of our own lists (contract.md section 6). */
+/** `limit` and `offset` of our own lists. */
 export const pageQuery = {
   limit: whole('Records of one page.', 1, 50, 50),
   offset: whole('Records to skip.', 0, 1_000_000_000, 0),
@@ -45,7 +45,7 @@ export const pagination = z
   })
   .meta({ id: 'Pagination', description: 'Where a page stands in its list.' });
 
-/** `{data, pagination}` of service.md section 2. */
+/** Returns the schema of a page of a list: `{data, pagination}`. */
 export const pageOf = <T extends z.ZodType>(record: T) => z.object({ data: z.array(record), pagination });
 
 /** A page of records as it is answered. */
@@ -59,7 +59,7 @@ export function toCursorPage<T>(data: T[], { hasMore, nextOffset, nextCursor }: 
   return { data, pagination: hasMore ? { hasMore, ...byOffset, nextCursor } : { hasMore } };
 }
 
-/** The one error body (contract.md section 3). */
+/** The body of every error answer. */
 export const errorBody = z
   .object({
     error: z.string().meta({ description: 'A sentence a reader can act on.' }),

@@ -31,8 +31,8 @@ export interface UserWish {
 }
 
 /**
- * The user of a request and whether the server takes it (contract.md sections 2 and 5): the JWT's subject, else
- * x-svc-userid, else, with an access token, the server's owner.
+ * Finds the user of a request and checks that the server accepts the user (docs/policy.md). The user is the JWT's
+ * subject, else x-svc-userid, else, with an access token, the server's owner.
  * @throws GatehouseError `user_id_missing`, `user_not_found` (400 here), `forbidden`, `restricted`.
  */
 export async function grantFor(

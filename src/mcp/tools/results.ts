@@ -180,7 +180,7 @@ function linksIn({ result, results }: JsonObject): ToolResult['content'] {
   });
 }
 
-/** What a tool run met, as a result that says what to do next (contract.md section 3). */
+/** Returns the error of a tool run as a result that says what to do next. */
 export function toErrorResult(
   error: GatehouseError,
   { requestId, corrections }: Pick<ToolScope, 'requestId' | 'corrections'>,

@@ -300,7 +300,7 @@ function directAction({ visible, visibility, grant }: ToolScope, name: string) {
   throw new GatehouseError('invalid_request', `There is no tool "${name.slice(0, 100)}".${hint}`);
 }
 
-/** Refusals with the codes of contract.md section 3: inside a session or a bare answer a bad name is invalid params. */
+/** Returns the JSON-RPC error of a refusal. Inside a session or a bare answer an unknown name is invalid params. */
 function toRpcError(context: Context, thrown: unknown, requestId: string): RpcError {
   if (thrown instanceof RpcError) return thrown;
   const error = answerError(thrown);

@@ -33,8 +33,8 @@ export interface Knock {
 }
 
 /**
- * Authentication of both URLs (contract.md section 2): the token in the path, or a bearer that is an API key, a JWT
- * or the server's own token. An unknown server and a wrong token answer alike on the token URL.
+ * Authenticates a request by the token in the path, or by a bearer that is an API key, a JWT or the server's own token.
+ * On the token URL an unknown server and a wrong token give the same answer.
  * @throws GatehouseError `unauthorized`, `token_expired`, `forbidden` (scope), `server_not_found`.
  */
 export async function knock(context: Context, req: IncomingMessage, path: McpPath): Promise<Knock> {

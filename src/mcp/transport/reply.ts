@@ -11,7 +11,7 @@ const ALWAYS = {
 
 const STALLED_MS = 60 * SECOND;
 
-/** How an answer may be framed, by the Accept header: none and wildcards take both (service.md section 4.2). */
+/** Framings that the Accept header allows. A missing header and wildcards allow both. */
 export interface Framing {
   json: boolean;
   events: boolean;
@@ -133,7 +133,7 @@ export function writeEvent(res: ServerResponse, text: string): void {
   else res.write(text);
 }
 
-/** A refusal of the endpoint itself: a JSON-RPC error with the HTTP status of its code (contract.md section 3). */
+/** Sends a refusal of the endpoint itself: a JSON-RPC error with the HTTP status of its code. */
 export function sendRefusal(
   res: ServerResponse,
   error: GatehouseError,
