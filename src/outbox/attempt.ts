@@ -9,9 +9,9 @@ import { addSignature } from './signature.ts';
 import type { Outcome } from './outcome.ts';
 import type { Target } from './target.ts';
 
-/** Bytes of an answer that are read; the connection is closed behind them. */
+/** Bytes read of an answer. The connection of a longer answer is closed. */
 export const READ_BYTES = 64 * 1024;
-/** Characters of an answer that the log of deliveries shows. */
+/** Characters of an answer that the delivery log shows. */
 const KEPT_CHARS = 4 * 1024;
 
 type AttemptContext = Pick<Context, 'clock'> & {
@@ -21,8 +21,8 @@ type AttemptContext = Pick<Context, 'clock'> & {
 };
 
 /**
- * POSTs a delivery once, which is on its way when this returns, and says what came of it. Never throws; undefined when `signal`
- * ended it.
+ * POSTs a delivery once and returns the outcome. The request has begun when the call returns its promise. Never throws.
+ * Returns undefined when `signal` aborted the attempt.
  */
 export async function attempt(
   { clock, scheduleMs, outbound, attemptMs }: AttemptContext,
@@ -67,7 +67,7 @@ export async function attempt(
   return error === null ? outcome : failed(outcome, answer, scheduleMs, clock.now());
 }
 
-/** The outcome of an attempt that failed: whether and when it is tried again, and what the receiver asked for. */
+/** Returns the outcome of a failed attempt: the time of the retry, if any, and the pause that the receiver asked for. */
 function failed(
   outcome: Outcome,
   answer: OutboundAnswer | undefined,
@@ -88,7 +88,7 @@ function failed(
   };
 }
 
-/** Headers and body of a delivery (contract.md section 7). What the subscriber wishes never replaces ours. */
+/** Returns the headers of a delivery. The subscriber's own headers never replace Gatehouse's. */
 export function requestOf(
   target: Target,
   item: Pick<Item, 'deliveryId' | 'sequence' | 'scope' | 'event' | 'body' | 'marks'>,
@@ -107,7 +107,7 @@ export function requestOf(
   return headers;
 }
 
-/** One of a few codes: what a stranger learns must not map the network inside. */
+/** Returns one of a few error codes. A precise reason would let a subscriber map the internal network. */
 function coarse(error: unknown): string {
   if (!(error instanceof GatehouseError)) return 'unreachable';
   if (error.code === 'upstream_timeout') return 'timeout';
@@ -120,7 +120,7 @@ function errorOf(status: number): string | null {
   return status >= 300 && status < 400 ? 'redirect' : 'status';
 }
 
-/** The beginning of an answer as text. PostgreSQL takes no NUL. */
+/** Returns the beginning of an answer as text, without NUL, because PostgreSQL rejects it. */
 function excerptOf({ body }: OutboundAnswer, target: Target): string | null {
   if (body.length === 0) return null;
   const text = scrub(body.subarray(0, 2 * KEPT_CHARS).toString('utf8'), target.secrets);

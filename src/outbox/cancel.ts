@@ -3,17 +3,17 @@ import { updateInBatches } from '../store/batches.ts';
 import { IS_OFFERED, WAITS } from './claim.ts';
 
 /**
- * Cancels what a disabled subscription still waits for, few at a time: 100,000 in one statement kept everybody else waiting
- * for 220 ms. `signal`: stops between two.
+ * Cancels the waiting deliveries of a disabled subscription in batches. One statement over 100,000 rows blocked all other
+ * writers for 220 ms. `signal` stops the loop between two batches.
  *
- * Disabling comes first, by itself: from then on nobody numbers, offers or claims a delivery of it. Each batch asks in its own
- * statement whether it is still disabled, so what it cancels was waiting while it was. Enabling runs this to its end and
- * becomes active after it (subscriptions.ts, operator.ts): so all that waited is cancelled, as it would be by one statement,
- * and what is published, replayed or recovered later is never met by a batch. Who stops amid it leaves the rest to the next
- * sweep, or to the enabling.
+ * The caller disables the subscription first, in a transaction of its own. From then on no process numbers, hands off or
+ * claims a delivery of it. Each batch checks in its own statement that the subscription is still disabled. Enabling runs
+ * this function to its end and then activates the subscription (src/subscriptions/subscriptions.ts, operator-address.ts).
+ * So every delivery that waited is cancelled, and no batch cancels one that is published, replayed or recovered later.
+ * If a process stops halfway, the next sweep or the enabling cancels the rest.
  *
- * PostgreSQL passes over rows that somebody else holds, so that nobody waits for us: those are being written or claimed
- * this moment. What of them still waits is found later in the same way, and is no more than a delivery that goes out.
+ * PostgreSQL skips rows that another transaction has locked, because it is writing or claiming them. A skipped row that
+ * still waits is cancelled by the next sweep; at worst it is delivered once more before that.
  */
 export async function cancelWaiting(
   { db, clock, store }: Pick<Context, 'db' | 'clock' | 'store'>,
@@ -50,7 +50,7 @@ export async function cancelWaiting(
   }
 }
 
-/** Takes up what nobody finished, because its process ended or a row was held. */
+/** Cancels deliveries of disabled subscriptions that were left waiting by a process that ended, or by a locked row. */
 export async function cancelLeftovers(context: Pick<Context, 'db' | 'clock' | 'store'>): Promise<void> {
   const disabled = await context.db
     .selectFrom('subscriptions')

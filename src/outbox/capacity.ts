@@ -1,13 +1,13 @@
 import { Crowd } from '../lib/crowd.ts';
 import type { Item } from './claim.ts';
 
-/** What the deliveries of one user take of this process. */
+/** Capacity of this process that the deliveries of one user hold. */
 export interface Share {
-  /** Attempts of lanes in good standing. */
+  /** Running attempts of healthy queues. */
   fast: number;
-  /** Attempts of suspects. */
+  /** Running attempts of degraded queues, and attempts that hang. */
   slow: number;
-  /** Deliveries that wait in lanes. */
+  /** Deliveries that wait in queues. */
   queued: number;
   /** Characters of the bodies in memory. */
   chars: number;
@@ -16,8 +16,8 @@ export interface Share {
 const MOST: Readonly<Share> = { fast: 2000, slow: 2000, queued: 10_000, chars: 128 * 1024 * 1024 };
 
 /**
- * Room for deliveries, of which nobody takes more than is left for others: a user whose addresses hang, or whose records are
- * large, has half of it at most, two such a third each.
+ * Capacity shared by all users. A user may hold at most as much as is still free, so one user can use half, two users a
+ * third each. Hanging addresses or large records of one user therefore cannot block the others.
  */
 export class Room {
   readonly #taken = emptyShare();
@@ -41,7 +41,7 @@ export class Room {
     return share[kind] + amount <= this.left(kind);
   }
 
-  /** Also what it has not: who decides asks before. */
+  /** Does not check the limit. Call has() first. */
   take(share: Share, kind: keyof Share, amount = 1): void {
     share[kind] += amount;
     this.#taken[kind] += amount;
@@ -51,7 +51,7 @@ export class Room {
     this.take(share, kind, -amount);
   }
 
-  /** One from here to there, where that has room. Whether it had. */
+  /** Moves one unit from `from` to `to`. Returns false, and moves nothing, when `to` is full. */
   move(share: Share, from: keyof Share, to: keyof Share): boolean {
     if (!this.has(share, to)) return false;
     this.giveBack(share, from);
@@ -59,7 +59,7 @@ export class Room {
     return true;
   }
 
-  /** Forgets who is not among these and has nothing here. */
+  /** Removes users that hold nothing and are not among `owners`. */
   keep(owners: ReadonlySet<string>): void {
     for (const [owner, { fast, slow, queued, chars }] of this.#shares) {
       if (!owners.has(owner) && fast + slow + queued + chars === 0) this.#shares.delete(owner);
@@ -71,7 +71,7 @@ export function emptyShare(): Share {
   return { fast: 0, slow: 0, queued: 0, chars: 0 };
 }
 
-/** Deliveries that are in this process, from the claim until what came of them is written. Their bodies take room. */
+/** Deliveries in this process, from the claim until their outcome is stored. Their bodies count against the capacity. */
 export class Held extends Crowd<Item> {
   readonly #room: Room;
 

@@ -9,34 +9,37 @@ import { readTargets, type Target } from './target.ts';
 type Tx = Transaction<Tables>;
 type ClaimContext = Pick<Context, 'db' | 'clock' | 'keys' | 'store' | 'log'>;
 
-/** How long things take, in milliseconds. */
+/** Time limits of a delivery, in milliseconds. */
 export interface Timing {
-  /** One attempt may take this long, from the connection to the end of the answer. */
+  /** Limit of one attempt, from the connection to the end of the answer. */
   attemptMs: number;
-  /** For writing down what came of it, and for clocks that differ between processes. */
+  /** Time to store the outcome, and tolerance for clocks that differ between processes. */
   marginMs: number;
   /**
-   * For how long a delivery is somebody's. An attempt begins only while attemptMs and marginMs are left of it, so that
-   * nobody else takes a delivery that is still being attempted.
+   * Duration of a lease. An attempt begins only while attemptMs and marginMs are left of the lease. Otherwise another
+   * process could claim a delivery during its attempt.
    */
   leaseMs: number;
 }
 
 /**
- * contract.md section 7: 15 s for an attempt. The lease leaves 8 s of waiting in this process, and ends early enough that
- * another process continues an ordered queue within 30 s of its holder's death.
+ * An attempt may take 15 s. The lease leaves 8 s for waiting in this process. It ends early enough that another process
+ * continues an ordered queue within 30 s after the holder dies.
  */
 export const TIMING: Timing = { attemptMs: 15 * SECOND, marginMs: 5 * SECOND, leaseMs: 28 * SECOND };
 
-/** How far a rate's slots are given out ahead. */
+/** How far ahead the slots of a rate limit are assigned. */
 const SLOTS_AHEAD_MS = 2 * SECOND;
 
-/** When a slot is. One further ahead than they are given out is from before a clock was put back, and open now. */
+/**
+ * Returns when a rate-limit slot opens. A slot further ahead than SLOTS_AHEAD_MS and the margin means that the clock was
+ * set back; it counts as open.
+ */
 export function slotAt(at: number, now: number): number {
   return at > now + SLOTS_AHEAD_MS + TIMING.marginMs ? now : Math.max(at, now);
 }
 
-/** A delivery that this process has. */
+/** A delivery that this process has leased. */
 export interface Item {
   deliveryId: string;
   sequence: number;
@@ -47,32 +50,32 @@ export interface Item {
   marks: string | null;
   attempts: number;
   step: number;
-  /** Whose it is: one text for each process. */
+  /** Lease token: identifies the process that holds the lease. */
   token: string;
-  /** Until when. */
+  /** Lease expiry, epoch ms. */
   until: number;
-  /** Not before this: the slot that its rate gave it. */
+  /** Earliest start, epoch ms: the rate-limit slot of the delivery. */
   notBefore: number;
-  /** See Crowd. */
+  /** Position in its set (lib/crowd.ts). */
   place: number;
-  /** Whose room it takes. */
+  /** Usage of the delivery's owner. */
   share: Share;
 }
 
 export interface Claim {
   target: Target;
   items: Item[];
-  /** More may be due. */
+  /** Whether the store may have more due deliveries. */
   more: boolean;
 }
 
-/** Written out, so that the partial indexes are seen to fit. What waits for its time, … */
+/** Deliveries that wait for their time. Values are literals, so that the planner matches the partial index. */
 export const WAITS = sql<boolean>`deliveries.status = 'waiting' and deliveries.offered = 0`;
-/** … and what was handed over by who published it. */
+/** Deliveries that publish() handed off to the dispatcher of its own process. */
 export const IS_OFFERED = sql<boolean>`deliveries.status = 'waiting' and deliveries.offered = 1`;
-/** In which PostgreSQL locks rows of subscriptions: that of their texts here, whatever the language of the database. */
+/** Order in which PostgreSQL locks subscription rows: that of JavaScript strings, whatever the database's collation. */
 export const SUBSCRIPTION_ORDER = sql<string>`subscriptions.subscription_id collate "C"`;
-/** Offers that ended in one statement. */
+/** Expired handoffs that one statement ends. */
 const ENDED_AT_ONCE = 1000;
 
 const anythingDue = perDatabase((db) =>
@@ -88,7 +91,7 @@ const anythingDue = perDatabase((db) =>
 const anyOfferOver = perDatabase((db) =>
   db
     .selectFrom('deliveries')
-    // In the index, as all that is asked for.
+    // Only indexed columns, so that the query reads no table row.
     .select('sequence')
     .where(IS_OFFERED)
     .where('next_at', '<=', 0)
@@ -115,7 +118,7 @@ const subscriptionsDue = perDatabase((db) =>
     .compile(),
 );
 
-/** Subscriptions with deliveries whose time has come and that nobody has. One look at an index when there are none. */
+/** Returns the subscriptions with due deliveries. Costs two index look-ups when none is due. */
 export async function dueSubscriptions(context: Pick<Context, 'db' | 'clock' | 'store'>): Promise<string[]> {
   const { db, clock } = context;
   const now = clock.now();
@@ -127,7 +130,7 @@ export async function dueSubscriptions(context: Pick<Context, 'db' | 'clock' | '
   return rows.map((row) => row.subscription_id);
 }
 
-/** What was handed over to a process that did not live to tell waits like all else from now on. */
+/** Ends handoffs whose lease expired, because their process stopped. They wait like all other deliveries from then on. */
 async function endOffers({ db, store }: Pick<Context, 'db' | 'store'>, now: number): Promise<void> {
   let over = db
     .selectFrom('deliveries')
@@ -148,13 +151,13 @@ async function endOffers({ db, store }: Pick<Context, 'db' | 'store'>, now: numb
   }
 }
 
-/** A subscription of which somebody takes so many. */
+/** A subscription and the maximum of deliveries to claim for it. */
 interface Wish {
   subscriptionId: string;
   limit: number;
 }
 
-/** For as many as there is room, of each and of all together (`left`). */
+/** Returns the claims to make. `roomFor` limits each subscription, `left` limits all of them together. */
 export function wishesFor(
   subscriptionIds: readonly string[],
   roomFor: (subscriptionId: string) => number,
@@ -171,8 +174,8 @@ export function wishesFor(
 }
 
 /**
- * Takes deliveries that are due, up to `limit` of each subscription and as their bodies fit into `room`, in one transaction.
- * `token` is who takes them, for `leaseMs`.
+ * Leases due deliveries for `leaseMs` in one transaction: up to `limit` of each subscription, as far as their bodies fit
+ * into `room`. `token` identifies the process that leases them.
  */
 export async function claim(
   context: ClaimContext,
@@ -196,7 +199,7 @@ export async function claim(
       const target = targets.get(subscriptionId);
       if (!target?.active || target.holdUntil > context.clock.now()) continue;
       const share = room.shareOf(target.owner);
-      // As if all that came before were this owner's.
+      // Counts all deliveries of the earlier claims as this owner's, because only enqueue() updates the usage.
       const most = Math.min(limit, room.left('queued') - share.queued - 2 * brought.items);
       const chars = room.left('chars') - share.chars - 2 * brought.chars;
       if (most <= 0 || chars <= 0) continue;
@@ -211,8 +214,8 @@ export async function claim(
 }
 
 /**
- * Claims without what somebody here holds already: who stood still past its own lease takes some anew, and those go on. One
- * look at what is held for all claims.
+ * Returns the claims without deliveries that this process holds already. A process that paused past its own lease may
+ * claim a delivery twice; the first copy continues, with the new lease. Reads `held` once for all claims.
  */
 export function withoutHeld(held: Iterable<Item>, claims: readonly Claim[]): Claim[] {
   const claimed = new Map(claims.flatMap(({ items }) => items.map((item) => [item.deliveryId, item])));
@@ -220,7 +223,7 @@ export function withoutHeld(held: Iterable<Item>, claims: readonly Claim[]): Cla
     const again = claimed.get(mine.deliveryId);
     if (!again) continue;
     mine.until = again.until;
-    // Somebody may have had it in between, whose attempt took the number that this one would have.
+    // Another process may have attempted it in between, and used the attempt number that this copy would use.
     mine.attempts = again.attempts;
     mine.step = again.step;
     claimed.delete(mine.deliveryId);
@@ -228,7 +231,10 @@ export function withoutHeld(held: Iterable<Item>, claims: readonly Claim[]): Cla
   return claims.map((one) => ({ ...one, items: one.items.filter((item) => claimed.has(item.deliveryId)) }));
 }
 
-/** Takes what is due of one subscription, respecting its order and rate; of more than one, bodies of so many `chars`. */
+/**
+ * Leases due deliveries of one subscription within its order and rate. Their bodies have at most `chars` bytes together;
+ * the first one may be larger.
+ */
 async function takeDue(
   tx: Tx,
   context: ClaimContext,
@@ -253,7 +259,7 @@ async function takeDue(
   let most = limit;
   const paced = target.ordered || target.ratePerSecond !== null;
   if (paced) {
-    // Whoever has the row gives out slots and order; other processes wait for it.
+    // The row lock makes slots and order exclusive: other processes wait until this transaction ends.
     let query = tx
       .selectFrom('subscriptions')
       .select('next_slot_at')
@@ -300,7 +306,7 @@ async function takeDue(
   return { taken, more: due.length === most || ids.length < due.length };
 }
 
-/** The first of them, as many as have bodies of `chars` together, and one at least. */
+/** Returns the first ids whose bodies have at most `chars` bytes together; at least one id. */
 async function fitting(
   tx: Tx,
   { db }: Pick<Context, 'db'>,
@@ -322,7 +328,7 @@ async function dueIds(
   now: number,
 ): Promise<string[]> {
   if (ordered) {
-    // Handed over before the order was asked for: it goes first.
+    // A delivery handed off before `ordered` was set goes first.
     const offered = await tx
       .selectFrom('deliveries')
       .select('delivery_id')
@@ -339,7 +345,7 @@ async function dueIds(
       .orderBy('sequence')
       .limit(limit)
       .execute();
-    // The head blocks: what follows one that is not due, or that somebody has, stays.
+    // Head-of-line blocking: deliveries after one that is not due, or is leased, must wait.
     const blocked = rows.findIndex((row) => row.next_at > now);
     const ids = rows.slice(0, blocked === -1 ? rows.length : blocked).map((row) => row.delivery_id);
     return store.kind === 'postgres' ? unlockedFirst(tx, ids, now) : ids;
@@ -350,8 +356,8 @@ async function dueIds(
 }
 
 /**
- * Those before the first that somebody writes just now. Who does may want the subscription's row, which is ours: we would
- * wait for each other.
+ * Returns the ids before the first locked row. Waiting for that lock could deadlock, because its holder may need the
+ * subscription row that we hold.
  */
 async function unlockedFirst(tx: Tx, ids: readonly string[], now: number): Promise<string[]> {
   if (ids.length === 0) return [];
@@ -391,7 +397,7 @@ const bodySizes = perDatabase((db) =>
   db
     .selectFrom('deliveries')
     .innerJoin('events', 'events.event_id', 'deliveries.event_id')
-    // Bytes, which neither store reads the text for.
+    // Size in bytes, because neither database reads the text for it.
     .select(['deliveries.delivery_id', sql<number>`octet_length(events.body)`.as('size')])
     .where('deliveries.delivery_id', 'in', inTexts(db))
     .compile(),
@@ -415,7 +421,7 @@ const storedItems = perDatabase((db) =>
     .compile(),
 );
 
-/** Gives deliveries back untouched: they are due at once. */
+/** Releases the leases of deliveries without an attempt. They are due at once. */
 export async function release(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
   token: string,

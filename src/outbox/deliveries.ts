@@ -26,7 +26,7 @@ export function deliveryNotFound(deliveryId: string): GatehouseError {
   );
 }
 
-/** What `deliveries.first_attempt` tells of a first attempt that succeeded; times in milliseconds. */
+/** A first attempt that succeeded, as stored in `deliveries.first_attempt`. Times are in milliseconds. */
 export type FirstAttempt = z.infer<typeof firstAttemptText>;
 
 const firstAttemptText = z.strictObject({
@@ -43,8 +43,8 @@ export interface DeliveryFilter extends PageRequest {
 }
 
 /**
- * A page of the deliveries of a subscription with their attempts, newest first.
- * @throws GatehouseError `invalid_request` for an offset beyond 10,000, a cursor that is none, or both at once.
+ * Returns a page of the deliveries of a subscription with their attempts, newest first.
+ * @throws GatehouseError `invalid_request` for an offset beyond 10,000, an invalid cursor, or both at once.
  */
 export async function listDeliveries(db: DbOrTx, filter: DeliveryFilter) {
   const found = await newestOf(db, filter)
@@ -69,7 +69,7 @@ export async function listDeliveries(db: DbOrTx, filter: DeliveryFilter) {
   };
 }
 
-/** The newest that a page may show. */
+/** Selects the newest deliveries, up to the last one that the page may show. */
 function newestOf(db: DbOrTx, { subscriptionId, status, ...page }: DeliveryFilter) {
   const all = db
     .selectFrom('deliveries')
@@ -80,11 +80,11 @@ function newestOf(db: DbOrTx, { subscriptionId, status, ...page }: DeliveryFilte
     .orderBy('sequence', 'desc')
     .limit(page.offset + page.limit + 1);
   if (status === undefined) return db.selectFrom(newest.as('deliveries'));
-  // Written out, so that the partial indexes are seen to fit.
+  // A literal, so that the planner matches the partial indexes.
   if (status !== 'waiting')
     return db.selectFrom(newest.where('deliveries.status', '=', sql.lit(status)).as('deliveries'));
   const waiting = db.selectFrom(newest.where(WAITS).as('waiting')).selectAll();
-  // Few, and in an index of their own, from which asking for their order at once would lead away.
+  // Handoffs are few and have their own index. A sort in this query would make the planner use another index.
   const offered = db
     .selectFrom('deliveries')
     .selectAll()

@@ -33,42 +33,43 @@ import { Held, Room } from './capacity.ts';
 import type { Outcome } from './outcome.ts';
 import { readTargets, type Target } from './target.ts';
 
-/** What publish knows of a delivery before it has a lease. */
+/** A delivery that publish() has not inserted yet, without lease. */
 export type NewItem = Omit<Item, 'token' | 'until' | 'notBefore' | 'place' | 'share'>;
 
-/** Hands over deliveries of one subscription from a transaction that is under way. */
+/** Hands off deliveries of one subscription, which an open transaction inserts, to this process. */
 export interface Offer {
-  /** The lease to insert the delivery with; undefined when it must wait in the store for its turn. */
+  /** Returns the lease to insert the delivery with; undefined when the delivery must wait in the store. */
   take(item: NewItem): { token: string; until: number } | undefined;
 }
 
-/** Sends what the outbox holds. Between start() and close() only; what is published otherwise waits in the store. */
+/** Sends the deliveries of the outbox between start() and close(). Outside that time they wait in the store. */
 export interface Deliverer {
-  /** To be called after each commit that published, or made deliveries due. */
+  /** Looks for due deliveries. Call it after each commit that published events or made deliveries due. */
   wake(): void;
-  /** The same for who has the transaction at hand: what it published goes out with no look at the store. */
+  /** Does the same for callers that know the transaction: its handoffs are sent without a query. */
   committed(tx: Transaction<Tables>): void;
-  /** A subscription was changed, disabled or deleted: what is under way to one that is gone ends. */
+  /** Reads a changed subscription again. Attempts to a disabled or deleted one are aborted. */
   changed(subscriptionId: string): void;
+  /** Prepares handoffs from `tx`; undefined when this process does not send now or the subscription is disabled. */
   offer(tx: Transaction<Tables>, target: Target): Offer | undefined;
   start(): void;
-  /** Takes nothing more, lets running attempts finish (20 s at most), and gives back the rest. */
+  /** Stops claiming, waits at most 20 s for running attempts, and releases the other deliveries. */
   close(): Promise<void>;
 }
 
 type DeliverContext = Pick<Context, 'db' | 'store' | 'clock' | 'keys' | 'log'>;
 
-/** What another process, or the clock, made due is found this soon. */
+/** Interval of the polls that find deliveries made due by time or by another process. */
 const POLL_MS = SECOND;
 const SCAN_GAP_MS = 50;
 const DRAIN_MS = 20 * SECOND;
-/** How long a target is believed without looking again. */
+/** How long a cached target is used before it is read again. */
 const KEPT_MS = 500;
-/** An attempt that takes longer makes its lane a suspect, and room for others. */
+/** An attempt that takes longer marks its queue as degraded and leaves the capacity of healthy queues. */
 const SLOW_MS = SECOND;
-/** Subscriptions claimed in one turn, which SQLite answers within: a millisecond, where each begins an attempt. */
+/** Subscriptions claimed at once. SQLite blocks the event loop during the claim: 1 ms when each begins an attempt. */
 const CLAIMED_AT_ONCE = 4;
-/** So many times as long is left to others after it, where something was new within a second: it is not held up. */
+/** Pause between two claims, as a multiple of the last one's duration, while new events arrive. They are not delayed. */
 const LEFT_TO_OTHERS = 3;
 
 export function createDeliverer(
@@ -82,7 +83,7 @@ export function createDeliverer(
     outbound: Outbound;
     scheduleMs: readonly number[];
     timing?: Timing;
-    /** Called with the sweeps of old events. */
+    /** Further sweeps, which run with those of old events. */
     sweeps?: readonly Sweep[];
   },
 ): Deliverer {
@@ -91,7 +92,7 @@ export function createDeliverer(
   if (leaseMs <= leastMs) throw new Error('The lease must be longer than an attempt and its margin.');
   const { db, clock, log } = context;
   const attempts = { clock, scheduleMs, outbound, attemptMs };
-  /** Who we are on leases. */
+  /** Lease token of this process. */
   const token = randomUUID();
   const lanes = new Map<string, Lane>();
   const offers = createOffers(context, ({ target, items }) => {
@@ -101,21 +102,22 @@ export function createDeliverer(
   const room = new Room();
   const held = new Held(room);
   const releases = createReleases(context, { token, held });
-  /** Lanes that wait for their turn to begin an attempt. */
+  /** Queues that wait for capacity to begin an attempt. */
   const stalled = new Set<Lane>();
-  /** Lanes that may take more from the store. */
+  /** Queues that may claim more from the store. */
   const hungry = new Set<Lane>();
   let state: 'idle' | 'running' | 'closing' | 'closed' = 'idle';
   let scanWanted = false;
   let scannedAt = -Infinity;
+  /** A handoff was refused since the last scan, so deliveries may wait in the store. */
   let unoffered = false;
-  /** Something stood still because an outcome was not written. */
+  /** A step was skipped, because an outcome was not stored. */
   let heldBack = false;
   let claiming: Promise<void> | undefined;
   let scanTimer: NodeJS.Timeout | undefined;
   let timers: NodeJS.Timeout[] = [];
 
-  // ---- From the store into lanes
+  // ---- From the store into queues
 
   const laneOf = (target: Target): Lane => {
     let lane = lanes.get(target.subscriptionId);
@@ -157,7 +159,7 @@ export function createDeliverer(
         if (at > 0 && now - offers.lastAt < SECOND) await sleep(LEFT_TO_OTHERS * (now - begunAt));
         if (state !== 'running') return;
         begunAt = performance.now();
-        // Who has done what it was given waits for nobody. What the last ones brought counts.
+        // Queues that drained during the loop are claimed first. Capacity is recomputed on each turn.
         const turn = new Set([...takeHungry(CLAIMED_AT_ONCE), ...ids.slice(at, at + CLAIMED_AT_ONCE)]);
         const wishes = wishesFor([...turn], appetiteFor, room.left('queued'));
         const fed = withoutHeld(held, await claim(context, { token, leaseMs, room }, wishes));
@@ -210,7 +212,7 @@ export function createDeliverer(
       });
   };
 
-  // ---- From lanes to receivers
+  // ---- From queues to receivers
 
   const pump = (lane: Lane): void => {
     const now = clock.now();
@@ -247,7 +249,7 @@ export function createDeliverer(
     room.take(lane.share, run.slow ? 'slow' : 'fast');
     const attempting = attempt(attempts, lane.target, item, run.ended);
     const slowness = new TimerAfterSending(() => {
-      // Without a place there it keeps the one that it has: so what hangs has an end too.
+      // If the slow attempts are at capacity, the attempt stays among the fast ones. So hanging attempts are limited.
       run.slow ||= room.move(lane.share, 'fast', 'slow');
       if (run.moves === lane.moves) {
         lane.suspect = true;
@@ -261,7 +263,7 @@ export function createDeliverer(
     end(lane, run);
     if (outcome) finish(lane, outcome);
     else held.delete(item);
-    // Who waited is first.
+    // Queues that wait for capacity start before this one.
     pumpStalled();
     pump(lane);
   };
@@ -272,7 +274,7 @@ export function createDeliverer(
     if (lane.suspect) giveBack(lane);
     const written = write(outcome);
     if (target.ordered) {
-      // The next begins when this one is written: a crash in between must not send it again behind its successor.
+      // The next delivery begins after this outcome is stored; otherwise a crash could send this one again after it.
       const writing: Run = { item, ended: new Stop(), slow: false, moves: lane.moves, place: -1 };
       lane.running.add(writing);
       void written.finally(() => {
@@ -294,7 +296,7 @@ export function createDeliverer(
     }
   };
 
-  /** Whether nothing new may begin, because of outcomes that the store did not take yet. Whoever asks goes on after them. */
+  /** Returns whether unstored outcomes forbid new attempts. If so, write() starts attempts and claims again later. */
   const isHeldBack = (): boolean => {
     if (outcomes.unwritten.size === 0) return false;
     heldBack = true;
@@ -320,7 +322,7 @@ export function createDeliverer(
     }, delayMs);
   };
 
-  /** Lets others have what a lane holds and has not begun; the store tells when it is its turn again. */
+  /** Releases the deliveries of a queue that have not begun. They are claimed again from the store. */
   const giveBack = (lane: Lane): void => {
     const items = lane.queue.splice(0);
     if (items.length === 0) return;
@@ -433,10 +435,10 @@ export function createDeliverer(
       await outcomes.close();
       state = 'closed';
       releases.add([...held].filter(({ deliveryId }) => !outcomes.unwritten.has(deliveryId)));
-      // Of transactions that were under way; who commits later says so.
+      // Releases handoffs of transactions that were open. A later commit reports itself through committed().
       offers.look();
       await offers.idle();
-      // Who closes us closes the store next: what is not given back by then is nobody's until its lease ends.
+      // The caller closes the store next. Deliveries that are not released by then wait until their leases expire.
       await releases.idle();
     },
   };

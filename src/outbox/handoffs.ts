@@ -7,20 +7,21 @@ import type { Target } from './target.ts';
 
 type Tx = Transaction<Tables>;
 
-/** What publish hands over straight from its transaction, leased already: it is sent once that is committed. */
+/** Deliveries that publish() hands off from its transaction, with our lease. They are sent after the commit. */
 export interface Offers {
-  /** Notes an item that `tx` inserts. */
+  /** Adds an item that `tx` inserts. */
   add(tx: Tx, target: Target, item: Item): void;
-  /** How many items of this subscription wait for their commit. */
+  /** Returns how many items of a subscription wait for their commit. */
   waitingFor(subscriptionId: string): number;
+  /** Number of transactions whose commit is not known. */
   readonly size: number;
-  /** When the last one was noted, by the process's own clock in milliseconds. */
+  /** Time of the last add(), from performance.now(); -Infinity before the first one. */
   readonly lastAt: number;
-  /** `tx` took place: its items need no look at the store. */
+  /** Accepts the items of `tx`, which is committed, without a query. */
   committed(tx: Tx): void;
-  /** Looks which of all others are committed. What is not is kept until its lease ends: it was rolled back. */
+  /** Queries which transactions are committed. The others are dropped when their lease expires, as rolled back. */
   look(): void;
-  /** Resolves when no look is under way. */
+  /** Resolves when no query is running. */
   idle(): Promise<void>;
 }
 
@@ -45,7 +46,7 @@ const isThere = perDatabase((db) =>
     .compile(),
 );
 
-/** `accept` gets what is committed. */
+/** Creates the set of handoffs. `accept` receives the items of each committed transaction, by subscription. */
 export function createOffers(
   { db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>,
   accept: (offered: Offered) => void,
@@ -54,10 +55,10 @@ export function createOffers(
   let open: Offer[] = [];
   let lastAt = -Infinity;
   let looking: Promise<void> | undefined;
-  /** Something was committed since the look began. */
+  /** look() was called since the running look began. */
   let wanted = false;
 
-  /** One row tells of all: a transaction is there as a whole, or not at all. */
+  /** Checks one row, because a transaction commits as a whole. */
   const isCommitted = async (offer: Offer): Promise<boolean> => {
     const [first] = offer.bySubscription.values();
     const item = first?.items[0];
@@ -76,11 +77,11 @@ export function createOffers(
     for (const offered of offer.bySubscription.values()) accept(offered);
   };
 
-  /** Where the store cannot be asked, what it was not asked about stays for the next look. */
+  /** Throws when a query fails. The remaining transactions stay for the next look. */
   const lookAtAll = async (): Promise<void> => {
     for (const offer of open.slice()) {
       const there = !offer.taken && (await isCommitted(offer));
-      // Meanwhile its transaction may have said so itself.
+      // committed() may have accepted it during the query.
       if (offer.taken) continue;
       if (there) take(offer);
       else if (offer.until <= clock.now()) forget(offer);

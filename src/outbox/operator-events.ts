@@ -7,7 +7,7 @@ import { announce, listeners, newEvent, type PublishContext } from './publish.ts
 import type { Disabled } from './outcome.ts';
 import type { SubscriptionRow } from './target.ts';
 
-/** What an environment tells its operator (contract.md section 7), at `eventsAddress` of the settings. */
+/** Events that an environment sends to its operator, at `eventsAddress` of the settings. */
 export const OPERATOR_EVENTS = [
   'credential.created',
   'credential.needs_reconnect',
@@ -21,11 +21,11 @@ export type OperatorEvent = (typeof OPERATOR_EVENTS)[number];
 
 export const OPERATOR_SCOPE = 'operator';
 
-/** What rooms below tell of: they know that something happened, and nothing of events. */
+/** Sends operator events. Lower layers depend on this interface only, and not on events. */
 export interface Operator {
   /**
-   * Tells the operator of an environment in the transaction of what happened; it goes out within a second of the commit.
-   * `data` holds ids and reasons, never a secret.
+   * Notifies the operator of an environment, in the transaction of the change. The event is sent within a second of the
+   * commit. `data` holds ids and reasons, never a secret.
    */
   tell(
     tx: Transaction<Tables>,
@@ -39,7 +39,10 @@ export function createOperator(context: PublishContext): Operator {
   return { tell: (tx, environment, type, data) => tellIn(tx, context, environment, type, data) };
 }
 
-/** Tells the operator of an environment, if it wants to know. `data` holds ids and reasons, never a secret. */
+/**
+ * Notifies the operator of an environment, if an events address is set, and the listeners of the environment. `data`
+ * holds ids and reasons, never a secret.
+ */
 export async function tellIn(
   tx: Transaction<Tables>,
   context: PublishContext,
@@ -68,13 +71,13 @@ interface Heard {
   scope: EventScope;
 }
 
-/** Tells that something which happens at an app may not be heard of, or late, and why. */
+/** Reports that changes at an app may be missed or late, with the reason. */
 export async function tellGapRisk(context: PublishContext, source: Heard, reason: string): Promise<void> {
   await context.db.transaction().execute((tx) => tellGapRiskIn(tx, context, source, reason));
   context.deliverer.wake();
 }
 
-/** As tellGapRisk(), in the transaction of what happened. */
+/** Does the same as tellGapRisk(), in the caller's transaction. */
 export async function tellGapRiskIn(
   tx: Transaction<Tables>,
   context: PublishContext,
@@ -90,7 +93,7 @@ export async function tellGapRiskIn(
   });
 }
 
-/** Tells that a subscription was given up. */
+/** Reports that a subscription was disabled, because its receiver failed for too long or is gone. */
 export async function announceDisabled(
   tx: Transaction<Tables>,
   context: PublishContext,

@@ -7,16 +7,16 @@ import { announceDisabled } from './operator-events.ts';
 import type { PublishContext } from './publish.ts';
 import { settle, type Disabled, type Outcome } from './outcome.ts';
 
-/** Writes down what attempts came to, many in one commit. */
+/** Stores the outcomes of attempts, many in one commit. */
 export interface Outcomes {
   /**
-   * Resolves when it is written, however long that takes: the answer of the receiver counts, not our trouble with the
-   * store. Answers with the end of the subscription, where this was it.
+   * Stores an outcome and retries until it is stored, because a failing store must not lose the receiver's answer.
+   * Resolves to the disabled subscription, if the outcome disabled it.
    */
   write(outcome: Outcome): Promise<Disabled | undefined>;
-  /** Deliveries whose outcome the store did not take yet. While there are any, nothing new should begin. */
+  /** Ids of deliveries whose outcome could not be stored yet. While there are any, no attempt should begin. */
   readonly unwritten: ReadonlySet<string>;
-  /** Gives up what is still unwritten, whose leases will end as after a crash, and what is still to be cancelled. */
+  /** Stops retrying and cancelling. The leases of unstored outcomes expire, as after a crash. */
   close(): Promise<void>;
 }
 
@@ -31,15 +31,15 @@ export function createOutcomes(context: PublishContext & Pick<Context, 'log' | '
     const { written, disabled } = await settle(tx, context, outcomes);
     for (const one of disabled) await announceDisabled(tx, context, one);
     for (const { item } of outcomes) {
-      // It stood still past its lease, or the subscription is gone: whoever has it now writes what came of it.
+      // The lease expired during a pause, or the subscription is gone. The new holder stores its own outcome.
       if (!written.has(item.deliveryId))
-        log.info({ deliveryId: item.deliveryId }, 'delivery is no longer ours');
+        log.info({ deliveryId: item.deliveryId }, 'outcome dropped, lease lost');
     }
     return outcomes.map(({ target }) =>
       disabled.find((one) => one.target.subscriptionId === target.subscriptionId),
     );
   });
-  /** Beside what follows: nobody waits for it. Several outcomes may tell of the same end. */
+  /** Cancels in the background, once per subscription: several outcomes may disable the same one. */
   const cancel = (subscriptionId: string): void => {
     if (cancelling.has(subscriptionId)) return;
     const cancelled = cancelWaiting(context, subscriptionId, stop.signal)
@@ -58,7 +58,7 @@ export function createOutcomes(context: PublishContext & Pick<Context, 'log' | '
           if (disabled) cancel(disabled.target.subscriptionId);
           return disabled;
         } catch (error) {
-          log.error({ err: error, deliveryId }, 'outcome not written; trying again');
+          log.error({ err: error, deliveryId }, 'outcome not stored, will retry');
           unwritten.add(deliveryId);
           if (stop.signal.aborted) return undefined;
           await sleep(WRITE_AGAIN_MS);

@@ -15,7 +15,7 @@ export interface NewEvent {
   event: 'created' | 'updated' | 'deleted';
   /** The unified record's `id`. */
   recordId: string;
-  /** The unified record as it is delivered; of a deleted one `{id, remoteId, deletedAt}`. */
+  /** The unified record as it is delivered; `{id, remoteId, deletedAt}` after a deletion. */
   body: JsonObject;
 }
 
@@ -25,17 +25,17 @@ export interface EventSource {
 }
 
 export type PublishContext = Pick<Context, 'clock' | 'db' | 'keys' | 'log' | 'deliverer'>;
-/** What telling of events takes: workflows begin with them. */
+/** Context of publish(), which also starts workflow runs. */
 export type EventContext = PublishContext & Pick<Context, 'runs' | 'store'>;
 type Tx = Transaction<Tables>;
 
-/** Says that an event is one of a backfill: only who asked for it is told. */
+/** Header that marks a delivery of a backfill. Only the subscription that asked for the backfill receives it. */
 export const BACKFILL_MARK = 'x-svc-backfill';
 
-/** An event as it is stored; its members in the order of newEvent(). */
+/** An event as it is stored, with its members in the order of newEvent(). */
 export type EventRow = Selectable<Tables['events']>;
 
-/** An event of this moment, to be stored. `body` is JSON. */
+/** Returns an event of now, to be stored. `body` is JSON. */
 export function newEvent(
   { clock }: Pick<Context, 'clock'>,
   facts: {
@@ -65,8 +65,9 @@ const insertDeliveries = manyRows((db, rows: Insertable<Tables['deliveries']>[])
   db.insertInto('deliveries').values(rows),
 );
 /**
- * Those of a source, held until the transaction ends, and with each whether workflows listen to it too, and anybody to its
- * whole environment. SQLite holds all there is, and its sorter costs ten times what the look-up does.
+ * Selects and locks the subscriptions of a source until the transaction ends. Each row says whether workflows listen to
+ * the source, and whether listeners of the whole environment exist. SQLite locks the database anyway, and its sorter
+ * costs ten times as much as the look-up.
  */
 const subscribersOfSource = perDatabase((db) => {
   const found = db
@@ -90,7 +91,7 @@ const subscribersOfSource = perDatabase((db) => {
             .selectFrom('subscriptions as others')
             .select('others.environment')
             .where('others.environment', '=', 'development')
-            // Written out, so that the partial index is seen to fit.
+            // A literal, so that the planner matches the partial index.
             .where('others.kind', '=', sql.lit('listener'))
             .where('others.source_id', 'is', null),
         )
@@ -99,7 +100,7 @@ const subscribersOfSource = perDatabase((db) => {
     .where('source_id', '=', '');
   return (isPostgres(db) ? found.orderBy(SUBSCRIPTION_ORDER).forUpdate() : found).compile();
 });
-/** Whoever tells one of them may have its row already: the others' come before it, or after. */
+/** Locks one subscription and no other: the caller may hold its row already, and a lock out of order could deadlock. */
 const oneSubscriber = perDatabase((db) => {
   const found = db
     .selectFrom('subscriptions')
@@ -113,7 +114,7 @@ const listenersOfEnvironment = perDatabase((db) =>
     .selectFrom('subscriptions')
     .selectAll()
     .where('environment', '=', 'development')
-    // Written out, so that the partial index is seen to fit.
+    // A literal, so that the planner matches the partial index.
     .where('kind', '=', sql.lit('listener'))
     .where('source_id', 'is', null)
     .orderBy('subscription_id')
@@ -128,17 +129,17 @@ const takeNumbers = perDatabase((db) =>
     .returning('sequence')
     .compile(),
 );
-/** For who holds the row: `returning` costs SQLite as much as the update does. */
+/** Sets the number of a locked row without `returning`, which costs SQLite as much as the update does. */
 const setNumber = perDatabase((db) =>
   db.updateTable('subscriptions').set({ sequence: 1 }).where('subscription_id', '=', '').compile(),
 );
 
 /**
- * Inserts events of a source and, for each active subscription of it that wants them, a numbered delivery, in the
- * caller's transaction. A disabled subscription collects nothing: recover() makes what it missed from the events, which
- * are kept as long as anybody wants their kind. Installations of workflows that listen to the source run. After the commit,
- * `context.deliverer.committed(tx)` or `wake()` sends at once.
- * @returns how many deliveries were made.
+ * Inserts events of a source in the caller's transaction, with a numbered delivery for each active subscription that
+ * selects their type. A disabled subscription collects no deliveries; recover() creates them later from the events. An
+ * event is stored if any subscription, also a disabled one, selects its type. Starts the workflow installations that
+ * listen to the source. Call `context.deliverer.committed(tx)` or `wake()` after the commit to send at once.
+ * @returns the number of deliveries inserted.
  */
 export async function publish(
   tx: Tx,
@@ -146,9 +147,9 @@ export async function publish(
   source: EventSource,
   events: NewEvent[],
   options: {
-    /** A subscription that alone is told: its backfill. */
+    /** The only subscription that receives the events: they are its backfill. */
     only?: string;
-    /** Headers of these deliveries alone: `x-svc-…` → value. */
+    /** Extra headers of these deliveries: `x-svc-…` → value. */
     marks?: Record<string, string>;
   } = {},
 ): Promise<number> {
@@ -160,7 +161,7 @@ export async function publish(
     const { rows } = await runKept(tx, subscribersOfSource(context.db), [sourceId, environment, sourceId]);
     const [row] = rows;
     held = rows;
-    // Where there is no subscriber, nothing was said of others.
+    // Without a row, the query returned no flags, so workflows and listeners are looked up.
     if (!row || row.workflows_too) await context.runs.onEvents(tx, context, source, events);
     if (!row || row.listeners_too) others = await listeners(tx, context, environment);
   } else {
@@ -179,7 +180,7 @@ export async function publish(
   return announce(tx, context, stored, { held, others, marks: options.marks });
 }
 
-/** Whoever runs `gatehouse listen` for a whole environment. */
+/** Returns the subscriptions of `gatehouse listen` processes that listen to a whole environment. */
 export async function listeners(
   tx: Tx,
   { db }: Pick<Context, 'db'>,
@@ -188,13 +189,16 @@ export async function listeners(
   return (await runKept(tx, listenersOfEnvironment(db), [environment])).rows;
 }
 
-/** Stores what any of the subscribers wants and numbers it for those that are active. @returns deliveries made. */
+/**
+ * Stores the events that any of the subscribers selects, with numbered deliveries for the active ones.
+ * @returns the number of deliveries inserted.
+ */
 export async function announce(
   tx: Tx,
   context: PublishContext,
   events: readonly EventRow[],
   subscribers: {
-    /** Those whose rows are as they were read until the transaction ends. */
+    /** Subscriptions whose rows this transaction has locked. */
     held?: readonly SubscriptionRow[];
     others: readonly SubscriptionRow[];
     marks?: Record<string, string> | undefined;
@@ -205,7 +209,7 @@ export async function announce(
     ...held.map((row) => ({ row, kinds: wantedKinds(row), isHeld: true })),
     ...others.map((row) => ({ row, kinds: wantedKinds(row), isHeld: false })),
   ];
-  // In the order of their ids, so that two transactions never wait for each other's rows.
+  // Sorted by id, so that two transactions never wait for each other's rows.
   if (wishes.length > 1) wishes.sort((a, b) => (a.row.subscription_id < b.row.subscription_id ? -1 : 1));
   const wanted = events.filter(({ event }) =>
     wishes.some(({ kinds }) => kinds === 'all' || kinds.has(event)),
@@ -219,7 +223,7 @@ export async function announce(
     const mine = kinds === 'all' ? wanted : wanted.filter(({ event }) => kinds.has(event));
     if (mine.length === 0 || row.status !== 'active') continue;
     const last = await (isHeld ? numberHeld : number)(tx, context, row, mine.length);
-    // Disabled by another process since the row was read.
+    // Another process disabled the subscription after the row was read.
     if (last === undefined) continue;
     deliveries.push(...deliveriesOf(tx, context, row, mine, { last, marks: markText }));
   }
@@ -227,7 +231,7 @@ export async function announce(
   return deliveries.length;
 }
 
-/** Deliveries of events that are stored already, to one subscription. */
+/** Inserts deliveries of stored events to one subscription. @returns their ids. */
 export async function deliverStored(
   tx: Tx,
   context: PublishContext,
@@ -246,7 +250,7 @@ export async function deliverStored(
   return deliveries.map((delivery) => delivery.delivery_id);
 }
 
-/** Takes the next `count` numbers of a subscription. @returns the last of them; undefined when it is disabled by now. */
+/** Takes the next `count` numbers of a subscription. @returns the last one; undefined when the subscription is disabled. */
 async function number(
   tx: Tx,
   { db }: Pick<Context, 'db'>,
@@ -268,7 +272,7 @@ async function numberHeld(
   return last;
 }
 
-/** Rows to insert, the last one numbered `last`; what may be sent at once is handed over. */
+/** Returns the rows to insert, the last one numbered `last`, and hands off those that can be sent at once. */
 function deliveriesOf(
   tx: Tx,
   context: PublishContext,

@@ -6,52 +6,55 @@ import type { Outcome } from './outcome.ts';
 import type { Target } from './target.ts';
 
 /**
- * One subscription's way out of this process. What is slow or fails there keeps its own lane: it becomes a suspect, of
- * which one delivery at a time goes out, and out of another pool than those of lanes in good standing.
+ * The deliveries of one subscription in this process. A slow or failed attempt makes the queue degraded. A degraded queue
+ * sends one delivery at a time, from a capacity of its own, so it does not delay healthy queues.
  */
 export interface Lane {
   target: Target;
-  /** What its owner takes of this process. */
+  /** Usage of the queue's owner. */
   readonly share: Share;
   /** When the target was read (epoch milliseconds). */
   readAt: number;
   queue: Item[];
   running: Crowd<Run>;
-  /** How often its address changed, and how many of those running began at one of before. */
+  /** Number of address changes. */
   moves: number;
+  /** Number of running attempts that began at an earlier address. */
   left: number;
-  /** Answered well once: its share of memory may be larger. */
+  /** Whether the last attempt succeeded. A healthy queue may hold more deliveries in memory. */
   proven: boolean;
+  /** Whether the last attempt failed or was slow. */
   suspect: boolean;
-  /** Attempts at once while it is in good standing. */
+  /** Attempts at the same time unless the queue is degraded or ordered. */
   width: number;
-  /** The receiver asked this process to leave it alone until then; the target knows what it asked others. */
+  /** End of the pause that the receiver asked this process for, epoch ms; the target has that of all processes. */
   holdUntil: number;
-  /** With a rate: the next attempt may begin then. Slots that passed while it was at its width are not made up for. */
+  /** Earliest next attempt under a rate limit, epoch ms. Slots missed while all attempts ran are not made up. */
   nextAt: number;
-  /** The store may have more for it. */
+  /** Whether the store may have more deliveries for it. */
   more: boolean;
-  /** Waits for the slot of its rate. */
+  /** Timer of the next rate-limit slot. */
   timer: NodeJS.Timeout | undefined;
-  /** The target is being read; and whether it changed since that began. */
+  /** Whether the target is being read. */
   refreshing: boolean;
+  /** Whether the target changed since that read began. */
   stale: boolean;
 }
 
 export interface Run {
   item: Item;
   ended: Stop;
-  /** Whether it counts among the slow ones. */
+  /** Whether the attempt counts as slow in the owner's usage. */
   slow: boolean;
-  /** Those of its lane as it began: at which address it is. */
+  /** Number of address changes of the queue when the run began. */
   moves: number;
-  /** See Crowd. */
+  /** Position in its set (lib/crowd.ts). */
   place: number;
 }
 
 /**
- * Attempts at once: five at first, one more with each good answer, one for a suspect. Measured: what is in flight together
- * shares its commit, so that 64 deliver three times as much as 16.
+ * Attempts at the same time: five at first, one more with each success, one for a degraded queue. Measured: outcomes of
+ * attempts in flight share a commit, so 64 deliver three times as much as 16.
  */
 const WIDTH_AT_FIRST = 5;
 const WIDTH_AT_MOST = 64;
@@ -80,7 +83,7 @@ export function newLane(target: Target, readAt: number, share: Share): Lane {
   };
 }
 
-/** A lane that nothing is known of. */
+/** The queue of a subscription that has none in this process. */
 export const NOBODY = newLane(
   {
     subscriptionId: '',
@@ -101,12 +104,12 @@ export const NOBODY = newLane(
   emptyShare(),
 );
 
-/** How many attempts may run at once. */
+/** Returns how many attempts may run at the same time. */
 export function concurrencyOf(lane: Lane): number {
   return lane.suspect || lane.target.ordered ? 1 : lane.width;
 }
 
-/** Where it goes from now on: a new address begins with a clean slate. */
+/** Replaces the target. A new address resets the queue's health. */
 export function retarget(lane: Lane, target: Target): void {
   if (target.address !== lane.target.address) {
     lane.holdUntil = 0;
@@ -119,17 +122,17 @@ export function retarget(lane: Lane, target: Target): void {
   lane.target = target;
 }
 
-/** Attempts under way that the next one waits for: an order is kept, but what hangs at an old address holds up nothing else. */
+/** Counts the running attempts that limit the next one. Attempts at an old address count only in an ordered queue. */
 export function underWay({ running, left, target }: Lane): number {
   return target.ordered ? running.size : running.size - left;
 }
 
-/** Notes that a run has ended. */
+/** Removes an ended run. */
 export function end(lane: Lane, run: Run): void {
   if (lane.running.delete(run) && run.moves !== lane.moves) lane.left--;
 }
 
-/** Takes note of how a receiver answered: well and soon, or not. What an old address says late is nothing to the new one. */
+/** Updates the queue's health from an outcome. `soon`: the answer was not slow. Ignores outcomes of an old address. */
 export function judge(lane: Lane, { target, verdict, holdUntil }: Outcome, soon: boolean): void {
   if (target.address !== lane.target.address) return;
   lane.holdUntil = Math.max(lane.holdUntil, holdUntil);
@@ -139,37 +142,41 @@ export function judge(lane: Lane, { target, verdict, holdUntil }: Outcome, soon:
   lane.width = lane.suspect ? WIDTH_AT_FIRST : Math.min(WIDTH_AT_MOST, lane.width + 1);
 }
 
-/** When the next one may begin. */
+/** Returns when the next attempt may begin, epoch ms. */
 export function slotOf({ nextAt }: Lane, { notBefore }: Item, now: number): number {
   return Math.max(slotAt(notBefore, now), slotAt(nextAt, now));
 }
 
-/** How many more deliveries it may be given. A suspect gets one at a time, so that its leases do not run out unused. */
+/**
+ * Returns how many more deliveries the queue may take. A degraded queue takes one at a time; otherwise leases would expire
+ * unused.
+ */
 export function roomOf(lane: Lane): number {
   const { queue, target, suspect, proven } = lane;
   const isFree = queue.length + underWay(lane) === 0;
   if (suspect) return isFree ? 1 : 0;
-  // What follows in an order is taken when all before it is done: the store says which that is.
+  // An ordered queue takes more only when it is empty, because the store knows which delivery is next.
   if (target.ordered) return isFree ? QUEUED_ORDERED : 0;
   return (proven ? QUEUED_PROVEN : QUEUED_UNPROVEN) - queue.length;
 }
 
-/** Whether publish may hand deliveries over with no look at the store: nothing is before them, and nothing paces them. */
+/** Returns whether publish() may hand off deliveries: none waits in the store before them, and no pace applies. */
 export function takesOffers(lane: Lane, target: Target, now: number): boolean {
   return !isPaced(target) && !lane.suspect && !lane.more && lane.holdUntil <= now && target.holdUntil <= now;
 }
 
-/** Whether the receiver asked for nothing at all for a while. */
+/** Returns whether the receiver asked for a pause that has not ended. */
 export function isHeld({ holdUntil, target }: Lane, now: number): boolean {
   return holdUntil > now || target.holdUntil > now;
 }
 
-/** Whether nothing is lost with it. */
+/** Returns whether the queue holds nothing, so that deleting it loses no state. */
 export function isIdle(lane: Lane, now: number): boolean {
   const { queue, running, suspect, more } = lane;
   return queue.length + running.size === 0 && !suspect && !more && lane.holdUntil <= now;
 }
 
+/** Returns whether order or rate limit the deliveries. */
 export function isPaced({ ordered, ratePerSecond }: Target): boolean {
   return ordered || ratePerSecond !== null;
 }

@@ -2,14 +2,14 @@ import type { Context } from '../context.ts';
 import type { Crowd } from '../lib/crowd.ts';
 import { release, type Item } from './claim.ts';
 
-/** Gives back what this process holds and will not send: the store tells whose turn it is. */
+/** Releases deliveries that this process leased and will not send, in the background. */
 interface Releases {
   add(items: readonly Item[]): void;
-  /** Resolves when all that was added is given back, or could not be: the leases of that will end. */
+  /** Resolves when all releases have ended. Leases that could not be released expire. */
   idle(): Promise<void>;
 }
 
-/** `token`: who we are on leases; `held`: what this process holds. */
+/** `token`: the lease token of this process; `held`: the deliveries in this process. */
 export function createReleases(
   context: Pick<Context, 'db' | 'clock' | 'log'>,
   { token, held }: { token: string; held: Crowd<Item> },
@@ -23,7 +23,7 @@ export function createReleases(
         .catch((error: unknown) =>
           context.log.error(
             { err: error, count: ids.length },
-            'deliveries not given back; their leases will end',
+            'deliveries not released, their leases will expire',
           ),
         )
         .finally(() => underWay.delete(released));

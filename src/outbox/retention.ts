@@ -5,27 +5,30 @@ import { DAY } from '../lib/clock.ts';
 import { deleteInBatches, inSteps } from '../store/batches.ts';
 import type { Db, Tables } from '../store/schema.ts';
 
-/** How long events, their deliveries and attempts are kept: dead letters can be sent again for as long. */
+/** How long events, their deliveries and attempts are stored. Dead letters can be replayed during that time. */
 const EVENTS_KEPT_MS = 30 * DAY;
 
-/** Deletes events that had their time or whose source is gone, unless a delivery still waits. */
+/** Deletes events that are older than 30 days or whose source is gone, unless one of their deliveries waits. */
 export async function deleteOldEvents({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<void> {
   const now = clock.now();
   const before = now - EVENTS_KEPT_MS;
-  // The environment's own events have no source.
+  // Events of the environment itself have no source.
   await deleteEventsOf(db, null, before);
   for (let sourceId = ''; ;) {
     const oldest = await oldestAfter(db, sourceId);
     if (!oldest?.source_id) break;
     sourceId = oldest.source_id;
-    // Of a source that is gone, its account too perhaps, nothing is kept.
+    // Events of a deleted source are deleted at any age, because the account may be gone too.
     const until = oldest.known === null ? now : before;
     if (oldest.created_at < until) await deleteEventsOf(db, sourceId, until);
     await nextTurn();
   }
 }
 
-/** The next source that has events, when its oldest is from, and whether the source itself is still there (`known`). */
+/**
+ * Returns the next source that has events, with the time of its oldest event. `known` is null when the source itself is
+ * deleted.
+ */
 async function oldestAfter(
   db: Db,
   sourceId: string,
@@ -55,13 +58,13 @@ async function deleteEventsOf(db: Db, sourceId: string | null, before: number): 
     if (old.length === 0) return 0;
     const ids = old.map((row) => row.event_id);
     await forgetDeliveries(db, ids);
-    // One that was sent again meanwhile stays, and so does its event.
+    // A delivery that was replayed since the query stays, and so does its event.
     await db.deleteFrom('events').where('event_id', 'in', ids).where(nobodyWaits).execute();
     return old.length;
   });
 }
 
-/** In steps of their own: 200 subscriptions to one source have 100,000 deliveries of 500 events. */
+/** Deletes deliveries in steps of their own: with 200 subscriptions to a source, 500 events have 100,000 deliveries. */
 async function forgetDeliveries(db: Db, eventIds: string[]): Promise<void> {
   await deleteInBatches((limit) =>
     db
@@ -78,7 +81,7 @@ async function forgetDeliveries(db: Db, eventIds: string[]): Promise<void> {
   );
 }
 
-/** Whether no delivery of an event waits. */
+/** Matches events without a waiting delivery. */
 function nobodyWaits(e: ExpressionBuilder<Tables, 'events'>) {
   return e.not(
     e.exists(

@@ -1,12 +1,12 @@
 import { DAY, parseHttpDate, SECOND } from '../lib/clock.ts';
 
-/** How far a delay may stray to either side, so that deliveries that failed together do not return together. */
+/** Jitter of a delay, as a fraction to either side. It spreads the retries of deliveries that failed together. */
 const JITTER = 0.2;
 const LONGEST_WAIT_MS = DAY;
 
 /**
- * How long to wait after the `step`-th failed attempt of a schedule (contract.md section 7: nine retries), in
- * milliseconds; undefined when it was the last. A receiver's Retry-After counts up to a day.
+ * Returns the delay after the `step`-th failed attempt of a schedule, in milliseconds; undefined after the last one. A
+ * receiver's Retry-After counts up to a day.
  */
 export function retryDelay(
   scheduleMs: readonly number[],
@@ -19,7 +19,10 @@ export function retryDelay(
   return Math.round(Math.max(jittered, Math.min(retryAfterMs ?? 0, LONGEST_WAIT_MS)));
 }
 
-/** Retry-After in milliseconds, as seconds or as a date (RFC 9110 section 10.2.3); undefined for anything else. */
+/**
+ * Returns a Retry-After header in milliseconds. The header holds seconds or a date (RFC 9110 section 10.2.3). Returns
+ * undefined for anything else.
+ */
 export function retryAfter(text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined;
   const seconds = /^\s*(\d+)\s*$/.exec(text)?.[1];

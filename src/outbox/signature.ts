@@ -6,18 +6,18 @@ import { afterSending } from '../lib/sending.ts';
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
-/** A new signing secret: `whsec_` and 32 random bytes as base64. */
+/** Returns a new signing secret: `whsec_` and 32 random bytes as base64. */
 export function newSigningSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 }
 
-/** The key of a signing secret, made ready: one that is given as bytes costs five times as much at each signature. */
+/** Returns the prepared key of a signing secret. A key given as bytes costs five times as much at each signature. */
 export function signingKey(secret: string): KeyObject {
   return createSecretKey(Buffer.from(secret.slice(PREFIX.length), 'base64'));
 }
 
 const PREPARED_AT_ONCE = 10;
-/** For the next signature of each key that signed lately, made when nobody waits for it: half of what signing takes. */
+/** An HMAC for the next signature of each recently used key, prepared while idle. That is half the cost of signing. */
 const prepared = new WeakMap<KeyObject, Hmac>();
 let spent = new Set<KeyObject>();
 
@@ -34,15 +34,15 @@ function prepare(keys: Set<KeyObject>): void {
   for (const key of keys) prepared.set(key, createHmac('sha256', key));
 }
 
-/** A key that signs until then (epoch milliseconds). */
+/** A key that signs until a time (epoch milliseconds). */
 export interface SigningKey {
   key: KeyObject;
   until: number;
 }
 
 /**
- * Adds the headers that prove one attempt: `webhook-id` stays on every retry, `webhook-timestamp` is the time of this
- * attempt, `webhook-signature` has one signature for each key whose time is not over.
+ * Adds the headers that sign one attempt. `webhook-id` is the same on every retry, and `webhook-timestamp` is the time of
+ * this attempt. `webhook-signature` has one signature for each key that has not expired.
  */
 export function addSignature(
   headers: Record<string, string>,

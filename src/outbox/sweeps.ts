@@ -5,16 +5,19 @@ import { deleteOldEvents } from './retention.ts';
 
 const SWEEP_MS = 10 * MINUTE;
 
-/** Removes what is over; called again and again. */
+/** Removes expired rows. Runs at an interval. */
 export type Sweep = (context: Pick<Context, 'db' | 'clock' | 'store'>) => Promise<void>;
 
-/** Begins to remove old events and leftovers of ended subscriptions, and what `more` removes. @returns the timer. */
+/**
+ * Starts the interval that deletes old events, cancels leftover deliveries of disabled subscriptions, and runs `more`.
+ * @returns the timer.
+ */
 export function startSweeps(
   context: Pick<Context, 'db' | 'clock' | 'store' | 'log'>,
   more: readonly Sweep[],
 ): NodeJS.Timeout {
   return setInterval(() => {
     for (const sweep of [deleteOldEvents, cancelLeftovers, ...more])
-      sweep(context).catch((error: unknown) => context.log.error({ err: error }, 'a sweep failed'));
+      sweep(context).catch((error: unknown) => context.log.error({ err: error }, 'sweep failed'));
   }, SWEEP_MS);
 }

@@ -7,46 +7,49 @@ import { signingKey, type SigningKey } from './signature.ts';
 
 export type SubscriptionRow = Selectable<Tables['subscriptions']>;
 
-/** Where deliveries of a subscription go, opened and ready to send. */
+/** A subscription with opened secrets and headers, ready to send to. */
 export interface Target {
   subscriptionId: string;
   environment: Environment;
-  /** A user, or the environment: who shares this process fairly with others. */
+  /** User id, or the environment for its own events. Owners share the capacity of this process fairly. */
   owner: string;
   active: boolean;
   address: string;
   scope: string;
-  /** The connection it listens to; null for events of the environment itself. */
+  /** Connection that the subscription listens to; null for events of the environment itself. */
   connectionId: string | null;
-  /** Headers that the subscriber wants. */
+  /** Headers that the subscriber set. */
   headers: Readonly<Record<string, string>>;
-  /** The signing key, and the one before it. */
+  /** The signing key, then the replaced ones. */
   keys: readonly SigningKey[];
-  /** What must never be in a log: the secrets, and the values of the headers. */
+  /** Texts that must never be logged: the secrets, and the values of the headers. */
   secrets: readonly string[];
-  /** One at a time, in order. */
+  /** Whether deliveries are sent one at a time, in order. */
   ordered: boolean;
   ratePerSecond: number | null;
-  /** It asked for nothing at all until then. */
+  /** End of the pause that the receiver asked for, epoch ms; 0 without one. */
   holdUntil: number;
 }
 
 const headersText = z.record(z.string(), z.string());
 const previousText = z.array(z.strictObject({ secret: z.string(), until: z.number() }));
 
-/** A secret that was replaced signs beside the new one until then (epoch milliseconds). */
+/** A replaced secret. It signs next to the new one until `until` (epoch milliseconds). */
 export type PreviousSecret = z.infer<typeof previousText>[number];
 
-/** What binds a sealed text of a subscription to its row. */
+/** Returns the additional data that binds a sealed text of a subscription to its row. */
 export function sealBinding(subscriptionId: string, part: 'secret' | 'previous' | 'headers'): string {
   return `subscription|${subscriptionId}|${part}`;
 }
 
-/** Opened boxes cost 35 µs each and change hardly ever; kept per row as it was sealed. */
+/** Opened secrets and headers, cached by subscription until the sealed text changes. Opening costs 35 µs each. */
 const opened = new WeakMap<Context['keys'], Map<string, { row: SubscriptionRow; target: Target }>>();
 const MAX_OPENED = 10_000;
 
-/** @throws KeyError when the row was altered or moved. */
+/**
+ * Returns the target of a subscription row, with its secrets and headers opened.
+ * @throws KeyError when the row was altered or moved.
+ */
 export function toTarget({ keys }: Pick<Context, 'keys'>, row: SubscriptionRow): Target {
   let kept = opened.get(keys);
   if (!kept) opened.set(keys, (kept = new Map()));
@@ -102,7 +105,7 @@ function openBoxes(
   };
 }
 
-/** Newest first; their time may be over. */
+/** Returns the replaced secrets, newest first. Some may have expired. */
 export function previousSecrets({ keys }: Pick<Context, 'keys'>, row: SubscriptionRow): PreviousSecret[] {
   if (row.previous_secrets_sealed === null) return [];
   const text = keys.open(row.previous_secrets_sealed, sealBinding(row.subscription_id, 'previous'));
@@ -114,8 +117,8 @@ const subscriptionsIn = perDatabase((db) =>
 );
 
 /**
- * Targets of subscriptions as they are now. One that is gone is not among them, nor is one whose boxes do not open: it stops
- * nobody else, and is logged.
+ * Returns the current targets of subscriptions. Omits deleted ones. Also omits and logs those that targetOf() cannot
+ * open.
  */
 export async function readTargets(
   db: DbOrTx,
@@ -128,7 +131,7 @@ export async function readTargets(
   return rows.map((row) => targetOf(context, row)).filter((target) => target !== undefined);
 }
 
-/** Undefined, and logged, where a box does not open: one subscription must not stop the others. */
+/** Returns the target of a row. If it cannot be opened, logs that and returns undefined, so that others are not stopped. */
 export function targetOf(context: Pick<Context, 'keys' | 'log'>, row: SubscriptionRow): Target | undefined {
   try {
     return toTarget(context, row);

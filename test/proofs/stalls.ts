@@ -166,7 +166,7 @@ async function startWorker(scene: Scene): Promise<Worker> {
   const lines = createInterface({ input: child.stdout });
   const ready = once(lines, 'line');
   lines.on('line', (text) => {
-    if (line.parse(JSON.parse(text)).msg === 'delivery is no longer ours') late++;
+    if (line.parse(JSON.parse(text)).msg === 'outcome dropped, lease lost') late++;
   });
   await ready;
   return { child, late: () => late };
