@@ -1,31 +1,31 @@
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 
-/** What a client can be asked for, by its version and the capabilities that it declared. */
+/** Input that the server can request from a client, by the client's version and declared capabilities. */
 export interface Abilities {
-  /** Forms for its person. */
+  /** Forms for the client's user. */
   form: boolean;
-  /** Links that its person opens. */
+  /** Links that the client's user opens. */
   url: boolean;
-  /** Its model. */
+  /** Completions by the client's model. */
   sampling: boolean;
-  /** The folders that it works in. */
+  /** The folders that the client works in. */
   roots: boolean;
 }
 
-/** A question to a client, as MCP writes it. */
+/** A request for input to the client, in MCP's wire form. */
 export interface InputRequest {
   method: 'elicitation/create' | 'sampling/createMessage' | 'roots/list';
   params: JsonObject;
 }
 
-/** Questions by key. */
+/** Requests for input by key. */
 export type InputRequests = { [key: string]: InputRequest };
 
-/** Forms came with MCP 2025-06-18, links with the version after it. */
+/** MCP 2025-06-18 introduced forms, and MCP 2025-11-25 introduced links. */
 const FIRST_WITH_FORMS = '2025-06-18';
 const FIRST_WITH_LINKS = '2025-11-25';
 
-/** Reads declared capabilities; `elicitation: {}` means forms, as it did before there were modes. */
+/** Reads declared capabilities. `elicitation: {}` means forms, because the first versions had no modes. */
 export function abilitiesOf(version: string, capabilities: Json | undefined): Abilities {
   const declared = isJsonObject(capabilities) ? capabilities : {};
   const { elicitation, sampling, roots } = declared;
@@ -39,7 +39,10 @@ export function abilitiesOf(version: string, capabilities: Json | undefined): Ab
   };
 }
 
-/** The capability that a question needs and the client did not declare, as MCP writes it; undefined when it can be put. */
+/**
+ * Returns the capability, in MCP's wire form, that a request needs and the client did not declare.
+ * Returns undefined when the client supports the request.
+ */
 export function missingFor(abilities: Abilities, { method, params }: InputRequest): JsonObject | undefined {
   switch (method) {
     case 'sampling/createMessage':

@@ -1,7 +1,7 @@
 import { GatehouseError } from '../../lib/errors.ts';
 import type { Json } from '../../lib/json.ts';
 
-/** What we are, as `initialize` tells it. */
+/** The server's name and version in the result of `initialize`. */
 export const SERVER_INFO = { name: 'gatehouse', title: 'Gatehouse', version: '0.1.0' };
 export const CAPABILITIES = {
   tools: { listChanged: true },
@@ -11,11 +11,14 @@ export const CAPABILITIES = {
   logging: {},
 };
 
-/** The versions of MCP that we speak, newest first: those of the official SDK, which is not loaded for a list. */
+/**
+ * The supported MCP versions, newest first. They equal the versions of the official SDK, which is loaded only on
+ * demand.
+ */
 const NEWEST = '2025-11-25';
 export const VERSIONS: readonly string[] = [NEWEST, '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'];
 
-/** The version that a session speaks: the client's where it is known, else the newest of ours. */
+/** Returns the protocol version of a session: the client's version when we support it, else our newest. */
 export function negotiate(asked: Json | undefined): string {
   if (typeof asked !== 'string') {
     throw new GatehouseError(

@@ -8,8 +8,8 @@ import { LOG_LEVELS, type LogLevel } from '../../lib/log-level.ts';
 import type { RpcRequest } from './message.ts';
 
 /*
- * The form of MCP 2026-07-28: stateless, told apart by the request itself. What it says of itself stands in
- * `params._meta` and, over HTTP, once more in headers, so that proxies can route it.
+ * MCP 2026-07-28 is stateless: each request declares its version and its client's capabilities.
+ * They stand in `params._meta`. HTTP requests repeat some of them in headers, so that proxies can route by them.
  */
 
 export const MODERN_VERSION = '2026-07-28';
@@ -17,7 +17,7 @@ const FIRST_MODERN = '2026';
 const META = 'io.modelcontextprotocol/';
 export const SUBSCRIPTION_ID = `${META}subscriptionId`;
 
-/** Methods of this form; what else there was, it has removed. */
+/** The methods of MCP 2026-07-28; the version removed the others. */
 const METHODS = new Set([
   'server/discover',
   'subscriptions/listen',
@@ -37,7 +37,7 @@ const NAMED: { [method: string]: string } = {
   'resources/read': 'uri',
 };
 
-/** How long what a server shows may be taken for granted; list_changed ends it sooner. */
+/** How long a client may cache a list; a list_changed notification ends it sooner. */
 const SHOWN_MS = 60_000;
 const CACHED: { [method: string]: number } = {
   'server/discover': SHOWN_MS,
@@ -45,22 +45,25 @@ const CACHED: { [method: string]: number } = {
   'prompts/list': SHOWN_MS,
   'resources/list': SHOWN_MS,
   'resources/templates/list': SHOWN_MS,
-  // What is read may be somebody's data.
+  // A resource may hold a user's data.
   'resources/read': 0,
 };
 
-/** A request of the modern form, read. */
+/** A parsed request of MCP 2026-07-28. */
 export interface ModernRequest {
-  /** As the handlers know it: without what belongs to the form. */
+  /** The request as the handlers know it, without the members that only this version has. */
   request: RpcRequest;
   abilities: Abilities;
-  /** Log messages are wanted from this level on; none when undefined. */
+  /** The lowest level of log messages that the client wants; undefined when it wants none. */
   logLevel: LogLevel | undefined;
   requestState: string | undefined;
   responses: JsonObject | undefined;
 }
 
-/** Whether a message is in the modern form, by what only that form has; Mcp-Method comes with others too (SDK v2). */
+/**
+ * Returns whether a message is of MCP 2026-07-28. Decides by members that only this version has.
+ * Ignores the header Mcp-Method, because SDK v2 also sends it with older versions.
+ */
 export function isModern(
   headers: IncomingMessage['headers'] | undefined,
   { method, params }: { method: string; params?: JsonObject | undefined },
@@ -73,9 +76,9 @@ export function isModern(
 }
 
 /**
- * Reads and checks a modern request; `req` is left out where there are no headers (stdio).
- * @throws GatehouseError `header_mismatch` (-32020), `protocol_version_unsupported` (-32022), `request_meta_invalid`
- * (-32602), `method_not_found` (-32601).
+ * Reads and checks a request of MCP 2026-07-28. `req` is undefined on stdio, which has no headers.
+ * @throws GatehouseError `header_mismatch` (-32020), `protocol_version_unsupported` (-32022),
+ * `request_meta_invalid` (-32602), `method_not_found` (-32601).
  */
 export function readModern(request: RpcRequest, req?: IncomingMessage): ModernRequest {
   const { method, params = {} } = request;
@@ -116,7 +119,7 @@ export function readModern(request: RpcRequest, req?: IncomingMessage): ModernRe
 }
 
 /**
- * Compares a header with what the body says. Text that no header can carry plainly comes as `=?base64?…?=`.
+ * Compares a header with the value in the body. Clients encode text that is not plain ASCII as `=?base64?…?=`.
  * @throws GatehouseError `header_mismatch`
  */
 export function checkHeader(req: IncomingMessage, name: string, expected: string): void {
@@ -126,7 +129,7 @@ export function checkHeader(req: IncomingMessage, name: string, expected: string
     throw mismatch(`The header ${name} says something else than the body: "${expected.slice(0, 100)}".`);
 }
 
-/** The headers that repeat what a message of this form says of itself; none for one of another form. */
+/** Returns the headers that repeat members of a message of this version; none for a message of an older one. */
 export function headersFor(method: unknown, params: Json | undefined): Record<string, string> {
   const meta = isJsonObject(params) ? params['_meta'] : undefined;
   const version = isJsonObject(meta) ? meta[`${META}protocolVersion`] : undefined;
@@ -144,7 +147,7 @@ function encoded(text: string): string {
   return plain ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;
 }
 
-/** The text of a header value; undefined is never equal to anything. @throws `header_mismatch` for broken Base64 */
+/** Decodes a header value. @throws `header_mismatch` for broken Base64 */
 export function decoded(name: string, value: string): string {
   if (!value.startsWith('=?base64?') || !value.endsWith('?=')) return value;
   const base64 = value.slice('=?base64?'.length, -2);
@@ -182,10 +185,10 @@ function invalidMeta(member: string, rule: string): GatehouseError {
   return new GatehouseError('request_meta_invalid', `params._meta["${META}${member}"] ${rule}.`);
 }
 
-/** Every version that this address speaks: those before 2026 begin with `initialize`. */
+/** Every version that this address supports. Versions before 2026 begin with `initialize`. */
 const SUPPORTED = [MODERN_VERSION, ...VERSIONS];
 
-/** The result of server/discover. */
+/** Returns the result of server/discover. */
 export function discoverResult(instructions: string): string {
   return JSON.stringify({ supportedVersions: SUPPORTED, capabilities: CAPABILITIES, instructions });
 }
@@ -193,8 +196,9 @@ export function discoverResult(instructions: string): string {
 const ABOUT_US = { name: SERVER_INFO.name, title: SERVER_INFO.title, version: SERVER_INFO.version };
 
 /**
- * What stands before the members of a complete result, whose own text follows behind a comma and without its first
- * brace. It is the same for every result of a method.
+ * Returns the first members of a complete result, without the closing brace. They are equal for all results of a
+ * method.
+ * The caller appends a comma and the result's own text without its first brace.
  */
 export function openingOf(method: string): string {
   let opening = openings.get(method);
@@ -214,13 +218,16 @@ function openingWith(method: string, meta: JsonObject): string {
   return members.slice(0, -1);
 }
 
-/** A result as the modern form has it. `result` is the text of an object without `_meta`, which `meta` adds to. */
+/**
+ * Returns a complete result as text. `result` is the text of an object without `_meta`; `meta` adds members to
+ * `_meta`.
+ */
 export function completeResult(method: string, result: string, meta?: JsonObject): string {
   const opening = meta ? openingWith(method, meta) : openingOf(method);
   return result === '{}' ? `${opening}}` : `${opening},${result.slice(1)}`;
 }
 
-/** An unfinished result, which is not cached. */
+/** Returns an unfinished result, which clients do not cache. */
 export function interimResult(result: string): string {
   return `{"_meta":${JSON.stringify({ [`${META}serverInfo`]: ABOUT_US })},${result.slice(1)}`;
 }

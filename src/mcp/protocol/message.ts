@@ -1,7 +1,7 @@
 import { GatehouseError } from '../../lib/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 
-/** A JSON-RPC request with an id, as it came. */
+/** A JSON-RPC request with an id, as received. */
 export interface RpcRequest {
   jsonrpc: '2.0';
   id: string | number;
@@ -23,22 +23,22 @@ export interface RpcFault {
   data?: unknown;
 }
 
-/** What a request came to: its result as JSON text of an object, or its error. */
+/** The outcome of a request: the result object as JSON text, or the error. */
 export type Answer = { result: string; failed: boolean; interim?: boolean } | { error: RpcFault };
 
-/** The whole response as JSON text. */
+/** Returns the whole response as JSON text. */
 export function responseText(id: string | number, answer: Answer): string {
   return 'result' in answer
     ? `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${answer.result}}`
     : JSON.stringify({ jsonrpc: '2.0', id, error: answer.error });
 }
 
-/** Whether it tells of a failure: an error, or a tool that ended with one. */
+/** Returns whether an answer reports a failure: an error, or a tool that failed. */
 export function hasFailed(answer: Answer): boolean {
   return 'error' in answer || answer.failed;
 }
 
-/** One JSON-RPC message. @throws GatehouseError `invalid_request` (-32600) naming what is wrong. */
+/** Reads one JSON-RPC message. @throws GatehouseError `invalid_request` (-32600), which names the fault. */
 export function readMessage(value: Json): Message {
   if (!isJsonObject(value)) throw invalid('The body must be one JSON-RPC request: an object.');
   if (value['jsonrpc'] !== '2.0') throw invalid('jsonrpc must be exactly "2.0".');
@@ -64,7 +64,7 @@ export function readMessage(value: Json): Message {
   return { kind: 'request', method, params: params ?? {}, request };
 }
 
-/** What the work for a cancelled request is rejected with. */
+/** Returns the error that rejects the work for a cancelled request. */
 export function cancelled(): DOMException {
   return new DOMException('The call was cancelled.', 'AbortError');
 }

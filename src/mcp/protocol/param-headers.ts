@@ -11,7 +11,10 @@ import { headerText } from './headers.ts';
 
 const kept = new WeakMap<Action, [parameter: string, header: string][]>();
 
-/** @throws GatehouseError `header_mismatch` where a header is missing, or says something else than the argument. */
+/**
+ * Compares the headers of parameters with the arguments.
+ * @throws GatehouseError `header_mismatch` when a header is missing or differs from its argument.
+ */
 export function checkParamHeaders(req: IncomingMessage, action: Action, args: JsonObject): void {
   let repeated = kept.get(action);
   if (!repeated) kept.set(action, (repeated = repeatedIn(action.inputSchema)));

@@ -2,7 +2,7 @@ import { isJsonObject } from '../../lib/json.ts';
 import type { TraceHeaders } from '../../upstream/call.ts';
 import type { RpcRequest } from './message.ts';
 
-/** Members of `_meta` that carry a trace (SEP-414), and what they may be (W3C Trace Context, W3C Baggage). */
+/** Members of `_meta` that carry a trace (SEP-414), with their form (W3C Trace Context, W3C Baggage). */
 const MEMBERS: { [name: string]: { shape: RegExp; most: number } } = {
   traceparent: { shape: /^[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/, most: 55 },
   tracestate: { shape: /^[\x20-\x7e]+$/, most: 512 },
@@ -10,7 +10,7 @@ const MEMBERS: { [name: string]: { shape: RegExp; most: number } } = {
 };
 export const TRACE_MEMBERS: ReadonlySet<string> = new Set(Object.keys(MEMBERS));
 
-/** The trace of a request; what is not as the standards have it is left out, and a tracestate needs its traceparent. */
+/** Returns the trace of a request. Drops malformed members, and a tracestate without a traceparent. */
 export function traceOf({ params = {} }: RpcRequest): TraceHeaders | undefined {
   const meta = params['_meta'];
   if (!isJsonObject(meta)) return undefined;

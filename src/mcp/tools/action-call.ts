@@ -7,7 +7,7 @@ import { nameKey } from '../../lib/words.ts';
 import { idsFor, withIds } from './names.ts';
 import type { ToolScope } from './tool.ts';
 
-/* Calls of actions as models write them, read as what they mean. What was read otherwise is noted in the scope. */
+/* Reads calls of actions as models write them. Corrections are recorded in the scope. */
 
 /** Arguments of a call besides the parameters of the action. */
 const CALL_MEMBERS = new Set([
@@ -19,12 +19,13 @@ const CALL_MEMBERS = new Set([
   'maxBytes',
   'confirmationToken',
 ]);
-/** Those that a direct tool takes next to the parameters of its action. */
+/** Arguments that a direct tool takes next to the parameters of its action. */
 const DIRECT_MEMBERS = ['confirmationToken', 'credentialId'] as const;
 
 /**
- * The parameters as the schema of the action wants them, as far as their meaning is certain; names that models know by an
- * alias under their own. `path` is where they stand in the arguments.
+ * Returns the parameters corrected to the action's schema, where their meaning is certain. Replaces model aliases
+ * by the parameters' own names.
+ * `path` is their place in the arguments.
  */
 export function readParameters(
   scope: ToolScope,
@@ -38,7 +39,7 @@ export function readParameters(
   return read.input;
 }
 
-/** A call with its ids in two members, and the parameters that stood next to `parameters` inside of it. */
+/** Returns a call with its ids in two members. Moves parameters that stood next to `parameters` into it. */
 export function repairedCall(scope: ToolScope, given: Json, at = ''): Json {
   const call = withIds(scope, given, at);
   if (!isJsonObject(call)) return call;
@@ -60,7 +61,10 @@ export function repairedCall(scope: ToolScope, given: Json, at = ''): Json {
   return { ...Object.fromEntries(kept), parameters: { ...parameters, ...inside } };
 }
 
-/** What a direct tool is called with: the input of its action, and ours next to it unless they are parameters too. */
+/**
+ * Splits the arguments of a direct tool into the action's input and our own members. A member that the action also
+ * has as a parameter belongs to the input.
+ */
 export function directArguments(
   scope: ToolScope,
   action: Action,

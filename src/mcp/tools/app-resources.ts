@@ -5,9 +5,9 @@ import { THIRD_PARTY } from './third-party.ts';
 import { runAction } from './run-action.ts';
 import type { ToolScope } from './tool.ts';
 
-/* Resources that connectors bring under addresses of their own, each read by one of their actions. */
+/* Resources of connectors under their own addresses. An action of the connector reads each of them. */
 
-/** A resource as resources/list shows it; with a template in place of an address for those that take parameters. */
+/** A resource as resources/list shows it. A resource with parameters has a template in place of an address. */
 interface Listed {
   address: string;
   name: string;
@@ -16,7 +16,7 @@ interface Listed {
   mimeType?: string;
 }
 
-/** The resources of visible connectors whose action is allowed: those with an address, and those with a template. */
+/** Returns the resources of visible connectors whose action is allowed: fixed addresses and templates. */
 export function appResources(scope: ToolScope): { fixed: Listed[]; templates: Listed[] } {
   const all = broughtOf(scope).map(({ name, resource }) => ({
     address: resource.uri,
@@ -31,12 +31,15 @@ export function appResources(scope: ToolScope): { fixed: Listed[]; templates: Li
   };
 }
 
-/** Whether a visible connector brings an address. What its app has there is not asked for. */
+/** Returns whether a visible connector has this address. Does not ask the app. */
 export function isAppResource(scope: ToolScope, uri: string): boolean {
   return broughtOf(scope).some(({ resource }) => parametersIn(resource.uri, uri) !== undefined);
 }
 
-/** The content of an address; undefined when no visible connector brings it. @throws GatehouseError as runAction() */
+/**
+ * Reads the content of an address. Returns undefined when no visible connector has it. @throws GatehouseError as
+ * runAction()
+ */
 export async function readAppResource(scope: ToolScope, uri: string): Promise<JsonObject | undefined> {
   for (const { connectorId, resource } of broughtOf(scope)) {
     const input = parametersIn(resource.uri, uri);
@@ -47,7 +50,7 @@ export async function readAppResource(scope: ToolScope, uri: string): Promise<Js
   return undefined;
 }
 
-/** The file that an action gave: its text, or its bytes in Base64. */
+/** Returns the file that an action returned: its text, or its bytes in Base64. */
 function contentOf(data: unknown, { mimeType }: ResourceDefinition): JsonObject {
   const file = isJsonObject(data) ? data : {};
   const { contentType, text, base64 } = file;
@@ -68,7 +71,10 @@ function broughtOf({ visible, grant }: ToolScope) {
   );
 }
 
-/** The parameters of an address by its template, each one segment of it; undefined for another address. */
+/**
+ * Returns the parameters of an address by its template, one segment each; undefined when the address does not
+ * match.
+ */
 function parametersIn(template: string, uri: string): JsonObject | undefined {
   const parts = template.split(/\{([a-zA-Z_][a-zA-Z0-9_]*)\}/);
   const input: JsonObject = {};

@@ -16,12 +16,13 @@ import type { ToolScope } from './tool.ts';
 const TOKEN = 'confirmationToken';
 
 /**
- * Lets a call run that its user agrees to: asked by the client where that can ask, else shown by the token that the same
- * call was given before. An agreement is to this call alone, and good once.
+ * Lets a call run once its user agrees. The client asks the user if it can. Otherwise the caller repeats the call
+ * with the token that the first refusal returned.
+ * An agreement covers only this call and is valid once.
  * @throws GatehouseError `confirmation_declined`; `confirmation_too_large` when the call cannot be shown;
- * `request_state_invalid` for an agreement that was used; `confirmation_required` with a token
- * (`details.confirmationToken`) and the question for the user (`details.question`), or with an InputRequired as its cause
- * where the client is asked between two requests.
+ * `request_state_invalid` for a used agreement; `confirmation_required` with a token (`details.confirmationToken`)
+ * and the question for the user (`details.question`). Its cause is an InputRequired when the client is asked
+ * between two requests.
  */
 export async function confirmCall(
   scope: Pick<ToolScope, 'context' | 'grant' | 'inputs'>,
@@ -30,7 +31,7 @@ export async function confirmCall(
 ): Promise<void> {
   const { context, inputs } = scope;
   const call = callOf(scope, question);
-  // The step names the call: an answer about another account or other parameters is none.
+  // The step names the call, so that an answer about another account or other parameters does not count.
   const step = `confirm ${createHash('sha256').update(canonicalJson(call)).digest('base64url')}`;
   let fault: TokenFault | undefined;
   if (inputs?.isOver(step)) return inputs.take();
@@ -65,14 +66,14 @@ function callOf(
   };
 }
 
-/** Puts the question to the client's person. */
+/** Asks the client's user. */
 async function ask(
   scope: Pick<ToolScope, 'grant'>,
   inputs: Inputs,
   question: Question,
   step: string,
 ): Promise<void> {
-  // No fields: to accept is to agree.
+  // The form has no fields, because accepting it is the agreement.
   const params = { message: requireQuestion(question), requestedSchema: { type: 'object', properties: {} } };
   try {
     const { answers } = await inputs.ask({

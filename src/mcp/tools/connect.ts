@@ -6,20 +6,20 @@ import { connectEnd, elicitationRequired, type UrlElicitation } from './elicitat
 import type { Answered, Inputs, InputWish } from './input.ts';
 import type { ToolScope } from './tool.ts';
 
-/** How long a request waits for a person who has just opened a link, before its client is told to come again. */
+/** How long a request waits for a user who opened a link, before the client must call again. */
 const WAIT_MS = 20 * SECOND;
 
 /** A link of a connect session. */
 interface Link {
   sessionId: string;
   url: string;
-  /** Epoch milliseconds. */
+  /** Epoch ms. */
   expiresAt: number;
 }
 
 /**
- * A link that connects an account, put before the client's person where the client opens links; `action` is what came
- * of that, and undefined where it opens none.
+ * Creates a link that connects an account. A client that opens links shows it to its user. `action` is the user's
+ * answer; undefined when the client opens no links.
  * @throws GatehouseError `redirect_not_allowed`; InputRequired
  */
 export async function offerLink(
@@ -40,9 +40,10 @@ export async function offerLink(
 }
 
 /**
- * What to do about a call that lacks an account. Its refusal, with a link where one helps: in the tool's result, or
- * in a session as -32042 for clients that open links. In the modern form such a client is asked to open it and to come
- * again; undefined then says that the account is there and the call can be made once more.
+ * Returns the error for a call without an account, with a link where one helps. Clients that open links get -32042
+ * in a session. Other clients get the link in the tool's result.
+ * With MCP 2026-07-28, a client that opens links is asked to open it and call again. Undefined means that the
+ * account is connected now and the call can be repeated.
  * @throws InputRequired
  */
 export async function refusalWithLink(
@@ -72,7 +73,7 @@ export async function refusalWithLink(
   return { refusal: elicitationRequired(linked, elicitationOf(scope, connectorId, link)) };
 }
 
-/** A person who has opened the link is waited for; while they are busy, the client is asked to come again. */
+/** Waits for a user who opened the link. Asks the client to call again when the user takes longer. */
 async function whatCameOf(
   scope: ToolScope,
   connectorId: string,

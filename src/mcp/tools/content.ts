@@ -8,8 +8,8 @@ import { inputRequired, type InputAnswers } from './input.ts';
 import type { ToolScope } from './tool.ts';
 
 /*
- * Actions whose app answers in the content of MCP (`response: {body: content}`): blocks, a prompt's messages, or
- * questions that the client has to answer first.
+ * Actions whose app answers with MCP content (`response: {body: content}`).
+ * The content is blocks, the messages of a prompt, or questions for the client.
  */
 
 const MAX_BLOCKS = 200;
@@ -17,7 +17,7 @@ const MAX_BLOCKS = 200;
 const MAX_ROUNDS = 10;
 const STEP = 'app';
 
-/** Checks of what an app answers, made when the first answer comes. */
+/** Builds the checks of app answers, at the first answer. */
 function makeShapes() {
   const base64 = z.string().regex(/^[A-Za-z0-9+/]*={0,2}$/, 'must be base64');
   const annotations = z
@@ -74,19 +74,20 @@ function makeShapes() {
 
 let shapes: Shapes | undefined;
 
-/** The result of a tool, or of a prompt, as the app wrote it. */
+/** The result of a tool or a prompt, as the app wrote it. */
 export type Content = z.infer<Shapes['blocks']> | z.infer<Shapes['messages']>;
 type Shapes = ReturnType<typeof makeShapes>;
 
-/** Whether a structured answer is content already. */
+/** Returns whether a structured answer is MCP content already. */
 export function isContent(answer: JsonObject): boolean {
   return Array.isArray(answer['content']);
 }
 
 /**
- * Runs an action that answers in content, and puts its questions to the client until it has none left. `run` calls the
- * app, with the client's answers where there are some.
- * @throws GatehouseError `upstream_failed` for what is no content; those of inputRequired(); InputRequired
+ * Runs an action that answers with content. Puts the app's questions to the client until the app has none left.
+ * `run` calls the app, with the client's answers if there are any.
+ * @throws GatehouseError `upstream_failed` for anything that is not content; those of inputRequired();
+ * InputRequired
  */
 export async function runContent(
   scope: ToolScope,
@@ -116,8 +117,10 @@ export async function runContent(
 }
 
 /**
- * A question of an app as its client is asked it. The person reads who asks, and nothing that they do not see; a link
- * is a secure one; an app neither instructs the client's model nor sees what else that was told.
+ * Returns an app's question as the client gets it. The message names the app and holds no hidden characters. A link
+ * must be HTTPS.
+ * Drops a system prompt, context and tools, so that an app cannot instruct the client's model or read its other
+ * context.
  */
 function asAsked({ method, params }: InputRequest, appName: string): InputRequest {
   if (method === 'roots/list') return { method, params: {} };

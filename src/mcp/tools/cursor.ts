@@ -9,15 +9,15 @@ const keyOf = keptSecret('cursor-key');
 /** Bytes of the keyed hash in a cursor. */
 const HASH_BYTES = 16;
 
-/** Whose cursors they are: one is good for the server and the user that it was given to. */
+/** The owner of a cursor. A cursor is valid only for the server and user that it was issued to. */
 export interface CursorScope {
   context: Pick<Context, 'db' | 'keys' | 'clock'>;
   grant: Pick<Grant, 'environment' | 'live' | 'userId'>;
 }
 
 /**
- * One page of a list and the cursor of the next.
- * @throws GatehouseError `invalid_request` for a cursor that was not given for this list, server and user.
+ * Returns one page of a list and the cursor of the next page.
+ * @throws GatehouseError `invalid_request` for a cursor that was not issued for this list, server and user.
  */
 export async function pageAt<T>(
   scope: CursorScope,

@@ -7,7 +7,7 @@ import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { Sizing } from './results.ts';
 import type { BuiltInTool, ToolScope } from './tool.ts';
 
-/** A built-in tool; wrong arguments are told by field before anything runs. */
+/** Defines a built-in tool. Wrong arguments are reported by field before the tool runs. */
 export function tool<S extends z.ZodType>(spec: {
   name: string;
   title: string;
@@ -15,10 +15,10 @@ export function tool<S extends z.ZodType>(spec: {
   input: S;
   hints: { readOnlyHint: boolean; destructiveHint: boolean; idempotentHint: boolean; openWorldHint: boolean };
   thirdParty?: boolean;
-  /** Arguments that break the schema, as what they mean; what is corrected is noted in the scope. */
+  /** Corrects arguments that break the schema. Records corrections in the scope. */
   repair?(scope: ToolScope, args: JsonObject): JsonObject;
   run(scope: ToolScope, args: z.output<S>): Promise<JsonObject>;
-  /** How much of the answer is inlined, where that is the caller's to say. */
+  /** Returns how much of the answer to inline, for tools whose callers decide it. */
   sizing?(args: z.output<S>): Sizing;
 }): BuiltInTool {
   const inputSchema = modelSchema(
@@ -50,7 +50,7 @@ export function tool<S extends z.ZodType>(spec: {
   };
 }
 
-/** A record of any values says no more than that it is an object. */
+/** Reduces the schema of a record of any values to a plain object. */
 function asPlainObject({
   zodSchema,
   jsonSchema,
@@ -63,7 +63,7 @@ function asPlainObject({
   delete jsonSchema['additionalProperties'];
 }
 
-/** What is wrong, in the words that the checks of actions' own parameters have. */
+/** Returns the faults of an issue in the same words as faults of action parameters. */
 function faultsOf(issue: z.core.$ZodIssue): Fault[] {
   const at = issue.path.join('.');
   if (issue.code === 'unrecognized_keys')

@@ -7,11 +7,11 @@ import type { JsonObject } from '../../lib/json.ts';
 import type { Abilities, InputRequest } from '../protocol/abilities.ts';
 import type { Inputs } from './input.ts';
 
-/** How long a client's person may take to answer. */
+/** How long a client's user may take to answer. */
 const PATIENCE_MS = 10 * MINUTE;
 const LOOK_EVERY_MS = SECOND;
 
-/** A link that the client is asked to open for its person (URL mode elicitation). */
+/** A link that the client is asked to open for its user (URL mode elicitation). */
 export interface UrlElicitation {
   mode: 'url';
   /** The connect session behind it. */
@@ -23,7 +23,7 @@ export interface UrlElicitation {
 /** A client that can be asked while a call runs. */
 export interface Askable {
   readonly abilities: Abilities;
-  /** Requests of ours that the client has not answered yet. */
+  /** Our requests that the client has not answered yet. */
   readonly asked: Map<string, (result: JsonObject | undefined) => void>;
   /** Aborts when the session ends. */
   readonly gone: AbortSignal;
@@ -32,7 +32,10 @@ export interface Askable {
 
 type LookContext = Pick<Context, 'db' | 'clock' | 'log'>;
 
-/** The questions of a call in a session: they are put while it runs, on the stream of its answer, by `send`. */
+/**
+ * Returns the inputs of a call in a session. Questions are sent with `send` on the answer's stream while the call
+ * runs.
+ */
 export function sessionInputs(
   context: LookContext,
   session: Askable,
@@ -52,7 +55,7 @@ export function sessionInputs(
       send({ jsonrpc: '2.0', id, method, params });
     });
     session.asked.delete(id);
-    // A person who cannot be reached is one who closes the question.
+    // A question that gets no answer counts as cancelled by the user.
     return answer ?? (method === 'elicitation/create' ? { action: 'cancel' } : undefined);
   };
   return {
@@ -79,7 +82,7 @@ export function sessionInputs(
   };
 }
 
-/** The refusal of a call that can go on once its person has opened a link (-32042). */
+/** Returns the error of a call that can go on once its user has opened a link (-32042). */
 export function elicitationRequired(error: GatehouseError, elicitation: UrlElicitation): GatehouseError {
   const message = `${ownWords(error)} The user connects an account at the link; then call again.`;
   return new GatehouseError('url_elicitation_required', message, {
@@ -88,19 +91,19 @@ export function elicitationRequired(error: GatehouseError, elicitation: UrlElici
   });
 }
 
-/** Tells the client when the account behind a link is connected: notifications/elicitation/complete. */
+/** Notifies the client when the account behind a link is connected: notifications/elicitation/complete. */
 async function announce(context: LookContext, session: Askable, elicitationId: string): Promise<void> {
   try {
     if ((await connectEnd(context, elicitationId, session.gone)) === 'gone') return;
     session.tell('notifications/elicitation/complete', { elicitationId });
   } catch (error) {
     if (!session.gone.aborted)
-      context.log.warn({ err: error, elicitationId }, 'the end of an elicitation was missed');
+      context.log.warn({ err: error, elicitationId }, 'elicitation end not reported');
   }
 }
 
 /**
- * Waits until a connect session ends. Another process may see the end first, so the store tells, once a second.
+ * Waits until a connect session ends. Polls the store once a second, because another process may record the end.
  * Rejects when the signal aborts.
  */
 export async function connectEnd(

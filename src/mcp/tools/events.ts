@@ -11,21 +11,24 @@ import type { ToolScope } from './tool.ts';
 const RECENT = 50;
 const START = 'svc://events/';
 
-/** The scope of an address of events; undefined for other resources. */
+/** Returns the scope of an event address; undefined for other resources. */
 export function eventScopeOf(uri: string): EventScope | undefined {
   if (!uri.startsWith(START)) return undefined;
   const wanted = uri.slice(START.length);
   return SCOPES_OF_EVENTS.find((scope) => scope === wanted);
 }
 
-/** Whose events are shown, by which server. */
+/** The user that sees the events, and the server that shows them. */
 type Viewer = Pick<Grant, 'environment' | 'userId' | 'live'>;
 
-/** What is listened to in an account, and the newest event of it. */
+/** A subscribed scope of an account, with its newest event. */
 type Source = Awaited<ReturnType<typeof sourcesOf>>[number];
 type ReadSources = (environment: Environment, userId: string) => Promise<Source[]>;
 
-/** The events that a server can show: of scopes that an app has whose records it may read, for a known user. */
+/**
+ * Returns the event resources of a server, for a known user. A scope counts when an app has it and its records may
+ * be read.
+ */
 export function eventResources({ visible, grant }: ToolScope) {
   if (grant.userId === undefined) return [];
   return SCOPES_OF_EVENTS.filter((scope) =>
@@ -34,19 +37,22 @@ export function eventResources({ visible, grant }: ToolScope) {
     uri: `${START}${scope}`,
     name: scope,
     title: `Recent events of ${scope}`,
-    description: 'What happened in the apps of the user, newest first, as far as somebody subscribed to it.',
+    description: 'Recent events in the apps of the user, newest first, for scopes that are subscribed to.',
     mimeType: 'application/json',
   }));
 }
 
-/** The newest events of a scope in the user's accounts of apps that may be read, without the apps' raw records. */
+/**
+ * Returns the newest events of a scope in the user's accounts, without the apps' raw records. Apps that may not be
+ * read are left out.
+ */
 export async function recentEvents(
   context: Pick<Context, 'db' | 'catalog'>,
   viewer: Viewer,
   of: EventScope,
 ): Promise<string> {
   const sources = await shownSources(context, viewer, of, readSources(context));
-  // Of each source by itself, where an index gives the newest: together all would be sorted.
+  // One query for each source uses the index on the newest events. One query for all sources would sort all events.
   const found = await Promise.all(sources.map((source) => eventsOf(context.db, source, RECENT)));
   const events = found
     .flat()
@@ -67,8 +73,8 @@ export async function recentEvents(
 }
 
 /**
- * What changes with each new event that the viewer is shown, for each scope among these addresses. Who asks for many
- * viewers at a time gives one `read` for them all.
+ * Returns a value for each scope among these addresses that changes with each new event for the viewer. A caller
+ * with many viewers passes one `read` for all.
  */
 export async function newestOf(
   context: Pick<Context, 'db' | 'catalog'>,
@@ -87,7 +93,7 @@ export async function newestOf(
   return newest;
 }
 
-/** Reads the sources of each user once, however many ask. */
+/** Returns a reader that loads the sources of each user once. */
 export function readSources({ db }: Pick<Context, 'db'>): ReadSources {
   const known = new Map<string, Promise<Source[]>>();
   return (environment, userId) => {
@@ -98,7 +104,10 @@ export function readSources({ db }: Pick<Context, 'db'>): ReadSources {
   };
 }
 
-/** An event holds a record as the two actions of its model give it: who may not run both may not see it either. */
+/**
+ * Returns whether a server may show events of a scope. An event holds a record as the two actions of its model
+ * return it, so both must be allowed.
+ */
 function showsEvents({ decision }: LiveServer, connector: Connector, scope: EventScope): boolean {
   const model = connector.definition.unified[scope];
   if (!model) return false;
@@ -108,7 +117,7 @@ function showsEvents({ decision }: LiveServer, connector: Connector, scope: Even
   });
 }
 
-/** The sources of a scope in the viewer's accounts whose events it is shown. */
+/** Returns the sources of a scope in the viewer's accounts whose events it may see. */
 async function shownSources(
   { catalog }: Pick<Context, 'catalog'>,
   { environment, userId, live }: Viewer,
@@ -142,7 +151,7 @@ function sourcesOf(db: Db, environment: Environment, userId: string) {
     .execute();
 }
 
-/** The newest events of a source. */
+/** Returns the newest events of a source. */
 async function eventsOf(db: Db, source: Source, limit: number) {
   const rows = await db
     .selectFrom('events')

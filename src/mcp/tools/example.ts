@@ -6,19 +6,20 @@ import { sampleOf } from '../../connectors/sample.ts';
 import { checkInput } from '../../connectors/validate.ts';
 import type { Json, JsonObject } from '../../lib/json.ts';
 
-/** Longer inputs cost a model more than they show. */
+/** A longer example costs a model more tokens than it helps. */
 const MAX_CHARACTERS = 2000;
 
 /**
- * An input that an action accepts, under the names of its `modelInput`: one that was recorded; else its required members,
- * with values that were recorded for its siblings where they fit. Undefined when neither is good by the schema.
+ * Returns an input that an action accepts, under the names of its `modelInput`. Prefers a recorded input. Otherwise
+ * builds one from the required members, with values recorded for sibling actions.
+ * Returns undefined when neither passes the schema.
  */
 export function exampleInput(action: Action, connector: Connector): JsonObject | undefined {
   const input = recordedOf(action, connector) ?? generated(action, connector);
   return input && underAliases(action.inputSchema, input);
 }
 
-/** A recorded call with members shows more than one without. */
+/** Returns a recorded input. Prefers one with members, because it shows more. */
 function recordedOf(action: Action, connector: Connector): JsonObject | undefined {
   const own = connector.recorded().filter(({ actionId }) => actionId === action.actionId);
   const good = own
@@ -43,7 +44,7 @@ function generated(action: Action, connector: Connector): JsonObject | undefined
   return checkInput(action, input).length === 0 ? input : undefined;
 }
 
-/** What was recorded for a parameter of this name in other actions, where it means the same there. */
+/** Returns values that other actions recorded for a parameter with this name and the same meaning. */
 function siblingValues(action: Action, name: string, connector: Connector): Json[] {
   const values = connector
     .recorded()
@@ -53,7 +54,10 @@ function siblingValues(action: Action, name: string, connector: Connector): Json
   return values.filter((value) => value !== undefined);
 }
 
-/** Ids mean the same everywhere, other parameters where they are described alike or the action is about the same thing. */
+/**
+ * Returns whether a parameter has the same meaning in two actions. Ids always have. Other parameters need the same
+ * description or the same subject of the action.
+ */
 function meansTheSame(action: Action, name: string, connector: Connector, siblingId: string): boolean {
   const sibling = connector.actions.get(siblingId);
   if (!sibling) return false;
@@ -63,7 +67,7 @@ function meansTheSame(action: Action, name: string, connector: Connector, siblin
   return text === parameterText(sibling, name);
 }
 
-/** `list_order_lines` and `add_order_line` are about order lines. */
+/** Returns the subject of an action: `list_order_lines` and `add_order_line` are about order lines. */
 function thingOf(actionId: string): string {
   return actionId.slice(actionId.indexOf('_') + 1).replace(/s$/, '');
 }

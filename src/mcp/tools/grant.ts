@@ -7,7 +7,7 @@ import type { LiveServer } from '../../servers/live.ts';
 import type { Environment } from '../../store/schema.ts';
 import { offeredTo } from './offered.ts';
 
-/** Who speaks to which server, and what they may: it travels with each call. */
+/** The caller, the server and their rights. It travels with each call. */
 export interface Grant {
   readonly environment: Environment;
   readonly live: LiveServer;
@@ -18,11 +18,11 @@ export interface Grant {
   readonly credentialHeader: string | undefined;
   /** From the header x-redirect-uri: where a person returns to after connecting an account. */
   readonly redirectUri: string | undefined;
-  /** When its bearer or its user's JWT ends by the time alone, epoch milliseconds; Infinity for never. */
+  /** Expiry of its bearer or its user's JWT, whichever is first, epoch ms; Infinity when neither expires. */
   readonly endsAt: number;
 }
 
-/** What a request says of its user, besides its bearer. */
+/** The user that a request names, apart from its bearer. */
 export interface UserWish {
   /** x-svc-userid */
   userId: string | undefined;

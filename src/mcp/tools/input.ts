@@ -4,50 +4,57 @@ import { missingFor, type Abilities, type InputRequest, type InputRequests } fro
 import type { RequestStates } from './request-state.ts';
 import type { ToolScope } from './tool.ts';
 
-/** Answers of a client by the key of their question: an ElicitResult, CreateMessageResult or ListRootsResult each. */
+/**
+ * A client's answers by the key of their question: each an ElicitResult, CreateMessageResult or ListRootsResult.
+ */
 export type InputAnswers = { [key: string]: JsonObject };
 
-/** What a step is given when its client has answered. */
+/** The client's answers to a step. */
 export interface Answered {
   answers: InputAnswers;
-  /** What the step kept when it asked. */
+  /** The value that the step passed as `keep` when it asked. */
   kept: Json;
 }
 
-/** A step of a call that needs its client. */
+/** A step of a call that needs answers of its client. */
 export interface InputWish {
   /** Names the step within its call. */
   step: string;
   requests: InputRequests;
-  /** Given back with the answers. No secret: in the modern form it travels with the client. */
+  /** Returned with the answers. Not for secrets: in MCP 2026-07-28 it travels with the client. */
   keep?: Json;
 }
 
-/** How a running call reaches the person and the model of its client. */
+/** The way from a running call to its client's user and model. */
 export interface Inputs {
   readonly abilities: Abilities;
-  /** Whether a question is put while the call runs; otherwise the call ends and comes again with the answers. */
+  /**
+   * Whether questions are sent while the call runs. Otherwise the call ends, and the client repeats it with the
+   * answers.
+   */
   readonly live: boolean;
-  /** @throws InputRequired where the answers come with another request. */
+  /** @throws InputRequired when the answers come with another request. */
   ask(wish: InputWish): Promise<Answered>;
-  /** What this request brings for a step, without asking. */
+  /** Returns the answers that this request holds for a step, without asking. */
   brought(step: string): Answered | undefined;
-  /** Whether a step is over since an earlier request. */
+  /** Returns whether an earlier request completed a step. */
   isOver(step: string): boolean;
-  /** Ends a step that needs no answer any more, for the requests that follow. */
+  /** Marks a step as complete without an answer, for later requests. */
   settle(step: string): void;
   /**
-   * Uses what the client agreed to so far, right before something is done for it: what came with a state is good once.
+   * Consumes the client's agreement, right before the agreed work starts. The state of a request is valid once.
    * @throws GatehouseError `request_state_invalid` when another request used it.
    */
   take(): Promise<void>;
-  /** Answers that came with no state: they answer nobody's question, and an app may still take them. */
+  /** Answers that came without a state. None of our questions asked for them, but an app may still accept them. */
   readonly unbidden: InputAnswers | undefined;
-  /** Tells the client when the account behind a link is connected (sessions: notifications/elicitation/complete). */
+  /**
+   * Notifies the client when the account behind a link is connected (sessions: notifications/elicitation/complete).
+   */
   announce?(elicitationId: string): void;
 }
 
-/** Ends a request whose client has to answer first (MCP 2026-07-28): what the client is sent instead of a result. */
+/** Ends a request whose client must answer first (MCP 2026-07-28). `result` is sent to the client. */
 export class InputRequired extends Error {
   override readonly name = 'InputRequired';
   readonly result: JsonObject;
@@ -59,11 +66,11 @@ export class InputRequired extends Error {
 }
 
 /**
- * Puts questions to the person or the model of a call's client and gives the answers. Those that the client cannot be
- * asked are left out. In a session they are put while the call runs; in the modern form the request ends here, and the
- * client makes it again with the answers and a state that is bound to this user, server, method and these arguments, so
- * the code before this line runs once more.
- * @throws GatehouseError `client_capability_missing` when nothing of it can be asked here; InputRequired
+ * Asks the client's user or model, and returns the answers. Leaves out questions that the client does not support.
+ * In a session, the questions are sent while the call runs. With MCP 2026-07-28 the request ends here. The client
+ * repeats it with the answers and a state, so the code before this call runs once more.
+ * The state is bound to this user, server, method and these arguments.
+ * @throws GatehouseError `client_capability_missing` when the client supports none of the questions; InputRequired
  */
 export async function inputRequired(
   { inputs }: Pick<ToolScope, 'inputs'>,
@@ -89,8 +96,9 @@ function capabilityOf(method: string): JsonObject {
 }
 
 /**
- * The questions of a modern request: what it brings is looked at, what is missing ends it.
- * Rejects with GatehouseError `request_state_invalid` for a state that is none of this call.
+ * Returns the inputs of a request of MCP 2026-07-28. Uses the answers that the request holds; a missing answer ends
+ * the request.
+ * Rejects with GatehouseError `request_state_invalid` for a state of another call.
  */
 export async function modernInputs({
   abilities,
@@ -103,7 +111,7 @@ export async function modernInputs({
   states: RequestStates;
   requestState: string | undefined;
   responses: JsonObject | undefined;
-  /** Aborts when the client goes away. */
+  /** Aborts when the client disconnects. */
   signal: AbortSignal;
 }): Promise<Inputs> {
   const state = requestState === undefined ? undefined : await states.open(requestState);
@@ -116,7 +124,7 @@ export async function modernInputs({
       }),
     );
   let used = false;
-  /** Answers count once: a step that asks the same again wants another answer. */
+  /** Returns a step's answers once. A step that asks the same again needs another answer. */
   const brought = (step: string): Answered | undefined => {
     if (used || state?.pending.step !== step) return undefined;
     used = true;
@@ -152,7 +160,7 @@ export async function modernInputs({
   };
 }
 
-/** This form knows no id of an elicitation: the answer to a link is the request that comes again. */
+/** Removes the elicitation id, which MCP 2026-07-28 does not have. The repeated request is the answer to a link. */
 function withoutId([key, { method, params }]: [string, InputRequest]): [string, JsonObject] {
   const { elicitationId: _id, ...rest } = params;
   return [key, { method, params: rest }];

@@ -8,7 +8,7 @@ import type { Grant } from './grant.ts';
 
 type ResultContext = Pick<Context, 'db' | 'clock' | 'keys' | 'throttle'>;
 
-/** A result that was too large to inline, as it is told. */
+/** A stored result that was too large to inline, as shown to the model. */
 export interface KeptResult {
   resultId: string;
   uri: string;
@@ -17,20 +17,20 @@ export interface KeptResult {
   [member: string]: string | number;
 }
 
-/** The action that a result is of: whoever may not run it any more may not read on either. */
+/** The action that produced a result. A caller must still be allowed to run it to read the result. */
 export interface ResultSource {
   connectorId: string;
   actionId: string;
 }
 
-/** Characters of a page. */
+/** Characters in a page. */
 const PAGE_CHARS = 64 * 1024;
 const KEPT_MS = HOUR;
-/** What is kept for one user of one server, and in all; beyond it the oldest go. */
+/** Storage limits in bytes: for one user of one server, and in all. The oldest results are deleted first. */
 const LIMITS = { perUser: 32 * MIB, all: 1024 * MIB };
 const PAGES_A_STATEMENT = 16;
 
-/** Keeps a result for an hour, sealed, for the caller, user and server that it was made for. */
+/** Stores a result for an hour, sealed, for its caller, user and server. */
 export async function keepResult(
   context: ResultContext,
   grant: Grant,
@@ -70,7 +70,7 @@ export async function keepResult(
   return { resultId, uri: `svc://results/${resultId}`, bytes, pages: pages.length };
 }
 
-/** Seals some pages at a time: all 160 of 10 MiB take 50 ms. */
+/** Seals the pages of a text in portions with pauses, because all 160 pages of 10 MiB take 50 ms. */
 async function sealPages(
   { keys, throttle }: ResultContext,
   resultId: string,
@@ -85,7 +85,7 @@ async function sealPages(
   return sealed;
 }
 
-/** A page of a kept result and how many there are; undefined for everybody but the caller that it was made for. */
+/** Returns a page of a stored result and the number of pages; undefined for any other caller. */
 export async function readResultPage(
   { db, clock, keys }: ResultContext,
   grant: Grant,
@@ -108,7 +108,7 @@ export async function readResultPage(
   return { text: keys.open(row.sealed, binding(resultId, page)), pages, source };
 }
 
-/** Deletes the oldest results, of this user at this server and of all, until the new one has room. */
+/** Deletes the oldest results of this user at this server, then of all users, until the new one fits. */
 async function makeRoom(
   tx: Transaction<Tables>,
   row: Tables['results'],
@@ -130,7 +130,7 @@ async function makeRoom(
   if (surplus.length > 0) await tx.deleteFrom('results').where('result_id', 'in', surplus).execute();
 }
 
-/** The first of these, oldest first, without which the rest fits. */
+/** Returns the oldest results to delete so that the rest fits. `rows` are oldest first. */
 function overflow(rows: { result_id: string; bytes: number }[], room: number): string[] {
   let total = rows.reduce((sum, { bytes }) => sum + bytes, 0);
   const gone: string[] = [];
@@ -142,7 +142,7 @@ function overflow(rows: { result_id: string; bytes: number }[], room: number): s
   return gone;
 }
 
-/** Cut where no character is torn: half of a surrogate pair is no text that a database takes. */
+/** Cuts a text into pages. Does not cut surrogate pairs, because a database rejects half of one. */
 function pagesOf(text: string): string[] {
   const pages: string[] = [];
   for (let at = 0; at < text.length;) {

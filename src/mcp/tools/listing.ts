@@ -7,10 +7,10 @@ import type { ToolDefinition } from './tool.ts';
 import { BUILT_IN_TOOLS } from './tools.ts';
 import { see } from './visible.ts';
 
-/** Tools of all listings that are cached; each is a few references and numbers. */
+/** The sum of tools in all cached listings. A tool is a few references and numbers. */
 const MAX_CACHED_TOOLS = 50_000;
 
-/** What servers list to their clients. */
+/** The tools that servers list to their clients. */
 export interface Listings {
   /** Cached until the restrictions, the tool mode, the instructions or the catalogue change. */
   of(live: LiveServer): ToolListing;
@@ -30,7 +30,7 @@ export function createListings(context: Pick<Context, 'catalog' | 'publicUrl'>):
   };
 }
 
-/** What a server lists to its clients, tool by tool, and what it would cost in either mode. */
+/** Returns the tools that a server lists, and the cost of each tool mode. */
 function listingOf(context: Pick<Context, 'catalog' | 'publicUrl'>, live: LiveServer): ToolListing {
   const { direct, connectors, instructions } = see(context, live);
   const server = { ...live.server, toolMode: 'direct' as const };

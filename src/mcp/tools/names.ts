@@ -6,12 +6,14 @@ import { nameKey } from '../../lib/words.ts';
 import type { ToolScope } from './tool.ts';
 import type { VisibleConnector } from './visible.ts';
 
-/* The connectors and actions that a model names: found among those that its server shows, in whatever letter case. */
+/* Finds the connectors and actions that a model names among the visible ones, in any letter case. */
 
 /** The place of a name in the arguments: `''`, or `calls.0.` in a batch. */
 type At = string;
 
-/** @throws GatehouseError `restricted`, `connector_not_found` with the nearest names. */
+/**
+ * Returns a visible connector. @throws GatehouseError `restricted`, `connector_not_found` with the nearest names.
+ */
 export function visibleConnector(scope: ToolScope, named: string, at: At = ''): VisibleConnector {
   const { connectors } = scope.visible;
   const connectorId = connectorIdFor(scope, named, at);
@@ -26,7 +28,10 @@ export function visibleConnector(scope: ToolScope, named: string, at: At = ''): 
   );
 }
 
-/** @throws GatehouseError `restricted`, `connector_not_found`, `action_not_found` with the nearest names. */
+/**
+ * Returns a visible action.
+ * @throws GatehouseError `restricted`, `connector_not_found`, `action_not_found` with the nearest names.
+ */
 export function visibleAction(
   scope: ToolScope,
   named: { connectorId: string; actionId: string },
@@ -41,13 +46,15 @@ export function visibleAction(
   throw actionNotFound(connector, actionId, actions);
 }
 
-/** A call of an action, or an action by name, with its two ids apart where one text has both: `connector.action`. */
+/** Splits `connector.action` into two ids, in a call or an action named as text. */
 export function withIds(scope: ToolScope, call: Json, at: At = ''): Json {
   if (typeof call === 'string') return split(scope, { actionId: call }, at) ?? call;
   return isJsonObject(call) ? { ...call, ...split(scope, call, at) } : call;
 }
 
-/** The ids that one of the two members holds both; undefined where none does, or the other says something else. */
+/**
+ * Returns the two ids when one member holds both. Returns undefined when neither does or the other member differs.
+ */
 function split(
   { corrections }: Pick<ToolScope, 'corrections'>,
   { connectorId, actionId }: { connectorId?: Json; actionId?: Json },
@@ -69,7 +76,7 @@ function split(
   return ids;
 }
 
-/** The ids that a model meant. Those that are nobody's stay as they are, and are not found later. */
+/** Returns the ids that a model meant. Unknown ids stay unchanged, and a later look-up rejects them. */
 export function idsFor(
   scope: ToolScope,
   given: { connectorId: string; actionId: string },
@@ -85,7 +92,7 @@ export function idsFor(
   return { connectorId, actionId: meant(scope, named.actionId, ids, `${at}actionId`) };
 }
 
-/** A refusal that names the restriction. */
+/** Returns an error that names the restriction. */
 export function restricted(what: string, rule: string): GatehouseError {
   return new GatehouseError('restricted', `This MCP server does not allow ${what} (${rule}).`, {
     details: { rule },
@@ -99,7 +106,7 @@ function connectorIdFor(scope: ToolScope, named: string, at: At): string {
   return meant(scope, named, ids, `${at}connectorId`);
 }
 
-/** The one id that differs in letter case or in `_` and `-` alone; the name itself where there is none. */
+/** Returns the one id that differs only in letter case, `_` or `-`. Returns the name itself when there is none. */
 function meant(
   { corrections }: Pick<ToolScope, 'corrections'>,
   named: string,

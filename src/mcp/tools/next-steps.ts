@@ -2,11 +2,14 @@ import { appWords, ownWords, type GatehouseError } from '../../lib/errors.ts';
 import { withoutHidden, writtenOut } from '../../lib/hidden.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 
-/* What a model is told of a refusal: what happened in our words, and what it can do next with the tools that it has. */
+/* Texts of errors for models: the fact in our words, and the next step with the tools that the model has. */
 
 const GIVE_UP = 'Do not try again. Tell the user.';
 
-/** By code. A step is one that a model can take: no REST address, and nothing that only an operator can do. */
+/**
+ * Next steps by error code. A model must be able to take them, so they name no REST address and no work of an
+ * operator.
+ */
 const NEXT_STEPS: { [code: string]: string } = {
   invalid_request: 'Correct what is named and call again.',
   connector_not_found: 'list_connectors_svc lists the apps that are here.',
@@ -40,7 +43,7 @@ const NEXT_STEPS: { [code: string]: string } = {
     'Do not try again. Tell the user that their client cannot be asked what this call asks.',
 };
 
-/** Where a reason makes the usual step useless: `details.reason` of upstream errors. */
+/** Next steps by `details.reason` of upstream errors, where the step for the code would not help. */
 const BY_REASON: { [reason: string]: string } = {
   not_json: `${GIVE_UP} The app answers in a form that cannot be read, and a repetition will not help.`,
   too_deep: `${GIVE_UP} A repetition will not help.`,
@@ -51,7 +54,7 @@ const BY_REASON: { [reason: string]: string } = {
 
 type ErrorView = JsonObject & { message: string; next: string };
 
-/** An error as it stands in `structuredContent`: the app's own words in `details.message` alone. */
+/** Returns an error for `structuredContent`. The app's own words stand only in `details.message`. */
 export function errorView(error: GatehouseError, requestId: string): ErrorView {
   const { code, details } = error;
   const view: ErrorView = { code, message: messageOf(error, requestId), requestId, next: nextStep(error) };
@@ -59,7 +62,7 @@ export function errorView(error: GatehouseError, requestId: string): ErrorView {
   return view;
 }
 
-/** Our own sentence. An error of ours names the request, under which the log has it. */
+/** Returns our own sentence. An internal error names the request id, which the log also has. */
 export function messageOf(error: GatehouseError, requestId: string): string {
   if (error.code === 'internal') return `Something went wrong on our side (requestId ${requestId}).`;
   return withoutHidden(ownWords(error));
@@ -72,10 +75,10 @@ export function nextStep({ code, details }: GatehouseError): string {
   return special ?? NEXT_STEPS[code] ?? GIVE_UP;
 }
 
-/** What has a third party's words, for blocks of their own: what the app said, the names of accounts, a question. */
+/** Returns the third party's words for separate blocks: the app's message, account names, and the question. */
 export function quoted(error: GatehouseError): string[] {
   const said = appWords(error);
-  // It names the account in the app's words.
+  // The question holds the account's name in the app's words.
   const question = error.details?.['question'];
   const accounts = accountsIn(error).map(({ credentialId, name, account }) => ({
     credentialId: credentialId ?? null,
@@ -88,7 +91,7 @@ export function quoted(error: GatehouseError): string[] {
   ];
 }
 
-/** The accounts to choose from, by what Gatehouse itself knows of them. */
+/** Returns the accounts to choose from, with only the facts that Gatehouse itself recorded. */
 export function choicesOf(error: GatehouseError): string {
   const choices = accountsIn(error).map(
     ({ credentialId, createdAt }) => `${String(credentialId)} (connected ${String(createdAt)})`,

@@ -33,7 +33,10 @@ interface Found {
 }
 const found = new WeakMap<Catalog, Map<Environment, Found>>();
 
-/** Looked up once for each version of the catalogue, since every request asks. */
+/**
+ * Returns the actions that need a scheme or scopes. Cached per version of the catalogue, because every request
+ * needs them.
+ */
 function actionsWithNeeds(catalog: Catalog, environment: Environment): readonly Action[] {
   const byEnvironment = found.get(catalog) ?? new Map<Environment, Found>();
   found.set(catalog, byEnvironment);

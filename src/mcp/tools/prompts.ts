@@ -18,7 +18,7 @@ interface Prompt {
   title: string;
   description: string;
   arguments: { name: string; description: string; required: boolean }[];
-  /** Values that are proposed for an argument, by its name. */
+  /** Suggested values for an argument, by its name. */
   proposed?: { [argument: string]: readonly string[] };
   /** The result of prompts/get. */
   get(values: Record<string, string>): Promise<JsonObject> | JsonObject;
@@ -30,7 +30,7 @@ const CONNECTOR_ARGUMENT = {
   required: true,
 };
 
-/** Prompts of Gatehouse itself, then those that visible connectors bring as `<connectorId>_<prompt>`. */
+/** Returns Gatehouse's own prompts, then the prompts of visible connectors as `<connectorId>_<prompt>`. */
 function promptsOf(scope: ToolScope): Prompt[] {
   const { visible } = scope;
   const own: Prompt[] = [
@@ -62,7 +62,7 @@ function promptsOf(scope: ToolScope): Prompt[] {
   return [...own, ...visible.connectors.flatMap((one) => broughtBy(scope, one))];
 }
 
-/** What a connector brings. A prompt that an action gives is there while the action is allowed. */
+/** Returns the prompts of a connector. A prompt that an action produces is listed while the action is allowed. */
 function broughtBy(scope: ToolScope, { connector, actions }: VisibleConnector): Prompt[] {
   const { connectorId, definition } = connector;
   return promptsIn(connector, scope.grant).flatMap(([name, prompt]) => {
@@ -93,7 +93,7 @@ function said(text: string): JsonObject {
   return { messages: [{ role: 'user', content: { type: 'text', text } }] };
 }
 
-/** Those of a connector that are not held back. */
+/** Returns the prompts of a connector that pinning does not withhold. */
 function promptsIn(connector: Connector, { live: { pins } }: Grant) {
   const all = Object.entries(connector.definition.prompts);
   return pins ? all.filter(([name]) => pins.other(connector, { promptId: name })) : all;
@@ -110,7 +110,10 @@ export async function listPrompts(scope: ToolScope, cursor: string | undefined) 
   return { prompts: [...page], ...(nextCursor === undefined ? {} : { nextCursor }) };
 }
 
-/** @throws GatehouseError `invalid_request` for an unknown prompt or a missing argument, `restricted`. */
+/**
+ * Returns the result of prompts/get.
+ * @throws GatehouseError `invalid_request` for an unknown prompt or a missing argument, `restricted`.
+ */
 export async function getPrompt(
   scope: ToolScope,
   name: string,
@@ -140,7 +143,7 @@ function unknownPrompt(name: string): GatehouseError {
   );
 }
 
-/** The restriction that hides the prompt of a connector, or undefined when no connector brings it. */
+/** Returns the restriction that hides a connector's prompt; undefined when no connector has the prompt. */
 function ruleAgainst({ context, grant }: ToolScope, name: string): string | undefined {
   const owner = context.catalog
     .connectors(grant.environment)
@@ -153,7 +156,7 @@ function ruleAgainst({ context, grant }: ToolScope, name: string): string | unde
 }
 
 /**
- * Values that an argument may take, for prompts and resource templates.
+ * Returns values that an argument may take, for prompts and resource templates.
  * @throws GatehouseError `invalid_request` for an unknown prompt.
  */
 export function complete(

@@ -2,17 +2,19 @@ import type { Question } from '../../actions/execute.ts';
 import { withoutHidden } from '../../lib/hidden.ts';
 import { isJsonObject, type Json } from '../../lib/json.ts';
 
-/** More than this is not read before it is agreed to. */
+/** Limit for the shown parameters. A user would not read more before agreeing. */
 export const MAX_PARAMETER_CHARS = 8000;
-/** Characters shown of each end of a long value: as many as fit. */
+/** Characters shown at each end of a long value. The first of these that fits is used. */
 const ENDS = [2000, 500, 150, 50];
 const NAME_ENDS = 100;
 const INDENT = '  ';
 
 /**
- * What a person reads before they agree to a call: the action, the account, and every parameter. Long values are cut in
- * their middle, which says how much is left out, and hidden characters are written out. Undefined when the names and
- * the ends of all values do not fit: what cannot be shown cannot be agreed to.
+ * Returns the question that a user reads before agreeing to a call. It shows the action, the account and every
+ * parameter.
+ * Long values lose their middle and name how many characters that was. Hidden characters are written out.
+ * Returns undefined when the names and the ends of all values do not fit, because a user cannot agree to what is
+ * not shown.
  */
 export function questionFor({ connector, action, effect, input, credential }: Question): string | undefined {
   const account = credential?.account?.name ?? credential?.name;
@@ -33,7 +35,7 @@ function shown(input: Json): string | undefined {
   return undefined;
 }
 
-/** The value as indented JSON with cut texts; undefined as soon as it is too long. */
+/** Returns the value as indented JSON with long texts cut; undefined when it is too long. */
 function render(input: Json, ends: number): string | undefined {
   let text = '';
   const add = (piece: string): boolean => {
@@ -58,7 +60,7 @@ function render(input: Json, ends: number): string | undefined {
         indent,
       );
     if (!isJsonObject(value)) return add(JSON.stringify(value));
-    // A name is shown whole: with its middle left out it could stand for another.
+    // A name is shown whole, because a cut name could be mistaken for another.
     const members = Object.entries(value).map(([name, member]): [string, Json] => [
       `${quoted(name, Infinity)}: `,
       member,
@@ -68,7 +70,7 @@ function render(input: Json, ends: number): string | undefined {
   return addValue(input, '') ? text : undefined;
 }
 
-/** A text in quotes, so that nothing in it looks like our own words. */
+/** Returns a text in quotes, so that no part of it looks like our own words. */
 function quoted(text: string, ends: number): string {
   if (text.length <= 2 * ends) return withoutHidden(JSON.stringify(text));
   const head = text.slice(0, ends).replace(/[\ud800-\udbff]$/, '');

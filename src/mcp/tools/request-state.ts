@@ -15,38 +15,42 @@ type StateContext = Pick<Context, 'db' | 'keys' | 'clock'>;
 
 const keyOf = keptSecret('request-state-key');
 
-/** What a call that waits for its client has done so far; between its requests the client alone keeps it. */
+/** The progress of a call that waits for its client. Between two requests only the client stores it. */
 export interface CallState extends Progress {
-  /** Of what the call does next. States that come of this one before that is done have the same. */
+  /** Id of the call's next use of an agreement. States sealed from this one share the id until it is used. */
   stateId: string;
-  /** Epoch milliseconds. */
+  /** Expiry, epoch ms. */
   until: number;
 }
 
 interface Progress {
-  /** What was asked for, under which keys, and what the asking step keeps. */
+  /** The waiting step, the keys of its questions, and the value that it passed as `keep`. */
   pending: { step: string; keys: string[]; kept: Json };
-  /** Answers of steps that are over. */
+  /** Answers of completed steps. */
   done: { [step: string]: JsonObject };
 }
 
-/** Makes and reads `requestState` (MCP 2026-07-28, multi round-trip requests). */
+/** Seals and opens `requestState` (MCP 2026-07-28, multi round-trip requests). */
 export interface RequestStates {
-  /** `from`: the state that this one comes of, unless it was taken. */
+  /** Returns a state as text. `from` is the state that it continues, unless that one was used. */
   seal(progress: Progress, from: CallState | undefined): Promise<string>;
-  /** @throws GatehouseError `request_state_invalid` when it was altered, is over, or belongs to another call. */
+  /**
+   * @throws GatehouseError `request_state_invalid` when the state was altered, has expired, or belongs to another
+   * call.
+   */
   open(text: string): Promise<CallState>;
   /**
-   * Uses what a state agreed to: one request among all processes can, so that one agreement is one call. A client that
-   * went away meanwhile has had nothing of it, and may come again.
+   * Uses the agreement of a state. Only one request in all processes can, so that one agreement allows one call.
+   * A client that disconnected before the work started can try again.
    * @throws GatehouseError `request_state_invalid` for all others.
    */
   take(state: CallState, signal: AbortSignal): Promise<void>;
 }
 
 /**
- * States of one call. The client carries them and may read them, so they hold no secret that it was not given; a keyed
- * hash binds them to server, user, caller, method, name and arguments, and to a time.
+ * Returns the states of one call. The client stores and may read them, so they hold no secret that it was not
+ * given.
+ * A keyed hash binds them to server, user, caller, method, name, arguments and an expiry.
  */
 export function requestStates(
   context: StateContext,
@@ -72,7 +76,7 @@ export function requestStates(
       const [payload = '', hash = '', ...rest] = text.length > MAX_CHARS ? [] : text.split('.');
       const given = Buffer.from(hash, 'base64url');
       const right = await hashOf(payload);
-      // Base64 has several spellings of the same bytes: only our own counts.
+      // Base64 has several spellings of the same bytes; only our own spelling is accepted.
       const ours = rest.length === 0 && given.length === right.length && given.toString('base64url') === hash;
       if (!ours || !timingSafeEqual(given, right)) {
         throw invalid('was not given for this call of this user, or was altered');

@@ -12,7 +12,7 @@ import type { VisibleConnector } from './visible.ts';
 const PER_PAGE = 100;
 const JSON_TYPE = 'application/json';
 
-/** A page of resources/list: the catalogue as this server shows it. */
+/** Returns a page of resources/list: the catalogue as this server shows it. */
 export async function listResources(scope: ToolScope, cursor: string | undefined) {
   const { visible, context } = scope;
   const all = [
@@ -44,7 +44,7 @@ export async function listResources(scope: ToolScope, cursor: string | undefined
   return { resources: [...page], ...(nextCursor === undefined ? {} : { nextCursor }) };
 }
 
-/** A page of resources/templates/list. */
+/** Returns a page of resources/templates/list. */
 export async function listResourceTemplates(scope: ToolScope, cursor: string | undefined) {
   const brought = appResources(scope).templates.map(({ address, ...rest }) => ({
     uriTemplate: address,
@@ -79,7 +79,7 @@ const RESOURCE_TEMPLATES = [
     name: 'events',
     title: 'Recent events',
     description:
-      'What happened in the accounts of the user: commerce/customers, commerce/orders, commerce/products.',
+      'Recent events in the accounts of the user: commerce/customers, commerce/orders, commerce/products.',
     mimeType: JSON_TYPE,
   },
   {
@@ -91,13 +91,13 @@ const RESOURCE_TEMPLATES = [
   },
 ];
 
-/** That a resource is there for the caller, without asking an app for it. @throws as readResource */
+/** Checks that the caller can read a resource. Does not ask an app for it. @throws as readResource */
 export async function assertResource(scope: ToolScope, uri: string): Promise<void> {
   if (uri.startsWith('svc:')) await readResource(scope, uri);
   else if (!isAppResource(scope, uri)) throw resourceNotFound(uri);
 }
 
-/** The text of a resource. @throws GatehouseError `not_found` (-32002), `restricted`. */
+/** Returns the content of a resource. @throws GatehouseError `not_found` (-32002), `restricted`. */
 export async function readResource(scope: ToolScope, uri: string) {
   if (!uri.startsWith('svc:')) {
     const found = await readAppResource(scope, uri);
@@ -118,7 +118,7 @@ function resourceNotFound(uri: string): GatehouseError {
   });
 }
 
-/** A page of a kept result. What may not be run any more may not be read on either. */
+/** Returns a page of a stored result. The caller must still be allowed to run the action that produced it. */
 async function readResult({ context, grant }: ToolScope, uri: string, resultId: string, page: number) {
   const found = await readResultPage(context, grant, resultId, page);
   if (!found) throw resourceNotFound(uri);

@@ -11,7 +11,7 @@ import { keepResult, type ResultSource } from './kept-results.ts';
 import { choicesOf, errorView, quoted } from './next-steps.ts';
 import type { ToolScope } from './tool.ts';
 
-/** The result of tools/call, as the SDK sends it. */
+/** The result of tools/call in the form that the SDK sends. */
 export interface ToolResult {
   content: (
     | { type: 'text'; text: string; _meta?: typeof THIRD_PARTY }
@@ -24,23 +24,23 @@ export interface ToolResult {
 
 const MARK = `,"_meta":${JSON.stringify(THIRD_PARTY)}`;
 
-/** What is inlined, in bytes; larger results are kept and read as a resource. */
+/** Bytes of a result that are inlined. Larger results are stored and read as a resource. */
 export const INLINE_BYTES = 64 * 1024;
-/** The least that a caller may ask for. */
+/** The smallest `maxBytes` that a caller may set. */
 export const LEAST_BYTES = 1024;
-/** What `result` may take, with its note. */
+/** Bytes reserved for `result` with its note. */
 const FRAME_BYTES = 500;
 const MAX_PREVIEW_CHARS = 4096;
 
-/** How much of a result is inlined, and what it is of. */
+/** How much of a result is inlined, and the action that produced it. */
 export interface Sizing {
   maxBytes: number;
-  /** Where the page of a list begins, so that the next call goes on behind what is shown. */
+  /** The offset of the list's page, from which the offset of the next call is computed. */
   offset: number;
   source: ResultSource;
 }
 
-/** What a call of an action says of its answer. */
+/** Returns the sizing that a call of an action asks for. */
 export function sizingOf(call: {
   connectorId: string;
   actionId: string;
@@ -55,9 +55,9 @@ export function sizingOf(call: {
 type ResultContext = Pick<Context, 'db' | 'clock' | 'keys' | 'throttle'>;
 
 /**
- * A good answer as JSON text: structured, and the same as text for clients that know no structure. The structure is
- * written out once and used twice: for a page of 50 records that is a third of the cost of the whole call. One that
- * is too large is kept for an hour: see fit().
+ * Returns a successful answer as JSON text, structured and again as text for clients without support for structure.
+ * The structure is serialised once and used twice. For a page of 50 records that saves a third of the cost of the
+ * call. An answer that is too large is stored for an hour: see fit().
  */
 export async function toResultText(
   { context, grant, corrections }: Pick<ToolScope, 'context' | 'grant' | 'corrections'>,
@@ -79,14 +79,14 @@ export async function toResultText(
   return `{"content":[{"type":"text","text":${JSON.stringify(shown)}${mark}}${links.join('')}${block}],"structuredContent":${shown}${meta}}`;
 }
 
-/** Content of an app with our note behind it. */
+/** Appends our note to the content of an app. */
 function noted(answer: JsonObject, note: ReturnType<typeof noteOf>) {
   const { content } = answer;
   if (!note || !Array.isArray(content)) return answer;
   return { ...answer, content: [...content, note.block], _meta: note.meta };
 }
 
-/** Content that an app wrote, each block marked. */
+/** Marks each block of the content that an app wrote. */
 function marked(answer: JsonObject): JsonObject {
   const { content } = answer;
   if (!Array.isArray(content)) return answer;
@@ -96,7 +96,7 @@ function marked(answer: JsonObject): JsonObject {
   };
 }
 
-/** The same value where it is small enough, else what of it is inlined. */
+/** Returns the value unchanged when it is small enough, else the part of it that fits. */
 export async function fitted(
   context: ResultContext,
   grant: Grant,
@@ -108,13 +108,14 @@ export async function fitted(
 }
 
 function fits(text: string, maxBytes: number): boolean {
-  // A character is at most three bytes of UTF-8.
+  // A character takes at most three bytes in UTF-8.
   return text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes;
 }
 
 /**
- * Of a list, as many whole records as fit, with the offset behind them; of anything else its beginning as text. Both with
- * `result`, which tells where the whole is read, page by page.
+ * Cuts a list to the whole records that fit, with the offset of the next record. Cuts other values to the beginning
+ * of their text.
+ * `result` names the address of the whole, page by page.
  */
 async function fit(
   context: ResultContext,
@@ -146,7 +147,9 @@ async function fit(
   return { result: { ...kept, note, begins } };
 }
 
-/** Undefined while the store takes no writes: the beginning of a result is worth more than none. */
+/**
+ * Stores a result. Returns undefined while the store accepts no writes, because a cut result is better than none.
+ */
 async function keepWhereRoom(...args: Parameters<typeof keepResult>) {
   try {
     return await keepResult(...args);
@@ -156,7 +159,7 @@ async function keepWhereRoom(...args: Parameters<typeof keepResult>) {
   }
 }
 
-/** How many of the records, from the first on, take no more than this: never all, or the whole would have fitted. */
+/** Returns how many records fit, counted from the first. The whole list never fits here. */
 function shownRecords(data: Json[], room: number): number {
   let left = room;
   const over = data.findIndex((record) => {
@@ -166,7 +169,7 @@ function shownRecords(data: Json[], room: number): number {
   return Math.max(0, over);
 }
 
-/** Links to kept results, of a single answer and of a batch. */
+/** Returns links to stored results, for a single answer and for a batch. */
 function linksIn({ result, results }: JsonObject): ToolResult['content'] {
   const all = Array.isArray(results)
     ? results.map((one) => (isJsonObject(one) ? one['result'] : null))
@@ -209,7 +212,7 @@ export function toErrorResult(
 
 const MAX_TOLD = 20;
 
-/** What says that arguments were read otherwise than they were written: a line for the model, and the facts. */
+/** Returns the note on corrected arguments: a line for the model, and the corrections as data. */
 function noteOf(corrections: readonly Correction[]) {
   if (corrections.length === 0) return undefined;
   const told = corrections.slice(0, MAX_TOLD);

@@ -15,19 +15,21 @@ import type { ToolScope } from './tool.ts';
 
 const MAX_CREDENTIALS = 50;
 
-/** A call of an action as a model asks for it. */
+/** A call of an action as a model requests it. */
 interface ActionCall {
   connectorId: string;
   actionId: string;
   input: JsonObject;
-  /** Where the input stands in the arguments; empty where it is all of them. */
+  /** The place of the input in the arguments; empty when the input is all of them. */
   path?: string;
   credentialId?: string | undefined;
   confirmationToken?: string | undefined;
   fields?: readonly string[] | undefined;
 }
 
-/** Runs an action for a grant. @throws GatehouseError as executeAction; `invalid_request` brings the input schema. */
+/**
+ * Runs an action for a grant. @throws GatehouseError as executeAction; `invalid_request` holds the input schema.
+ */
 export async function runAction(scope: ToolScope, call: ActionCall): Promise<JsonObject> {
   const { connectorId, actionId, input, path = '' } = call;
   const action = scope.context.catalog.action(scope.grant.environment, connectorId, actionId);
@@ -46,11 +48,11 @@ async function runRead(scope: ToolScope, wish: ActionCall): Promise<JsonObject> 
     await assertOtherConnector(scope, wish.connectorId);
   }
   const action = context.catalog.action(grant.environment, wish.connectorId, wish.actionId);
-  // An app that asks back is called several times for one wish.
+  // An app that asks questions is called several times for one call of the tool, so the user agrees only once.
   let agreed = false;
   try {
     const run = async (answers?: JsonObject) => {
-      // What was answered to an app is agreed to as well.
+      // Answering an app's question is also an agreement, and it is valid once.
       if (answers && action?.effect !== 'read') await scope.inputs?.take();
       return executeAction(context, {
         environment: grant.environment,
@@ -99,7 +101,7 @@ async function runRead(scope: ToolScope, wish: ActionCall): Promise<JsonObject> 
   }
 }
 
-/** What an app says on the way, with nothing in it that a person does not see. */
+/** Writes out the hidden characters in an app's progress message. */
 function shownProgress(progress: Progress): Progress {
   return progress.message === undefined
     ? progress
@@ -110,7 +112,7 @@ function shownLog(message: LogMessage): LogMessage {
   return { ...message, data: writtenOut(message.data) };
 }
 
-/** The refusal of an input with the schema, both in the names that the model knows. */
+/** Returns the error of an invalid input with the schema, both in the names that the model knows. */
 function withSchema(error: GatehouseError, action: Action): GatehouseError {
   const known = (text: string) =>
     action.aliases.reduce((known, [name, alias]) => known.replaceAll(name, alias), text);
@@ -126,7 +128,7 @@ function withSchema(error: GatehouseError, action: Action): GatehouseError {
   });
 }
 
-/** The header counts for its own connector alone; for that one an argument must not contradict it. */
+/** Rejects an argument that contradicts the header. The header applies only to the connector of its credential. */
 async function assertOtherConnector(scope: ToolScope, connectorId: string): Promise<void> {
   const held = (await credentialsOf(scope, connectorId)).some(
     (one) => one.credentialId === scope.grant.credentialHeader,
@@ -145,7 +147,7 @@ function toStructured({ data, pagination, unmatchedFields }: ExecuteResult): Jso
   return structured;
 }
 
-/** The credentials of the grant's user, of one connector or of all. */
+/** Returns the credentials of the grant's user, for one connector or all. */
 export async function credentialsOf({ context, grant }: ToolScope, connectorId?: string) {
   if (grant.userId === undefined) return [];
   const { credentials } = await listCredentials(context.db, {

@@ -29,16 +29,19 @@ import { listed } from './workflow-tools.ts';
 
 export type RpcResponse = JSONRPCResultResponse | JSONRPCErrorResponse;
 
-/** The one long-lived server of the official SDK; who asks is found by the id of each request. */
+/** The one long-lived server of the official SDK. The id of a request leads to its caller. */
 export interface SdkServer {
-  /** Whether this is a request of the protocol: what is not, the SDK leaves without an answer. */
+  /** Returns whether this is a valid JSON-RPC request. The SDK does not answer any other. */
   takes(request: JSONRPCRequest): boolean;
-  /** Rejects only when the signal aborts. The id must be no running request's. */
+  /**
+   * Sends a request to the SDK. Rejects only when the signal aborts. The id must differ from those of running
+   * requests.
+   */
   ask(request: JSONRPCRequest, signal: AbortSignal): Promise<RpcResponse>;
   close(): Promise<void>;
 }
 
-/** Runs a handler with the scope of the running request; its refusals become JSON-RPC errors. */
+/** Runs a handler with the scope of the running request. Its errors become JSON-RPC errors. */
 export type Handled = <T>(
   id: string | number,
   handle: (scope: ToolScope, call: McpCall) => T | Promise<T>,
@@ -51,7 +54,7 @@ export type CallTool = (
   args: unknown,
 ) => Promise<{ result: string; failed: boolean }>;
 
-/** What the SDK is given of a tool's result: it parses results anew, and ours is JSON text already. */
+/** Placeholder for a tool's result. The SDK parses results, and ours is JSON text already. */
 const NOTHING_TO_COPY = { content: [] };
 
 export async function createSdkServer(handled: Handled, callTool: CallTool): Promise<SdkServer> {
@@ -99,7 +102,7 @@ export async function createSdkServer(handled: Handled, callTool: CallTool): Pro
   return { takes: isJSONRPCRequest, ask: pipe.ask, close: () => server.close() };
 }
 
-/** An in-process transport that many requests share: each waits for the response with its id. */
+/** Creates an in-process transport that many requests share. Each request waits for the response with its id. */
 function createPipe() {
   const waiting = new Map<string | number, (response: RpcResponse) => void>();
   const transport: Transport = {

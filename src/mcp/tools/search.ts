@@ -12,7 +12,7 @@ import {
 import type { Environment } from '../../store/schema.ts';
 import { conceptTerm, meaningOf } from './vocabulary.ts';
 
-/** The best actions for a query among those allowed, best first. */
+/** Returns the best actions for a query among the allowed ones, best first. */
 export type SearchActions = (
   environment: Environment,
   query: string,
@@ -25,34 +25,34 @@ interface Built {
   index: SearchIndex;
   ids: ReadonlyMap<Action, number>;
   actions: readonly Action[];
-  /** Every term of the index, and how many actions have it. */
+  /** Every term of the index, with the number of actions that have it. */
   counts: ReadonlyMap<string, number>;
   /** The words of each app's name, and its actions. */
   apps: readonly { words: readonly string[]; ids: readonly number[] }[];
 }
 
-/** Words of one query that are looked at, and unknown ones that are looked for among all terms. */
+/** Limits for one query: words that are looked up, and unknown words that are corrected. */
 const MAX_WORDS = 50;
 const MAX_CORRECTED = 8;
-/** What a word counts for that stands for the same thing, beside the word itself. */
+/** Weight of a synonym, relative to the word itself. */
 const CONCEPT_WEIGHT = 0.8;
-/** What the words of a phrase count for beside the phrase. */
+/** Weight of a single word of a phrase, relative to the phrase. */
 const PART_WEIGHT = 0.5;
-/** What a query without a verb counts for reading. */
+/** Weight of reading for a query without a verb. */
 const READ_WEIGHT = 0.5;
-/** What the actions of an app that is named score more, at most. */
+/** Largest bonus for the actions of an app that the query names. */
 const APP_FACTOR = 1;
 
 type MakeIndex = (documents: SearchDocument[]) => SearchIndex;
 
-/** The index of this deployment's database. */
+/** Returns the index of this deployment's database. */
 export function indexMaker({ store, db, clock }: Pick<Context, 'store' | 'db' | 'clock'>): MakeIndex {
   return store.kind === 'sqlite'
     ? createSearchIndex
     : (documents) => createPostgresIndex({ db, clock }, documents);
 }
 
-/** Searches the catalogue. The index is built at the first search and again when the catalogue has changed. */
+/** Creates the search of the catalogue. The first search builds the index, and a changed catalogue rebuilds it. */
 export function createActionSearch(
   { catalog }: Pick<Context, 'catalog'>,
   makeIndex: MakeIndex = createSearchIndex,
@@ -103,10 +103,10 @@ function build(connectors: readonly Connector[], version: number, makeIndex: Mak
   return { version, index: makeIndex(documents), ids, actions, counts, apps };
 }
 
-/** Most of what building takes, and the same as long as the connector is. */
+/** Computing these is most of the build. They stay valid for the life of the connector. */
 const knownFields = new WeakMap<Action, SearchDocument['fields']>();
 
-/** What an action is found by: its name and app; other words for it; its description; its parameters. */
+/** Returns the searched fields of an action: name and app, synonyms, description, parameters. */
 function fieldsOf(connector: Connector, action: Action): SearchDocument['fields'] {
   const known = knownFields.get(action);
   if (known) return known;
@@ -130,14 +130,17 @@ function fieldsOf(connector: Connector, action: Action): SearchDocument['fields'
   return fields;
 }
 
-/** Kinds of work by what the action does, whatever it is called. */
+/** Returns the kinds of work of an action by its effect and method, independent of its name. */
 function kindsOf({ effects: [effect], list, method }: Action): string[] {
   if (effect === 'read') return list ? ['read', 'list'] : ['read'];
   if (effect === 'destructive') return ['delete'];
   return method === 'PUT' || method === 'PATCH' ? ['update'] : [];
 }
 
-/** The terms of a query that the index has, rare ones counting more; and all its stems, corrected where it has them nearly. */
+/**
+ * Returns the terms of a query that the index has; rare terms weigh more. Also returns all stems, with spelling
+ * corrected.
+ */
 function termsOf(query: string, { counts, actions }: Built): { terms: SearchTerm[]; stems: string[] } {
   const terms: SearchTerm[] = [];
   const stems: string[] = [];
@@ -169,7 +172,7 @@ function termsOf(query: string, { counts, actions }: Built): { terms: SearchTerm
   return { terms, stems };
 }
 
-/** The actions of apps that the query names, and by how much they are preferred: a name may be named in part. */
+/** Returns the actions of the apps that the query names, with their factors. A part of an app's name is enough. */
 function namedApps(stems: readonly string[], { apps }: Built): Map<number, number> {
   const shares = apps.map(({ words }) => words.filter((word) => stems.includes(word)).length / words.length);
   const best = Math.max(...shares, 0);

@@ -22,42 +22,42 @@ import { TRACE_MEMBERS } from '../protocol/trace.ts';
 import { createVisibility, type Visible } from './visible.ts';
 import { createWorkflowTools, listed, runWorkflow, type WorkflowTool } from './workflow-tools.ts';
 
-/** One request of a client, with what it may do and where its notifications go. */
+/** One request of a client, with its rights and the receivers of its notifications. */
 export interface McpCall {
   grant: Grant;
   requestId: string;
   signal: AbortSignal;
-  /** Set by tools/call: its result as JSON text, which goes out instead of the SDK's own copy. */
+  /** Set by tools/call: its result as JSON text, sent in place of the SDK's copy. */
   rendered?: { result: string; failed: boolean };
-  /** Set where the client has to answer first: what it is sent instead of a result. */
+  /** Set when the client must answer first: sent in place of a result. */
   interim?: JsonObject;
-  /** Progress for the client's token; undefined when it asked for none. */
+  /** Sends progress for the client's token; undefined when the client asked for none. */
   onProgress?: ((progress: Progress) => void) | undefined;
-  /** Log messages of an app; undefined where nobody wants any. */
+  /** Sends log messages of an app; undefined when the client wants none. */
   onLog?: ((message: LogMessage) => void) | undefined;
-  /** Told by an app whose lists have changed. */
+  /** Called when an app reports changed lists. */
   onChanged?: ((lists: readonly Changed[]) => void) | undefined;
-  /** Told by an app that it will take a while. */
+  /** Called when an app reports that it needs more time. */
   onWait?: (() => void) | undefined;
-  /** How the client's person and model are reached; undefined where a request stands alone. */
+  /** The way to the client's user and model; undefined for a single request without one. */
   inputs?: Inputs | undefined;
   /** The trace that the request is part of. */
   trace?: TraceHeaders | undefined;
 }
 
-/** All MCP traffic of the process. */
+/** Handles all MCP traffic of the process. */
 export interface McpCore {
-  /** What a request comes to. Rejects only when the call's signal aborts. */
+  /** Answers a request. Rejects only when the call's signal aborts. */
   answer(request: JSONRPCRequest, call: McpCall): Promise<Answer>;
-  /** The result of tools/list as JSON bytes, where the whole list is one page. */
+  /** Returns the result of tools/list as JSON bytes; undefined when the list has several pages. */
   toolList(grant: Grant): Promise<Buffer | undefined>;
-  /** Why a resource is not there for a caller who wants to hear of it; undefined where it is. */
+  /** Returns why a caller cannot subscribe to a resource; undefined when it can. */
   resourceFault(uri: string, call: McpCall): Promise<RpcFault | undefined>;
   visible(grant: Grant): Visible;
   close(): Promise<void>;
 }
 
-/** An error with the numeric code that JSON-RPC wants; the SDK copies `code`, `message` and `data`. */
+/** An error with the numeric code of JSON-RPC. The SDK copies `code`, `message` and `data`. */
 class RpcError extends Error {
   readonly code: number;
   readonly data: unknown;
@@ -95,7 +95,9 @@ export function createMcpCore(context: Context): McpCore {
     trace: call.trace,
   });
 
-  /** The scope of a running request; refusals become JSON-RPC errors with the contract's codes. */
+  /**
+   * Runs a handler with the scope of a running request. Errors become JSON-RPC errors with the contract's codes.
+   */
   const handled = async <T>(
     id: string | number,
     handle: (scope: ToolScope, call: McpCall) => T | Promise<T>,
@@ -112,12 +114,17 @@ export function createMcpCore(context: Context): McpCore {
   };
 
   let sdk: Promise<SdkServer> | undefined;
-  /** Loaded at its first use: listing tools and calling them goes past it, and it would double a start. */
+  /**
+   * Loads the SDK at its first use, because loading it would double the start time. tools/list and tools/call do
+   * not need it.
+   */
   const sdkServer = () =>
     (sdk ??= import('./sdk.ts').then(({ createSdkServer }) => createSdkServer(handled, callTool)));
   let nextId = 0;
 
-  /** tools/call, past the SDK: its parsing and its queue would cost as much as the rest of a built-in tool. */
+  /**
+   * Answers tools/call without the SDK, whose parsing and queue would cost as much as the rest of a built-in tool.
+   */
   const answerCall = async ({ name, args }: PlainCall, call: McpCall): Promise<Answer> => {
     if (call.signal.aborted) throw cancelled();
     let answer: Answer;
@@ -193,7 +200,7 @@ function faultOf({ code, message, data }: RpcError): RpcFault {
   return { code, message, data };
 }
 
-/** A task is for servers that declare tasks; others pass over it (MCP 2025-11-25). */
+/** Removes a task, which only concerns servers that declare tasks; others ignore it (MCP 2025-11-25). */
 function withoutTask(request: JSONRPCRequest): JSONRPCRequest {
   if (request.params?.['task'] === undefined) return request;
   const { task: _, ...params } = request.params;
@@ -205,7 +212,7 @@ interface PlainCall {
   args: JsonObject;
 }
 
-/** A tools/call that asks for nothing that only the SDK knows: other members of `_meta`. */
+/** Returns a tools/call that needs no feature of the SDK; undefined when `_meta` has other members. */
 function plainCall({ method, params = {} }: JSONRPCRequest): PlainCall | undefined {
   if (method !== 'tools/call') return undefined;
   const { name, arguments: args = {}, _meta: meta = {}, ...others } = params;
@@ -221,7 +228,7 @@ function isPlainMember(name: string): boolean {
   return name === 'progressToken' || TRACE_MEMBERS.has(name);
 }
 
-/** Runs a tool by name. What the run meets is a result; an unknown or restricted name is an error. */
+/** Runs a tool by name. An error of the run is a result; an unknown or restricted name throws. */
 async function callTool(
   scope: ToolScope,
   name: string,
@@ -257,7 +264,7 @@ async function callTool(
   }
 }
 
-/** `{"tools":[…]}` with more tools at its end; there are always the built-in ones before them. */
+/** Appends tools to the text `{"tools":[…]}`, which always holds the built-in tools. */
 function withMore(list: Buffer, more: readonly ToolDefinition[]): Buffer {
   const text = more.map((one) => JSON.stringify(one)).join(',');
   return Buffer.concat([list.subarray(0, -2), Buffer.from(`,${text}]}`)]);
@@ -267,14 +274,14 @@ function good(result: string) {
   return { result, failed: false };
 }
 
-/** What the client's program has to answer, and not its model. */
+/** Returns whether the client's program, not its model, handles this error. */
 function belongsToProtocol({ code }: GatehouseError, { inputs }: ToolScope): boolean {
   if (code === 'url_elicitation_required' || code === 'request_state_invalid') return true;
-  // Before MCP 2026-07-28 there was no error for it.
+  // Versions before MCP 2026-07-28 have no error for this.
   return code === 'client_capability_missing' && inputs?.live === false;
 }
 
-/** @throws GatehouseError `restricted` */
+/** Returns the workflow tool of this name. @throws GatehouseError `restricted` */
 async function workflowTool(
   { workflowTools, grant }: ToolScope,
   name: string,
@@ -290,7 +297,7 @@ function directAction({ visible, visibility, grant }: ToolScope, name: string) {
   if (action) return action;
   const hidden = visibility.actionOf(grant.environment, name);
   const rule = hidden && grant.live.decision.action(hidden);
-  // Its refusal says which account would do.
+  // Running it fails with an error that names the account it needs.
   if (hidden && !rule && visible.direct.size > 0 && grant.live.unable?.has(hidden)) return hidden;
   if (rule) throw restricted(`the tool ${name}`, rule);
   const names = visible.tools.map((tool) => tool.name);
@@ -307,7 +314,7 @@ function toRpcError(context: Context, thrown: unknown, requestId: string): RpcEr
   if (hidesCause(error)) logInternal(context, thrown, requestId);
   const code =
     error.code === 'not_found' ? -32002 : error.code === 'invalid_request' ? -32602 : error.rpcCode;
-  // Of these the client's program knows what to do; a restriction is read by its model.
+  // The client's program handles other codes, but its model reads these two.
   const next = error.code === 'restricted' || error.code === 'internal' ? ` ${nextStep(error)}` : '';
   const details = writtenOut(JSON.parse(JSON.stringify(error.details ?? {})));
   return new RpcError(
@@ -322,7 +329,7 @@ function logInternal({ log }: Context, thrown: unknown, requestId: string): void
   log.error({ requestId, err: thrown }, 'MCP request failed');
 }
 
-/** What the SDK would answer with a dump of its own checks, in a sentence (-32602). */
+/** Returns the fault in a request's params as one sentence (-32602); the SDK would return a dump of its checks. */
 function paramsFault({ method, params }: JSONRPCRequest): string | undefined {
   const text = (name: string) =>
     typeof params?.[name] === 'string' ? undefined : `params.${name} must be a string`;

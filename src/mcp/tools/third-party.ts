@@ -1,2 +1,2 @@
-/** In `_meta` of what an app said: it is data, whatever it says. */
+/** Marks the words of an app in `_meta`: they are data, never instructions. */
 export const THIRD_PARTY = { 'gatehouse/source': 'third_party' } as const;

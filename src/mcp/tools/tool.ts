@@ -9,10 +9,10 @@ import type { SearchActions } from './search.ts';
 import type { Visibility, Visible } from './visible.ts';
 import type { WorkflowTools } from './workflow-tools.ts';
 
-/** More tools than this are listed in pages; most clients never ask for a second one. */
+/** Page size of tools/list. It is large, because most clients never read a second page. */
 export const TOOLS_A_PAGE = 5000;
 
-/** A tool as tools/list shows it. */
+/** A tool in the form of tools/list. */
 export interface ToolDefinition {
   name: string;
   title: string;
@@ -30,7 +30,7 @@ export interface ToolDefinition {
   _meta?: Record<string, unknown>;
 }
 
-/** What a tool run has to work with. */
+/** The context of a tool run. */
 export interface ToolScope {
   context: Context;
   grant: Grant;
@@ -38,7 +38,7 @@ export interface ToolScope {
   visibility: Visibility;
   searchActions: SearchActions;
   workflowTools: WorkflowTools;
-  /** What of the arguments was read otherwise than it was written, so far. */
+  /** Corrections of the arguments so far. */
   corrections: Correction[];
   requestId: string;
   signal: AbortSignal;
@@ -47,15 +47,18 @@ export interface ToolScope {
   onChanged: ((lists: readonly Changed[]) => void) | undefined;
   onWait: (() => void) | undefined;
   trace: TraceHeaders | undefined;
-  /** How the person and the model of the client are reached; undefined where a request stands alone. */
+  /** The way to the client's user and model; undefined for a single request without one. */
   inputs: Inputs | undefined;
 }
 
-/** A built-in tool: one value, name, schema and code together. */
+/** A built-in tool: name, schema and code in one value. */
 export interface BuiltInTool {
   definition: ToolDefinition;
-  /** Its answer holds what an app said. */
+  /** Whether its answer holds the words of an app. */
   thirdParty: boolean;
-  /** The structured answer, and how much of it is inlined. @throws GatehouseError for what the run meets; it becomes a tool error. */
+  /**
+   * Runs the tool. Returns the structured answer and how much of it is inlined.
+   * @throws GatehouseError, which becomes a tool error.
+   */
   run(scope: ToolScope, args: unknown): Promise<{ value: JsonObject; sizing: Sizing | undefined }>;
 }

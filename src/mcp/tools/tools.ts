@@ -212,7 +212,7 @@ const executeBatch = tool({
       ...idsFor(scope, call, `calls.${at}.`),
       path: `calls.${at}.parameters`,
     }));
-    // What several calls would ask the person at once, or say of their progress, nobody could tell apart.
+    // The calls run at the same time, so their questions and progress could not be told apart.
     const alone = { ...scope, inputs: undefined, onProgress: undefined };
     const share = Math.floor(INLINE_BYTES / calls.length);
     const outcomes = await runBatch(
@@ -329,7 +329,7 @@ function lineOf({ actionId, name, description, effect, list }: Action) {
   return { actionId, name, description: line, effect, list };
 }
 
-/** One hit of a search. A schema that cannot be read costs its own hit the list of arguments, and no other hit anything. */
+/** Returns one hit of a search. A schema that cannot be read removes the list of arguments from this hit only. */
 function hitOf(scope: ToolScope, action: Action, connected: ReadonlySet<string>) {
   const hit = {
     connectorId: action.connectorId,
@@ -348,7 +348,7 @@ function hitOf(scope: ToolScope, action: Action, connected: ReadonlySet<string>)
   }
 }
 
-/** `name: type` of each argument that must be given. */
+/** Returns `name: type` of each required argument. */
 function requiredArguments({ modelInput }: Action): string[] {
   const { required = [], properties } = modelInput;
   const members = asSchema(properties);
@@ -366,7 +366,7 @@ function typeName({ type, anyOf }: JsonSchema): string {
 
 const NO_EXAMPLE = 'No example is known. Choose the parameters by inputSchema.';
 
-/** No example at all is better than one that the action would refuse. */
+/** Returns an example call. An action without a valid example gets none. */
 function exampleIn(scope: ToolScope, action: Action): JsonObject {
   const { connectorId, actionId } = action;
   const connector = connectorOf(scope, action);

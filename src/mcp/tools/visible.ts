@@ -11,15 +11,18 @@ import type { Environment } from '../../store/schema.ts';
 import { BUILT_IN_TOOLS } from './tools.ts';
 import type { BuiltInTool, ToolDefinition } from './tool.ts';
 
-/** What a server shows: derived from its restrictions and the catalogue, and kept until either changes. */
+/**
+ * The connectors, tools and instructions that a server shows. Derived from its restrictions and the catalogue;
+ * cached until either changes.
+ */
 export interface Visible {
   /** Connectors with at least one allowed action, and those actions. */
   readonly connectors: readonly VisibleConnector[];
   /** `direct` tools by name, empty in discovery mode. */
   readonly direct: ReadonlyMap<string, Action>;
-  /** Every tool as it is listed: the built-in ones first, then direct ones in the catalogue's order. */
+  /** Every listed tool: the built-in ones, then direct ones in the order of the catalogue. */
   readonly tools: readonly ToolDefinition[];
-  /** The result of tools/list as JSON bytes, to be written as they are. */
+  /** The result of tools/list as JSON bytes, ready to send. */
   readonly listBytes: Buffer;
   readonly instructions: string;
 }
@@ -38,9 +41,12 @@ const MAX_TOOL_NAME = 64;
 const MAX_OVERVIEW = 1000;
 
 export interface Visibility {
-  /** `several`: connectors of which the user has several accounts, so that their direct tools take one of them. */
+  /**
+   * Returns what a server shows. The direct tools of connectors in `several` also take an account, because the user
+   * has more than one.
+   */
   of(live: LiveServer, several?: ReadonlySet<string>): Visible;
-  /** The action that a direct tool name stands for anywhere in the catalogue, allowed or not. */
+  /** Returns the action of a direct tool's name anywhere in the catalogue, allowed or not. */
   actionOf(environment: Environment, toolName: string): Action | undefined;
 }
 
@@ -87,7 +93,7 @@ export function createVisibility(context: Pick<Context, 'catalog' | 'publicUrl'>
   };
 }
 
-/** The same with a choice of the account in the direct tools of these connectors, unless a parameter has that name. */
+/** Adds the choice of an account to the direct tools of these connectors, unless a parameter has that name. */
 function withAccounts(visible: Visible, connectorIds: ReadonlySet<string>): Visible {
   const tools = visible.tools.map((tool) => {
     const action = visible.direct.get(tool.name);
@@ -108,7 +114,7 @@ const WHICH_ACCOUNT = {
     'Which account of the user, as list_credentials_svc names it. The user has several of this app.',
 };
 
-/** Computes what a server shows. Its `connectors` are computed too, unless they are at hand. */
+/** Computes what a server shows. Also computes `connectors` unless they are passed. */
 export function see(
   { catalog, publicUrl }: Pick<Context, 'catalog' | 'publicUrl'>,
   live: LiveServer,
@@ -147,7 +153,7 @@ function visibleConnectors(
     .filter(({ actions }) => actions.length > 0);
 }
 
-/** A connector whose own words are held back. */
+/** Returns a connector without its name and description, which pinning withholds. */
 function unsaid(connector: Connector): Connector {
   return Object.create(connector, {
     name: { value: connector.connectorId, enumerable: true },
@@ -160,7 +166,10 @@ function allowedActions(connector: Connector, decision: Decision): Action[] {
   return [...connector.actions.values()].filter((action) => !decision.action(action));
 }
 
-/** `<connectorId>_<actionId>`; where that is too long or taken, its first 55 characters and a hash (contract section 5). */
+/**
+ * Names direct tools `<connectorId>_<actionId>`. A name that is too long or taken becomes its first 55 characters
+ * and a hash (contract.md section 5).
+ */
 function namedActions(actions: Action[]): Map<string, Action> {
   const named = new Map<string, Action>();
   for (const action of actions) {
@@ -211,8 +220,8 @@ function toolOf(name: string, action: Action, publicUrl: string): ToolDefinition
 }
 
 /*
- * Loose on purpose: clients refuse a whole answer whose structured content breaks its schema, and third parties send
- * null where their documents say string. The exact schema is what get_action_svc tells.
+ * These schemas are loose, because clients reject a whole answer whose structured content breaks its schema.
+ * Third parties send null where their documents say string. get_action_svc returns the exact schema.
  */
 const LARGE = { type: 'object', description: 'Given instead when the result is too large to be inlined.' };
 const VALUE_SHAPE = { type: 'object' as const, properties: { data: {}, result: LARGE } };

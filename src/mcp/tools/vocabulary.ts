@@ -1,9 +1,10 @@
 import { stemOf, wordsOf } from '../../lib/words.ts';
 
 /*
- * Words that people use for the same thing, over all apps; what is peculiar to one action stands in the `synonyms` of its
- * connector file. A line begins with the name of the thing. A phrase of several words counts as a whole; at `…` other words may
- * stand in it.
+ * Words that people use for the same thing, in all apps. Words for one action only stand in the `synonyms` of its
+ * connector file.
+ * A line begins with the name of the thing. A phrase of several words counts as a whole. Other words may stand at
+ * its `…`.
  */
 const THINGS = `
 customer: customer, client, buyer, shopper, patron, payer, purchaser
@@ -81,8 +82,8 @@ limit: limit, allowance, quota
 `;
 
 /*
- * What people say for the kinds of work that actions do. An action's own kind is known from its name and method; see
- * kindsOf().
+ * Words that people use for the kinds of work of actions. kindsOf() derives an action's own kind from its effect
+ * and method.
  */
 const WORK = `
 read: show, say, tell, see, view, display, what, which, who, where, when, how, tell me, give me, check, look, any, find out, read, is there, do i have, get, whose, why
@@ -109,7 +110,7 @@ merge: merge, accept, land
 schedule: schedule, later, tomorrow, set up, plan, book
 `;
 
-/** Words that say nothing about what is wanted. Taken out after phrases were found. */
+/** Words without meaning for a search. They are removed after phrases were found. */
 const STOP_WORDS = new Set(
   (
     'a about again all also am an and any are as at be because been but by can could did do does doing for from had has have ' +
@@ -119,22 +120,22 @@ const STOP_WORDS = new Set(
   ).split(' '),
 );
 
-/** A word, or several that mean something together. */
+/** A word, or several words that form a phrase. */
 export interface Part {
   /** Stems. */
   words: readonly string[];
-  /** What it stands for, as terms of the index. */
+  /** Terms of the index for its concepts. */
   concepts: readonly string[];
-  /** It says nothing about what is wanted. */
+  /** Whether it holds only stop words. */
   empty: boolean;
 }
 
 export interface Meaning {
   parts: readonly Part[];
-  /** Stems without empty words. */
+  /** Stems without stop words. */
   stems: string[];
   concepts: string[];
-  /** Whether some word is of the work that actions do. */
+  /** Whether a word names a kind of work. */
   worked: boolean;
 }
 
@@ -148,7 +149,7 @@ interface Phrase {
 /** Words that may stand in the gap of a phrase: `take the old mug off`. */
 const MAX_GAP = 5;
 
-/** Phrases by their first stem, longest first, and the concepts that are work. */
+/** Phrases by their first stem, longest first, and the concepts that are kinds of work. */
 interface Book {
   phrases: ReadonlyMap<string, readonly Phrase[]>;
   works: ReadonlySet<string>;
@@ -156,7 +157,7 @@ interface Book {
 
 let book: Book | undefined;
 
-/** Read at the first search: it would be a tenth of a start. */
+/** Reads the phrases at the first search, because reading them at the start would take a tenth of its time. */
 function bookOfPhrases(): Book {
   return (book ??= {
     phrases: phrasesOf(`${THINGS}${WORK}`),
@@ -164,7 +165,7 @@ function bookOfPhrases(): Book {
   });
 }
 
-/** Where the words of a phrase stand from here on, if they do. */
+/** Returns the places of a phrase's words from here on; undefined when the phrase does not match. */
 function placesOf({ words, gapped }: Phrase, stems: readonly string[], at: number): number[] | undefined {
   const places: number[] = [];
   let next = at;
@@ -178,7 +179,10 @@ function placesOf({ words, gapped }: Phrase, stems: readonly string[], at: numbe
   return places;
 }
 
-/** What a text is about. Of phrases that begin at the same word the longest counts, and its words for nothing else. */
+/**
+ * Returns the concepts and stems of a text. The longest phrase at a word wins, and its words count for nothing
+ * else.
+ */
 export function meaningOf(text: string): Meaning {
   const { phrases: known, works } = bookOfPhrases();
   const words = wordsOf(text);
@@ -208,7 +212,7 @@ export function meaningOf(text: string): Meaning {
   };
 }
 
-/** A concept as a term of the index. No stem has an underscore. */
+/** Returns a concept as a term of the index. Stems have no underscore, so the two cannot collide. */
 export function conceptTerm(name: string): string {
   return `c_${wordsOf(name).join('_')}`;
 }

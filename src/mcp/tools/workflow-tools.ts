@@ -9,9 +9,9 @@ import { createRunnables, deniedBy, effectsOf, type Runnable } from '../../workf
 import type { Grant } from './grant.ts';
 import type { ToolDefinition, ToolScope } from './tool.ts';
 
-/* Workflows that the user has installed, with a manual trigger, as tools: `run_<workflow>`. */
+/* The workflows with a manual trigger that the user has installed, as tools: `run_<workflow>`. */
 
-/** A workflow as a tool, and the rule that keeps it from this server, if one does. */
+/** A workflow as a tool, and the rule that denies it to this server, if any. */
 export interface WorkflowTool {
   definition: ToolDefinition;
   workflowId: string;
@@ -19,13 +19,13 @@ export interface WorkflowTool {
 }
 
 export interface WorkflowTools {
-  /** Those of the user of a grant, those that a rule denies included. */
+  /** Returns the tools of a grant's user, denied ones included. */
   of(grant: Grant): Promise<readonly WorkflowTool[]>;
 }
 
 const NONE: readonly WorkflowTool[] = [];
 const MAX_TOOL_NAME = 64;
-/** A call waits so long for the end of its run; a longer one goes on by itself. */
+/** How long a call waits for the end of its run. A longer run goes on in the background. */
 const PATIENCE_MS = 25_000;
 const FIRST_LOOK_MS = 25;
 const LONGEST_LOOK_MS = 500;
@@ -51,13 +51,16 @@ export function createWorkflowTools(context: Pick<Context, 'db' | 'clock' | 'cat
   };
 }
 
-/** Those that tools/list shows. */
+/** Returns the tools that tools/list shows. */
 export function listed(tools: readonly WorkflowTool[], { live }: Grant): ToolDefinition[] {
   if (live.server.toolMode === 'discovery') return [];
   return tools.filter(({ rule }) => rule === undefined).map(({ definition }) => definition);
 }
 
-/** `run_` and the name in the alphabet of tools; one that is too long or taken ends in a hash of the workflow's id. */
+/**
+ * Returns `run_` and the name in the alphabet of tools. A name that is too long or taken ends in a hash of the
+ * workflow's id.
+ */
 function nameOf({ name, workflowId }: Runnable, taken: ReadonlySet<string>): string {
   const plain = `run_${name
     .normalize('NFKD')
@@ -98,7 +101,7 @@ function toolOf(
 }
 
 /**
- * Runs a workflow and gives what its last step came to; where it is not over in time, how it stands.
+ * Runs a workflow and returns the output of its last step. Returns the run's status when it does not end in time.
  * @throws GatehouseError with the code of the step that failed; `invalid_request` by field for wrong input.
  */
 export async function runWorkflow(
@@ -111,7 +114,7 @@ export async function runWorkflow(
   const { serverId } = live.server;
   const { startRun } = await import('../../workflows/runs.ts');
   const runId = await startRun(context, key, { caller, requestId, serverId, input });
-  // A process that serves stdio alone carries its runs too.
+  // A process that serves only stdio must run the workflow itself.
   context.runs.wake(context);
   const until = performance.now() + PATIENCE_MS;
   for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_LOOK_MS)) {

@@ -7,7 +7,7 @@ import { isJsonObject, parseJson, type Json } from '../../lib/json.ts';
 import { callRemote, type RemoteAnswer } from '../../lib/outbound-remote.ts';
 import { headersFor } from '../protocol/mcp-2026.ts';
 
-/** What `gatehouse stdio --url` was asked for. */
+/** The options of `gatehouse stdio --url`. */
 export interface BridgeWish {
   url: string;
   headers: Record<string, string>;
@@ -18,9 +18,10 @@ const MAX_RECONNECT_MS = 30 * SECOND;
 const TRIES = 4;
 
 /**
- * Standard input and output on one side, a remote MCP address on the other. Each line is POSTed as it is; answers and
- * events come back a line each. Keeps the session that the remote opens, and its standing stream. A request that
- * cannot be delivered is answered with a JSON-RPC error; `tell` gets one line for people when that first happens.
+ * Connects standard input and output to a remote MCP address. Each input line is one POST.
+ * Each answer and each event is one output line. The bridge keeps the session that the remote opens, and its
+ * standing stream.
+ * It answers a request that it cannot deliver with a JSON-RPC error. It reports each cause to the operator once.
  */
 export async function runBridge(
   wish: BridgeWish,
@@ -59,7 +60,7 @@ export async function runBridge(
     if (line.trim() === '') continue;
     const work = deliver(side, line).finally(() => pending.delete(work));
     pending.add(work);
-    // The session's id is in the answer to initialize: what follows must know it.
+    // Later lines need the session's id, which is in the answer to initialize.
     if (line.includes('"initialize"')) await work;
   }
   await Promise.all(pending);
@@ -72,7 +73,7 @@ interface State {
   version: string | undefined;
   lastEventId: string | undefined;
   told: Set<string>;
-  /** Requests of the modern form under way, by the client's id. */
+  /** Requests of MCP 2026-07-28 under way, by the client's id. */
   running: Map<string | number, AbortController>;
   /** The client's own initialize, to open a new session when the remote has lost the old one. */
   initialize: string | undefined;
@@ -123,7 +124,7 @@ async function deliver(side: Side, line: string): Promise<void> {
   }
 }
 
-/** Over HTTP the modern form cancels by closing the stream; whether this was about such a request. */
+/** Cancels a request of MCP 2026-07-28 by closing its stream. Returns false when the id names no such request. */
 function cancelled({ state }: Side, params: Json | undefined): boolean {
   const id = isJsonObject(params) ? params['requestId'] : undefined;
   const running = typeof id === 'string' || typeof id === 'number' ? state.running.get(id) : undefined;
@@ -131,7 +132,7 @@ function cancelled({ state }: Side, params: Json | undefined): boolean {
   return running !== undefined;
 }
 
-/** POSTs a line; a connection that was not even opened is tried again. */
+/** POSTs a line. Retries when the connection was refused, because the remote has not seen the request then. */
 async function post(
   side: Side,
   line: string,
@@ -153,7 +154,7 @@ async function post(
   }
 }
 
-/** Hands an answer on, JSON or events. Answers with its last message. */
+/** Passes an answer on, JSON or events. Returns its last message. */
 async function pass(side: Side, answer: RemoteAnswer, id: string | number | undefined): Promise<string> {
   if (answer.status === 202) {
     await answer.body.dump();
@@ -186,7 +187,7 @@ async function passEvents(side: Side, answer: RemoteAnswer, standing: boolean): 
   return last;
 }
 
-/** Keeps the standing stream open while the session lives, and takes it up again where it broke. */
+/** Keeps the standing stream open while the session lives. Reconnects after a break. */
 async function stand(side: Side): Promise<void> {
   let waitMs = RECONNECT_MS;
   while (!side.ended.aborted && side.state.session !== undefined) {
@@ -231,7 +232,7 @@ async function leave(side: Side): Promise<void> {
     });
     await answer.body.dump();
   } catch {
-    // The session ends by itself when nobody uses it.
+    // The remote expires an idle session on its own.
   }
 }
 
@@ -245,7 +246,7 @@ function headers({ wish, state }: Side): Record<string, string> {
   };
 }
 
-/** An answer for the client whose request came to nothing, and a line for the person who set this up. */
+/** Answers the client's request with an error, and reports the cause to the operator. */
 function fail(side: Side, id: string | number | undefined, sentence: string, error?: Json): void {
   side.tell(sentence);
   if (id === undefined) return;
@@ -289,7 +290,7 @@ function sentenceOf({ wish }: Side, error: unknown): string {
   }
 }
 
-/** The address without its token. */
+/** Returns the address without its token. */
 function shown(address: string): string {
   const url = new URL(address);
   return url.origin + url.pathname.replace(/gh_mcp_[^/]+/, '***');

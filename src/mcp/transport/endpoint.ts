@@ -12,13 +12,13 @@ import { ENVIRONMENTS } from '../../store/schema.ts';
 import { grantFor, type Grant } from '../tools/grant.ts';
 import { headerText } from '../protocol/headers.ts';
 
-/** An address below /mcp/: of a server, or of a server with its token. */
+/** A path below /mcp/: a server's id, with or without its token. */
 export interface McpPath {
   serverId: string;
   accessToken: string | undefined;
 }
 
-/** The path of a request, or undefined when it is none of ours. */
+/** Returns the parts of the request's path, or undefined when it is no MCP path. */
 export function mcpPathOf(url: string): McpPath | undefined {
   const end = url.indexOf('?');
   const [, , serverId, accessToken, ...rest] = (end === -1 ? url : url.slice(0, end)).split('/');
@@ -26,7 +26,7 @@ export function mcpPathOf(url: string): McpPath | undefined {
   return { serverId, accessToken };
 }
 
-/** Who knocks: the server that is meant, and the caller. The user is looked at later, by grantOf(). */
+/** An authenticated request: the server and the caller. grantOf() checks the user later. */
 export interface Knock {
   live: LiveServer;
   caller: Caller;
@@ -57,7 +57,10 @@ async function byBearer(context: Context, req: IncomingMessage, path: McpPath): 
   return { live, caller };
 }
 
-/** A 401 that says where its client learns whose tokens are taken (RFC 9728 section 5.1). */
+/**
+ * Adds the address of the resource metadata to a 401. It names the issuers whose tokens we accept (RFC 9728 section
+ * 5.1).
+ */
 async function withMetadata(context: Context, serverId: string, error: unknown): Promise<unknown> {
   if (!(error instanceof GatehouseError) || error.status !== 401) return error;
   const found = await protectedResourceOf(context, serverId);
@@ -107,7 +110,10 @@ async function byToken(
   return { live, caller };
 }
 
-/** What the request may do: the user of its headers, judged by the server. @throws as grantFor, and 401 for a bad JWT. */
+/**
+ * Returns the rights of the request: the user of its headers, checked against the server.
+ * @throws as grantFor, and 401 for a bad JWT.
+ */
 export async function grantOf(
   context: Context,
   req: IncomingMessage,
@@ -135,7 +141,8 @@ async function userToken({ callers }: Context, jwt: string): Promise<Caller> {
 }
 
 /**
- * Against DNS rebinding: while we listen on this machine alone, the Host must be a name of it.
+ * Rejects requests whose Host is another machine's while we listen on loopback only; otherwise DNS rebinding
+ * reaches us.
  * @throws GatehouseError `forbidden`
  */
 export function assertHost(
@@ -149,8 +156,9 @@ export function assertHost(
 }
 
 /**
- * Whether a browser page of this origin may speak to the endpoint: our own, one of the environment's `origins`, or a
- * page of this machine while we listen on it alone.
+ * Checks that a browser page of this origin may call the endpoint. Allowed are our own origin and the environment's
+ * `origins`.
+ * Pages of this machine are allowed while we listen on loopback only.
  * @throws GatehouseError `forbidden`
  */
 export async function assertOrigin(
@@ -167,7 +175,7 @@ export async function assertOrigin(
   }
   const url = URL.canParse(origin) ? new URL(origin) : undefined;
   if (url && isLoopback(context.config.host) && isLoopback(url.hostname)) return;
-  // A preflight carries no key: then either environment's list may name the origin.
+  // A preflight carries no key, so its environment is unknown: both environments' lists count.
   const environments = knocked ? [knocked.live.server.environment] : ENVIRONMENTS;
   for (const environment of environments) {
     if ((await readSettings(context.db, environment)).origins.includes(origin)) return;

@@ -21,27 +21,30 @@ import type { McpCore } from '../tools/server.ts';
 import { traceOf } from '../protocol/trace.ts';
 import type { Watch } from './watch.ts';
 
-/** Resource not found had a code of its own before MCP 2026-07-28. */
+/** Before MCP 2026-07-28, "resource not found" had its own code. */
 const OLD_NOT_FOUND = -32002;
-/** Errors of a method that have an HTTP status of their own; others are answers like results. */
+/** JSON-RPC errors that have their own HTTP status; all others get 200. */
 const STATUSES: { [code: number]: number } = { [-32021]: 400, [-32601]: 404 };
 
-/** A request of the modern form on its way, whatever carries it. */
+/** A request of MCP 2026-07-28 under way, on any transport. */
 export interface ModernCall {
   grant: Grant;
   requestId: string;
   signal: AbortSignal;
-  /** Looks anew at what the caller may do, for a subscription. */
+  /** Returns the caller's current rights, for a subscription. */
   rights: () => Promise<Grant>;
-  /** Where the messages of a subscription go; called once it may begin. */
+  /** Opens the sink for the messages of a subscription. */
   ear: () => Ear;
 }
 
-/** Answers requests of MCP 2026-07-28: each stands alone and says all that is needed to answer it. */
+/** Answers requests of MCP 2026-07-28. Each request holds everything that its answer needs. */
 export interface ModernExchange {
-  /** A POST. */
+  /** Answers a POST. */
   post(flow: Flow, request: RpcRequest, rights: () => Promise<Grant>): Promise<void>;
-  /** A request that was read; undefined once it listens. Rejects when the call's signal aborts. */
+  /**
+   * Answers a parsed request. Returns undefined when it opened a subscription. Rejects when the call's signal
+   * aborts.
+   */
   answer(read: ModernRequest, stream: Pick<Stream, 'send'>, call: ModernCall): Promise<Answer | undefined>;
 }
 
@@ -65,7 +68,7 @@ export function createModernExchange(
 
       const stream = streamOf(flow);
       const gone = new AbortController();
-      // Here a client cancels by closing the stream.
+      // On HTTP, a client cancels by closing the stream.
       whenClosed(res, () => {
         if (!res.writableFinished) gone.abort();
       });
@@ -94,7 +97,7 @@ export function createModernExchange(
         const uris = filter.resourceSubscriptions;
         if (uris) filter.resourceSubscriptions = await readable(core, uris, { grant, requestId, signal });
         const newest = await newestOf(context, grant, filter.resourceSubscriptions ?? []);
-        // The end of who left by now was told already: as a listener it would stay for ever.
+        // A client that left by now has fired its close event already, so its listener would never be removed.
         signal.throwIfAborted();
         const since = context.clock.now();
         listeners.open(ear(), { id: request.id, grant, filter, newest, since, rights });
@@ -126,7 +129,7 @@ function modernAnswer(method: string, answer: Answer): Answer {
   return { result: interim ? interimResult(result) : completeResult(method, result), failed };
 }
 
-/** Those of the addresses that the caller can read: to the others nothing is promised. */
+/** Returns the addresses that the caller can read. The acknowledged filter names only these. */
 async function readable(
   core: McpCore,
   uris: string[],

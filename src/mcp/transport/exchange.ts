@@ -35,12 +35,15 @@ import type { Watch } from './watch.ts';
 const MAX_SUBSCRIPTIONS = 1000;
 const NOTHING: Answer = { result: '{}', failed: false };
 
-/** What a message leads to, in each of the three forms, and how its answer is framed. */
+/** Handles a message of each MCP version: runs it and frames its answer. */
 export interface Exchange {
-  /** With `rights`, which looks anew at what the caller may do, a message of the modern form. */
+  /**
+   * Handles one message. A message of MCP 2026-07-28 comes with `rights`, which returns the caller's current
+   * rights.
+   */
   one(flow: Flow, message: Message, rights?: () => Promise<Grant>): Promise<void>;
   batch(flow: Flow, messages: Message[]): Promise<void>;
-  /** @throws GatehouseError `session_not_found`: also for a session of somebody else. */
+  /** @throws GatehouseError `session_not_found`: also for another caller's session. */
   session(grant: Grant, sessionId: string | undefined): Session;
   end(session: Session): void;
 }
@@ -106,11 +109,13 @@ export function createExchange(
     });
   }
 
-  /** What a request comes to; undefined when the client cancelled it, which is then not answered. */
+  /**
+   * Answers a request. Returns undefined when the client cancelled it, because cancelled requests get no answer.
+   */
   async function answerOf(flow: Flow, request: RpcRequest, stream: Stream): Promise<Answer | undefined> {
     const { session, grant, requestId, res } = flow;
     const cancel = new AbortController();
-    // A bare request, and an answer that could not be asked for again, end with their client.
+    // A disconnect cancels the request unless its client can resume the stream in a session.
     whenClosed(res, () => {
       if (!res.writableFinished && !(session && stream.opened())) cancel.abort();
     });
@@ -139,7 +144,7 @@ export function createExchange(
     }
   }
 
-  /** Methods that concern the session itself, or nothing at all. */
+  /** Answers methods that concern only the session. */
   async function ownAnswer(
     session: Session | undefined,
     request: RpcRequest,
@@ -191,7 +196,7 @@ function fault(requestId: string, { code, message }: RpcFault): Answer {
   return { error: { code, message, data: { code: 'invalid_request', requestId } } };
 }
 
-/** What needs no answer: the client's answers to us, and its notifications. */
+/** Handles messages that get no answer: the client's answers to us, and its notifications. */
 function noted(session: Session, message: Exclude<Message, { kind: 'request' }>): void {
   if (message.kind === 'response') {
     session.asked.get(message.id ?? '')?.(message.result);

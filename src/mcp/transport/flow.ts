@@ -18,21 +18,24 @@ export interface Flow {
   session: Session | undefined;
 }
 
-/** Where the messages go that precede an answer: an event stream, opened by the first of them. */
+/** An event stream for the messages that precede an answer. The first message opens it. */
 export interface Stream {
   opened(): boolean;
   send(message: object): void;
-  /** Lets the client of a session go, which comes again for what follows (MCP 2025-11-25); others stay. */
+  /** Closes the stream of a session; its client reconnects for the rest (MCP 2025-11-25). Others stay open. */
   rest(): void;
-  /** Sends the response; `status` counts where nothing preceded it. */
+  /** Sends the response. `status` applies when no message preceded the response. */
   finish(text: string, status?: number): void;
 }
 
-/** From this version on a server may close a stream before its answer. */
+/** Since this version, a server may close a stream before its answer. */
 const FIRST_WITH_POLLING = '2025-11-25';
 const COME_AGAIN_MS = 500;
 
-/** JSON unless something precedes the answer or the client takes events alone; in a session events can be resumed. */
+/**
+ * Returns the stream of a POST. The answer is JSON unless messages precede it or the client accepts only events.
+ * Events of a session can be resumed.
+ */
 export function streamOf({ res, headers, framing, session }: Flow): Stream {
   let name: string | undefined;
   let open = false;
@@ -67,7 +70,7 @@ export function streamOf({ res, headers, framing, session }: Flow): Stream {
   };
 }
 
-/** Progress for the token of a request; undefined when it brings none. */
+/** Returns a function that sends progress for the request's token; undefined when the request has no token. */
 export function progressOf(
   { params = {} }: RpcRequest,
   stream: Pick<Stream, 'send'>,
@@ -79,7 +82,7 @@ export function progressOf(
     stream.send({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, ...progress } });
 }
 
-/** A log message, for a client that wants those of `least` and above. */
+/** Sends a log message to a client that wants messages of level `least` and above. */
 export function log(
   stream: Pick<Stream, 'send'>,
   least: LogLevel | undefined,
@@ -89,15 +92,15 @@ export function log(
   stream.send({ jsonrpc: '2.0', method: 'notifications/message', params: message });
 }
 
-/** What a client of a session is sent of an app's messages before it has set a level. */
+/** The lowest level of an app's messages that a session gets before its client sets a level. */
 export const USUAL_LEVEL: LogLevel = 'info';
 
-/** The error of logging/setLevel for a level that is none. */
+/** Returns the error of logging/setLevel for an unknown level. */
 export function levelFault(): RpcFault {
   return { code: -32602, message: `params.level must be one of: ${LOG_LEVELS.join(', ')}` };
 }
 
-/** A line for clients that asked for log messages: which tool ran, and how it ended. */
+/** Sends a log message that names the tool and its outcome, to clients that asked for log messages. */
 export function logOutcome(
   stream: Pick<Stream, 'send'>,
   least: LogLevel | undefined,

@@ -21,16 +21,16 @@ import { watchChanges } from './watch.ts';
 const METHODS = 'POST, GET, DELETE, OPTIONS';
 const MAX_BATCH = 100;
 
-/** Both MCP URLs, bare and in sessions. */
+/** Handles both MCP URLs, with and without sessions. */
 export interface McpHandler {
   /** Answers a request below /mcp/. Never rejects. */
   handle(req: IncomingMessage, res: ServerResponse): Promise<void>;
-  /** Ends the streams that only listen, so that a stop waits for running calls alone. */
+  /** Ends the listening streams, so that a shutdown waits only for running calls. */
   hush(): void;
   close(): Promise<void>;
 }
 
-/** One request on its way: what is known of it so far, for its refusal and its line in the log. */
+/** One request under way: the facts for its error answer and its log line. */
 interface Visit {
   req: IncomingMessage;
   res: ServerResponse;
@@ -48,7 +48,7 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
   const listeners = createListeners();
   const watch = watchChanges(context, () => [...sessions.listening(), ...listeners.all()]);
   const exchange = createExchange(context, core, { sessions, listeners, watch });
-  // A line a request, of fields that hold no secret: looking for some would be most of its cost.
+  // Redaction is off, because these fields hold no secrets and redacting would be most of the line's cost.
   const requests = context.log.child({}, { redact: [] });
   return {
     async handle(req, res) {
@@ -79,7 +79,7 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
   };
 }
 
-/** 401 → 429 → body → 403: each check before the one that costs more. */
+/** Checks a request and dispatches it: 401, 429, body, 403. Each check precedes the ones that cost more. */
 async function enter(context: Context, exchange: Exchange, visit: Visit): Promise<void> {
   const { req, res, headers } = visit;
   assertHost(context, req);
@@ -156,7 +156,8 @@ async function post(
 
   const sessionId = sessionIdOf(req);
   const flow = { req, res, requestId: visit.requestId, headers, framing, grant: granted, session: undefined };
-  // The modern form knows no sessions: an id that a client has left over from an older one means nothing there.
+  // MCP 2026-07-28 has no sessions. A session id means that the request is of an older version, so headers do not
+  // decide then.
   const form = sessionId === undefined ? req.headers : undefined;
   if (message && message.kind !== 'response' && isModern(form, message))
     return exchange.one(flow, message, () => rightsOf(context, req, path));
@@ -227,13 +228,13 @@ const HEADERS = [
   'x-redirect-uri',
 ];
 
-/** Headers of tools' own parameters have names that only the tool knows. */
+/** Returns the requested headers of tool parameters; only the tools know their names. */
 function paramHeadersIn(req: IncomingMessage): string[] {
   const asked = headerText(req, 'access-control-request-headers')?.split(',') ?? [];
   return asked.map((name) => name.trim()).filter((name) => /^mcp-param-[\w-]{1,64}$/i.test(name));
 }
 
-/** Counts 401s by address, and stops to listen to one that was refused too often. */
+/** Counts 401s by address. Bars an address after too many of them. */
 async function authenticated<T>(context: Context, { req }: Visit, check: () => Promise<T>): Promise<T> {
   try {
     return await check();
@@ -247,7 +248,7 @@ async function authenticated<T>(context: Context, { req }: Visit, check: () => P
   }
 }
 
-/** What a request that opened a stream may do now. @throws as knock and grantOf */
+/** Returns the current rights of a request that opened a stream. Throws what authentication and grantOf throw. */
 async function rightsOf(context: Context, req: IncomingMessage, path: McpPath): Promise<Grant> {
   return grantOf(context, req, await knock(context, req, path));
 }
@@ -258,12 +259,12 @@ function grant(context: Context, visit: Visit, knocked: Knock): Promise<Grant> {
 
 function refuse(context: Context, { req, res, requestId, id, headers, route }: Visit, thrown: unknown): void {
   const error = answerError(thrown);
-  // A client that hung up while it was sending is no fault of ours.
+  // A client that disconnects while it sends is not our fault.
   const hungUp = req.destroyed && !req.complete;
   if (hidesCause(error) && !hungUp) context.log.error({ requestId, route, err: thrown }, 'request failed');
-  // A client may still be sending what was not read.
+  // The client may still be sending the rest of the body.
   if (!req.complete) headers['Connection'] = 'close';
-  // No invitation to authenticate where the address itself is the credential.
+  // The address itself is the credential here, so there is no scheme to offer.
   if (route.endsWith('{accessToken}')) delete error.headers['WWW-Authenticate'];
   if (!res.headersSent) sendRefusal(res, error, { requestId, id, headers });
   else res.destroy();

@@ -12,7 +12,7 @@ const MAX_FOR_ONE_CALLER = 1000;
 const MAX_URIS = 100;
 const LISTS = ['tools', 'prompts', 'resources'] as const;
 
-/** What a listener wants to hear of (MCP 2026-07-28, SubscriptionFilter). */
+/** The notifications that a listener wants (MCP 2026-07-28, SubscriptionFilter). */
 export interface Filter {
   toolsListChanged?: true;
   promptsListChanged?: true;
@@ -20,7 +20,7 @@ export interface Filter {
   resourceSubscriptions?: string[];
 }
 
-/** Where the messages of a listener go: a POST that stays open, or lines of standard output. */
+/** The sink for the messages of a listener: an open POST, or lines of standard output. */
 export interface Ear {
   send(message: string): void;
   ping(): void;
@@ -28,30 +28,30 @@ export interface Ear {
   onClose(closed: () => void): void;
 }
 
-/** A request to listen that may do so. */
+/** An admitted request to listen. */
 export interface Listening {
   id: string | number;
   grant: Grant;
   filter: Filter;
   newest: Watcher['newest'];
   since: number;
-  /** Looks anew at what the caller may do. */
+  /** Returns the caller's current rights. */
   rights: () => Promise<Grant>;
 }
 
 /** The streams of `subscriptions/listen`. */
 export interface Listeners {
-  /** @throws GatehouseError `rate_limited` where there are too many already. */
+  /** @throws GatehouseError `rate_limited` when there are too many listeners. */
   admit(grant: Grant): void;
-  /** Sends what it hears to an ear, first that the filter is acknowledged. */
+  /** Sends a listener's messages to the sink. The first one acknowledges the filter. */
   open(ear: Ear, listening: Listening): void;
   all(): Iterable<Watcher>;
-  /** Ends them all, each with its result. */
+  /** Ends all listeners, each with its result. */
   hush(): void;
 }
 
 interface Listener extends Watcher {
-  /** Ends its stream with its result. */
+  /** Ends the stream with its result. */
   end(): void;
 }
 
@@ -87,7 +87,10 @@ export function createListeners(): Listeners {
   };
 }
 
-/** The filter of a request: what of it there is to hear of here. @throws GatehouseError `request_meta_invalid` */
+/**
+ * Reads the filter of a request, without entries that this server does not send.
+ * @throws GatehouseError `request_meta_invalid`
+ */
 export function filterOf({ params = {} }: RpcRequest): Filter {
   const wanted = params['notifications'];
   if (!isJsonObject(wanted)) throw invalid('params.notifications must be an object.');
@@ -143,12 +146,12 @@ function listenerOf(ear: Ear, { id, grant, filter, newest, since, rights }: List
   };
 }
 
-/** A notification that says which subscription it belongs to. */
+/** Returns a notification that names its subscription. */
 function tagged(id: string | number, method: string, params: JsonObject): string {
   return JSON.stringify({ jsonrpc: '2.0', method, params: { ...params, _meta: { [SUBSCRIPTION_ID]: id } } });
 }
 
-/** The response to a POST as an ear. */
+/** Returns a sink that writes to the response of a POST. */
 export function earOf(res: ServerResponse, headers: Record<string, string>): Ear {
   beginEvents(res, headers);
   return {

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { SECOND } from '../../lib/clock.ts';
 import type { GatehouseError } from '../../lib/errors.ts';
 
-/** On every answer of an MCP endpoint: its address may hold a token. */
+/** Headers of every answer of an MCP endpoint, because its address may hold a token. */
 const ALWAYS = {
   'Cache-Control': 'no-store',
   'Referrer-Policy': 'no-referrer',
@@ -26,7 +26,7 @@ export function framingOf(accept = ''): Framing {
   return framing;
 }
 
-/** Clients send one of a few texts with each request. */
+/** Parsed Accept headers. Most requests send one of a few values. */
 const framings = new Map<string, Framing>();
 const MAX_FRAMINGS = 100;
 
@@ -45,7 +45,7 @@ function readAccept(accept: string): Framing {
   };
 }
 
-/** One write, with its length: headers and body leave together. */
+/** Sends JSON in one write with its length, so that headers and body leave together. */
 export function sendJson(
   res: ServerResponse,
   status: number,
@@ -60,14 +60,15 @@ export function sendJson(
     ...ALWAYS,
     ...headers,
   });
-  // As many bytes as characters is ASCII, which goes out as it is: encoding it would reserve three bytes for each.
+  // Text with as many bytes as characters is ASCII. Node writes latin1 unchanged; for utf8 it would reserve three
+  // bytes each.
   res.end(text, bytes === text.length ? 'latin1' : 'utf8');
   hurry(res);
 }
 
 /**
- * A response whose result is bytes already: the id is put before them, and nothing is copied. `opening` holds members
- * that stand before those of the result: `{"resultType":"complete"`.
+ * Sends a response whose result is bytes already, without a copy. `opening` holds members that precede the result's
+ * own, such as `{"resultType":"complete"`.
  */
 export function sendResult(
   res: ServerResponse,
@@ -93,7 +94,7 @@ export function sendResult(
   hurry(res);
 }
 
-/** A client that stops reading an answer does not keep it in memory for ever. */
+/** Closes the connection when the client stops reading; otherwise the answer stays in memory for ever. */
 function hurry(res: ServerResponse): void {
   if (res.writableLength > 0) res.setTimeout(STALLED_MS);
 }
@@ -113,7 +114,7 @@ export function beginEvents(res: ServerResponse, headers: Record<string, string>
   res.flushHeaders();
 }
 
-/** Runs once the response is closed, also where its client hung up before anybody asked. */
+/** Runs `closed` when the response closes, or at once when it is closed already. */
 export function whenClosed(res: ServerResponse, closed: () => void): void {
   if (res.closed) closed();
   else res.once('close', closed);
@@ -123,10 +124,12 @@ export function eventText(message: string): string {
   return `event: message\ndata: ${message}\n\n`;
 }
 
-/** What a client may leave unread of an event stream, in bytes. */
+/** Bytes of an event stream that a client may leave unread. */
 const MAX_UNREAD = 1024 * 1024;
 
-/** Sends an event; a client that never reads loses its stream, and does not fill our memory. */
+/**
+ * Sends an event. Closes the stream of a client that does not read, so that unread events do not fill our memory.
+ */
 export function writeEvent(res: ServerResponse, text: string): void {
   if (res.destroyed || res.writableEnded) return;
   if (res.writableLength > MAX_UNREAD) res.destroy();
@@ -143,7 +146,7 @@ export function sendRefusal(
     headers = {},
   }: { requestId: string; id?: string | number | undefined; headers?: Record<string, string> },
 ): void {
-  // An unknown user is 404 on REST and a bad request here; -32700 is for what is no JSON at all.
+  // REST answers an unknown user with 404; MCP answers with 400. The code -32700 is for bodies that are not JSON.
   const code = error.details?.['parse'] === true ? -32700 : error.rpcCode;
   const { parse: _, reason, ...details } = error.details ?? {};
   const named = reason === 'user_not_found' ? reason : error.code;

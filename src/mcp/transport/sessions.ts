@@ -11,11 +11,11 @@ import type { Watcher } from './watch.ts';
 
 const IDLE_MS = 30 * MINUTE;
 const MAX_SESSIONS = 10_000;
-/** Of one caller at one server, so that nobody takes the sessions of everybody. */
+/** Limit for one caller at one server, so that one caller cannot take all sessions. */
 const MAX_OF_ONE_CALLER = 1000;
 const MAX_EVENTS = 256;
 const MAX_EVENT_BYTES = 1024 * 1024;
-/** The stream that a GET opens, beside those of the POSTs. */
+/** Name of the stream that a GET opens, next to the streams of POSTs. */
 const STANDING = 'g';
 
 interface StoredEvent {
@@ -25,25 +25,26 @@ interface StoredEvent {
 }
 
 /**
- * A session of 2024-11-05 to 2025-11-25: a record in front of the one long-lived server (an SDK transport each costs
- * 67 MB per 1,000). It belongs to its process, its server, its caller and its user.
+ * A session of MCP 2024-11-05 to 2025-11-25: a record in front of the one long-lived server.
+ * An SDK transport for each session costs 67 MB per 1,000 sessions.
+ * A session belongs to its process, its server, its caller and its user.
  */
 export interface Session extends Watcher {
   readonly sessionId: string;
   readonly caller: string;
   readonly userId: string | undefined;
   readonly protocolVersion: string;
-  /** What the client can be asked for: see elicitation.ts. */
+  /** Input that the client can provide (elicitation.ts). */
   readonly abilities: Abilities;
   logLevel: LogLevel | undefined;
-  /** Requests of ours that the client has not answered yet. */
+  /** Our requests that the client has not answered yet. */
   readonly asked: Map<string, (result: JsonObject | undefined) => void>;
   /** Aborts when the session ends. */
   readonly gone: AbortSignal;
   readonly subscriptions: Set<string>;
-  /** Of the GET that opened the standing stream. */
+  /** Returns the current rights of the GET that opened the standing stream. */
   rights: () => Promise<Grant>;
-  /** Told when the standing stream opens and closes. */
+  /** Called when the standing stream opens and closes. */
   readonly listens: (open: boolean) => void;
   since: number;
   /** Requests under way, by the client's id. */
@@ -60,10 +61,10 @@ export interface Session extends Watcher {
 
 export interface Sessions {
   create(grant: Grant, client: { protocolVersion: string; abilities: Abilities }): Session;
-  /** The session, if it is this caller's, at this server and for this user. */
+  /** Returns the session if this caller owns it, at this server and for this user. */
   find(sessionId: string, grant: Grant): Session | undefined;
   end(session: Session): void;
-  /** Those with a standing stream: what changes is told to them. */
+  /** Sessions with a standing stream. They are notified of changes. */
   listening(): Iterable<Session>;
   /** Ends the standing streams. */
   hush(): void;
@@ -71,10 +72,10 @@ export interface Sessions {
 }
 
 export function createSessions(clock: Clock): Sessions {
-  // In order of last use: the first is the one to give up.
+  // In order of last use; the first session is evicted first.
   const sessions = new Map<string, Session>();
   const leaves = new WeakMap<Session, AbortController>();
-  // In order of last use, too.
+  // Also in order of last use.
   const owned = new Map<string, Set<Session>>();
   const listening = new Set<Session>();
 
@@ -89,7 +90,10 @@ export function createSessions(clock: Clock): Sessions {
     for (const res of session.open.values()) res.end();
     session.open.clear();
   };
-  /** Who has the most gives up the eldest, so that nobody's many sessions end those of others. */
+  /**
+   * Ends the oldest session of the caller that has the most, so that one caller cannot evict the sessions of
+   * others.
+   */
   const makeRoom = (): void => {
     let most: Set<Session> | undefined;
     for (const siblings of owned.values()) if (siblings.size > (most?.size ?? 1)) most = siblings;
@@ -145,12 +149,12 @@ export function createSessions(clock: Clock): Sessions {
             return;
           }
           listening.delete(session);
-          // The request of the stream is not kept longer than that.
+          // The closed request must not stay in memory.
           session.rights = atFirst;
         },
         tell: (method, params) => notify(session, method, params),
         ping: () => ping(session),
-        // The client of a token that was too old comes again with a newer one, and finds its session.
+        // A client whose token expired reconnects with a newer one, and must find its session.
         leave: (why) => (why.code === 'token_expired' ? hang(session) : end(session)),
       };
       sessions.set(session.sessionId, session);
@@ -191,20 +195,20 @@ function ownerOf({ serverId, caller }: Pick<Session, 'serverId' | 'caller'>): st
   return `${serverId} ${caller}`;
 }
 
-/** A new stream for the events of one POST. */
+/** Opens a stream for the events of one POST. */
 export function newStream(session: Session, res: ServerResponse): string {
   const stream = `p${session.nextStream++}`;
   attach(session, stream, res);
   return stream;
 }
 
-/** The last event that a client has of a stream. */
+/** The last event of a stream that a client has received. */
 export interface Place {
   stream: string;
   number: number;
 }
 
-/** The place that a Last-Event-ID names; undefined when this session gave no such id. */
+/** Returns the event that a Last-Event-ID names; undefined when this session never sent that id. */
 export function placeOf(session: Session, lastEventId: string): Place | undefined {
   const [, stream, ofPost, number] = /^(g|p(\d{1,15}))_(\d{1,15})$/.exec(lastEventId) ?? [];
   if (stream === undefined || Number(number) >= session.nextEvent) return undefined;
@@ -213,8 +217,8 @@ export function placeOf(session: Session, lastEventId: string): Place | undefine
 }
 
 /**
- * Opens the standing stream, which lasts as long as the rights of its client, or takes up a stream behind the event that
- * the client has.
+ * Opens the standing stream, or resumes a stream after the client's last event.
+ * The standing stream lives as long as its client's rights.
  */
 export function openStream(
   session: Session,
@@ -235,7 +239,7 @@ export function openStream(
   if (session.ended.has(stream)) finish(session, stream);
 }
 
-/** Sends a message on a stream and keeps it, so that a client that lost the line can ask for it again. */
+/** Sends a message on a stream and stores it, so that a client that lost the connection can resume. */
 export function emit(session: Session, stream: string, message: JsonObject | string): void {
   const number = session.nextEvent++;
   const data = typeof message === 'string' ? message : JSON.stringify(message);
@@ -252,20 +256,20 @@ export function emit(session: Session, stream: string, message: JsonObject | str
   if (res) writeEvent(res, text);
 }
 
-/** Tells the standing stream. */
+/** Sends a notification on the standing stream. */
 export function notify(session: Session, method: string, params?: JsonObject): void {
   emit(session, STANDING, { jsonrpc: '2.0', method, ...(params ? { params } : {}) });
 }
 
-/** Something on every open stream, for proxies that close what is silent. */
+/** Sends a comment on every open stream, because proxies close silent ones. */
 function ping(session: Session): void {
   for (const res of session.open.values()) writeEvent(res, ': here\n\n');
 }
 
-/** No more events will come on this stream. */
+/** Ends a stream after its last event. */
 export function finish(session: Session, stream: string): void {
   session.ended.add(stream);
-  // Streams whose events are forgotten need not be remembered as ended.
+  // A stream whose events are dropped needs no mark.
   if (session.ended.size > MAX_EVENTS) session.ended.delete(session.ended.values().next().value ?? '');
   session.open.get(stream)?.end();
   session.open.delete(stream);
@@ -279,7 +283,7 @@ function attach(session: Session, stream: string, res: ServerResponse): void {
     session.open.delete(stream);
     if (stream === STANDING) session.listens(false);
   });
-  // A first event without content: from now on the client has an id to resume from (2025-11-25).
+  // An event without content gives the client an id to resume from (MCP 2025-11-25).
   if (session.protocolVersion >= '2025-11-25')
     writeEvent(res, `id: ${stream}_${session.nextEvent++}\ndata: \n\n`);
 }

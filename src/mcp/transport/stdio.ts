@@ -23,19 +23,19 @@ import { createMcpCore, type McpCore } from '../tools/server.ts';
 import { traceOf } from '../protocol/trace.ts';
 import { watchChanges, type Watch, type Watcher } from './watch.ts';
 
-/** What `gatehouse stdio --server` was asked for. */
+/** The options of `gatehouse stdio --server`. */
 export interface StdioWish {
   environment: Environment;
-  /** Id, or name without regard to case. */
+  /** Id, or name, case-insensitive. */
   server: string;
-  /** Id or username; without it the server's owner. */
+  /** Id or username; undefined means the server's owner. */
   user: string | undefined;
 }
 
 /**
- * Serves one MCP server on standard input and output, a JSON-RPC message a line, straight from the store. Ends with
- * the input. Restrictions, switches and users are looked at anew for each request.
- * @throws GatehouseError when server or user are not there, or the one does not serve the other.
+ * Serves one MCP server on standard input and output, one JSON-RPC message a line. Reads the store directly.
+ * Ends when the input ends. Restrictions, switches and users are read for each request.
+ * @throws GatehouseError when the server or user does not exist, or the server does not serve the user.
  */
 export async function runStdio(
   context: Context,
@@ -71,7 +71,7 @@ export async function runStdio(
       const work = answerLine(line, text).finally(() => pending.delete(work));
       pending.add(work);
     }
-    // What was asked before the input ended is still answered; nobody answers us any more.
+    // Pending requests still get their answer. Questions to the client end, because it can no longer answer them.
     ended.abort();
     await Promise.all(pending);
   } finally {
@@ -82,7 +82,7 @@ export async function runStdio(
   }
 }
 
-/** The one client of this process, and what its lines need. */
+/** The one client of this process, and the state of its connection. */
 interface Line {
   context: Context;
   core: McpCore;
@@ -92,10 +92,10 @@ interface Line {
   rights(): Promise<Grant>;
   /** Requests and subscriptions under way, by the client's id. */
   running: Map<string | number, AbortController>;
-  /** What `initialize` told of the client. */
+  /** The client as `initialize` declared it. */
   client: (Askable & Watcher & { subscriptions: Set<string> }) | undefined;
   logLevel: LogLevel | undefined;
-  /** Aborts with the input. */
+  /** Aborts when the input ends. */
   ended: AbortSignal;
 }
 
@@ -148,7 +148,7 @@ interface LineCall {
   signal: AbortSignal;
 }
 
-/** Undefined once it listens. */
+/** Answers a request of MCP 2026-07-28. Returns undefined when it opened a subscription. */
 async function answerModern(
   { modern, send, rights, running }: Line,
   asked: RpcRequest,
@@ -166,7 +166,7 @@ async function answerModern(
   return modern.answer(readModern(asked), { send }, { ...call, rights, ear });
 }
 
-/** As before 2026: after `initialize`, or without it. */
+/** Answers a request of an older version, with or without `initialize`. */
 async function answerPlain(line: Line, request: RpcRequest, call: LineCall): Promise<Answer> {
   const { context, core, send, watch } = line;
   const { params = {} } = request;
@@ -184,7 +184,7 @@ async function answerPlain(line: Line, request: RpcRequest, call: LineCall): Pro
         endsAt: call.grant.endsAt,
         rights: line.rights,
         ping: () => {},
-        // Each request is refused from then on.
+        // No stream to close: each later request is rejected on its own.
         leave: () => {},
         abilities: abilitiesOf(protocolVersion, params['capabilities']),
         asked: new Map(),

@@ -12,44 +12,50 @@ import { eventScopeOf, newestOf, readSources } from '../tools/events.ts';
 import type { Grant } from '../tools/grant.ts';
 
 const LOOK_EVERY_MS = SECOND / 2;
-/** Proxies close what is silent for a minute. Rights are looked at then, too, in case a note was lost. */
+/**
+ * Proxies close connections that are silent for a minute. Rights are also checked then, in case a change was
+ * missed.
+ */
 const PING_EVERY = 50;
-/** So many are looked at beside each other: all at once would have every turn of the store. */
+/** Checks that run at the same time; more would block other users of the store. */
 const LOOKED_AT_ONCE = 100;
-/** Who takes longer keeps nobody waiting: the keys of a JWT come from its issuer, which may be slow. */
+/** How long one slow check delays the others. A JWT's keys come from its issuer, which may be slow. */
 const PATIENCE_MS = 50;
-/** A note may be committed late, and the clocks of processes differ: this far back is looked at again. */
+/** Changes this old are read again, because a change may be committed late and the clocks of processes differ. */
 const OVERLAP_MS = 5 * SECOND;
 const LISTS: readonly Changed[] = ['tools', 'resources', 'prompts'];
-/** Whether an account is connected is told by tools and resources. */
+/** The tools and resources of a server show whether an account is connected. */
 const LISTS_OF_ACCOUNTS: readonly Changed[] = ['tools', 'resources'];
 
-/** Somebody who is told what changes at a server: a session with a standing stream, or a listener of the modern form. */
+/** A receiver of change notifications: a session with a standing stream, or a listener of MCP 2026-07-28. */
 export interface Watcher {
   readonly environment: Environment;
   readonly serverId: string;
   readonly userId: string | undefined;
-  /** Since when it listens, epoch milliseconds: accounts that changed before are no news to it. */
+  /** Start of listening, epoch ms. Earlier changes of accounts are not reported. */
   readonly since: number;
-  /** Addresses of resources that it wants to hear of. */
+  /** Addresses of resources that it subscribed to. */
   readonly subscriptions: ReadonlySet<string>;
-  /** The server when last looked at: another shape means that lists changed, and what it denies is not told of. */
+  /**
+   * The server at the last check. Another shape means that lists changed. Resources that it denies are not
+   * reported.
+   */
   live: LiveServer;
-  /** The newest event of each scope that it subscribed to, when last looked at. */
+  /** The newest event of each subscribed scope at the last check. */
   readonly newest: Map<EventScope, string>;
-  /** When its rights end by the time alone, as far as is known: then they are looked at anew. Epoch milliseconds. */
+  /** Expiry of the caller's rights as far as known, epoch ms. The rights are checked again then. */
   endsAt: number;
-  /** The rights of its caller and user as they are now. @throws GatehouseError once they are gone. */
+  /** Returns the current rights of its caller and user. @throws GatehouseError once they are revoked or expired. */
   rights(): Promise<Grant>;
-  /** A notification; it drops those that were not asked for. */
+  /** Sends a notification. Drops notifications that the client did not ask for. */
   tell(method: string, params?: JsonObject): void;
   ping(): void;
-  /** Ends its stream, for the reason that its rights are gone. */
+  /** Ends its stream because its rights ended. */
   leave(why: GatehouseError): void;
 }
 
 export interface Watch {
-  /** Tells now that lists of a server changed. */
+  /** Notifies watchers at once that lists of a server changed. */
   announce(serverId: string, lists: readonly Changed[]): void;
   close(): void;
 }
@@ -57,20 +63,20 @@ export interface Watch {
 type WatchContext = Pick<Context, 'db' | 'clock' | 'log' | 'catalog' | 'servers' | 'callers'>;
 type Note = Pick<Tables['changes'], 'environment' | 'kind' | 'subject' | 'at'>;
 
-/** How it stands with a watcher. */
+/** State of one watcher between checks. */
 interface Met {
-  /** The look that met it as it began: what is done from time to time is not done for all at once. */
+  /** Number of the watcher's first poll. It spreads the periodic checks of all watchers over time. */
   readonly look: number;
   readonly since: number;
-  /** Notes that concern it, and were not looked at with it yet. */
+  /** Changes that concern the watcher and were not yet checked. */
   owed: Note[];
-  /** An earlier look is not done with it. */
+  /** An earlier check of the watcher is still running. */
   busy: boolean;
 }
 
 /**
- * Tells those who listen, within a second, what has changed at their server; ends those who may no longer listen. One
- * look at the notes of the store serves them all: whom no note concerns costs nothing.
+ * Notifies watchers of changes at their server within a second. Ends the streams of watchers without rights.
+ * One poll of the stored changes serves all watchers. A watcher that no change concerns costs no check.
  */
 export function watchChanges(context: WatchContext, watchers: () => Iterable<Watcher>): Watch {
   const notes = noteReader(context);
@@ -82,7 +88,7 @@ export function watchChanges(context: WatchContext, watchers: () => Iterable<Wat
     const all = [...watchers()];
     if (all.length === 0) return notes.rest();
     const fresh = await notes.fresh();
-    // What this process remembers may be from before the change.
+    // The caches of this process may be older than the change.
     if (fresh.length > 0) {
       context.servers.forget();
       context.callers.forget();
@@ -93,7 +99,7 @@ export function watchChanges(context: WatchContext, watchers: () => Iterable<Wat
     for (const watcher of all) {
       const { since } = watcher;
       const before = met.get(watcher);
-      // Its lists may have changed between its request and this look.
+      // The lists may have changed between the watcher's request and this poll.
       const first = before?.since !== since;
       const one = first ? { look: looks, since, owed: [], busy: false } : before;
       if (first) met.set(watcher, one);
@@ -110,7 +116,7 @@ export function watchChanges(context: WatchContext, watchers: () => Iterable<Wat
     }
   };
 
-  /** Never rejects. */
+  /** Checks one watcher. Never rejects. */
   const lookAt = async (
     watcher: Watcher,
     one: Met,
@@ -130,18 +136,18 @@ export function watchChanges(context: WatchContext, watchers: () => Iterable<Wat
       await tellEvents(context, watcher, read);
     } catch (error) {
       if (error instanceof GatehouseError && error.status < 500) watcher.leave(error);
-      else context.log.warn({ err: error }, 'changes could not be looked for');
+      else context.log.warn({ err: error }, 'check for changes failed');
     } finally {
       one.busy = false;
     }
   };
 
   const timer = setInterval(() => {
-    // A slow store must not let the rounds pile up.
+    // Polls must not overlap when the store is slow.
     if (looking) return;
     looking = true;
     look()
-      .catch((error: unknown) => context.log.warn({ err: error }, 'changes could not be looked for'))
+      .catch((error: unknown) => context.log.warn({ err: error }, 'check for changes failed'))
       .finally(() => (looking = false));
   }, LOOK_EVERY_MS);
   timer.unref();
@@ -154,13 +160,13 @@ export function watchChanges(context: WatchContext, watchers: () => Iterable<Wat
   };
 }
 
-/** Reads each note of the store once, and makes one where the catalogue of this process has changed. */
+/** Reads each stored change once. Adds a change when the catalogue of this process changed. */
 function noteReader({ db, clock, catalog }: Pick<Context, 'db' | 'clock' | 'catalog'>) {
   const seen = new Map<string, number>();
   let since: number | undefined;
   let { version } = catalog;
   return {
-    /** Nobody listens: what is noted meanwhile is news to nobody. */
+    /** Resets the reader while there are no watchers, because they need only later changes. */
     rest() {
       since = undefined;
       seen.clear();
@@ -196,7 +202,7 @@ function concerns({ environment, kind, subject }: Note, watcher: Watcher): boole
   }
 }
 
-/** Tells that all lists changed where the server shows something else by now. */
+/** Notifies a watcher that all lists changed when the server's shape changed. Returns whether it changed. */
 function tellShape(watcher: Watcher, { live }: Grant): boolean {
   const { shape } = watcher.live;
   watcher.live = live;
@@ -210,7 +216,7 @@ function tellLists(watcher: Watcher, lists: readonly Changed[]): void {
   for (const list of lists) watcher.tell(`notifications/${list}/list_changed`);
 }
 
-/** Tells of new events in the scopes that somebody subscribed to. */
+/** Notifies a watcher of new events in its subscribed scopes. */
 async function tellEvents(
   context: Pick<Context, 'db' | 'catalog'>,
   watcher: Watcher,
