@@ -40,8 +40,8 @@ export function abilitiesOf(version: string, capabilities: Json | undefined): Ab
 }
 
 /**
- * Returns the capability, in MCP's wire form, that a request needs and the client did not declare.
- * Returns undefined when the client supports the request.
+ * Returns the capability, in MCP's wire form, that a request needs and the client did not declare. Returns undefined
+ * when the client supports the request.
  */
 export function missingFor(abilities: Abilities, { method, params }: InputRequest): JsonObject | undefined {
   switch (method) {

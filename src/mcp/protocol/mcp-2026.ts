@@ -61,8 +61,8 @@ export interface ModernRequest {
 }
 
 /**
- * Returns whether a message is of MCP 2026-07-28. Decides by members that only this version has.
- * Ignores the header Mcp-Method, because SDK v2 also sends it with older versions.
+ * Returns whether a message is of MCP 2026-07-28. Decides by members that only this version has. Ignores the header
+ * Mcp-Method, because SDK v2 also sends it with older versions.
  */
 export function isModern(
   headers: IncomingMessage['headers'] | undefined,
@@ -77,8 +77,8 @@ export function isModern(
 
 /**
  * Reads and checks a request of MCP 2026-07-28. `req` is undefined on stdio, which has no headers.
- * @throws GatehouseError `header_mismatch` (-32020), `protocol_version_unsupported` (-32022),
- * `request_meta_invalid` (-32602), `method_not_found` (-32601).
+ * @throws GatehouseError `header_mismatch` (-32020), `protocol_version_unsupported` (-32022), `request_meta_invalid`
+ * (-32602), `method_not_found` (-32601).
  */
 export function readModern(request: RpcRequest, req?: IncomingMessage): ModernRequest {
   const { method, params = {} } = request;
@@ -197,8 +197,7 @@ const ABOUT_US = { name: SERVER_INFO.name, title: SERVER_INFO.title, version: SE
 
 /**
  * Returns the first members of a complete result, without the closing brace. They are equal for all results of a
- * method.
- * The caller appends a comma and the result's own text without its first brace.
+ * method. The caller appends a comma and the result's own text without its first brace.
  */
 export function openingOf(method: string): string {
   let opening = openings.get(method);

@@ -23,9 +23,8 @@ const CALL_MEMBERS = new Set([
 const DIRECT_MEMBERS = ['confirmationToken', 'credentialId'] as const;
 
 /**
- * Returns the parameters corrected to the action's schema, where their meaning is certain. Replaces model aliases
- * by the parameters' own names.
- * `path` is their place in the arguments.
+ * Returns the parameters corrected to the action's schema, where their meaning is certain. Replaces model aliases by
+ * the parameters' own names. `path` is their place in the arguments.
  */
 export function readParameters(
   scope: ToolScope,
@@ -62,8 +61,8 @@ export function repairedCall(scope: ToolScope, given: Json, at = ''): Json {
 }
 
 /**
- * Splits the arguments of a direct tool into the action's input and our own members. A member that the action also
- * has as a parameter belongs to the input.
+ * Splits the arguments of a direct tool into the action's input and our own members. A member that the action also has
+ * as a parameter belongs to the input.
  */
 export function directArguments(
   scope: ToolScope,

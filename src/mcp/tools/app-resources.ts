@@ -72,8 +72,7 @@ function broughtOf({ visible, grant }: ToolScope) {
 }
 
 /**
- * Returns the parameters of an address by its template, one segment each; undefined when the address does not
- * match.
+ * Returns the parameters of an address by its template, one segment each; undefined when the address does not match.
  */
 function parametersIn(template: string, uri: string): JsonObject | undefined {
   const parts = template.split(/\{([a-zA-Z_][a-zA-Z0-9_]*)\}/);

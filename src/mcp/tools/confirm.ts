@@ -16,13 +16,12 @@ import type { ToolScope } from './tool.ts';
 const TOKEN = 'confirmationToken';
 
 /**
- * Lets a call run once its user agrees. The client asks the user if it can. Otherwise the caller repeats the call
- * with the token that the first refusal returned.
- * An agreement covers only this call and is valid once.
+ * Lets a call run once its user agrees. The client asks the user if it can. Otherwise the caller repeats the call with
+ * the token that the first refusal returned. An agreement covers only this call and is valid once.
  * @throws GatehouseError `confirmation_declined`; `confirmation_too_large` when the call cannot be shown;
- * `request_state_invalid` for a used agreement; `confirmation_required` with a token (`details.confirmationToken`)
- * and the question for the user (`details.question`). Its cause is an InputRequired when the client is asked
- * between two requests.
+ * `request_state_invalid` for a used agreement; `confirmation_required` with a token (`details.confirmationToken`) and
+ * the question for the user (`details.question`). Its cause is an InputRequired when the client is asked between two
+ * requests.
  */
 export async function confirmCall(
   scope: Pick<ToolScope, 'context' | 'grant' | 'inputs'>,

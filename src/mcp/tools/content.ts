@@ -84,10 +84,9 @@ export function isContent(answer: JsonObject): boolean {
 }
 
 /**
- * Runs an action that answers with content. Puts the app's questions to the client until the app has none left.
- * `run` calls the app, with the client's answers if there are any.
- * @throws GatehouseError `upstream_failed` for anything that is not content; those of inputRequired();
- * InputRequired
+ * Runs an action that answers with content. Puts the app's questions to the client until the app has none left. `run`
+ * calls the app, with the client's answers if there are any.
+ * @throws GatehouseError `upstream_failed` for anything that is not content; those of inputRequired(); InputRequired
  */
 export async function runContent(
   scope: ToolScope,
@@ -118,9 +117,8 @@ export async function runContent(
 
 /**
  * Returns an app's question as the client gets it. The message names the app and holds no hidden characters. A link
- * must be HTTPS.
- * Drops a system prompt, context and tools, so that an app cannot instruct the client's model or read its other
- * context.
+ * must be HTTPS. Drops a system prompt, context and tools, so that an app cannot instruct the client's model or read
+ * its other context.
  */
 function asAsked({ method, params }: InputRequest, appName: string): InputRequest {
   if (method === 'roots/list') return { method, params: {} };

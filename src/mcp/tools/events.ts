@@ -26,8 +26,8 @@ type Source = Awaited<ReturnType<typeof sourcesOf>>[number];
 type ReadSources = (environment: Environment, userId: string) => Promise<Source[]>;
 
 /**
- * Returns the event resources of a server, for a known user. A scope counts when an app has it and its records may
- * be read.
+ * Returns the event resources of a server, for a known user. A scope counts when an app has it and its records may be
+ * read.
  */
 export function eventResources({ visible, grant }: ToolScope) {
   if (grant.userId === undefined) return [];
@@ -73,8 +73,8 @@ export async function recentEvents(
 }
 
 /**
- * Returns a value for each scope among these addresses that changes with each new event for the viewer. A caller
- * with many viewers passes one `read` for all.
+ * Returns a value for each scope among these addresses that changes with each new event for the viewer. A caller with
+ * many viewers passes one `read` for all.
  */
 export async function newestOf(
   context: Pick<Context, 'db' | 'catalog'>,
@@ -105,8 +105,8 @@ export function readSources({ db }: Pick<Context, 'db'>): ReadSources {
 }
 
 /**
- * Returns whether a server may show events of a scope. An event holds a record as the two actions of its model
- * return it, so both must be allowed.
+ * Returns whether a server may show events of a scope. An event holds a record as the two actions of its model return
+ * it, so both must be allowed.
  */
 function showsEvents({ decision }: LiveServer, connector: Connector, scope: EventScope): boolean {
   const model = connector.definition.unified[scope];

@@ -11,8 +11,8 @@ const MAX_CHARACTERS = 2000;
 
 /**
  * Returns an input that an action accepts, under the names of its `modelInput`. Prefers a recorded input. Otherwise
- * builds one from the required members, with values recorded for sibling actions.
- * Returns undefined when neither passes the schema.
+ * builds one from the required members, with values recorded for sibling actions. Returns undefined when neither
+ * passes the schema.
  */
 export function exampleInput(action: Action, connector: Connector): JsonObject | undefined {
   const input = recordedOf(action, connector) ?? generated(action, connector);

@@ -4,9 +4,7 @@ import { missingFor, type Abilities, type InputRequest, type InputRequests } fro
 import type { RequestStates } from './request-state.ts';
 import type { ToolScope } from './tool.ts';
 
-/**
- * A client's answers by the key of their question: each an ElicitResult, CreateMessageResult or ListRootsResult.
- */
+/** A client's answers by the key of their question: each an ElicitResult, CreateMessageResult or ListRootsResult. */
 export type InputAnswers = { [key: string]: JsonObject };
 
 /** The client's answers to a step. */
@@ -66,10 +64,10 @@ export class InputRequired extends Error {
 }
 
 /**
- * Asks the client's user or model, and returns the answers. Leaves out questions that the client does not support.
- * In a session, the questions are sent while the call runs. With MCP 2026-07-28 the request ends here. The client
- * repeats it with the answers and a state, so the code before this call runs once more.
- * The state is bound to this user, server, method and these arguments.
+ * Asks the client's user or model, and returns the answers. Leaves out questions that the client does not support. In
+ * a session, the questions are sent while the call runs. With MCP 2026-07-28 the request ends here. The client repeats
+ * it with the answers and a state, so the code before this call runs once more. The state is bound to this user,
+ * server, method and these arguments.
  * @throws GatehouseError `client_capability_missing` when the client supports none of the questions; InputRequired
  */
 export async function inputRequired(
@@ -97,8 +95,7 @@ function capabilityOf(method: string): JsonObject {
 
 /**
  * Returns the inputs of a request of MCP 2026-07-28. Uses the answers that the request holds; a missing answer ends
- * the request.
- * Rejects with GatehouseError `request_state_invalid` for a state of another call.
+ * the request. Rejects with GatehouseError `request_state_invalid` for a state of another call.
  */
 export async function modernInputs({
   abilities,

@@ -11,9 +11,7 @@ import type { VisibleConnector } from './visible.ts';
 /** The place of a name in the arguments: `''`, or `calls.0.` in a batch. */
 type At = string;
 
-/**
- * Returns a visible connector. @throws GatehouseError `restricted`, `connector_not_found` with the nearest names.
- */
+/** Returns a visible connector. @throws GatehouseError `restricted`, `connector_not_found` with the nearest names. */
 export function visibleConnector(scope: ToolScope, named: string, at: At = ''): VisibleConnector {
   const { connectors } = scope.visible;
   const connectorId = connectorIdFor(scope, named, at);

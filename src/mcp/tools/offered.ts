@@ -34,8 +34,8 @@ interface Found {
 const found = new WeakMap<Catalog, Map<Environment, Found>>();
 
 /**
- * Returns the actions that need a scheme or scopes. Cached per version of the catalogue, because every request
- * needs them.
+ * Returns the actions that need a scheme or scopes. Cached per version of the catalogue, because every request needs
+ * them.
  */
 function actionsWithNeeds(catalog: Catalog, environment: Environment): readonly Action[] {
   const byEnvironment = found.get(catalog) ?? new Map<Environment, Found>();

@@ -11,10 +11,9 @@ const INDENT = '  ';
 
 /**
  * Returns the question that a user reads before agreeing to a call. It shows the action, the account and every
- * parameter.
- * Long values lose their middle and name how many characters that was. Hidden characters are written out.
- * Returns undefined when the names and the ends of all values do not fit, because a user cannot agree to what is
- * not shown.
+ * parameter. Long values lose their middle and name how many characters that was. Hidden characters are written out.
+ * Returns undefined when the names and the ends of all values do not fit, because a user cannot agree to what is not
+ * shown.
  */
 export function questionFor({ connector, action, effect, input, credential }: Question): string | undefined {
   const account = credential?.account?.name ?? credential?.name;

@@ -40,17 +40,16 @@ export interface RequestStates {
    */
   open(text: string): Promise<CallState>;
   /**
-   * Uses the agreement of a state. Only one request in all processes can, so that one agreement allows one call.
-   * A client that disconnected before the work started can try again.
+   * Uses the agreement of a state. Only one request in all processes can, so that one agreement allows one call. A
+   * client that disconnected before the work started can try again.
    * @throws GatehouseError `request_state_invalid` for all others.
    */
   take(state: CallState, signal: AbortSignal): Promise<void>;
 }
 
 /**
- * Returns the states of one call. The client stores and may read them, so they hold no secret that it was not
- * given.
- * A keyed hash binds them to server, user, caller, method, name, arguments and an expiry.
+ * Returns the states of one call. The client stores and may read them, so they hold no secret that it was not given. A
+ * keyed hash binds them to server, user, caller, method, name, arguments and an expiry.
  */
 export function requestStates(
   context: StateContext,

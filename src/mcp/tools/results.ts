@@ -113,9 +113,8 @@ function fits(text: string, maxBytes: number): boolean {
 }
 
 /**
- * Cuts a list to the whole records that fit, with the offset of the next record. Cuts other values to the beginning
- * of their text.
- * `result` names the address of the whole, page by page.
+ * Cuts a list to the whole records that fit, with the offset of the next record. Cuts other values to the beginning of
+ * their text. `result` names the address of the whole, page by page.
  */
 async function fit(
   context: ResultContext,
@@ -147,9 +146,7 @@ async function fit(
   return { result: { ...kept, note, begins } };
 }
 
-/**
- * Stores a result. Returns undefined while the store accepts no writes, because a cut result is better than none.
- */
+/** Stores a result. Returns undefined while the store accepts no writes, because a cut result is better than none. */
 async function keepWhereRoom(...args: Parameters<typeof keepResult>) {
   try {
     return await keepResult(...args);

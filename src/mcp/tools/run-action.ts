@@ -27,9 +27,7 @@ interface ActionCall {
   fields?: readonly string[] | undefined;
 }
 
-/**
- * Runs an action for a grant. @throws GatehouseError as executeAction; `invalid_request` holds the input schema.
- */
+/** Runs an action for a grant. @throws GatehouseError as executeAction; `invalid_request` holds the input schema. */
 export async function runAction(scope: ToolScope, call: ActionCall): Promise<JsonObject> {
   const { connectorId, actionId, input, path = '' } = call;
   const action = scope.context.catalog.action(scope.grant.environment, connectorId, actionId);

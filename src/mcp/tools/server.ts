@@ -95,9 +95,7 @@ export function createMcpCore(context: Context): McpCore {
     trace: call.trace,
   });
 
-  /**
-   * Runs a handler with the scope of a running request. Errors become JSON-RPC errors with the contract's codes.
-   */
+  /** Runs a handler with the scope of a running request. Errors become JSON-RPC errors with the contract's codes. */
   const handled = async <T>(
     id: string | number,
     handle: (scope: ToolScope, call: McpCall) => T | Promise<T>,
@@ -115,8 +113,8 @@ export function createMcpCore(context: Context): McpCore {
 
   let sdk: Promise<SdkServer> | undefined;
   /**
-   * Loads the SDK at its first use, because loading it would double the start time. tools/list and tools/call do
-   * not need it.
+   * Loads the SDK at its first use, because loading it would double the start time. tools/list and tools/call do not
+   * need it.
    */
   const sdkServer = () =>
     (sdk ??= import('./sdk.ts').then(({ createSdkServer }) => createSdkServer(handled, callTool)));

@@ -12,8 +12,8 @@ import { BUILT_IN_TOOLS } from './tools.ts';
 import type { BuiltInTool, ToolDefinition } from './tool.ts';
 
 /**
- * The connectors, tools and instructions that a server shows. Derived from its restrictions and the catalogue;
- * cached until either changes.
+ * The connectors, tools and instructions that a server shows. Derived from its restrictions and the catalogue; cached
+ * until either changes.
  */
 export interface Visible {
   /** Connectors with at least one allowed action, and those actions. */
@@ -167,8 +167,8 @@ function allowedActions(connector: Connector, decision: Decision): Action[] {
 }
 
 /**
- * Names direct tools `<connectorId>_<actionId>`. A name that is too long or taken becomes its first 55 characters
- * and a hash (contract.md section 5).
+ * Names direct tools `<connectorId>_<actionId>`. A name that is too long or taken becomes its first 55 characters and
+ * a hash (contract.md section 5).
  */
 function namedActions(actions: Action[]): Map<string, Action> {
   const named = new Map<string, Action>();

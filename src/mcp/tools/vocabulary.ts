@@ -180,8 +180,7 @@ function placesOf({ words, gapped }: Phrase, stems: readonly string[], at: numbe
 }
 
 /**
- * Returns the concepts and stems of a text. The longest phrase at a word wins, and its words count for nothing
- * else.
+ * Returns the concepts and stems of a text. The longest phrase at a word wins, and its words count for nothing else.
  */
 export function meaningOf(text: string): Meaning {
   const { phrases: known, works } = bookOfPhrases();

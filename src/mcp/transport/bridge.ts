@@ -18,10 +18,9 @@ const MAX_RECONNECT_MS = 30 * SECOND;
 const TRIES = 4;
 
 /**
- * Connects standard input and output to a remote MCP address. Each input line is one POST.
- * Each answer and each event is one output line. The bridge keeps the session that the remote opens, and its
- * standing stream.
- * It answers a request that it cannot deliver with a JSON-RPC error. It reports each cause to the operator once.
+ * Connects standard input and output to a remote MCP address. Each input line is one POST. Each answer and each event
+ * is one output line. The bridge keeps the session that the remote opens, and its standing stream. It answers a
+ * request that it cannot deliver with a JSON-RPC error. It reports each cause to the operator once.
  */
 export async function runBridge(
   wish: BridgeWish,

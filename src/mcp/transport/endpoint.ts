@@ -33,8 +33,8 @@ export interface Knock {
 }
 
 /**
- * Authenticates a request by the token in the path, or by a bearer that is an API key, a JWT or the server's own token.
- * On the token URL an unknown server and a wrong token give the same answer.
+ * Authenticates a request by the token in the path, or by a bearer that is an API key, a JWT or the server's own
+ * token. On the token URL an unknown server and a wrong token give the same answer.
  * @throws GatehouseError `unauthorized`, `token_expired`, `forbidden` (scope), `server_not_found`.
  */
 export async function knock(context: Context, req: IncomingMessage, path: McpPath): Promise<Knock> {
@@ -141,8 +141,8 @@ async function userToken({ callers }: Context, jwt: string): Promise<Caller> {
 }
 
 /**
- * Rejects requests whose Host is another machine's while we listen on loopback only; otherwise DNS rebinding
- * reaches us.
+ * Rejects requests whose Host is another machine's while we listen on loopback only; otherwise DNS rebinding reaches
+ * us.
  * @throws GatehouseError `forbidden`
  */
 export function assertHost(
@@ -157,8 +157,7 @@ export function assertHost(
 
 /**
  * Checks that a browser page of this origin may call the endpoint. Allowed are our own origin and the environment's
- * `origins`.
- * Pages of this machine are allowed while we listen on loopback only.
+ * `origins`. Pages of this machine are allowed while we listen on loopback only.
  * @throws GatehouseError `forbidden`
  */
 export async function assertOrigin(

@@ -42,8 +42,7 @@ export interface ModernExchange {
   /** Answers a POST. */
   post(flow: Flow, request: RpcRequest, rights: () => Promise<Grant>): Promise<void>;
   /**
-   * Answers a parsed request. Returns undefined when it opened a subscription. Rejects when the call's signal
-   * aborts.
+   * Answers a parsed request. Returns undefined when it opened a subscription. Rejects when the call's signal aborts.
    */
   answer(read: ModernRequest, stream: Pick<Stream, 'send'>, call: ModernCall): Promise<Answer | undefined>;
 }

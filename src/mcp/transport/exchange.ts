@@ -38,8 +38,7 @@ const NOTHING: Answer = { result: '{}', failed: false };
 /** Handles a message of each MCP version: runs it and frames its answer. */
 export interface Exchange {
   /**
-   * Handles one message. A message of MCP 2026-07-28 comes with `rights`, which returns the caller's current
-   * rights.
+   * Handles one message. A message of MCP 2026-07-28 comes with `rights`, which returns the caller's current rights.
    */
   one(flow: Flow, message: Message, rights?: () => Promise<Grant>): Promise<void>;
   batch(flow: Flow, messages: Message[]): Promise<void>;
@@ -109,9 +108,7 @@ export function createExchange(
     });
   }
 
-  /**
-   * Answers a request. Returns undefined when the client cancelled it, because cancelled requests get no answer.
-   */
+  /** Answers a request. Returns undefined when the client cancelled it, because cancelled requests get no answer. */
   async function answerOf(flow: Flow, request: RpcRequest, stream: Stream): Promise<Answer | undefined> {
     const { session, grant, requestId, res } = flow;
     const cancel = new AbortController();

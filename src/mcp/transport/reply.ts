@@ -127,9 +127,7 @@ export function eventText(message: string): string {
 /** Bytes of an event stream that a client may leave unread. */
 const MAX_UNREAD = 1024 * 1024;
 
-/**
- * Sends an event. Closes the stream of a client that does not read, so that unread events do not fill our memory.
- */
+/** Sends an event. Closes the stream of a client that does not read, so that unread events do not fill our memory. */
 export function writeEvent(res: ServerResponse, text: string): void {
   if (res.destroyed || res.writableEnded) return;
   if (res.writableLength > MAX_UNREAD) res.destroy();

@@ -25,9 +25,8 @@ interface StoredEvent {
 }
 
 /**
- * A session of MCP 2024-11-05 to 2025-11-25: a record in front of the one long-lived server.
- * An SDK transport for each session costs 67 MB per 1,000 sessions.
- * A session belongs to its process, its server, its caller and its user.
+ * A session of MCP 2024-11-05 to 2025-11-25: a record in front of the one long-lived server. An SDK transport for each
+ * session costs 67 MB per 1,000 sessions. A session belongs to its process, its server, its caller and its user.
  */
 export interface Session extends Watcher {
   readonly sessionId: string;
@@ -91,8 +90,7 @@ export function createSessions(clock: Clock): Sessions {
     session.open.clear();
   };
   /**
-   * Ends the oldest session of the caller that has the most, so that one caller cannot evict the sessions of
-   * others.
+   * Ends the oldest session of the caller that has the most, so that one caller cannot evict the sessions of others.
    */
   const makeRoom = (): void => {
     let most: Set<Session> | undefined;
@@ -217,8 +215,8 @@ export function placeOf(session: Session, lastEventId: string): Place | undefine
 }
 
 /**
- * Opens the standing stream, or resumes a stream after the client's last event.
- * The standing stream lives as long as its client's rights.
+ * Opens the standing stream, or resumes a stream after the client's last event. The standing stream lives as long as
+ * its client's rights.
  */
 export function openStream(
   session: Session,

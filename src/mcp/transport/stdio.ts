@@ -33,8 +33,8 @@ export interface StdioWish {
 }
 
 /**
- * Serves one MCP server on standard input and output, one JSON-RPC message a line. Reads the store directly.
- * Ends when the input ends. Restrictions, switches and users are read for each request.
+ * Serves one MCP server on standard input and output, one JSON-RPC message a line. Reads the store directly. Ends when
+ * the input ends. Restrictions, switches and users are read for each request.
  * @throws GatehouseError when the server or user does not exist, or the server does not serve the user.
  */
 export async function runStdio(

@@ -13,8 +13,7 @@ import type { Grant } from '../tools/grant.ts';
 
 const LOOK_EVERY_MS = SECOND / 2;
 /**
- * Proxies close connections that are silent for a minute. Rights are also checked then, in case a change was
- * missed.
+ * Proxies close connections that are silent for a minute. Rights are also checked then, in case a change was missed.
  */
 const PING_EVERY = 50;
 /** Checks that run at the same time; more would block other users of the store. */
@@ -37,8 +36,7 @@ export interface Watcher {
   /** Addresses of resources that it subscribed to. */
   readonly subscriptions: ReadonlySet<string>;
   /**
-   * The server at the last check. Another shape means that lists changed. Resources that it denies are not
-   * reported.
+   * The server at the last check. Another shape means that lists changed. Resources that it denies are not reported.
    */
   live: LiveServer;
   /** The newest event of each subscribed scope at the last check. */
@@ -75,8 +73,8 @@ interface Met {
 }
 
 /**
- * Notifies watchers of changes at their server within a second. Ends the streams of watchers without rights.
- * One poll of the stored changes serves all watchers. A watcher that no change concerns costs no check.
+ * Notifies watchers of changes at their server within a second. Ends the streams of watchers without rights. One poll
+ * of the stored changes serves all watchers. A watcher that no change concerns costs no check.
  */
 export function watchChanges(context: WatchContext, watchers: () => Iterable<Watcher>): Watch {
   const notes = noteReader(context);
