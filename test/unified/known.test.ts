@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { notice } from '../../src/sources/polling/record-changes.ts';
+import { recordChanges } from '../../src/sources/polling/record-changes.ts';
 import { toSource } from '../../src/sources/source.ts';
 import type { Json } from '../../src/lib/json.ts';
 import { toUnified } from '../../src/unified/map.ts';
@@ -40,7 +40,7 @@ test('new variant ids do not report a product again that the last release knew',
     const what = { connector, scope: 'commerce/products', connectionId: 'cred_1' } as const;
     const unified = await toUnified(what, record);
     const source = toSource(row);
-    await context.db.transaction().execute((tx) => notice(tx, context, source, [{ unified }]));
+    await context.db.transaction().execute((tx) => recordChanges(tx, context, source, [{ unified }]));
     const events = await context.db.selectFrom('events').select(['event', 'body']).execute();
     return events.map(({ event, body }) => ({ event, ...JSON.parse(body) }));
   };

@@ -5,7 +5,7 @@ import { DAY, HOUR, MINUTE } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { unifiedId } from '../../unified/ids.ts';
 import { anyoneWantsDeleted, holdSame } from '../consumers.ts';
-import { noticeDeleted } from './record-changes.ts';
+import { recordDeletion } from './record-changes.ts';
 import { tellGapRisk } from '../../outbox/operator-events.ts';
 import type { PollContext } from './poll.ts';
 import { readIds } from './read-all.ts';
@@ -46,7 +46,7 @@ export function inventoryJob(context: PollContext): JobKind {
       if (source.baselineAt === null) return firstPollWaitMs(source);
       const startedAt = context.clock.now();
       const { ids, complete } = await readIds(context, source, signal);
-      await remember(context, source, [...ids], startedAt);
+      await storeListed(context, source, [...ids], startedAt);
       const gone = complete ? await missingOf(context, source, ids, startedAt) : [];
       // An app that lists nothing after many records more likely denies access than lost all of them.
       const isHidden = ids.size === 0 && gone.length > FEW;
@@ -122,26 +122,26 @@ async function confirm(
   signal: AbortSignal,
 ): Promise<void> {
   // The attempt is stored first, so that a record on which the app fails does not delay the others.
-  await noteAsked(context, source, remoteId);
+  await storeAttempt(context, source, remoteId);
   if (!(await isGone(context, source, remoteId, signal))) return;
   const deliveries = await context.db.transaction().execute(async (tx) => {
     await holdSame(tx, source);
-    const forgetKeys = (keys: string[]) =>
+    const deleteKeys = (keys: string[]) =>
       tx
         .deleteFrom('seen')
         .where('source_id', '=', source.sourceId)
         .where('key', 'in', keys)
         .executeTakeFirst();
-    await forgetKeys([`a:${remoteId}`]);
-    const { numDeletedRows } = await forgetKeys([`p:${remoteId}`, `c:${remoteId}`]);
+    await deleteKeys([`a:${remoteId}`]);
+    const { numDeletedRows } = await deleteKeys([`p:${remoteId}`, `c:${remoteId}`]);
     if (numDeletedRows === 0n) return 0;
     const id = unifiedId(source.scope, source.credentialId, remoteId);
-    return noticeDeleted(tx, context, source, { id, remoteId });
+    return recordDeletion(tx, context, source, { id, remoteId });
   });
   if (deliveries > 0) context.deliverer.wake();
 }
 
-async function noteAsked({ db, clock }: PollContext, source: Source, remoteId: string): Promise<void> {
+async function storeAttempt({ db, clock }: PollContext, source: Source, remoteId: string): Promise<void> {
   const now = clock.now();
   await db.transaction().execute(async (tx) => {
     await holdSame(tx, source);
@@ -173,7 +173,7 @@ async function isGone(
 }
 
 /** Stores that records were listed. */
-async function remember(
+async function storeListed(
   { db }: PollContext,
   source: Source,
   remoteIds: readonly string[],

@@ -14,7 +14,7 @@ import { customFieldsOf } from '../../unified/field-mappings.ts';
 import type { UnifiedModel } from '../../connectors/events-format.ts';
 import { modelOf, unifiedOf, type Unified } from '../../unified/map.ts';
 import { tellGapRisk, tellGapRiskIn } from '../../outbox/operator-events.ts';
-import { LARGEST_SKEW_MS, hasNews, notice, noticeUnreadable } from './record-changes.ts';
+import { LARGEST_SKEW_MS, hasNews, recordChanges, recordUnreadable } from './record-changes.ts';
 import { nextRound, readSince, type Pass, type Unreadable } from './listing.ts';
 import type { Continuation, Source } from '../source.ts';
 import { renewLease } from '../sources.ts';
@@ -48,7 +48,7 @@ const FAILURES_TOLD = 3;
 const DEEP_WINDOW_MS = 2 * DAY;
 /** Wait between two polls that continue one listing. */
 const BETWEEN_ROUNDS_MS = SECOND;
-const NOTICED_AT_ONCE = 250;
+const RECORDED_AT_ONCE = 250;
 
 /** Result of a poll, for the log and for tests. */
 export interface Polled {
@@ -255,7 +255,7 @@ async function commit(context: PollContext, source: Source, round: Round): Promi
       .where('lease_token', '=', source.leaseToken)
       .executeTakeFirst();
     if (numUpdatedRows === 0n) return undefined;
-    return noticeAll(tx, context, { ...source, cursorUntil }, round);
+    return recordAll(tx, context, { ...source, cursorUntil }, round);
   });
   if (deliveries === undefined) {
     context.log.warn({ sourceId: source.sourceId }, 'poll discarded, lease lost');
@@ -273,7 +273,7 @@ async function commit(context: PollContext, source: Source, round: Round): Promi
   const [first] = unreadable;
   if (
     first &&
-    (await noticeUnreadable(
+    (await recordUnreadable(
       context,
       source.sourceId,
       unreadable.map(({ record }) => record),
@@ -287,17 +287,17 @@ async function commit(context: PollContext, source: Source, round: Round): Promi
  * Records changes in batches, because SQLite is synchronous and thousands of records would block the event
  * loop.
  */
-async function noticeAll(
+async function recordAll(
   tx: Transaction<Tables>,
   context: PollContext,
   source: Source,
   { unified, ...how }: Round,
 ): Promise<number> {
   let deliveries = 0;
-  for (let at = 0; at < unified.length; at += NOTICED_AT_ONCE) {
+  for (let at = 0; at < unified.length; at += RECORDED_AT_ONCE) {
     if (at > 0) await nextTurn();
-    const sightings = unified.slice(at, at + NOTICED_AT_ONCE).map((one) => ({ unified: one }));
-    deliveries += await notice(tx, context, source, sightings, how);
+    const observations = unified.slice(at, at + RECORDED_AT_ONCE).map((one) => ({ unified: one }));
+    deliveries += await recordChanges(tx, context, source, observations, how);
   }
   return deliveries;
 }

@@ -21,7 +21,7 @@ const MAX_KEYS_A_STATEMENT = 200;
 const LISTS_SETTLE_MS = MINUTE;
 
 /** Stored keys of a source, and the transaction that reads and writes them. */
-interface Memory {
+interface StoredKeys {
   db: Db;
   tx: Transaction<Tables>;
   sourceId: string;
@@ -47,7 +47,7 @@ const seenAmong = perDatabase((db) =>
  * A record that a poll or a webhook delivered. `topic` is the change that a webhook reports; polls do not
  * know it.
  */
-export interface Sighting {
+export interface Observation {
   unified: Unified;
   topic?: 'created' | 'updated';
 }
@@ -63,11 +63,11 @@ export interface Sighting {
  * change came into being since.
  * @returns the number of deliveries created.
  */
-export async function notice(
+export async function recordChanges(
   tx: Transaction<Tables>,
   context: EventContext,
   source: Source,
-  sightings: readonly Sighting[],
+  observations: readonly Observation[],
   {
     baseline = false,
     listedFrom = 0,
@@ -75,25 +75,25 @@ export async function notice(
   }: { baseline?: boolean; listedFrom?: number; knownFrom?: number } = {},
 ): Promise<number> {
   const now = context.clock.now();
-  const memory = { db: context.db, tx, sourceId: source.sourceId };
-  const keys = sightings.map(({ unified }) => keysOf(unified));
-  const fresh = await remember(
-    memory,
+  const stored = { db: context.db, tx, sourceId: source.sourceId };
+  const keys = observations.map(({ unified }) => keysOf(unified));
+  const fresh = await storeKeys(
+    stored,
     keys.flatMap(({ created, version }) => [created, version]),
     now,
     // For a record that occurs twice in one batch, the first state counts.
     new Map(keys.map(({ created, state }) => [created, state] as const).toReversed()),
   );
   const isNewAt = (index: number) => fresh.has(keys[index]?.created ?? '');
-  const deleted = await deletedBefore(
-    memory,
-    sightings.flatMap(({ unified }, index) => (isNewAt(index) ? [unified] : [])),
+  const deleted = await storedDeletions(
+    stored,
+    observations.flatMap(({ unified }, index) => (isNewAt(index) ? [unified] : [])),
     { listedFrom, now },
   );
   const newest = await newestStates(
-    memory,
-    sightings.flatMap(({ unified }, index) => {
-      const mayDiffer = tellsNoTime(unified) || fresh.has(keys[index]?.version ?? '');
+    stored,
+    observations.flatMap(({ unified }, index) => {
+      const mayDiffer = hasNoChangeTime(unified) || fresh.has(keys[index]?.version ?? '');
       return mayDiffer && !isNewAt(index) ? [unified] : [];
     }),
     now,
@@ -101,12 +101,12 @@ export async function notice(
   const changed = new Set<string>();
   const late: string[] = [];
   const events: NewEvent[] = [];
-  for (const [index, { unified, topic }] of sightings.entries()) {
+  for (const [index, { unified, topic }] of observations.entries()) {
     const key = keys[index];
     if (!key) continue;
     const isNew = fresh.has(key.created);
     const known = newest.get(unified.remoteId);
-    const isChanged = fresh.has(key.version) || isBack(unified, key.state, known);
+    const isChanged = fresh.has(key.version) || isReturned(unified, key.state, known);
     // A record that occurs twice in one batch counts once.
     fresh.delete(key.created);
     fresh.delete(key.version);
@@ -123,12 +123,12 @@ export async function notice(
     if (isUpdate) changed.add(unified.remoteId);
     if (baseline && !isAfterBaseline(source, unified)) continue;
     const event = isNew
-      ? (firstSight(source, unified, { topic, knownFrom }) ?? (since && 'updated'))
+      ? (firstEvent(source, unified, { topic, knownFrom }) ?? (since && 'updated'))
       : isUpdate && 'updated';
     if (event) events.push({ eventScope: source.scope, event, recordId: unified.id, body: unified.body });
   }
-  await rememberStates(tx, source.sourceId, changed, newest);
-  await forgetKeys(tx, source.sourceId, late);
+  await storeStates(tx, source.sourceId, changed, newest);
+  await deleteKeys(tx, source.sourceId, late);
   // Only the app knows whether a late observation is an earlier state or the present one. A poll asks it.
   if (late.length > 0 || [...deleted.values()].includes('late'))
     await pollBy(tx, source.sourceId, now + LISTS_SETTLE_MS);
@@ -137,20 +137,20 @@ export async function notice(
 }
 
 /** Stored facts of a record: its newest state, null when unknown, and when it was observed, by our clock. */
-interface Remembered {
+interface StoredFacts {
   state: string | null;
   seenAt: number;
 }
 
-type Newest = Remembered & { state: string };
+type Newest = StoredFacts & { state: string };
 
 /** Returns the stored facts of records by their ids at the app. Kind `c` is observed, `d` is deleted. */
-async function rememberedOf(
+async function storedFacts(
   { db, tx, sourceId }: { db: Db; tx: DbOrTx; sourceId: string },
   kind: 'c' | 'd',
   records: readonly Unified[],
-): Promise<Map<string, Remembered>> {
-  const found = new Map<string, Remembered>();
+): Promise<Map<string, StoredFacts>> {
+  const found = new Map<string, StoredFacts>();
   for (const some of chunksOf(records)) {
     const keys = some.map(({ remoteId }) => `${kind}:${remoteId}`);
     const { rows } = await runKept(tx, seenAmong(db), [sourceId, textsFor(db, keys)]);
@@ -163,17 +163,17 @@ async function rememberedOf(
  * Returns the time of an observation. A time in the future was stored while our clock was ahead, so it counts
  * as long ago.
  */
-function momentOf({ seenAt }: Remembered, now: number): number {
+function momentOf({ seenAt }: StoredFacts, now: number): number {
   return seenAt > now + LARGEST_SKEW_MS ? 0 : seenAt;
 }
 
 async function newestStates(
-  memory: Memory,
+  stored: StoredKeys,
   records: readonly Unified[],
   now: number,
 ): Promise<Map<string, Newest>> {
   const found = new Map<string, Newest>();
-  for (const [remoteId, one] of await rememberedOf(memory, 'c', records))
+  for (const [remoteId, one] of await storedFacts(stored, 'c', records))
     if (one.state !== null) found.set(remoteId, { state: one.state, seenAt: momentOf(one, now) });
   return found;
 }
@@ -189,11 +189,11 @@ function isOlder({ updatedAt }: Unified, newest: Newest | undefined, listedFrom:
 
 /** Returns true when the record has a later time of change than the stored state. */
 function isNewer(record: Unified, newest: Newest | undefined): boolean {
-  if (!newest || record.updatedAt === undefined || tellsNoTime(record)) return false;
+  if (!newest || record.updatedAt === undefined || hasNoChangeTime(record)) return false;
   return record.updatedAt > Number.parseInt(newest.state, 10);
 }
 
-function tellsNoTime({ createdAt, updatedAt }: Unified): boolean {
+function hasNoChangeTime({ createdAt, updatedAt }: Unified): boolean {
   return updatedAt === createdAt;
 }
 
@@ -201,12 +201,12 @@ function tellsNoTime({ createdAt, updatedAt }: Unified): boolean {
  * Returns true when a record without a time of change went back to an earlier state. That is a change as
  * well.
  */
-function isBack(record: Unified, state: string, newest: Newest | undefined): boolean {
-  if (!newest || newest.state === state || !tellsNoTime(record)) return false;
+function isReturned(record: Unified, state: string, newest: Newest | undefined): boolean {
+  if (!newest || newest.state === state || !hasNoChangeTime(record)) return false;
   return newest.state.startsWith(`${record.updatedAt ?? ''}:`);
 }
 
-async function rememberStates(
+async function storeStates(
   tx: Transaction<Tables>,
   sourceId: string,
   remoteIds: Iterable<string>,
@@ -236,13 +236,13 @@ async function rememberStates(
  * its keys are deleted again. `back`: the record changed after its deletion, or the app listed it later. It
  * exists again and can be deleted again.
  */
-async function deletedBefore(
-  memory: Memory,
+async function storedDeletions(
+  stored: StoredKeys,
   records: readonly Unified[],
   { listedFrom, now }: { listedFrom: number; now: number },
 ): Promise<Map<string, 'late' | 'back'>> {
   const found = new Map<string, 'late' | 'back'>();
-  const deletions = await rememberedOf(memory, 'd', records);
+  const deletions = await storedFacts(stored, 'd', records);
   for (const { remoteId, updatedAt } of records) {
     const deletion = deletions.get(remoteId);
     if (!deletion) continue;
@@ -256,11 +256,11 @@ async function deletedBefore(
     const since = found.get(record.remoteId);
     return since === 'late' ? [created, version] : since ? [`d:${record.remoteId}`] : [];
   });
-  await forgetKeys(memory.tx, memory.sourceId, forgotten);
+  await deleteKeys(stored.tx, stored.sourceId, forgotten);
   return found;
 }
 
-async function forgetKeys(tx: Transaction<Tables>, sourceId: string, keys: readonly string[]): Promise<void> {
+async function deleteKeys(tx: Transaction<Tables>, sourceId: string, keys: readonly string[]): Promise<void> {
   for (const some of chunksOf(keys))
     await tx.deleteFrom('seen').where('source_id', '=', sourceId).where('key', 'in', some).execute();
 }
@@ -286,7 +286,7 @@ export async function knownAmong(
   sourceId: string,
   records: readonly Unified[],
 ): Promise<Set<string>> {
-  return new Set((await rememberedOf({ db, tx: db, sourceId }, 'c', records)).keys());
+  return new Set((await storedFacts({ db, tx: db, sourceId }, 'c', records)).keys());
 }
 
 function keysOf(unified: Unified): { created: string; version: string; state: string } {
@@ -301,29 +301,29 @@ function* chunksOf<T>(items: readonly T[]): Generator<T[]> {
 }
 
 /** Stores records that cannot be published. Returns the number of those that were unknown. */
-export async function noticeUnreadable(
+export async function recordUnreadable(
   { db, clock }: Pick<EventContext, 'db' | 'clock'>,
   sourceId: string,
   records: readonly Json[],
 ): Promise<number> {
   const keys = records.map((record) => `x:${sha256(canonicalJson(record)).slice(0, 24)}`);
-  const fresh = await db.transaction().execute((tx) => remember({ db, tx, sourceId }, keys, clock.now()));
+  const fresh = await db.transaction().execute((tx) => storeKeys({ db, tx, sourceId }, keys, clock.now()));
   return fresh.size;
 }
 
 /** Publishes the deletion of a record, once. */
-export async function noticeDeleted(
+export async function recordDeletion(
   tx: Transaction<Tables>,
   context: EventContext,
   source: Source,
   { id, remoteId }: { id: string; remoteId: string },
 ): Promise<number> {
   const now = context.clock.now();
-  const memory = { db: context.db, tx, sourceId: source.sourceId };
-  const fresh = await remember(memory, [`d:${remoteId}`], now);
+  const stored = { db: context.db, tx, sourceId: source.sourceId };
+  const fresh = await storeKeys(stored, [`d:${remoteId}`], now);
   if (fresh.size === 0) return 0;
   // A record that returns under its id counts as new.
-  await forgetKeys(tx, source.sourceId, [`c:${remoteId}`, `p:${remoteId}`]);
+  await deleteKeys(tx, source.sourceId, [`c:${remoteId}`, `p:${remoteId}`]);
   const body = { id, remoteId, deletedAt: new Date(now).toISOString() };
   return publish(tx, context, source, [{ eventScope: source.scope, event: 'deleted', recordId: id, body }]);
 }
@@ -333,17 +333,17 @@ export async function noticeDeleted(
  * became visible late. A "created" webhook is believed for a record of any age: a checkout is an order once
  * it is done. An "updated" webhook is believed where the record has no time of change.
  */
-function firstSight(
+function firstEvent(
   source: Source,
   unified: Unified,
-  { topic, knownFrom }: { topic: Sighting['topic']; knownFrom: number },
+  { topic, knownFrom }: { topic: Observation['topic']; knownFrom: number },
 ): 'created' | 'updated' | undefined {
   const { createdAt, updatedAt } = unified;
   if (topic === 'created' || createdAt === undefined) return 'created';
   const began = beganAt(source);
   const newFrom = Math.max(began, (source.cursorUntil ?? 0) - NEW_WITHIN_MS);
   if (createdAt >= Math.min(knownFrom, newFrom)) return 'created';
-  const isSaid = topic === 'updated' && tellsNoTime(unified);
+  const isSaid = topic === 'updated' && hasNoChangeTime(unified);
   return isSaid || (updatedAt ?? createdAt) >= began ? 'updated' : undefined;
 }
 
@@ -372,8 +372,8 @@ function versionOf({ updatedAt, body }: Unified): string {
 }
 
 /** Inserts keys, and the states of some. Returns the keys that were unknown. */
-async function remember(
-  { db, tx, sourceId }: Memory,
+async function storeKeys(
+  { db, tx, sourceId }: StoredKeys,
   keys: readonly string[],
   now: number,
   states: ReadonlyMap<string, string> = new Map(),

@@ -7,7 +7,7 @@ import { customFieldsOf, type CustomFields } from '../../unified/field-mappings.
 import { unifiedId } from '../../unified/ids.ts';
 import { toUnified } from '../../unified/map.ts';
 import { sayingOf, type HookEvent } from './hook-events.ts';
-import { notice, noticeDeleted, type Sighting } from '../polling/record-changes.ts';
+import { recordChanges, recordDeletion, type Observation } from '../polling/record-changes.ts';
 import type { PollContext } from '../polling/poll.ts';
 import { pollNow, type Source } from '../source.ts';
 
@@ -32,7 +32,7 @@ export async function fieldsOf(context: PollContext, source: Source): Promise<Cu
  * the record yet.
  */
 export type Meaning =
-  | { kind: 'seen'; sighting: Sighting; again?: undefined }
+  | { kind: 'seen'; observation: Observation; again?: undefined }
   | { kind: 'deleted'; id: string; remoteId: string; again?: undefined }
   | { kind: 'changed'; again: number | undefined }
   | { kind: 'nothing'; again?: number | undefined };
@@ -82,7 +82,7 @@ export async function seen(
 ): Promise<Meaning> {
   const what = { connector, scope: source.scope, connectionId: source.credentialId };
   const unified = await toUnified(what, record, fields);
-  return { kind: 'seen', sighting: { unified, topic: event } };
+  return { kind: 'seen', observation: { unified, topic: event } };
 }
 
 /**
@@ -98,16 +98,16 @@ export async function publishMeanings(
 ): Promise<number> {
   if (meanings.some(({ kind }) => kind === 'changed')) await pollNow(tx, context, source.sourceId);
   let deliveries = 0;
-  let sightings: Sighting[] = [];
+  let observations: Observation[] = [];
   const flush = async () => {
-    if (sightings.length > 0) deliveries += await notice(tx, context, source, sightings);
-    sightings = [];
+    if (observations.length > 0) deliveries += await recordChanges(tx, context, source, observations);
+    observations = [];
   };
   for (const meaning of meanings) {
-    if (meaning.kind === 'seen') sightings.push(meaning.sighting);
+    if (meaning.kind === 'seen') observations.push(meaning.observation);
     if (meaning.kind === 'deleted') {
       await flush();
-      deliveries += await noticeDeleted(tx, context, source, meaning);
+      deliveries += await recordDeletion(tx, context, source, meaning);
     }
   }
   await flush();

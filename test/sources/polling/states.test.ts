@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { notice } from '../../../src/sources/polling/record-changes.ts';
+import { recordChanges } from '../../../src/sources/polling/record-changes.ts';
 import { toSource } from '../../../src/sources/source.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { STORE_KINDS } from '../../support/stores.ts';
@@ -81,7 +81,7 @@ test('a change reads the keys of its record only, among any number of records', 
   const change = (email: string) =>
     context.db.transaction().execute(async (tx) => {
       const unified = { id: 'o1', remoteId: 'o1', createdAt: at, updatedAt: at, body: { email } };
-      await notice(tx, context, toSource(row), [{ unified, topic: 'updated' }]);
+      await recordChanges(tx, context, toSource(row), [{ unified, topic: 'updated' }]);
       const { rows } = await sql<{
         read: number;
       }>`select (coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int as read
