@@ -17,20 +17,20 @@ import type { Continuation } from '../source.ts';
 /** Upstream pages of one poll. The next poll continues with the rest. */
 const MAX_PAGES = 40;
 /** Approximate memory for the records of one poll. The poll ends with the page that exceeds it. */
-const MAX_HELD = 64 * MIB;
+const MAX_MEMORY = 64 * MIB;
 /**
  * Limit of page walks through a list whose pages shift. The list is walked again until a walk finds nothing
  * new.
  */
-const MAX_PASSES = 4;
+const MAX_WALKS = 4;
 const PAGE_RECORDS = 250;
 /**
  * Milliseconds that all page walks of a poll may take. The next poll continues, so that progress is stored.
  */
-const ROUND_MS = 2 * MINUTE;
+const MAX_POLL_MS = 2 * MINUTE;
 
 /** Records that one poll read of a list. Times are epoch milliseconds on the app's clock. */
-export interface Pass {
+export interface Listing {
   /**
    * Records by their id at the app, in the order of reading. A record that was read twice has its last state.
    */
@@ -64,7 +64,7 @@ export interface Unreadable {
   reason: string;
 }
 
-export interface PassWish {
+export interface ListingOptions {
   connector: Connector;
   credential: OpenCredential;
   model: UnifiedModel;
@@ -80,41 +80,43 @@ export interface PassWish {
  * Reads the records of a model since a time. The pages of a list with numbered pages shift when a record
  * before them goes or moves. A record can then slip between two pages. Such a list is therefore walked again
  * until a page walk finds nothing new. Where a page walk takes several polls, only the caller knows what is
- * new: see `nextRound`.
+ * new: see `continueListing`.
  * @throws GatehouseError as callUpstream and interpretAnswer.
  */
-export async function readSince(context: UpstreamContext, wish: PassWish): Promise<Pass> {
-  const { from } = wish;
+export async function readSince(context: UpstreamContext, options: ListingOptions): Promise<Listing> {
+  const { from } = options;
   const records = new Map<string, Json>();
-  const reading: Reading = {
+  const state: ListingState = {
     context,
-    wish,
+    options,
     records,
     unreadable: [],
     began: performance.now(),
     date: undefined,
-    datedAt: wish.now,
+    datedAt: options.now,
   };
-  const inputs = await listInputs(wish.model, wish.credential, (actionId) => readWhole(reading, actionId));
+  const inputs = await listInputs(options.model, options.credential, (actionId) =>
+    readWhole(state, actionId),
+  );
   const groups = sha256(canonicalJson(inputs));
   const isWhereItWas = from === undefined || from.groups === groups;
-  const first = isWhereItWas ? await readOnce(reading, inputs, from) : undefined;
-  const startedAt = from?.until ?? readUntil(reading);
-  const done: Pass = {
+  const first = isWhereItWas ? await readOnce(state, inputs, from) : undefined;
+  const startedAt = from?.until ?? readUntil(state);
+  const done: Listing = {
     records,
     startedAt,
-    appTime: appTimeOf(reading),
-    aheadMs: isBelieved(reading) ? (reading.date ?? 0) - reading.datedAt : 0,
+    appTime: appTimeOf(state),
+    aheadMs: isBelieved(state) ? (state.date ?? 0) - state.datedAt : 0,
     continuation: undefined,
     again: undefined,
     unstable: false,
     refusal: undefined,
-    unreadable: reading.unreadable,
+    unreadable: state.unreadable,
   };
   // The app dropped the cursor, or the record that it named, or has other lists now.
   if (!first || first.refusal) {
-    const before = from ?? { since: wish.since ?? null, until: startedAt, pass: 1 };
-    return before.pass < MAX_PASSES
+    const before = from ?? { since: options.since ?? null, until: startedAt, pass: 1 };
+    return before.pass < MAX_WALKS
       ? { ...done, continuation: startOver(before, groups) }
       : { ...done, unstable: true, refusal: first?.refusal };
   }
@@ -127,8 +129,8 @@ export async function readSince(context: UpstreamContext, wish: PassWish): Promi
   if (from) return { ...done, again: startOver(from, groups) };
   // A list of one page is one answer, which is consistent in itself.
   if (first.pages < 2) return done;
-  for (let pass = 2; pass <= MAX_PASSES; pass++) {
-    const { stoppedAt, isFruitful, isStuck } = await readOnce(reading, inputs, undefined);
+  for (let pass = 2; pass <= MAX_WALKS; pass++) {
+    const { stoppedAt, isFruitful, isStuck } = await readOnce(state, inputs, undefined);
     if (isStuck) break;
     if (stoppedAt)
       return { ...done, continuation: { ...stoppedAt, groups, until: startedAt, pass, isFruitful } };
@@ -141,15 +143,15 @@ export async function readSince(context: UpstreamContext, wish: PassWish): Promi
  * Returns where the listing continues after a poll, and whether it gave up on a list that keeps changing.
  * `isFruitful` returns true when the poll found something new; it is called only where that matters.
  */
-export async function nextRound(
-  { continuation, again, unstable }: Pass,
+export async function continueListing(
+  { continuation, again, unstable }: Listing,
   from: Continuation | undefined,
   isFruitful: () => Promise<boolean>,
 ): Promise<{ continuation: Continuation | undefined; unstable: boolean }> {
   if (!from || !(continuation ?? again)) return { continuation, unstable };
   const isPassFruitful = from.isFruitful || (await isFruitful());
   if (continuation) return { continuation: { ...continuation, isFruitful: isPassFruitful }, unstable };
-  const isLast = !again || again.pass > MAX_PASSES;
+  const isLast = !again || again.pass > MAX_WALKS;
   return { continuation: isPassFruitful && !isLast ? again : undefined, unstable: isPassFruitful && isLast };
 }
 
@@ -173,9 +175,9 @@ function isRefusal(error: unknown): error is GatehouseError {
  * State of one poll: its options, the records so far, and its start. `date` is the Date header of the first
  * answer, which came at `datedAt`.
  */
-interface Reading {
+interface ListingState {
   context: UpstreamContext;
-  wish: PassWish;
+  options: ListingOptions;
   records: Map<string, Json>;
   unreadable: Unreadable[];
   began: number;
@@ -187,42 +189,42 @@ interface Reading {
  * Returns whether the Date header is plausible. With a header that is more than a day off, all records or
  * none would be new.
  */
-function isBelieved({ date, wish: { now } }: Reading): boolean {
+function isBelieved({ date, options: { now } }: ListingState): boolean {
   return date !== undefined && Math.abs(date - now) <= DAY;
 }
 
 /** Returns the app's time by its Date header, or ours without a plausible one. */
-function appTimeOf(reading: Reading): number {
-  return isBelieved(reading) ? (reading.date ?? 0) : reading.wish.now;
+function appTimeOf(state: ListingState): number {
+  return isBelieved(state) ? (state.date ?? 0) : state.options.now;
 }
 
 /**
  * Returns the time up to which the list is complete. It is at most our time: where the app's clock is ahead,
  * changes until then are still to be read.
  */
-function settledUntil(reading: Reading): number {
-  return Math.min(appTimeOf(reading), reading.wish.now);
+function settledUntil(state: ListingState): number {
+  return Math.min(appTimeOf(state), state.options.now);
 }
 
 /**
  * Returns the time up to which changes were read. A Date header more than a day behind our clock leaves open
  * which clock is wrong. The time of the newest record then counts.
  */
-function readUntil(reading: Reading): number {
-  const { date, records, wish } = reading;
-  if (date === undefined || date >= wish.now - DAY) return settledUntil(reading);
+function readUntil(state: ListingState): number {
+  const { date, records, options } = state;
+  if (date === undefined || date >= options.now - DAY) return settledUntil(state);
   let until = date;
-  for (const record of records.values()) until = Math.max(until, timeOf(wish.model, record) ?? 0);
-  return Math.min(until, wish.now);
+  for (const record of records.values()) until = Math.max(until, timeOf(options.model, record) ?? 0);
+  return Math.min(until, options.now);
 }
 
 /** Result of a page walk through a list, or of the part that one poll reads. */
-interface Way {
+interface PageWalk {
   /** Place where the walk stopped before the end of the list. */
   stoppedAt: Omit<Continuation, 'groups' | 'until' | 'pass' | 'isFruitful'> | undefined;
   pages: number;
   /** Bytes of memory that the records take. */
-  held: number;
+  memory: number;
   paging: string;
   /** True when the walk found a record that earlier walks should have found. */
   isFruitful: boolean;
@@ -236,16 +238,16 @@ interface Way {
 }
 
 async function readOnce(
-  reading: Reading,
+  state: ListingState,
   inputs: readonly JsonObject[],
   from: Continuation | undefined,
-): Promise<Way> {
-  const { records, unreadable } = reading;
-  const { connector, model, since } = reading.wish;
-  const way: Way = {
+): Promise<PageWalk> {
+  const { records, unreadable } = state;
+  const { connector, model, since } = state.options;
+  const walk: PageWalk = {
     stoppedAt: undefined,
     pages: 0,
-    held: 0,
+    memory: 0,
     paging: 'none',
     isFruitful: false,
     isStuck: false,
@@ -255,9 +257,9 @@ async function readOnce(
     if (group < (from?.group ?? 0)) continue;
     const resumed = group === from?.group ? from : undefined;
     const bound = resumed?.after ?? since;
-    const source = sourceOf(reading, model.list, boundedInput(model, input, bound));
-    way.paging = source.paging.style;
-    const met = new Set<string>();
+    const source = sourceOf(state, model.list, boundedInput(model, input, bound));
+    walk.paging = source.paging.style;
+    const readIds = new Set<string>();
     const positions = positionsInMemory(resumed?.position ?? undefined);
     let limit = pageSize(source);
     let offset = resumed?.offset ?? 0;
@@ -270,24 +272,24 @@ async function readOnce(
         if (limit > 1 && canShrink(source) && isTooLarge(error)) return 'too large';
         throw error;
       });
-      if (page instanceof GatehouseError) return { ...way, refusal: page };
+      if (page instanceof GatehouseError) return { ...walk, refusal: page };
       if (page === 'too large') {
         limit = Math.ceil(limit / 2);
         continue;
       }
       if (page.hasMore && page.records.length === 0) {
         const after = furtherOn(model, bound ?? 0, reached);
-        if (after === undefined) return { ...way, isStuck: true };
-        return { ...way, stoppedAt: { ...BEGINNING, since: since ?? null, group, after } };
+        if (after === undefined) return { ...walk, isStuck: true };
+        return { ...walk, stoppedAt: { ...BEGINNING, since: since ?? null, group, after } };
       }
-      way.pages += 1;
+      walk.pages += 1;
       offset += page.records.length;
       isPromised = page.isPromised ?? false;
       reached = timeOf(model, page.records.at(-1) ?? null) ?? reached;
       let old = 0;
       let known = 0;
       for (const record of page.records) {
-        way.held += memoryOf(record);
+        walk.memory += memoryOf(record);
         const id = idOf(model, record);
         if (id === undefined) {
           unreadable.push({
@@ -297,28 +299,32 @@ async function readOnce(
           known += 1;
           continue;
         }
-        if (met.has(id)) known += 1;
-        met.add(id);
+        if (readIds.has(id)) known += 1;
+        readIds.add(id);
         const at = timeOf(model, record);
         // A list without a lower bound parameter is cut here.
         if (since !== undefined && at !== undefined && at < since) {
           old += 1;
           continue;
         }
-        if (!records.has(id) && isSettled(model, record, settledUntil(reading))) way.isFruitful = true;
+        if (!records.has(id) && isSettled(model, record, settledUntil(state))) walk.isFruitful = true;
         records.set(id, record);
       }
       const passedAll = model.poll.order === 'descending' && old === page.records.length && old > 0;
       if (!page.hasMore || passedAll || page.records.length === 0) break;
-      if (known === page.records.length) return { ...way, isStuck: true };
-      if (way.pages >= MAX_PAGES || way.held > MAX_HELD || performance.now() - reading.began > ROUND_MS) {
+      if (known === page.records.length) return { ...walk, isStuck: true };
+      if (
+        walk.pages >= MAX_PAGES ||
+        walk.memory > MAX_MEMORY ||
+        performance.now() - state.began > MAX_POLL_MS
+      ) {
         const position = (await positions.nearest(offset)) ?? null;
         const place = { group, after: resumed?.after ?? null, offset, isPromised, reached, position };
-        return { ...way, stoppedAt: { since: since ?? null, ...place } };
+        return { ...walk, stoppedAt: { since: since ?? null, ...place } };
       }
     }
   }
-  return way;
+  return walk;
 }
 
 /**
@@ -355,8 +361,8 @@ function isTooLarge(error: unknown): boolean {
 }
 
 /** Reads all records of a list action, for example the places whose records are then listed. */
-async function readWhole(reading: Reading, actionId: string): Promise<Json[]> {
-  const source = sourceOf(reading, actionId, {});
+async function readWhole(state: ListingState, actionId: string): Promise<Json[]> {
+  const source = sourceOf(state, actionId, {});
   const positions = positionsInMemory(undefined);
   const all: Json[] = [];
   for (let pages = 0; pages < MAX_PAGES; pages++) {
@@ -381,20 +387,20 @@ function boundedInput(model: UnifiedModel, input: JsonObject, since: number | un
   return { ...input, ...more, ...bound };
 }
 
-function sourceOf(reading: Reading, actionId: string, input: JsonObject): ListSource {
-  const { connector, credential, signal } = reading.wish;
+function sourceOf(state: ListingState, actionId: string, input: JsonObject): ListSource {
+  const { connector, credential, signal } = state.options;
   const action = connector.actions.get(actionId);
   if (!action) throw new Error(`${connector.connectorId} has no action ${actionId}.`);
   const call = { connector, action, credential, input, ...(signal ? { signal } : {}) };
-  const source = listSource(reading.context, call, () => {});
+  const source = listSource(state.context, call, () => {});
   return {
     ...source,
     async fetch(page) {
       const answer = await source.fetch(page);
-      if (reading.date === undefined) {
+      if (state.date === undefined) {
         const date = parseHttpDate(answer.headers['date'] ?? '');
-        reading.date = Number.isNaN(date) ? reading.wish.now : date;
-        reading.datedAt = Number.isNaN(date) ? reading.wish.now : reading.context.clock.now();
+        state.date = Number.isNaN(date) ? state.options.now : date;
+        state.datedAt = Number.isNaN(date) ? state.options.now : state.context.clock.now();
       }
       return answer;
     },

@@ -15,7 +15,7 @@ import type { UnifiedModel } from '../../connectors/events-format.ts';
 import { modelOf, unifiedOf, type Unified } from '../../unified/map.ts';
 import { tellGapRisk, tellGapRiskIn } from '../../outbox/operator-events.ts';
 import { LARGEST_SKEW_MS, hasNews, recordChanges, recordUnreadable } from './record-changes.ts';
-import { nextRound, readSince, type Pass, type Unreadable } from './listing.ts';
+import { continueListing, readSince, type Listing, type Unreadable } from './listing.ts';
 import type { Continuation, Source } from '../source.ts';
 import { renewLease } from '../sources.ts';
 
@@ -43,11 +43,11 @@ const LONGEST_BACKOFF_MS = 60 * MINUTE;
 /**
  * Consecutive failed polls after which the operator is notified. Over three intervals have passed by then.
  */
-const FAILURES_TOLD = 3;
+const FAILURES_REPORTED = 3;
 /** How far one poll a day reaches back, for changes that become visible late. */
 const DEEP_WINDOW_MS = 2 * DAY;
 /** Wait between two polls that continue one listing. */
-const BETWEEN_ROUNDS_MS = SECOND;
+const CONTINUE_AFTER_MS = SECOND;
 const RECORDED_AT_ONCE = 250;
 
 /** Result of a poll, for the log and for tests. */
@@ -74,7 +74,7 @@ export async function pollSource(
   try {
     return await poll(context, source, signal);
   } catch (error) {
-    await (signal?.aborted ? letGo(context, source) : failed(context, source, error));
+    await (signal?.aborted ? releaseLease(context, source) : onPollFailed(context, source, error));
     return { records: 0, deliveries: 0 };
   } finally {
     endRenewal();
@@ -95,7 +95,7 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
   const from = source.continuation ?? undefined;
   // The credential of the last attempt, renewed or not, because a refusal concerns that one.
   let latest = credential;
-  const pass = await withFreshTokens(context, connector, credential, (fresh) => {
+  const listing = await withFreshTokens(context, connector, credential, (fresh) => {
     latest = fresh;
     return readSince(context, {
       connector,
@@ -111,14 +111,14 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
   });
 
   const lagMs = model.poll.lagSeconds * SECOND;
-  const until = pass.startedAt - lagMs;
+  const until = listing.startedAt - lagMs;
   const fields = await customFieldsOf(context, { environment, connectorId, credentialId, scope });
   const unified: Unified[] = [];
   /** Records up to `until`, which later polls need not read again. */
   const settled: Unified[] = [];
-  const { unreadable } = pass;
+  const { unreadable } = listing;
   const what = { connector, scope, connectionId: credentialId };
-  for await (const [record, one] of unifiedOf(what, pass.records.values(), fields)) {
+  for await (const [record, one] of unifiedOf(what, listing.records.values(), fields)) {
     if (one instanceof GatehouseError) {
       unreadable.push({ record, reason: one.message });
       continue;
@@ -126,18 +126,18 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
     const at = model.poll.by === 'createdAt' ? one.createdAt : one.updatedAt;
     // Records younger than the app's lag wait for the next poll. The app may not list all records of their
     // time yet.
-    if (span.baseline || at === undefined || at <= pass.appTime - lagMs || lagMs === 0) unified.push(one);
+    if (span.baseline || at === undefined || at <= listing.appTime - lagMs || lagMs === 0) unified.push(one);
     if (at === undefined || at <= until) settled.push(one);
   }
-  const next = await nextRound(pass, from, () => hasNews(context.db, source.sourceId, settled));
-  const baselineAt = source.baselineAt ?? beganAt(source, pass) - lagMs;
+  const next = await continueListing(listing, from, () => hasNews(context.db, source.sourceId, settled));
+  const baselineAt = source.baselineAt ?? beganAt(source, listing) - lagMs;
   const deliveries = await commit(
     context,
     { ...source, baselineAt },
     {
       ...span,
       ...next,
-      refusal: pass.refusal?.message,
+      refusal: listing.refusal?.message,
       unified,
       unreadable,
       until,
@@ -146,7 +146,7 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
     },
   );
   context.log.debug(
-    { sourceId: source.sourceId, records: unified.length, deliveries, skewMs: now - pass.startedAt },
+    { sourceId: source.sourceId, records: unified.length, deliveries, skewMs: now - listing.startedAt },
     'polled',
   );
   return { records: unified.length, deliveries };
@@ -167,8 +167,8 @@ function spanOf(source: Source, { poll }: UnifiedModel, now: number): Span {
   const { continuation, nextReconcileAt } = source;
   const overlapMs = poll.overlapSeconds * SECOND;
   const bounded = poll.since !== undefined || poll.order === 'descending';
-  const sinceOf = (wished: number) =>
-    continuation ? (continuation.since ?? undefined) : bounded ? wished : undefined;
+  const sinceOf = (bound: number) =>
+    continuation ? (continuation.since ?? undefined) : bounded ? bound : undefined;
   if (source.cursorUntil === null) {
     const since = sinceOf(Math.min(now, source.createdAt) - overlapMs - LARGEST_SKEW_MS);
     return { since, cursorUntil: null, baseline: true, deep: false };
@@ -183,7 +183,7 @@ function spanOf(source: Source, { poll }: UnifiedModel, now: number): Span {
 }
 
 /** Returns when collecting began, by the app's clock. The app may have been down since. */
-function beganAt({ createdAt }: Source, { appTime, aheadMs }: Pass): number {
+function beganAt({ createdAt }: Source, { appTime, aheadMs }: Listing): number {
   return Math.min(appTime, createdAt + aheadMs);
 }
 
@@ -201,7 +201,7 @@ function knownFrom(
 }
 
 /** Result of a poll, and how far the cursor may move. */
-interface Round extends Span {
+interface PollResult extends Span {
   unified: Unified[];
   unreadable: Unreadable[];
   /** Start of the poll, by our clock. */
@@ -218,16 +218,16 @@ interface Round extends Span {
  * Commits events, record keys and cursor in one transaction, if the lease still holds. Returns the number of
  * deliveries.
  */
-async function commit(context: PollContext, source: Source, round: Round): Promise<number> {
-  const { unified, unreadable, until, cursorUntil, continuation, unstable, refusal, baseline, deep } = round;
+async function commit(context: PollContext, source: Source, result: PollResult): Promise<number> {
+  const { unified, unreadable, until, cursorUntil, continuation, unstable, refusal, baseline, deep } = result;
   const now = context.clock.now();
   const incomplete = continuation !== undefined || unstable;
   const failures = refusal === undefined ? 0 : source.failures + 1;
-  const deliveries = await together(context).add(async (tx) => {
+  const deliveries = await groupCommit(context).add(async (tx) => {
     const intervalMs = nextInterval(context, source, unified.length > 0 && !baseline);
     const restMs = source.kind === 'native' && source.hookState === 'registered' ? DAY : intervalMs;
     // The wait keeps an endless list from being read without a pause.
-    const waitMs = continuation ? BETWEEN_ROUNDS_MS : refusal ? backoff(source, failures) : jittered(restMs);
+    const waitMs = continuation ? CONTINUE_AFTER_MS : refusal ? backoff(source, failures) : jittered(restMs);
     // True when ensureSource() shortened the interval for a new consumer during this poll.
     const isReset = sql<boolean>`interval_ms < ${source.intervalMs}`;
     const shortestMs = context.config.pollIntervalSeconds * SECOND;
@@ -255,7 +255,7 @@ async function commit(context: PollContext, source: Source, round: Round): Promi
       .where('lease_token', '=', source.leaseToken)
       .executeTakeFirst();
     if (numUpdatedRows === 0n) return undefined;
-    return recordAll(tx, context, { ...source, cursorUntil }, round);
+    return recordAll(tx, context, { ...source, cursorUntil }, result);
   });
   if (deliveries === undefined) {
     context.log.warn({ sourceId: source.sourceId }, 'poll discarded, lease lost');
@@ -269,7 +269,7 @@ async function commit(context: PollContext, source: Source, round: Round): Promi
       refusal ?? 'the list kept changing while it was read, or the app did not give all of it',
     );
   else if (continuation && !source.continuation)
-    await tellGapRisk(context, source, 'more records than one round reads');
+    await tellGapRisk(context, source, 'more records than one poll reads');
   const [first] = unreadable;
   if (
     first &&
@@ -291,7 +291,7 @@ async function recordAll(
   tx: Transaction<Tables>,
   context: PollContext,
   source: Source,
-  { unified, ...how }: Round,
+  { unified, ...how }: PollResult,
 ): Promise<number> {
   let deliveries = 0;
   for (let at = 0; at < unified.length; at += RECORDED_AT_ONCE) {
@@ -303,11 +303,11 @@ async function recordAll(
 }
 
 /** Group commits of the polls of each database. Most polls find nothing and only move their cursor. */
-const groups = new WeakMap<Db, GroupCommit<Write, number | undefined>>();
+const groupCommits = new WeakMap<Db, GroupCommit<Write, number | undefined>>();
 type Write = (tx: Transaction<Tables>) => Promise<number | undefined>;
 
-function together({ db, deliverer }: PollContext): GroupCommit<Write, number | undefined> {
-  const known = groups.get(db);
+function groupCommit({ db, deliverer }: PollContext): GroupCommit<Write, number | undefined> {
+  const known = groupCommits.get(db);
   if (known) return known;
   const write = async (tx: Transaction<Tables>, writes: Write[]) => {
     const results: (number | undefined)[] = [];
@@ -315,7 +315,7 @@ function together({ db, deliverer }: PollContext): GroupCommit<Write, number | u
     return results;
   };
   const made = createGroupCommit(db, write, (tx) => deliverer.committed(tx));
-  groups.set(db, made);
+  groupCommits.set(db, made);
   return made;
 }
 
@@ -329,7 +329,7 @@ function nextInterval({ config }: PollContext, { intervalMs, cursorUntil }: Sour
   return Math.round(Math.min(shortest * SLOWEST, Math.max(shortest, intervalMs * SLOWER)));
 }
 
-async function failed(context: PollContext, source: Source, error: unknown): Promise<void> {
+async function onPollFailed(context: PollContext, source: Source, error: unknown): Promise<void> {
   const now = context.clock.now();
   const known = error instanceof GatehouseError;
   const stops = known && error.code === 'credential_invalid' && !(await isActive(context, source));
@@ -359,7 +359,7 @@ async function failed(context: PollContext, source: Source, error: unknown): Pro
       .where('lease_token', '=', source.leaseToken)
       .executeTakeFirst();
     // The operator is notified separately of a credential that does not work.
-    if (numUpdatedRows === 0n || stops || failures !== FAILURES_TOLD) return;
+    if (numUpdatedRows === 0n || stops || failures !== FAILURES_REPORTED) return;
     await tellGapRiskIn(tx, context, source, `${failures} polls in a row failed, the last one so: ${reason}`);
   });
   context.deliverer.wake();
@@ -374,7 +374,7 @@ async function isActive({ db }: PollContext, { environment, credentialId }: Sour
 }
 
 /** Releases the lease when this process stops during a poll, so that another process repeats it. */
-async function letGo({ db, clock }: PollContext, { sourceId, leaseToken }: Source): Promise<void> {
+async function releaseLease({ db, clock }: PollContext, { sourceId, leaseToken }: Source): Promise<void> {
   await db
     .updateTable('sources')
     .set({ next_poll_at: clock.now(), lease_token: null, lease_until: null })

@@ -5,7 +5,7 @@ import { GatehouseError } from '../../lib/errors.ts';
 import { MIB } from '../../lib/http-body.ts';
 import { memoryOf, type Json } from '../../lib/json.ts';
 import { modelOf } from '../../unified/map.ts';
-import { isSettled, nextRound, readSince } from './listing.ts';
+import { isSettled, continueListing, readSince } from './listing.ts';
 import type { PollContext } from './poll.ts';
 import type { Continuation, Source } from '../source.ts';
 
@@ -60,9 +60,9 @@ async function read(
   let from: Continuation | undefined;
   let complete = true;
   let unreadable = 0;
-  let held = 0;
+  let memory = 0;
   do {
-    const pass = await withFreshTokens(context, connector, credential, (fresh) =>
+    const listing = await withFreshTokens(context, connector, credential, (fresh) =>
       readSince(context, {
         connector,
         credential: openCredential(context, connector, fresh),
@@ -74,30 +74,30 @@ async function read(
       }),
     );
     const fresh: Json[] = [];
-    for (const [id, record] of pass.records) {
+    for (const [id, record] of listing.records) {
       const kept = keep(record);
       if (!records.has(id)) {
         fresh.push(record);
-        held += memoryOf(kept);
+        memory += memoryOf(kept);
       }
       records.set(id, kept);
     }
-    unreadable += pass.unreadable.length;
-    const next = await nextRound(pass, from, async () =>
-      fresh.some((record) => isSettled(model, record, pass.startedAt)),
+    unreadable += listing.unreadable.length;
+    const next = await continueListing(listing, from, async () =>
+      fresh.some((record) => isSettled(model, record, listing.startedAt)),
     );
     if (next.unstable) complete = false;
     from = next.continuation;
   } while (
     from &&
     records.size < MAX_RECORDS &&
-    held < MAX_MIB * MIB &&
-    (await isListenedTo(context, source))
+    memory < MAX_MIB * MIB &&
+    (await hasConsumers(context, source))
   );
   return { records, complete: complete && !from, unreadable };
 }
 
-async function isListenedTo({ db }: PollContext, { sourceId }: Source): Promise<boolean> {
+async function hasConsumers({ db }: PollContext, { sourceId }: Source): Promise<boolean> {
   const row = await db
     .selectFrom('sources')
     .select('status')
