@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { planJob, type JobKind } from '../jobs/jobs.ts';
-import { UNTIL_FORGOTTEN } from './source.ts';
-import { forgetInbox, forgetSeen } from './sources.ts';
+import { UNTIL_PRUNED } from './source.ts';
+import { pruneInbox, pruneSeen } from './sources.ts';
 
 /** The source whose account was switched. */
 const payloadSchema = z.object({ sourceId: z.string() });
@@ -10,7 +10,7 @@ const payloadSchema = z.object({ sourceId: z.string() });
 /**
  * Prunes the records of the previous account, then ends the lease that keeps polls and registrations waiting.
  */
-export function anewJob(context: Pick<Context, 'db' | 'clock'>): JobKind {
+export function accountSwitchJob(context: Pick<Context, 'db' | 'clock'>): JobKind {
   return {
     attempts: 1_000_000,
     async run(payload, signal) {
@@ -19,12 +19,12 @@ export function anewJob(context: Pick<Context, 'db' | 'clock'>): JobKind {
         .selectFrom('sources')
         .select('lease_token')
         .where('source_id', '=', sourceId)
-        .where('lease_until', '=', UNTIL_FORGOTTEN)
+        .where('lease_until', '=', UNTIL_PRUNED)
         .executeTakeFirst();
       if (!held?.lease_token) return undefined;
       const still = { lease_token: held.lease_token };
-      await forgetSeen(context.db, sourceId, still, signal);
-      await forgetInbox(context.db, sourceId, still, signal);
+      await pruneSeen(context.db, sourceId, still, signal);
+      await pruneInbox(context.db, sourceId, still, signal);
       signal.throwIfAborted();
       // The lease differs when a further account switch happened during pruning. The job then runs again.
       return (await begin(context, sourceId, still.lease_token)) ? undefined : 0;

@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { planJob } from '../jobs/jobs.ts';
 import { risingTo } from '../store/rising.ts';
 import type { Tables } from '../store/schema.ts';
-import { UNTIL_FORGOTTEN } from './source.ts';
+import { UNTIL_PRUNED } from './source.ts';
 import { dropWaiting } from './sources.ts';
 
 /**
@@ -19,8 +19,8 @@ export interface Listening {
 
 export function createListening(context: Pick<Context, 'clock'>): Listening {
   return {
-    other: (tx, credentialId) => listenAnew(tx, context, credentialId),
-    moved: (tx, credentialId) => registerAnew(tx, context, credentialId),
+    other: (tx, credentialId) => switchAccount(tx, context, credentialId),
+    moved: (tx, credentialId) => registerAgain(tx, context, credentialId),
   };
 }
 
@@ -28,14 +28,14 @@ export function createListening(context: Pick<Context, 'clock'>): Listening {
  * Restarts the sources of a credential for another account, whose records are all unknown. It drops waiting
  * webhooks and the addresses of later ones. A job prunes the records of the previous account in batches.
  */
-async function listenAnew(
+async function switchAccount(
   tx: Transaction<Tables>,
   context: Pick<Context, 'clock'>,
   credentialId: string,
 ): Promise<void> {
   const now = context.clock.now();
-  await forgetHooks(tx, context, credentialId);
-  const listened = await tx
+  await clearRegistrations(tx, context, credentialId);
+  const switched = await tx
     .updateTable('sources')
     .set({
       // A source that is ending may get a consumer again before its webhooks at the app are removed.
@@ -47,22 +47,22 @@ async function listenAnew(
       next_poll_at: now,
       next_reconcile_at: null,
       lease_token: randomUUID(),
-      lease_until: UNTIL_FORGOTTEN,
+      lease_until: UNTIL_PRUNED,
       // Work that started before the switch compares this time and stops (holdSame).
       created_at: risingTo('created_at', now),
     })
     .where('credential_id', '=', credentialId)
     .returning('source_id')
     .execute();
-  for (const { source_id: sourceId } of listened) {
+  for (const { source_id: sourceId } of switched) {
     await dropWaiting(tx, sourceId);
-    await backfillAnew(tx, sourceId);
+    await restartBackfills(tx, sourceId);
     await planJob(tx, context, { kind: 'anew', key: sourceId, payload: { sourceId } });
   }
 }
 
 /** Restarts running backfills, because their position refers to records of the previous account. */
-async function backfillAnew(tx: Transaction<Tables>, sourceId: string): Promise<void> {
+async function restartBackfills(tx: Transaction<Tables>, sourceId: string): Promise<void> {
   const running = await tx
     .selectFrom('subscriptions')
     .select('subscription_id')
@@ -82,12 +82,12 @@ async function backfillAnew(tx: Transaction<Tables>, sourceId: string): Promise<
  * Registers webhooks again. Known records stay, because the account is the same. The poll after registering
  * closes the gap.
  */
-async function registerAnew(
+async function registerAgain(
   tx: Transaction<Tables>,
   context: Pick<Context, 'clock'>,
   credentialId: string,
 ): Promise<void> {
-  for (const { source_id: sourceId, status, hook_state: state } of await forgetHooks(
+  for (const { source_id: sourceId, status, hook_state: state } of await clearRegistrations(
     tx,
     context,
     credentialId,
@@ -100,7 +100,11 @@ async function registerAnew(
  * Clears the registrations of a credential, also those of sources that are ending. Some apps number their
  * registrations, so the same ids may belong to others at the new address.
  */
-function forgetHooks(tx: Transaction<Tables>, { clock }: Pick<Context, 'clock'>, credentialId: string) {
+function clearRegistrations(
+  tx: Transaction<Tables>,
+  { clock }: Pick<Context, 'clock'>,
+  credentialId: string,
+) {
   return tx
     .updateTable('sources')
     .set({

@@ -51,11 +51,11 @@ export async function holdSame(
     .where('source_id', '=', sourceId)
     .where('created_at', '=', createdAt)
     .executeTakeFirst();
-  if (numUpdatedRows === 0n) throw listenedAnew();
+  if (numUpdatedRows === 0n) throw accountSwitched();
 }
 
 /** Returns the error for work that an account switch overtook. */
-export function listenedAnew(): GatehouseError {
+export function accountSwitched(): GatehouseError {
   return new GatehouseError(
     'unavailable',
     'Another account replaced the account of this source during the operation.',

@@ -17,19 +17,19 @@ const EVERY_MS = DAY / 4;
  * Prunes old webhooks and keys of records, which only serve to recognise known events. One such job serves
  * all processes.
  */
-export function forgetJob(context: PollContext): JobKind {
+export function pruneJob(context: PollContext): JobKind {
   return {
     attempts: 1_000_000,
     async run(_payload, signal) {
-      await forgetInbox(context, signal);
-      await forgetSeen(context, signal);
+      await pruneOldWebhooks(context, signal);
+      await pruneOldKeys(context, signal);
       return EVERY_MS;
     },
     gaveUp: async () => EVERY_MS,
   };
 }
 
-async function forgetInbox({ db, clock }: PollContext, signal: AbortSignal): Promise<void> {
+async function pruneOldWebhooks({ db, clock }: PollContext, signal: AbortSignal): Promise<void> {
   const before = clock.now() - INBOX_KEPT_MS;
   await deleteInBatches(
     (limit) =>
@@ -48,7 +48,7 @@ async function forgetInbox({ db, clock }: PollContext, signal: AbortSignal): Pro
  * without a bound shows old records in each poll, which would then count as new. The keys of inventories
  * (`p:`) stay.
  */
-async function forgetSeen(context: PollContext, signal: AbortSignal): Promise<void> {
+async function pruneOldKeys(context: PollContext, signal: AbortSignal): Promise<void> {
   const { db, clock, catalog } = context;
   const groups = await db
     .selectFrom('sources')
@@ -63,7 +63,7 @@ async function forgetSeen(context: PollContext, signal: AbortSignal): Promise<vo
     if (!isBounded || createdAt === undefined) continue;
     // Each step starts where the last one ended, so the rows that stay are read once.
     let from = 0;
-    const forgetSome = async (limit: number) => {
+    const pruneSome = async (limit: number) => {
       const old = await db
         .selectFrom('seen')
         .innerJoin('sources', 'sources.source_id', 'seen.source_id')
@@ -91,7 +91,7 @@ async function forgetSeen(context: PollContext, signal: AbortSignal): Promise<vo
       });
       return old.length;
     };
-    await inSteps(forgetSome, signal);
+    await inSteps(pruneSome, signal);
     if (signal.aborted) return;
   }
 }

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
-import { anewJob } from './account-switch-job.ts';
+import { accountSwitchJob } from './account-switch-job.ts';
 import { backfillJob } from './polling/backfill.ts';
-import { forgetJob } from './prune.ts';
+import { pruneJob } from './prune.ts';
 import { processInbox } from './webhooks/inbox.ts';
 import { inventoryJob } from './polling/inventory.ts';
 import { makeDueAfterJump } from './clock-jumps.ts';
@@ -38,8 +38,8 @@ export const shortJobRound: Round = (context, { signal, room }) =>
     {
       register: registerJob(context),
       unregister: unregisterJob(context),
-      anew: anewJob(context),
-      forget: forgetJob(context),
+      anew: accountSwitchJob(context),
+      forget: pruneJob(context),
       reseal: resealJob(context),
     },
     { signal, most: room },

@@ -11,7 +11,7 @@ import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
  * the previous account and then clears the lease. The lease is a column of the source's row. A transaction
  * that waits for that row's lock therefore sees the lease once it gets the lock.
  */
-export const UNTIL_FORGOTTEN = Number.MAX_SAFE_INTEGER;
+export const UNTIL_PRUNED = Number.MAX_SAFE_INTEGER;
 
 /** Source of the events of a connection and scope. Times are epoch milliseconds. */
 export interface Source {
@@ -36,7 +36,7 @@ export interface Source {
   createdAt: number;
   leaseToken: string | null;
   /** True while the records of the previous account are pruned. Polls and registrations wait until then. */
-  isForgetting: boolean;
+  isPruning: boolean;
   hookSealed: string | null;
   hookState: Tables['sources']['hook_state'];
 }
@@ -100,7 +100,7 @@ export function toSource(row: Selectable<Tables['sources']>): Source {
     failures: row.failures,
     createdAt: row.created_at,
     leaseToken: row.lease_token,
-    isForgetting: row.lease_until === UNTIL_FORGOTTEN,
+    isPruning: row.lease_until === UNTIL_PRUNED,
     hookSealed: row.hook_sealed,
     hookState: row.hook_state,
   };

@@ -13,7 +13,7 @@ import { risingTo } from '../store/rising.ts';
 import type { Db, Environment, Tables } from '../store/schema.ts';
 import { modelOf } from '../unified/map.ts';
 import { isNative } from './webhooks/hook-keys.ts';
-import { toSource, UNTIL_FORGOTTEN, type Source } from './source.ts';
+import { toSource, UNTIL_PRUNED, type Source } from './source.ts';
 
 /**
  * Sources resumed at once. SQLite accepts this many parameters in a statement, and this many polls are enough
@@ -149,8 +149,8 @@ export async function releaseSource(
     .updateTable('sources')
     .set({
       status: 'ending',
-      lease_token: sql<string | null>`case when lease_until = ${UNTIL_FORGOTTEN} then lease_token end`,
-      lease_until: sql<number | null>`case when lease_until = ${UNTIL_FORGOTTEN} then lease_until end`,
+      lease_token: sql<string | null>`case when lease_until = ${UNTIL_PRUNED} then lease_token end`,
+      lease_until: sql<number | null>`case when lease_until = ${UNTIL_PRUNED} then lease_until end`,
       updated_at: context.clock.now(),
     })
     .where('source_id', '=', sourceId)
@@ -166,8 +166,8 @@ export async function releaseSource(
  * batches. A million rows that a foreign key deletes would block other writers for seconds.
  */
 export async function deleteSource({ db }: Pick<Context, 'db'>, sourceId: string): Promise<void> {
-  await forgetSeen(db, sourceId, { status: 'ending' });
-  await forgetInbox(db, sourceId, { status: 'ending' });
+  await pruneSeen(db, sourceId, { status: 'ending' });
+  await pruneInbox(db, sourceId, { status: 'ending' });
   await db.deleteFrom('sources').where('source_id', '=', sourceId).where('status', '=', 'ending').execute();
 }
 
@@ -175,12 +175,7 @@ export async function deleteSource({ db }: Pick<Context, 'db'>, sourceId: string
 type Still = { status: 'ending' } | { lease_token: string };
 
 /** Prunes the keys of records of a source while the condition holds. */
-export async function forgetSeen(
-  db: Db,
-  sourceId: string,
-  still: Still,
-  signal?: AbortSignal,
-): Promise<void> {
+export async function pruneSeen(db: Db, sourceId: string, still: Still, signal?: AbortSignal): Promise<void> {
   await deleteInBatches(
     (limit) =>
       db
@@ -196,7 +191,7 @@ export async function forgetSeen(
 }
 
 /** Prunes the stored webhooks of a source, processed or not, while the condition holds. */
-export async function forgetInbox(
+export async function pruneInbox(
   db: Db,
   sourceId: string,
   still: Still,
@@ -273,7 +268,7 @@ function isFree(e: ExpressionBuilder<Tables, 'sources'>, now: number) {
   return e.or([
     e('lease_until', 'is', null),
     e('lease_until', '<', now),
-    e.and([e('lease_until', '>', latestLeaseEnd(now)), e('lease_until', '!=', UNTIL_FORGOTTEN)]),
+    e.and([e('lease_until', '>', latestLeaseEnd(now)), e('lease_until', '!=', UNTIL_PRUNED)]),
   ]);
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { forgetJob } from '../../src/sources/prune.ts';
+import { pruneJob } from '../../src/sources/prune.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { openApp } from './app.ts';
 
@@ -63,7 +63,7 @@ test('an account that was reconnected late publishes nothing twice', async () =>
   await app.polls(connectionId, 1, 20 * MINUTE);
   for (let day = 0; day < 40; day++) {
     clock.advance(DAY);
-    await forgetJob(context).run({}, new AbortController().signal);
+    await pruneJob(context).run({}, new AbortController().signal);
   }
   await set('active');
   await app.look('polls');

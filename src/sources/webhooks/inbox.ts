@@ -124,7 +124,7 @@ async function understand(
   if (!found) return false;
   const source = toSource(found);
   const connector = context.catalog.connector(source.environment, source.connectorId);
-  if (!connector || source.isForgetting) {
+  if (!connector || source.isPruning) {
     // The connector file may return soon, and polls wait for it as well. Webhooks that were stored during an
     // account switch are pruned with the other rows (account-switch-job.ts).
     await putOff(context, sourceId, { until: context.clock.now() + REST_MS });

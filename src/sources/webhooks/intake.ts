@@ -5,7 +5,7 @@ import { newOrderedId } from '../../lib/ids.ts';
 import { createGroupCommit } from '../../store/group-commit.ts';
 import { manyRows, runKept, textsFor } from '../../store/kept.ts';
 import type { Tables } from '../../store/schema.ts';
-import { listenedAnew } from '../consumers.ts';
+import { accountSwitched } from '../consumers.ts';
 import { eventsIn, type HookEvent } from './hook-events.ts';
 import {
   createHookSenders,
@@ -17,7 +17,7 @@ import {
   type SenderRow,
 } from './senders.ts';
 import type { PollContext } from '../polling/poll.ts';
-import { UNTIL_FORGOTTEN } from '../source.ts';
+import { UNTIL_PRUNED } from '../source.ts';
 import { textAt, type HookRequest } from './verify.ts';
 import { fieldsOf, meaningOf, publishMeanings, type Meaning } from './interpretation.ts';
 
@@ -115,7 +115,7 @@ export function createIntake(context: IntakeContext): Intake {
       if (taken === 'not_genuine' || taken === 'outdated') {
         // The sender in memory may be older than a change of the key. After a change of the account the address is unknown.
         const current = await senders.reload(sender).catch((error: unknown) => {
-          if (taken === 'outdated') throw listenedAnew();
+          if (taken === 'outdated') throw accountSwitched();
           throw error;
         });
         if (!isCurrent(sender, current.row)) taken = await take(current, request);
@@ -124,7 +124,7 @@ export function createIntake(context: IntakeContext): Intake {
         case 'not_genuine':
           throw new GatehouseError('unauthorized', 'The signature of this webhook is not right.');
         case 'outdated':
-          throw listenedAnew();
+          throw accountSwitched();
         case 'ended':
           throw unknownAddress();
         default:
@@ -257,7 +257,7 @@ async function statesOf(
   if (understood.length > 0) {
     const { rows } = await runKept(tx, lockSenders(db), [clock.now(), textsFor(db, understood)]);
     for (const row of rows) {
-      const isFree = !row.waiting && row.lease_until !== UNTIL_FORGOTTEN;
+      const isFree = !row.waiting && row.lease_until !== UNTIL_PRUNED;
       states.set(row.source_id, { row, isFree });
     }
   }

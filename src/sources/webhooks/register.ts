@@ -42,9 +42,9 @@ export function registerJob(context: RegisterContext): JobKind {
       const found = await load(context, payload, signal);
       if (found === 'away') return LOOK_AFTER_TROUBLE_MS;
       if (found === 'gone' || found.source.status === 'ending') return undefined;
-      const { sourceId: key, isForgetting } = found.source;
+      const { sourceId: key, isPruning } = found.source;
       // Webhooks of the new account would be pruned with the records of the previous one.
-      if (isForgetting) return MEANWHILE_MS;
+      if (isPruning) return MEANWHILE_MS;
       if (await isRunning(context.db, context, { kind: 'unregister', key })) return MEANWHILE_MS;
       try {
         const refusal = await register(context, found);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { z } from 'zod';
 import { claimSources } from '../../../src/sources/sources.ts';
-import { forgetJob } from '../../../src/sources/prune.ts';
+import { pruneJob } from '../../../src/sources/prune.ts';
 import { makeDueAfterJump } from '../../../src/sources/clock-jumps.ts';
 import { pollSource } from '../../../src/sources/polling/poll.ts';
 import { inboxRound, shortJobRound } from '../../../src/sources/rounds.ts';
@@ -324,7 +324,7 @@ export async function openWorld() {
   }
 
   async function forget(): Promise<void> {
-    await forgetJob(service.context).run({}, how.signal);
+    await pruneJob(service.context).run({}, how.signal);
   }
 
   /** Lets time pass until all records are visible and polled. Sources with webhooks are polled once a day. */
