@@ -15,7 +15,7 @@ export interface HookEvent {
   /** Key that is the same when the app repeats the event. */
   dedupeKey: string;
   /**
-   * Parts of the event that sayingOf() reads. Apps add other data, such as headers of the request that made
+   * Parts of the event that interpretEvent() reads. Apps add other data, such as headers of the request that made
    * the change.
    */
   body: Json;
@@ -25,7 +25,7 @@ export interface HookEvent {
  * Interpretation of an event for a scope. `record`: the event holds the record. `fetch`: the record must be
  * read at the app. `changed`: the source must be polled.
  */
-export type Saying =
+export type EventInterpretation =
   | { kind: 'record'; event: 'created' | 'updated'; remoteId: string; record: Json }
   | { kind: 'fetch'; event: 'created' | 'updated'; remoteId: string }
   | { kind: 'deleted'; remoteId: string }
@@ -65,7 +65,7 @@ export function eventsIn(webhooks: Webhooks, request: HookRequest, account?: str
 }
 
 /**
- * Paths that sayingOf() reads in an event of a topic. `look` is true when equal events can report different
+ * Paths that interpretEvent() reads in an event of a topic. `look` is true when equal events can report different
  * changes.
  */
 interface PlacesRead {
@@ -114,12 +114,12 @@ export function topicsToRead(webhooks: Webhooks, scope: EventScope): string[] {
  * Interprets an event for a scope.
  * @throws GatehouseError `upstream_failed` when it names no record.
  */
-export async function sayingOf(
+export async function interpretEvent(
   connector: Connector,
   webhooks: Webhooks,
   scope: EventScope,
   { topic: name, body }: Pick<HookEvent, 'topic' | 'body'>,
-): Promise<Saying> {
+): Promise<EventInterpretation> {
   const topic = webhooks.topics[scope]?.find((one) => one.topic === name);
   if (!topic) return { kind: 'nothing' };
   const { event } = topic;

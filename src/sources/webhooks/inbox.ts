@@ -19,7 +19,14 @@ import {
 import type { PollContext } from '../polling/poll.ts';
 import { fetchRecord, isConnected, type Wanted } from '../polling/remote-record.ts';
 import { toSource, type Source } from '../source.ts';
-import { fieldsOf, meaningOf, publishMeanings, seen, type Meaning, type Sender } from './interpretation.ts';
+import {
+  fieldsOf,
+  interpret,
+  publishInterpretations,
+  interpretRecord,
+  type Interpretation,
+  type Sender,
+} from './interpretation.ts';
 
 const OUTAGES = new Set<ErrorCode>([
   'credential_invalid',
@@ -39,7 +46,7 @@ const ASKED_AGAIN_MS = 10 * SECOND;
  */
 interface Reading {
   signal: AbortSignal;
-  restsUntil: number;
+  pausedUntil: number;
   /** The last failure of the app. */
   outage?: unknown;
 }
@@ -75,7 +82,7 @@ export async function processInbox(
   }
   return idle.slice(0, room).map(async (sourceId) => {
     const state = { again: false };
-    const reading: Reading = { signal, restsUntil: 0 };
+    const reading: Reading = { signal, pausedUntil: 0 };
     busy.set(sourceId, state);
     try {
       do state.again = false;
@@ -90,7 +97,7 @@ export async function processInbox(
 async function processSome(context: PollContext, sourceId: string, reading: Reading): Promise<boolean> {
   const due = await nextDue(context, sourceId);
   if (due.ids.length === 0) return false;
-  const work = () => understand(context, sourceId, due, reading);
+  const work = () => interpretBatch(context, sourceId, due, reading);
   return due.bytes > BATCH_BYTES ? afterOtherLong(context.db, work) : work();
 }
 
@@ -110,7 +117,7 @@ function afterOtherLong<T>(db: Db, work: () => Promise<T>): Promise<T> {
  * Interprets due webhooks and publishes their events. Returns false when their source is deleted, which
  * deletes them as well.
  */
-async function understand(
+async function interpretBatch(
   context: PollContext,
   sourceId: string,
   due: Due,
@@ -132,19 +139,19 @@ async function understand(
   }
   const rows = await readDue(context, due);
   const sender = { source, connector, fields: await fieldsOf(context, source) };
-  const meanings = new Map<Row, Meaning>();
+  const interpretations = new Map<Row, Interpretation>();
   for (const row of rows) {
     if (reading.signal.aborted) break;
     try {
-      const meaning = await understoodRow(context, sender, row, reading);
-      if (meaning) meanings.set(row, meaning);
+      const interpretation = await interpretRow(context, sender, row, reading);
+      if (interpretation) interpretations.set(row, interpretation);
     } catch (error) {
       if (!reading.signal.aborted)
         await postpone(context, source, row, { error, isOut: error === reading.outage });
     }
   }
-  await rest(context, sender, reading);
-  const deliveries = await commitAll(context, source, meanings);
+  await postponeReads(context, sender, reading);
+  const deliveries = await commitAll(context, source, interpretations);
   if (deliveries > 0) context.deliverer.wake();
   // SQLite is synchronous, and there may be thousands of webhooks.
   await nextTurn();
@@ -155,15 +162,15 @@ async function understand(
  * Postpones all webhooks that name a record while the app cannot be read. One statement does it, because
  * there may be thousands.
  */
-async function rest(
+async function postponeReads(
   context: PollContext,
   { source, connector }: Sender,
-  { restsUntil }: Reading,
+  { pausedUntil }: Reading,
 ): Promise<void> {
-  if (restsUntil <= context.clock.now()) return;
+  if (pausedUntil <= context.clock.now()) return;
   const { webhooks } = connector.definition;
   const topics = webhooks ? topicsToRead(webhooks, source.scope) : [];
-  await putOff(context, source.sourceId, { until: restsUntil, topics });
+  await putOff(context, source.sourceId, { until: pausedUntil, topics });
 }
 
 /**
@@ -173,16 +180,16 @@ async function rest(
 async function commitAll(
   context: PollContext,
   source: Source,
-  meanings: ReadonlyMap<Row, Meaning>,
+  interpretations: ReadonlyMap<Row, Interpretation>,
 ): Promise<number> {
   try {
-    return await commit(context, source, meanings);
+    return await commit(context, source, interpretations);
   } catch (error) {
-    if (meanings.size === 1)
-      for (const row of meanings.keys()) await postpone(context, source, row, { error, isOut: false });
-    if (meanings.size < 2) return 0;
+    if (interpretations.size === 1)
+      for (const row of interpretations.keys()) await postpone(context, source, row, { error, isOut: false });
+    if (interpretations.size < 2) return 0;
     let deliveries = 0;
-    for (const one of meanings) deliveries += await commitAll(context, source, new Map([one]));
+    for (const one of interpretations) deliveries += await commitAll(context, source, new Map([one]));
     return deliveries;
   }
 }
@@ -193,17 +200,19 @@ async function commitAll(
 async function commit(
   context: PollContext,
   source: Source,
-  meanings: ReadonlyMap<Row, Meaning>,
+  interpretations: ReadonlyMap<Row, Interpretation>,
 ): Promise<number> {
-  if (meanings.size === 0) return 0;
+  if (interpretations.size === 0) return 0;
   return context.db.transaction().execute(async (tx) => {
     // The source is locked before its subscriptions, as publishing locks them. A "changed" webhook may also
     // make it due.
     await holdSame(tx, source);
-    const won = await mark(tx, context.clock.now(), meanings);
+    const won = await mark(tx, context.clock.now(), interpretations);
     // The map has the order of arrival.
-    const ours = [...meanings].flatMap(([row, meaning]) => (won.has(row.inbox_id) ? [meaning] : []));
-    return publishMeanings(tx, context, source, ours);
+    const ours = [...interpretations].flatMap(([row, interpretation]) =>
+      won.has(row.inbox_id) ? [interpretation] : [],
+    );
+    return publishInterpretations(tx, context, source, ours);
   });
 }
 
@@ -214,10 +223,10 @@ async function commit(
 async function mark(
   tx: Transaction<Tables>,
   now: number,
-  meanings: ReadonlyMap<Row, Meaning>,
+  interpretations: ReadonlyMap<Row, Interpretation>,
 ): Promise<Set<string>> {
   const won = new Set<string>();
-  const times = Map.groupBy(meanings, ([, { again }]) => again);
+  const times = Map.groupBy(interpretations, ([, { again }]) => again);
   for (const [again, some] of times) {
     const rows = await tx
       .updateTable('inbox')
@@ -236,19 +245,19 @@ async function mark(
 }
 
 /** Interprets a webhook. Returns undefined when it names a record that cannot be read now. */
-async function understoodRow(
+async function interpretRow(
   context: PollContext,
   sender: Sender,
   row: Row,
   reading: Reading,
-): Promise<Meaning | undefined> {
+): Promise<Interpretation | undefined> {
   const event = { topic: row.topic, body: parseJson(row.body), receivedAt: row.received_at };
-  const meaning = await meaningOf(context, sender, event);
-  if (meaning.kind !== 'fetch') return meaning;
+  const interpretation = await interpret(context, sender, event);
+  if (interpretation.kind !== 'fetch') return interpretation;
   const { connector, source } = sender;
-  const record = await readRecord(context, source, { connector, remoteId: meaning.remoteId }, reading);
+  const record = await readRecord(context, source, { connector, remoteId: interpretation.remoteId }, reading);
   if (record === undefined) return undefined;
-  if (record !== null) return seen(sender, { event: meaning.event, record });
+  if (record !== null) return interpretRecord(sender, { event: interpretation.event, record });
   const now = context.clock.now();
   const age = now - row.received_at;
   const again = now + Math.max(ASKED_AGAIN_MS, 3 * age);
@@ -266,16 +275,16 @@ async function readRecord(
   reading: Reading,
 ): Promise<Json | undefined> {
   const { clock } = context;
-  if (clock.now() < reading.restsUntil) return undefined;
+  if (clock.now() < reading.pausedUntil) return undefined;
   if (!(await isConnected(context, source))) {
-    reading.restsUntil = clock.now() + REST_MS;
+    reading.pausedUntil = clock.now() + REST_MS;
     return undefined;
   }
   try {
     return await fetchRecord(context, source, { ...wanted, signal: reading.signal });
   } catch (error) {
     if (!reading.signal.aborted && error instanceof GatehouseError && OUTAGES.has(error.code)) {
-      reading.restsUntil = clock.now() + REST_MS;
+      reading.pausedUntil = clock.now() + REST_MS;
       reading.outage = error;
     }
     throw error;

@@ -19,7 +19,7 @@ import {
 import type { PollContext } from '../polling/poll.ts';
 import { UNTIL_PRUNED } from '../source.ts';
 import { textAt, type HookRequest } from './verify.ts';
-import { fieldsOf, meaningOf, publishMeanings, type Meaning } from './interpretation.ts';
+import { fieldsOf, interpret, publishInterpretations, type Interpretation } from './interpretation.ts';
 
 export type IntakeContext = PollContext & Pick<Context, 'hashKey' | 'sources'>;
 
@@ -50,7 +50,7 @@ export interface Intake {
 /**
  * Webhooks up to this size are interpreted before the answer. Longer ones are stored and interpreted later.
  */
-const UNDERSTOOD_AT_ONCE = { bytes: 64 * 1024, events: 20 };
+const INTERPRETED_AT_ONCE = { bytes: 64 * 1024, events: 20 };
 const RECEIVED: Accepted = { status: 200, body: '{"received":true}', contentType: 'application/json' };
 
 /** A genuine webhook to be stored. */
@@ -58,7 +58,7 @@ interface Arrival {
   sender: HookSender;
   rows: InboxRow[];
   /** Interpretation of each row; undefined when the inbox interprets them later. */
-  meanings: readonly Meaning[] | undefined;
+  interpretations: readonly Interpretation[] | undefined;
 }
 
 type InboxRow = Required<Insertable<Tables['inbox']>>;
@@ -92,8 +92,8 @@ export function createIntake(context: IntakeContext): Intake {
     try {
       return await arrivals.add(arrival);
     } catch (error) {
-      if (!arrival.meanings) throw error;
-      return arrivals.add({ ...arrival, meanings: undefined });
+      if (!arrival.interpretations) throw error;
+      return arrivals.add({ ...arrival, interpretations: undefined });
     }
   };
 
@@ -149,8 +149,8 @@ async function arrivalOf(context: IntakeContext, sender: HookSender, request: Ho
   const now = context.clock.now();
   const events = eventsIn(sender.webhooks, request, sender.account);
   const isSmall =
-    request.raw.length <= UNDERSTOOD_AT_ONCE.bytes && events.length <= UNDERSTOOD_AT_ONCE.events;
-  const meanings = isSmall ? await meaningsOf(context, sender, events, now) : undefined;
+    request.raw.length <= INTERPRETED_AT_ONCE.bytes && events.length <= INTERPRETED_AT_ONCE.events;
+  const interpretations = isSmall ? await interpretAll(context, sender, events, now) : undefined;
   const rows = events.map(({ topic, dedupeKey, body }) => ({
     inbox_id: newOrderedId('inb', now),
     source_id: sender.source.sourceId,
@@ -163,7 +163,7 @@ async function arrivalOf(context: IntakeContext, sender: HookSender, request: Ho
     next_at: now,
     error: null,
   }));
-  return { sender, rows, meanings };
+  return { sender, rows, interpretations };
 }
 
 /**
@@ -171,23 +171,26 @@ async function arrivalOf(context: IntakeContext, sender: HookSender, request: Ho
  * when an event requires a read at the app, causes a poll or cannot be interpreted. It is also the case with
  * custom fields of the operator, whose expressions may take seconds while the app waits.
  */
-async function meaningsOf(
+async function interpretAll(
   context: IntakeContext,
   sender: HookSender,
   events: readonly HookEvent[],
   receivedAt: number,
-): Promise<Meaning[] | undefined> {
+): Promise<Interpretation[] | undefined> {
   const { source, connector } = sender;
   const fields = await fieldsOf(context, source);
   if (fields) return undefined;
-  const meanings: Meaning[] = [];
+  const interpretations: Interpretation[] = [];
   for (const { topic, body } of events) {
     const event = { topic, body, receivedAt };
-    const meaning = await meaningOf(context, { source, connector, fields }, event).catch(() => undefined);
-    if (!meaning || meaning.kind === 'fetch' || meaning.kind === 'changed') return undefined;
-    meanings.push(meaning);
+    const interpretation = await interpret(context, { source, connector, fields }, event).catch(
+      () => undefined,
+    );
+    if (!interpretation || interpretation.kind === 'fetch' || interpretation.kind === 'changed')
+      return undefined;
+    interpretations.push(interpretation);
   }
-  return meanings;
+  return interpretations;
 }
 
 /** Stores webhooks in one transaction, and publishes the events of those with interpretations. */
@@ -200,7 +203,7 @@ async function storeAll(
   const states = await statesOf(tx, context, arrivals);
   const results: Stored[] = [];
   const rows: InboxRow[] = [];
-  const understood = new Map<string, Arrival[]>();
+  const interpreted = new Map<string, Arrival[]>();
   const held = new Set<string>();
   for (const arrival of arrivals) {
     const { sourceId } = arrival.sender.source;
@@ -210,15 +213,15 @@ async function storeAll(
       continue;
     }
     // Webhooks of a source are interpreted in their order, so none overtakes a waiting one.
-    if (!state?.isFree || !arrival.meanings) held.add(sourceId);
+    if (!state?.isFree || !arrival.interpretations) held.add(sourceId);
     const published = !held.has(sourceId);
     results.push(published ? 'published' : 'waiting');
-    if (published) understood.set(sourceId, [...(understood.get(sourceId) ?? []), arrival]);
+    if (published) interpreted.set(sourceId, [...(interpreted.get(sourceId) ?? []), arrival]);
     for (const row of arrival.rows) rows.push(published ? { ...row, body: 'null', processed_at: now } : row);
   }
   const inserted = await insertInbox(context.db, tx, rows);
   const fresh = new Set(inserted.map((row) => row.inbox_id));
-  for (const some of understood.values()) await publishFresh(tx, context, some, fresh);
+  for (const some of interpreted.values()) await publishFresh(tx, context, some, fresh);
   return results;
 }
 
@@ -231,10 +234,10 @@ async function publishFresh(
 ): Promise<void> {
   const [first] = arrivals;
   if (!first) return;
-  const meanings = arrivals.flatMap(({ rows, meanings: all = [] }) =>
+  const interpretations = arrivals.flatMap(({ rows, interpretations: all = [] }) =>
     all.filter((_, position) => fresh.has(rows[position]?.inbox_id ?? '')),
   );
-  await publishMeanings(tx, context, first.sender.source, meanings);
+  await publishInterpretations(tx, context, first.sender.source, interpretations);
 }
 
 interface SenderState {
@@ -253,9 +256,9 @@ async function statesOf(
   arrivals: readonly Arrival[],
 ): Promise<Map<string, SenderState>> {
   const states = new Map<string, SenderState>();
-  const understood = idsOf(arrivals.filter(({ meanings }) => meanings));
-  if (understood.length > 0) {
-    const { rows } = await runKept(tx, lockSenders(db), [clock.now(), textsFor(db, understood)]);
+  const interpreted = idsOf(arrivals.filter(({ interpretations }) => interpretations));
+  if (interpreted.length > 0) {
+    const { rows } = await runKept(tx, lockSenders(db), [clock.now(), textsFor(db, interpreted)]);
     for (const row of rows) {
       const isFree = !row.waiting && row.lease_until !== UNTIL_PRUNED;
       states.set(row.source_id, { row, isFree });

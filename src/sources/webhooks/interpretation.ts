@@ -6,7 +6,7 @@ import type { Tables } from '../../store/schema.ts';
 import { customFieldsOf, type CustomFields } from '../../unified/field-mappings.ts';
 import { unifiedId } from '../../unified/ids.ts';
 import { toUnified } from '../../unified/map.ts';
-import { sayingOf, type HookEvent } from './hook-events.ts';
+import { interpretEvent, type HookEvent } from './hook-events.ts';
 import { recordChanges, recordDeletion, type Observation } from '../polling/record-changes.ts';
 import type { PollContext } from '../polling/poll.ts';
 import { pollNow, type Source } from '../source.ts';
@@ -31,8 +31,8 @@ export async function fieldsOf(context: PollContext, source: Source): Promise<Cu
  * Interpretation of a webhook. `again`: when to look at it once more (epoch ms), because the app may not show
  * the record yet.
  */
-export type Meaning =
-  | { kind: 'seen'; observation: Observation; again?: undefined }
+export type Interpretation =
+  | { kind: 'observed'; observation: Observation; again?: undefined }
   | { kind: 'deleted'; id: string; remoteId: string; again?: undefined }
   | { kind: 'changed'; again: number | undefined }
   | { kind: 'nothing'; again?: number | undefined };
@@ -49,40 +49,40 @@ export interface NamedRecord {
  * @throws GatehouseError `upstream_failed` when the event names no record, or its record does not fit the
  * model.
  */
-export async function meaningOf(
+export async function interpret(
   context: PollContext,
   sender: Sender,
   { topic, body, receivedAt }: Pick<HookEvent, 'topic' | 'body'> & { receivedAt: number },
-): Promise<Meaning | NamedRecord> {
+): Promise<Interpretation | NamedRecord> {
   const { source, connector } = sender;
   const { webhooks } = connector.definition;
   if (!webhooks) return { kind: 'nothing' };
-  const said = await sayingOf(connector, webhooks, source.scope, { topic, body });
-  switch (said.kind) {
+  const interpreted = await interpretEvent(connector, webhooks, source.scope, { topic, body });
+  switch (interpreted.kind) {
     case 'nothing':
     case 'fetch':
-      return said;
+      return interpreted;
     case 'changed': {
       const again = receivedAt + POLLED_AGAIN_MS;
       return { kind: 'changed', again: again > context.clock.now() ? again : undefined };
     }
     case 'deleted': {
-      const { remoteId } = said;
+      const { remoteId } = interpreted;
       return { kind: 'deleted', id: unifiedId(source.scope, source.credentialId, remoteId), remoteId };
     }
     case 'record':
-      return seen(sender, { event: said.event, record: said.record });
+      return interpretRecord(sender, { event: interpreted.event, record: interpreted.record });
   }
 }
 
 /** Returns the interpretation of a record that a webhook delivered, or that was read at the app. */
-export async function seen(
+export async function interpretRecord(
   { source, connector, fields }: Sender,
   { event, record }: { event: 'created' | 'updated'; record: Json },
-): Promise<Meaning> {
+): Promise<Interpretation> {
   const what = { connector, scope: source.scope, connectionId: source.credentialId };
   const unified = await toUnified(what, record, fields);
-  return { kind: 'seen', observation: { unified, topic: event } };
+  return { kind: 'observed', observation: { unified, topic: event } };
 }
 
 /**
@@ -90,24 +90,24 @@ export async function seen(
  * source's row.
  * @returns the number of deliveries created.
  */
-export async function publishMeanings(
+export async function publishInterpretations(
   tx: Transaction<Tables>,
   context: PollContext,
   source: Source,
-  meanings: readonly Meaning[],
+  interpretations: readonly Interpretation[],
 ): Promise<number> {
-  if (meanings.some(({ kind }) => kind === 'changed')) await pollNow(tx, context, source.sourceId);
+  if (interpretations.some(({ kind }) => kind === 'changed')) await pollNow(tx, context, source.sourceId);
   let deliveries = 0;
   let observations: Observation[] = [];
   const flush = async () => {
     if (observations.length > 0) deliveries += await recordChanges(tx, context, source, observations);
     observations = [];
   };
-  for (const meaning of meanings) {
-    if (meaning.kind === 'seen') observations.push(meaning.observation);
-    if (meaning.kind === 'deleted') {
+  for (const interpretation of interpretations) {
+    if (interpretation.kind === 'observed') observations.push(interpretation.observation);
+    if (interpretation.kind === 'deleted') {
       await flush();
-      deliveries += await recordDeletion(tx, context, source, meaning);
+      deliveries += await recordDeletion(tx, context, source, interpretation);
     }
   }
   await flush();

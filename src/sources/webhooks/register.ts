@@ -9,7 +9,7 @@ import {
   create,
   listed,
   load,
-  MEANWHILE_MS,
+  OTHER_JOB_WAIT_MS,
   remove,
   type Listed,
   type Registered,
@@ -17,7 +17,7 @@ import {
   type Registration,
 } from './registrations.ts';
 import type { Source } from '../source.ts';
-import { removeQuietly, warnOfRest } from './unregister.ts';
+import { removeQuietly, logRemovalFailure } from './unregister.ts';
 
 /**
  * Wait before the next check of registrations, because apps drop webhooks that failed for a while. A rejected
@@ -44,15 +44,15 @@ export function registerJob(context: RegisterContext): JobKind {
       if (found === 'gone' || found.source.status === 'ending') return undefined;
       const { sourceId: key, isPruning } = found.source;
       // Webhooks of the new account would be pruned with the records of the previous one.
-      if (isPruning) return MEANWHILE_MS;
-      if (await isRunning(context.db, context, { kind: 'unregister', key })) return MEANWHILE_MS;
+      if (isPruning) return OTHER_JOB_WAIT_MS;
+      if (await isRunning(context.db, context, { kind: 'unregister', key })) return OTHER_JOB_WAIT_MS;
       try {
         const refusal = await register(context, found);
         if (refusal !== undefined) await pollInstead(context, found, refusal);
         return LOOK_AGAIN_MS;
       } catch (error) {
         if (signal.aborted) throw error;
-        if (found.source.hookState === 'registered') return lookLater(context, found.source, error);
+        if (found.source.hookState === 'registered') return checkLater(context, found.source, error);
         if (!isRejection(error)) throw error;
         await pollInstead(context, found, error.message);
         return LOOK_AGAIN_MS;
@@ -104,7 +104,7 @@ async function removeEarlier(context: RegisterContext, found: Registration, one:
   try {
     await remove(context, found, one);
   } catch (error) {
-    warnOfRest(context, found.source.sourceId, error);
+    logRemovalFailure(context, found.source.sourceId, error);
   }
 }
 
@@ -119,16 +119,16 @@ interface Topic {
 async function renew(context: RegisterContext, found: Registration, hook: Hook, one: Topic): Promise<void> {
   const { there, topic } = one;
   const known = there?.ours.findLast((ours) => ours.topic === topic && ours.isHere && ours.isAlive)?.id;
-  const noted = hook.ids[topic];
+  const stored = hook.ids[topic];
   // A stored registration counts as existing where the app cannot list it.
-  const isUnlisted = !there?.isWhole && noted !== undefined && !there?.ours.some(({ id }) => id === noted);
-  const current = known ?? (isUnlisted ? noted : undefined);
+  const isUnlisted = !there?.isWhole && stored !== undefined && !there?.ours.some(({ id }) => id === stored);
+  const current = known ?? (isUnlisted ? stored : undefined);
   if (current !== undefined) {
     // The app returns its secret only when it creates the registration. The secret of a registration that we
     // did not store is lost.
-    const isLost = noted !== current && found.webhooks.register.create.secret !== undefined;
+    const isLost = stored !== current && found.webhooks.register.create.secret !== undefined;
     if (!isLost && !(topic === '*' && hasOtherTopics(hook, one.topics))) {
-      if (noted !== current) await note(context, found, hook, { topic, id: current });
+      if (stored !== current) await storeRegistration(context, found, hook, { topic, id: current });
       return;
     }
     await remove(context, found, { topic, id: current });
@@ -154,14 +154,14 @@ async function add(
   const made = await create(context, found, topic, { address, topics, secret: hook.secret });
   if (made.secret !== undefined) hook.secret = made.secret;
   hook.topics = topics;
-  await note(context, found, hook, { topic, id: made.id });
+  await storeRegistration(context, found, hook, { topic, id: made.id });
 }
 
 /**
  * Stores a registration and makes the source due. The poll closes the gap before the registration, because
  * the app may have dropped an earlier one a day ago.
  */
-async function note(
+async function storeRegistration(
   context: RegisterContext,
   { source }: Registration,
   hook: Hook,
@@ -193,7 +193,7 @@ function isRejection(error: unknown): error is GatehouseError {
 }
 
 /** Keeps the registrations after an outage, or while the credential must be reconnected. */
-function lookLater({ log }: RegisterContext, { sourceId }: Source, error: unknown): number {
+function checkLater({ log }: RegisterContext, { sourceId }: Source, error: unknown): number {
   const { code } = publicError(error);
   const facts = code === 'internal' ? { code, err: error } : { code };
   log.warn({ sourceId, ...facts }, 'webhook registrations not checked, will retry');

@@ -32,7 +32,7 @@ const LISTED_AT_MOST = 500;
  * Wait before the next check whether a job that excludes this one is done. Registering and removing exclude
  * each other, and pruning after an account switch excludes registering.
  */
-export const MEANWHILE_MS = 5 * SECOND;
+export const OTHER_JOB_WAIT_MS = 5 * SECOND;
 
 /** A source with everything that registering needs. */
 export interface Registration {

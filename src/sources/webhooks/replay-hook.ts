@@ -5,7 +5,7 @@ import { SCOPES_OF_EVENTS } from '../../connectors/event-scopes.ts';
 import { type Webhooks } from '../../connectors/events-format.ts';
 import type { HookExample } from '../../connectors/examples-format.ts';
 import type { Fault } from '../../lib/errors.ts';
-import { eventsIn, sayingOf } from './hook-events.ts';
+import { eventsIn, interpretEvent } from './hook-events.ts';
 import { bodyOf, isGenuine, type HookRequest } from './verify.ts';
 
 type Expected = HookExample['expect']['events'][number];
@@ -35,7 +35,7 @@ export async function replayHook(connector: Connector, example: HookExample): Pr
     });
   const events: Expected[] = [];
   for (const one of first ? [first, ...others] : [])
-    events.push(...(await said(connector, webhooks, example, one)));
+    events.push(...(await eventsOf(connector, webhooks, example, one)));
   if (!isDeepStrictEqual(events, expect.events)) {
     const rule = `should be ${JSON.stringify(expect.events)}, is ${JSON.stringify(events)}`;
     faults.push({ field: 'expect.events', rule });
@@ -43,19 +43,20 @@ export async function replayHook(connector: Connector, example: HookExample): Pr
   return faults;
 }
 
-async function said(
+async function eventsOf(
   connector: Connector,
   webhooks: Webhooks,
   { scope }: HookExample,
-  event: { topic: string; body: Parameters<typeof sayingOf>[3]['body'] },
+  event: { topic: string; body: Parameters<typeof interpretEvent>[3]['body'] },
 ): Promise<Expected[]> {
   const events: Expected[] = [];
   for (const one of scope === undefined ? SCOPES_OF_EVENTS : [scope]) {
-    const saying = await sayingOf(connector, webhooks, one, event);
-    if (saying.kind === 'nothing') continue;
-    if (saying.kind === 'changed') events.push({ event: 'changed' });
-    else if (saying.kind === 'deleted') events.push({ event: 'deleted', remoteId: saying.remoteId });
-    else events.push({ event: saying.event, remoteId: saying.remoteId });
+    const interpretation = await interpretEvent(connector, webhooks, one, event);
+    if (interpretation.kind === 'nothing') continue;
+    if (interpretation.kind === 'changed') events.push({ event: 'changed' });
+    else if (interpretation.kind === 'deleted')
+      events.push({ event: 'deleted', remoteId: interpretation.remoteId });
+    else events.push({ event: interpretation.event, remoteId: interpretation.remoteId });
   }
   return events;
 }

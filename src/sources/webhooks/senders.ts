@@ -38,8 +38,8 @@ export type SenderRow = Selectable<Tables['sources']> & {
 };
 
 /** How long a sender stays in memory. The intake compares it with the store at each webhook, so this only bounds memory. */
-const KEPT_MS = MINUTE;
-const MAX_KEPT = 1000;
+const CACHED_MS = MINUTE;
+const MAX_CACHED = 1000;
 
 /** Finds senders by the token in the path of their address. */
 export interface HookSenders {
@@ -55,12 +55,12 @@ export interface HookSenders {
 type SenderContext = Pick<Context, 'db' | 'clock' | 'keys' | 'hashKey' | 'catalog'>;
 
 export function createHookSenders(context: SenderContext): HookSenders {
-  const kept = createTtlCache<HookSender>({ ttlMs: KEPT_MS, max: MAX_KEPT, clock: context.clock });
+  const cache = createTtlCache<HookSender>({ ttlMs: CACHED_MS, max: MAX_CACHED, clock: context.clock });
   // The cache key is the token, because its hash costs as much as checking a signature.
   const get = (connectorId: string, token: string): Promise<HookSender> =>
-    kept.get(`${connectorId} ${token}`, () => readSender(context, connectorId, token));
+    cache.get(`${connectorId} ${token}`, () => readSender(context, connectorId, token));
   const reload = ({ source: { connectorId }, token }: HookSender): Promise<HookSender> => {
-    kept.delete(`${connectorId} ${token}`);
+    cache.delete(`${connectorId} ${token}`);
     return get(connectorId, token);
   };
   return {

@@ -6,7 +6,7 @@ import { openHook, saveHook } from './hook.ts';
 import {
   listed,
   load,
-  MEANWHILE_MS,
+  OTHER_JOB_WAIT_MS,
   payloadSchema,
   remove,
   type RegisterContext,
@@ -28,7 +28,8 @@ export function unregisterJob(context: RegisterContext): JobKind {
         throw new GatehouseError('unavailable', 'The connector of this source is missing.');
       if (found !== 'gone') {
         if (found.source.status !== 'ending') return undefined;
-        if (await isRunning(context.db, context, { kind: 'register', key: sourceId })) return MEANWHILE_MS;
+        if (await isRunning(context.db, context, { kind: 'register', key: sourceId }))
+          return OTHER_JOB_WAIT_MS;
         await removeAll(context, found);
       }
       await deleteSource(context, sourceId);
@@ -61,7 +62,7 @@ export async function removeHooksOf(
   if (rows.length === 0) return;
   const removal = Promise.all(
     rows.map(({ source_id: sourceId }) =>
-      removeOf(context, sourceId).catch((error: unknown) => warnOfRest(context, sourceId, error)),
+      removeOf(context, sourceId).catch((error: unknown) => logRemovalFailure(context, sourceId, error)),
     ),
   );
   const end = new AbortController();
@@ -79,11 +80,11 @@ export async function removeQuietly(context: RegisterContext, found: Registratio
   try {
     await removeAll(context, found);
   } catch (error) {
-    warnOfRest(context, found.source.sourceId, error);
+    logRemovalFailure(context, found.source.sourceId, error);
   }
 }
 
-export function warnOfRest({ log }: RegisterContext, sourceId: string, error: unknown): void {
+export function logRemovalFailure({ log }: RegisterContext, sourceId: string, error: unknown): void {
   log.warn({ sourceId, code: publicError(error).code }, 'webhook removal failed');
 }
 
@@ -96,8 +97,8 @@ async function removeAll(context: RegisterContext, found: Registration): Promise
   if (!hook) return;
   const there = await listed(context, found, hook);
   const ours = there?.ours ?? [];
-  const noted = Object.entries(hook.ids).map(([topic, id]) => ({ topic, id }));
-  const unlisted = there?.isWhole ? [] : noted.filter(({ id }) => !ours.some((one) => one.id === id));
+  const stored = Object.entries(hook.ids).map(([topic, id]) => ({ topic, id }));
+  const unlisted = there?.isWhole ? [] : stored.filter(({ id }) => !ours.some((one) => one.id === id));
   for (const one of [...ours, ...unlisted]) {
     await remove(context, found, one);
     hook.ids = Object.fromEntries(Object.entries(hook.ids).filter(([, id]) => id !== one.id));
