@@ -7,7 +7,7 @@ import type { Db } from '../store/schema.ts';
  * Wait before the next look while a limit is reached. Each look scans the jobs that wait for the limit, and
  * webhooks cause thousands of looks a second.
  */
-const REST_MS = SECOND / 2;
+const PAUSE_MS = SECOND / 2;
 
 /** App and user of the source of a job. Null is not limited. */
 interface Owner {
@@ -19,7 +19,7 @@ interface Owner {
 interface Slots {
   running: Map<string, Owner>;
   /** Time of the next look, by performance.now(). */
-  restsUntil: number;
+  pausedUntil: number;
 }
 
 const slotsByDb = new WeakMap<Db, Map<string, Slots>>();
@@ -36,18 +36,18 @@ export async function beginFairly(
 ): Promise<Promise<void>[]> {
   const names = Object.keys(kinds);
   const slots = slotsOf(context.db, names.join());
-  if (performance.now() < slots.restsUntil) return [];
-  const { chosen, isUsedUp } = await choose(context, names, slots.running, most);
-  if (isUsedUp) slots.restsUntil = performance.now() + REST_MS;
+  if (performance.now() < slots.pausedUntil) return [];
+  const { chosen, isExhausted } = await choose(context, names, slots.running, most);
+  if (isExhausted) slots.pausedUntil = performance.now() + PAUSE_MS;
   const begun = await beginJobs(context, kinds, [...chosen.keys()], signal);
   return begun.map(({ jobId, work }) => {
     const owner = chosen.get(jobId);
     if (owner) slots.running.set(jobId, owner);
     return work.finally(() => {
       slots.running.delete(jobId);
-      slots.restsUntil = 0;
+      slots.pausedUntil = 0;
       // Another job of the same app or user may have waited for this slot.
-      if (isUsedUp) context.sources.wake();
+      if (isExhausted) context.sources.wake();
     });
   });
 }
@@ -55,7 +55,7 @@ export async function beginFairly(
 function slotsOf(db: Db, names: string): Slots {
   const known = slotsByDb.get(db) ?? new Map<string, Slots>();
   slotsByDb.set(db, known);
-  const slots = known.get(names) ?? { running: new Map<string, Owner>(), restsUntil: 0 };
+  const slots = known.get(names) ?? { running: new Map<string, Owner>(), pausedUntil: 0 };
   known.set(names, slots);
   return slots;
 }
@@ -66,10 +66,10 @@ async function choose(
   kinds: string[],
   running: ReadonlyMap<string, Owner>,
   most: number,
-): Promise<{ chosen: Map<string, Owner>; isUsedUp: boolean }> {
+): Promise<{ chosen: Map<string, Owner>; isExhausted: boolean }> {
   const total = most + running.size;
-  const apps = new Share(Math.ceil(total / 2));
-  const users = new Share(Math.ceil((total * 3) / 4));
+  const apps = new Quota(Math.ceil(total / 2));
+  const users = new Quota(Math.ceil((total * 3) / 4));
   for (const owner of running.values()) {
     apps.take(owner.connector_id);
     users.take(owner.user_id);
@@ -77,19 +77,19 @@ async function choose(
   const chosen = new Map<string, Owner>();
   for (let more = most > 0; more;) {
     const wanted = most - chosen.size;
-    const due = await ownedJobs(db, clock.now(), kinds, { apps: apps.usedUp(), users: users.usedUp() })
+    const due = await ownedJobs(db, clock.now(), kinds, { apps: apps.exhausted(), users: users.exhausted() })
       .$if(chosen.size > 0, (query) => query.where('jobs.job_id', 'not in', [...chosen.keys()]))
       .limit(wanted)
       .execute();
     for (const { job_id: jobId, ...owner } of due) {
-      if (!apps.hasRoom(owner.connector_id) || !users.hasRoom(owner.user_id)) continue;
+      if (!apps.hasFree(owner.connector_id) || !users.hasFree(owner.user_id)) continue;
       apps.take(owner.connector_id);
       users.take(owner.user_id);
       chosen.set(jobId, owner);
     }
     more = due.length === wanted && chosen.size < most;
   }
-  return { chosen, isUsedUp: apps.usedUp().length + users.usedUp().length > 0 };
+  return { chosen, isExhausted: apps.exhausted().length + users.exhausted().length > 0 };
 }
 
 /** Selects the due jobs, without those of some apps and users. */
@@ -119,7 +119,7 @@ function ownedJobs(
 }
 
 /** Slots in use by owner, with the limit of one owner. */
-class Share {
+class Quota {
   readonly #limit: number;
   readonly #taken = new Map<string, number>();
 
@@ -127,7 +127,7 @@ class Share {
     this.#limit = limit;
   }
 
-  hasRoom(owner: string | null): boolean {
+  hasFree(owner: string | null): boolean {
     return owner === null || (this.#taken.get(owner) ?? 0) < this.#limit;
   }
 
@@ -135,7 +135,7 @@ class Share {
     if (owner !== null) this.#taken.set(owner, (this.#taken.get(owner) ?? 0) + 1);
   }
 
-  usedUp(): string[] {
-    return [...this.#taken.keys()].filter((owner) => !this.hasRoom(owner));
+  exhausted(): string[] {
+    return [...this.#taken.keys()].filter((owner) => !this.hasFree(owner));
   }
 }

@@ -99,10 +99,10 @@ function createLoop(signal: AbortSignal, load: () => Promise<Round>, most: numbe
 
   async function look(served: Context): Promise<void> {
     const round = await load();
-    const room = most - running.size;
-    if (room === 0) return;
-    const begun = await round(served, { signal, room });
-    isFull = begun.length === room;
+    const freeSlots = most - running.size;
+    if (freeSlots === 0) return;
+    const begun = await round(served, { signal, freeSlots });
+    isFull = begun.length === freeSlots;
     for (const work of begun) {
       const one: Promise<unknown> = work
         .catch((error: unknown) => served.log.error({ err: error }, 'source loop failed'))

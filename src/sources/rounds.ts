@@ -12,27 +12,25 @@ import { beginFairly } from './fair-scheduling.ts';
 import { claimSources, resumeSources } from './sources.ts';
 import { unregisterJob } from './webhooks/unregister.ts';
 
-/**
- * One turn of a loop: claims due work for up to `room` free slots and starts it. Returns the started work.
- */
+/** One turn of a loop: claims and starts due work, at most `freeSlots` items. Returns the started work. */
 export type Round = (
   context: Context,
-  how: { signal: AbortSignal; room: number },
+  how: { signal: AbortSignal; freeSlots: number },
 ) => Promise<Promise<unknown>[]>;
 
 /** Turns stored webhooks into events. */
 export const inboxRound: Round = processInbox;
 
 /** Resumes the sources whose credential works again, and polls the due sources. */
-export const pollRound: Round = async (context, { signal, room }) => {
+export const pollRound: Round = async (context, { signal, freeSlots }) => {
   await makeDueAfterJump(context);
   await resumeSources(context);
-  const sources = await claimSources(context, room);
+  const sources = await claimSources(context, freeSlots);
   return sources.map((source) => pollSource(context, source, signal));
 };
 
 /** Runs registrations at apps and pruning: a few calls or statements each. */
-export const shortJobRound: Round = (context, { signal, room }) =>
+export const shortJobRound: Round = (context, { signal, freeSlots }) =>
   beginFairly(
     context,
     {
@@ -42,13 +40,13 @@ export const shortJobRound: Round = (context, { signal, room }) =>
       forget: pruneJob(context),
       reseal: resealJob(context),
     },
-    { signal, most: room },
+    { signal, most: freeSlots },
   );
 
 /** Runs backfills and inventories. They read all records of an app, for minutes or hours. */
-export const readingRound: Round = (context, { signal, room }) =>
+export const readingRound: Round = (context, { signal, freeSlots }) =>
   beginFairly(
     context,
     { backfill: backfillJob(context), inventory: inventoryJob(context) },
-    { signal, most: room },
+    { signal, most: freeSlots },
   );

@@ -288,7 +288,7 @@ export async function openApp(kind: StoreKind = 'sqlite') {
         readings: [readingRound],
         inbox: [inboxRound],
       };
-      const how = { signal, room: 1000 };
+      const how = { signal, freeSlots: 1000 };
       const begun = (await Promise.all(rounds[round].map((one) => one(context, how)))).flat();
       await Promise.all(begun);
       return begun.length;

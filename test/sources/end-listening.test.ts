@@ -225,7 +225,10 @@ test('an inventory waits until the previous account is pruned', async () => {
   app.orders = [];
   await takePlace(app, connectionId);
   // Inventories have slots of their own, and may come before the pruning job.
-  const begun = await readingRound(app.service.context, { signal: new AbortController().signal, room: 9 });
+  const begun = await readingRound(app.service.context, {
+    signal: new AbortController().signal,
+    freeSlots: 9,
+  });
   await Promise.all(begun);
   await settle(app);
   expect(await app.told(connectionId)).toEqual([]);

@@ -56,12 +56,12 @@ const underWay = new WeakMap<Db, Map<string, { again: boolean }>>();
 
 /**
  * Turns stored webhooks into events. Each source is processed separately and in order. A slow app, or a
- * webhook that the store refuses, therefore delays no other source. Starts up to `room` sources and returns
+ * webhook that the store refuses, therefore delays no other source. Starts up to `freeSlots` sources and returns
  * the started work.
  */
 export async function processInbox(
   context: PollContext,
-  { signal, room }: { signal: AbortSignal; room: number },
+  { signal, freeSlots }: { signal: AbortSignal; freeSlots: number },
 ): Promise<Promise<void>[]> {
   const busy = underWay.get(context.db) ?? new Map<string, { again: boolean }>();
   underWay.set(context.db, busy);
@@ -72,7 +72,7 @@ export async function processInbox(
     // The condition is literal, so that the database uses the partial index.
     .where('processed_at', 'is', null)
     .where('next_at', '<=', context.clock.now())
-    .limit(room + busy.size)
+    .limit(freeSlots + busy.size)
     .execute();
   const idle: string[] = [];
   for (const { source_id: sourceId } of due) {
@@ -80,7 +80,7 @@ export async function processInbox(
     if (state) state.again = true;
     else idle.push(sourceId);
   }
-  return idle.slice(0, room).map(async (sourceId) => {
+  return idle.slice(0, freeSlots).map(async (sourceId) => {
     const state = { again: false };
     const reading: Reading = { signal, pausedUntil: 0 };
     busy.set(sourceId, state);

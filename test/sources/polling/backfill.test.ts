@@ -131,7 +131,7 @@ test.each([
     let begun = 0;
     for (let second = 0; second < 2 * 60; second++) {
       await app.look();
-      begun += (await Promise.all(await readingRound(app.service.context, { signal, room: 8 }))).length;
+      begun += (await Promise.all(await readingRound(app.service.context, { signal, freeSlots: 8 }))).length;
       app.clock.advance(SECOND);
     }
     expect(begun).toBeGreaterThan(1);

@@ -149,7 +149,7 @@ export async function openWorld() {
   await service.context.sources.close();
   const userId = (await service.call('POST', '/users', { body: { username: 'ada' } })).text('userId');
 
-  const how = { signal: new AbortController().signal, room: 100 };
+  const how = { signal: new AbortController().signal, freeSlots: 100 };
   /** Milliseconds by which our clock is ahead of the true time, which the shop follows. */
   let aheadMs = 0;
 

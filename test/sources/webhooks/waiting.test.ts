@@ -26,7 +26,7 @@ async function openTeller() {
       expect(await app.announce(what, order)).toBe(200);
     },
     async look(signal = new AbortController().signal): Promise<void> {
-      await Promise.all(await inboxRound(context, { signal, room: 100 }));
+      await Promise.all(await inboxRound(context, { signal, freeSlots: 100 }));
     },
     /** Lets time pass, and processes due webhooks after each step. */
     async pass(ms: number, everyMs: number): Promise<void> {
