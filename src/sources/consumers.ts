@@ -15,12 +15,12 @@ const kinds = z.array(z.string());
  * Ends a source that has no consumer left. Returns true when the caller may call `deleteSource` after the
  * commit.
  */
-export async function releaseIfUnheard(
+export async function releaseIfUnconsumed(
   tx: Transaction<Tables>,
   context: Pick<Context, 'clock'>,
   sourceId: string,
 ): Promise<boolean> {
-  return (await wishesOf(tx, sourceId)).length === 0 && (await releaseSource(tx, context, sourceId));
+  return (await eventsOfConsumers(tx, sourceId)).length === 0 && (await releaseSource(tx, context, sourceId));
 }
 
 /**
@@ -62,12 +62,12 @@ export function accountSwitched(): GatehouseError {
   );
 }
 
-export async function anyoneWantsDeleted(db: DbOrTx, sourceId: string): Promise<boolean> {
-  const wishes = await wishesOf(db, sourceId);
-  return wishes.some((events) => kinds.parse(JSON.parse(events ?? '[]')).includes('deleted'));
+export async function deletionsAreConsumed(db: DbOrTx, sourceId: string): Promise<boolean> {
+  const consumed = await eventsOfConsumers(db, sourceId);
+  return consumed.some((events) => kinds.parse(JSON.parse(events ?? '[]')).includes('deleted'));
 }
 
-async function wishesOf(db: DbOrTx, sourceId: string): Promise<(string | null)[]> {
+async function eventsOfConsumers(db: DbOrTx, sourceId: string): Promise<(string | null)[]> {
   const subscriptions = await db
     .selectFrom('subscriptions')
     .select('events')

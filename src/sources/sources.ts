@@ -22,7 +22,7 @@ import { toSource, UNTIL_PRUNED, type Source } from './source.ts';
 const MOST_RESUMED = 500;
 
 /** Model of an account that a consumer subscribes to. */
-export interface SourceWish {
+export interface SourceOptions {
   environment: Environment;
   userId: string;
   credential: Credential;
@@ -39,7 +39,7 @@ export interface SourceWish {
 export async function ensureSource(
   tx: Transaction<Tables>,
   context: Pick<Context, 'clock' | 'config' | 'keys' | 'catalog'>,
-  { environment, userId, credential, connector, scope }: SourceWish,
+  { environment, userId, credential, connector, scope }: SourceOptions,
 ): Promise<{ sourceId: string; kind: 'native' | 'polling' }> {
   modelOf(connector, scope);
   const now = context.clock.now();

@@ -8,7 +8,7 @@ import { requestOf } from '../outbox/attempt.ts';
 import { ensureSource } from '../sources/sources.ts';
 import { newSigningSecret } from '../outbox/signature.ts';
 import { sealBinding, toTarget, type Target } from '../outbox/target.ts';
-import { holdSource, planInventory, releaseIfUnheard } from '../sources/consumers.ts';
+import { holdSource, planInventory, releaseIfUnconsumed } from '../sources/consumers.ts';
 import { forgetDeliveries } from './subscriptions.ts';
 
 /*
@@ -169,6 +169,6 @@ export async function closeListener(
     const sourceId = row?.source_id ?? null;
     if (sourceId !== null) await holdSource(tx, sourceId);
     await tx.deleteFrom('subscriptions').where('subscription_id', '=', subscriptionId).execute();
-    if (sourceId !== null) await releaseIfUnheard(tx, { clock }, sourceId);
+    if (sourceId !== null) await releaseIfUnconsumed(tx, { clock }, sourceId);
   });
 }

@@ -14,7 +14,7 @@ import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
 import { assertAddress, atAddress, beginSchedulesAnew, sendAtNewAddress } from './address.ts';
 import { cancelWaiting } from '../outbox/cancel.ts';
 import { BACKFILL_MARK } from '../outbox/publish.ts';
-import { holdSource, planInventory, releaseIfUnheard } from '../sources/consumers.ts';
+import { holdSource, planInventory, releaseIfUnconsumed } from '../sources/consumers.ts';
 import { newSigningSecret } from '../outbox/signature.ts';
 import { deleteSource, ensureSource } from '../sources/sources.ts';
 import { previousSecrets, sealBinding, type PreviousSecret, type SubscriptionRow } from '../outbox/target.ts';
@@ -214,7 +214,7 @@ export async function deleteSubscription(
       const { source_id: sourceId } = await requireSubscription(tx, environment, subscriptionId);
       if (sourceId !== null) await holdSource(tx, sourceId);
       await tx.deleteFrom('subscriptions').where('subscription_id', '=', subscriptionId).execute();
-      return sourceId !== null && (await releaseIfUnheard(tx, context, sourceId)) ? sourceId : undefined;
+      return sourceId !== null && (await releaseIfUnconsumed(tx, context, sourceId)) ? sourceId : undefined;
     }),
   );
   context.deliverer.changed(subscriptionId);

@@ -4,7 +4,7 @@ import { hashToken, newRandomToken } from '../crypto/tokens.ts';
 import { chooseCredential } from '../credentials/choose.ts';
 import type { Credential } from '../credentials/credential.ts';
 import { findCredential } from '../credentials/records.ts';
-import { holdSource, releaseIfUnheard } from '../sources/consumers.ts';
+import { holdSource, releaseIfUnconsumed } from '../sources/consumers.ts';
 import { requireEnabled, requireUser } from '../identity/users.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
@@ -172,7 +172,7 @@ export async function uninstall(context: InstallContext, key: InstallationKey): 
       .deleteFrom('workflow_installations')
       .where('installation_id', '=', row.installation_id)
       .execute();
-    if (row.source_id !== null) await releaseIfUnheard(tx, context, row.source_id);
+    if (row.source_id !== null) await releaseIfUnconsumed(tx, context, row.source_id);
     await noteInstalled(tx, context, row);
   });
 }
@@ -375,7 +375,7 @@ export async function releaseLeft(
   after: InstallationRow,
 ): Promise<void> {
   if (before.source_id !== null && before.source_id !== after.source_id)
-    await releaseIfUnheard(tx, context, before.source_id);
+    await releaseIfUnconsumed(tx, context, before.source_id);
 }
 
 export function idsOf(credentials: ReadonlyMap<string, Credential>): string {

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { Context } from '../context.ts';
-import { holdSource, releaseIfUnheard } from '../sources/consumers.ts';
+import { holdSource, releaseIfUnconsumed } from '../sources/consumers.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Json } from '../lib/json.ts';
@@ -141,7 +141,7 @@ export async function deleteWorkflow(
     for (const { source_id: sourceId } of heard) if (sourceId !== null) await holdSource(tx, sourceId);
     await tx.deleteFrom('workflows').where('workflow_id', '=', workflowId).execute();
     for (const { source_id: sourceId } of heard)
-      if (sourceId !== null) await releaseIfUnheard(tx, context, sourceId);
+      if (sourceId !== null) await releaseIfUnconsumed(tx, context, sourceId);
   });
 }
 

@@ -35,20 +35,20 @@ export function backfillJob(context: PollContext): JobKind {
         .selectFrom('sources')
         .innerJoin('subscriptions', 'subscriptions.source_id', 'sources.source_id')
         .selectAll('sources')
-        .select(['subscriptions.status as wish', 'subscriptions.created_at as wished_at'])
+        .select(['subscriptions.status as subscription_status', 'subscriptions.created_at as subscribed_at'])
         .where('sources.source_id', '=', sourceId)
         .where('subscription_id', '=', subscriptionId)
         .executeTakeFirst();
       if (!row) return undefined;
       const source = toSource(row);
       // A disabled subscription collects nothing. The backfill continues once it is enabled.
-      if (row.wish !== 'active') return MINUTE;
+      if (row.subscription_status !== 'active') return MINUTE;
       if (!(await isConnected(context, source))) return LOOK_AGAIN_MS;
       // The first poll sets the baseline, which separates old records from new ones.
       if (source.baselineAt === null) return firstPollWaitMs(source);
       const { records: all, isAll } = await recordsOf(context, source, signal);
-      const oldUntil = Math.max(source.baselineAt + SECOND, row.wished_at - LARGEST_SKEW_MS);
-      const records = await untold(context, source, subscriptionId, { all, oldUntil });
+      const oldUntil = Math.max(source.baselineAt + SECOND, row.subscribed_at - LARGEST_SKEW_MS);
+      const records = await notYetSent(context, source, subscriptionId, { all, oldUntil });
       let left: Left = 'more';
       while (left === 'more' && !signal.aborted) {
         left = await sendBatch(context, source, subscriptionId, records);
@@ -56,13 +56,13 @@ export function backfillJob(context: PollContext): JobKind {
       }
       if (left === 'more') return 0;
       if (left === 'waits') return MINUTE;
-      if (!isAll) await say(context, subscriptionId, INCOMPLETE);
+      if (!isAll) await storeReason(context, subscriptionId, INCOMPLETE);
       return undefined;
     },
     async gaveUp(payload, error) {
       const { subscriptionId } = payloadSchema.parse(payload);
       context.log.warn({ subscriptionId, reason: error.message }, 'backfill failed, will not retry');
-      await say(context, subscriptionId, `The backfill failed: ${error.message}`);
+      await storeReason(context, subscriptionId, `The backfill failed: ${error.message}`);
       await context.db
         .updateTable('subscriptions')
         .set({ backfill: 'none' })
@@ -78,7 +78,7 @@ const INCOMPLETE =
   'they were read, or some do not fit the model. Fetch the rest with the list of the unified model.';
 
 /** Stores a reason of ours, which the subscriber can read. */
-async function say({ db }: PollContext, subscriptionId: string, reason: string): Promise<void> {
+async function storeReason({ db }: PollContext, subscriptionId: string, reason: string): Promise<void> {
   await db
     .updateTable('subscriptions')
     .set({ reason: reason.slice(0, 500) })
@@ -190,7 +190,7 @@ async function recordsOf(
  * known, because app clocks differ from ours. Records that were sent to the subscription since are left out.
  * A checkout, for example, is published once it is done, with the time at which it began.
  */
-async function untold(
+async function notYetSent(
   context: PollContext,
   source: Source,
   subscriptionId: string,
@@ -201,17 +201,17 @@ async function untold(
   // The keys are read before the deliveries, because one transaction writes the key of a record and its
   // deliveries.
   const known = await knownAmong(context.db, source.sourceId, young);
-  const told = await toldTo(context, source, subscriptionId);
-  return all.filter((record) => (isOld(record) || known.has(record.remoteId)) && !told.has(record.id));
+  const sent = await sentTo(context, source, subscriptionId);
+  return all.filter((record) => (isOld(record) || known.has(record.remoteId)) && !sent.has(record.id));
 }
 
 /**
- * Returns the ids of the records that the subscription received as new ones. It reads the deliveries of the
- * subscription once, in parts, because no index leads from a record to its deliveries. Deliveries from before
- * an account switch do not count.
+ * Returns the ids of the records that were sent to the subscription as new ones. It reads the deliveries of
+ * the subscription once, in parts, because no index leads from a record to its deliveries. Deliveries from
+ * before an account switch do not count.
  */
-async function toldTo({ db }: PollContext, source: Source, subscriptionId: string): Promise<Set<string>> {
-  const told = new Set<string>();
+async function sentTo({ db }: PollContext, source: Source, subscriptionId: string): Promise<Set<string>> {
+  const sent = new Set<string>();
   for (let after = 0; ;) {
     const rows = await db
       .selectFrom('deliveries')
@@ -222,10 +222,10 @@ async function toldTo({ db }: PollContext, source: Source, subscriptionId: strin
       .orderBy('sequence')
       .limit(DELIVERIES_AT_ONCE)
       .execute();
-    for (const { marks, event, record_id: recordId, created_at: toldAt } of rows)
-      if (marks === null && event === 'created' && toldAt > source.createdAt) told.add(recordId);
+    for (const { marks, event, record_id: recordId, created_at: sentAt } of rows)
+      if (marks === null && event === 'created' && sentAt > source.createdAt) sent.add(recordId);
     const last = rows.at(-1);
-    if (!last || rows.length < DELIVERIES_AT_ONCE) return told;
+    if (!last || rows.length < DELIVERIES_AT_ONCE) return sent;
     after = last.sequence;
     // SQLite is synchronous, and there may be a million deliveries.
     await nextTurn();

@@ -4,7 +4,7 @@ import type { JobKind } from '../../jobs/jobs.ts';
 import { DAY, HOUR, MINUTE } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { unifiedId } from '../../unified/ids.ts';
-import { anyoneWantsDeleted, holdSame } from '../consumers.ts';
+import { deletionsAreConsumed, holdSame } from '../consumers.ts';
 import { recordDeletion } from './record-changes.ts';
 import { tellGapRisk } from '../../outbox/operator-events.ts';
 import type { PollContext } from './poll.ts';
@@ -40,7 +40,7 @@ export function inventoryJob(context: PollContext): JobKind {
     async run(payload, signal) {
       const { sourceId } = payloadSchema.parse(payload);
       const source = await activeSource(context, sourceId);
-      if (!source || !(await anyoneWantsDeleted(context.db, sourceId))) return undefined;
+      if (!source || !(await deletionsAreConsumed(context.db, sourceId))) return undefined;
       if (source.status !== 'active' || !(await isConnected(context, source))) return LOOK_AGAIN_MS;
       // The keys of a previous account are pruned before the first poll (account-switch-job.ts).
       if (source.baselineAt === null) return firstPollWaitMs(source);
