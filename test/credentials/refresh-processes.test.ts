@@ -84,7 +84,7 @@ async function openProcesses(kind: StoreKind) {
     change: (set: { lease_until?: number }) => db.updateTable('credentials').set(set).execute(),
     async [Symbol.asyncDispose]() {
       for (const child of children) child.kill('SIGKILL');
-      await Promise.all(children.map((child) => child.exitCode ?? child.signalCode ?? once(child, 'exit')));
+      await Promise.all(children.filter(isRunning).map((child) => once(child, 'exit')));
       await outbound.close();
       await store.close();
       await party[Symbol.asyncDispose]();
@@ -164,3 +164,7 @@ test.each(STORE_KINDS)(
     expect(await all.row()).toMatchObject({ state: 'active', version: 2, lease_token: null });
   },
 );
+
+function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null;
+}
