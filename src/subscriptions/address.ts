@@ -5,10 +5,10 @@ import { updateInBatches } from '../store/batches.ts';
 import { WAITS } from '../outbox/claim.ts';
 
 const MAX_CHARS = 2000;
-/** Deliveries that are sent elsewhere in one statement: SQLite has one writer. */
+/** Deliveries changed by one statement. It is small, because SQLite has one writer. */
 const AT_ONCE = 500;
 
-/** Coarse on purpose: whoever may subscribe must not learn what the network inside looks like. */
+/** Rules by reason. They are coarse, because a subscriber must not map the internal network. */
 const RULES: Record<string, string> = {
   blocked_address:
     'must be an https address that leads to no private, loopback, link-local or metadata address',
@@ -16,8 +16,8 @@ const RULES: Record<string, string> = {
 };
 
 /**
- * An address that deliveries may go to: https (http where the configuration allows a plain address), no user name, no
- * fragment, and neither a literal nor a name that leads to a refused address now. Each connection is judged again.
+ * Asserts that deliveries may go to an address: https (http where the configuration allows it), no user name, no
+ * fragment. Its host must not be or resolve to a refused address. Each connection checks the address again.
  * @throws GatehouseError `invalid_request` naming the field and the rule, with a coarse `details.reason`.
  */
 export async function assertAddress(
@@ -46,7 +46,7 @@ export async function assertAddress(
   }
 }
 
-/** A new address begins with a clean slate: what the one before asked for, and how long it failed, says nothing of it. */
+/** Returns the columns of a new address. The pause and the failures of the old address are cleared. */
 export function atAddress(address: string) {
   return { address, next_slot_at: null, hold_until: null, failing_since: null };
 }
@@ -54,8 +54,8 @@ export function atAddress(address: string) {
 type SendContext = Pick<Context, 'db' | 'clock' | 'store' | 'deliverer'>;
 
 /**
- * Before a new address is stored: what is due already, and stands in line for the one before, has the whole schedule before it.
- * Before, since it is claimed for the new one as soon as that is stored. PostgreSQL passes over rows that somebody else holds.
+ * Restarts the retry schedule of due deliveries that waited for the old address. Call it before the new address is stored,
+ * because they are claimed for the new address right after that. PostgreSQL skips rows that another transaction locks.
  */
 export async function beginSchedulesAnew(
   { db, clock, store }: SendContext,
@@ -75,7 +75,7 @@ export async function beginSchedulesAnew(
     .limit(AT_ONCE);
   for (let after = { at: 0, id: '' }; ;) {
     const some = await inLine
-      // Said by itself, so that the index begins there.
+      // A condition of its own, so that the index scan begins there.
       .where('next_at', '>=', after.at)
       .where((e) => e.or([e('next_at', '>', after.at), e('delivery_id', '>', after.id)]))
       .execute();
@@ -104,8 +104,8 @@ export async function beginSchedulesAnew(
 }
 
 /**
- * After it is stored: what waits for a retry that the one before was to blame for is due now, the whole schedule before it.
- * PostgreSQL passes over rows that somebody else holds: those are being written or claimed, and go there as well.
+ * Makes deliveries due now that wait for a retry because the old address failed, and restarts their schedule. Call it
+ * after the new address is stored. PostgreSQL skips locked rows; those are being written or claimed, and go there as well.
  */
 export async function sendAtNewAddress(
   { db, clock, store, deliverer }: SendContext,

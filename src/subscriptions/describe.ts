@@ -6,19 +6,19 @@ import { sealBinding, type SubscriptionRow } from '../outbox/target.ts';
 
 type DescribeContext = Pick<Context, 'db' | 'keys' | 'log'>;
 
-/** How an app is heard of. `reason`: how what was last asked of it failed; null once a poll works. */
+/** State of a source. `reason`: the last failure of a request to the app; null after a poll that works. */
 interface Heard {
   kind: 'native' | 'polling';
   reason: string | null;
 }
 
-/** Subscriptions as they are answered: never a secret in them. */
+/** Returns subscriptions as the API shows them, without secrets. */
 export async function describeSubscriptions(context: DescribeContext, rows: readonly SubscriptionRow[]) {
   const sources = await sourcesOf(context.db, rows);
   return rows.map((row) => describe(context, row, sources.get(row.source_id ?? '')));
 }
 
-/** One as it is answered: never a secret in it. */
+/** Returns a subscription as the API shows it, without secrets. */
 export async function describeSubscription(context: DescribeContext, row: SubscriptionRow) {
   const sources = await sourcesOf(context.db, [row]);
   return describe(context, row, sources.get(row.source_id ?? ''));
@@ -58,7 +58,7 @@ function describe(context: Pick<Context, 'keys' | 'log'>, row: SubscriptionRow, 
   };
 }
 
-/** None, and logged, where they do not open: of a page of subscriptions that one must not hide the others. */
+/** Returns the header names. If they cannot be opened, logs that and returns none, so that a page still shows the rest. */
 function headerNames(row: SubscriptionRow, { keys, log }: Pick<Context, 'keys' | 'log'>): string[] {
   if (row.headers_sealed === null) return [];
   const { subscription_id: subscriptionId } = row;
@@ -66,7 +66,7 @@ function headerNames(row: SubscriptionRow, { keys, log }: Pick<Context, 'keys' |
     const text = keys.open(row.headers_sealed, sealBinding(subscriptionId, 'headers'));
     return Object.keys(z.record(z.string(), z.string()).parse(JSON.parse(text)));
   } catch (error) {
-    log.error({ err: error, subscriptionId }, 'headers of a subscription not opened');
+    log.error({ err: error, subscriptionId }, 'subscription headers not opened');
     return [];
   }
 }

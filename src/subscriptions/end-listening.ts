@@ -4,10 +4,9 @@ import { deleteIfThere, type SubscriptionContext } from './subscriptions.ts';
 import { removeHooksOf } from '../sources/webhooks/unregister.ts';
 
 /**
- * What listens to accounts that are about to go ends before them: their webhooks at the apps, their subscriptions with all
- * deliveries, and what their sources remembered. Gone with the account by foreign keys, a million rows would keep everybody
- * else waiting for seconds. Their events go within ten minutes (retention.ts). Should the process end in the middle, the
- * account is still there, and deleting it again does the rest.
+ * Deletes the webhooks, subscriptions, deliveries and sources of accounts before the accounts themselves. A cascade of
+ * foreign keys over a million rows would block all other writers for seconds. Their events are deleted within ten minutes
+ * (src/outbox/retention.ts). If the process stops halfway, deleting the account again continues.
  */
 export async function endListening(
   context: RegisterContext & SubscriptionContext,
@@ -25,7 +24,7 @@ export async function endListening(
     await deleteIfThere(context, environment, subscriptionId);
   const sources = await context.db.selectFrom('sources').select('source_id').where(column, '=', id).execute();
   for (const { source_id: sourceId } of sources) {
-    // Workflows that listen stay, and hear nothing more.
+    // Workflows that listen to the source stay, but receive no more events.
     await context.db.transaction().execute((tx) => releaseSource(tx, context, sourceId));
     await deleteSource(context, sourceId);
   }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 const MOST_HEADERS = 20;
 const MOST_CHARS = 1000;
 
-/** Of one connection, not of a message (RFC 9110 section 7.6.1), and what says how the message is made up. */
+/** Connection-specific headers (RFC 9110 section 7.6.1), and headers that describe or frame the message. */
 const REFUSED = new Set([
   'connection',
   'keep-alive',
@@ -22,8 +22,8 @@ const REFUSED = new Set([
 ]);
 
 /**
- * Headers that a subscriber wants on each delivery. `authorization` is allowed: many receivers ask for it, and nothing of
- * ours is in it. Values are sealed and never shown again.
+ * Headers that a subscriber sets on each delivery. `authorization` is allowed, because many receivers require it and
+ * Gatehouse does not use it. Values are sealed and never shown again.
  */
 export const subscriberHeaders = z
   .record(z.string(), z.string())

@@ -1,10 +1,10 @@
 import type { Context } from '../context.ts';
 import { MINUTE } from '../lib/clock.ts';
 
-/** A listener that no process runs any more is removed after this. */
+/** A listener is removed when its process has not renewed it for this long. */
 const KEPT_MS = 10 * MINUTE;
 
-/** Removes the listeners whose process is gone, with their deliveries. */
+/** Deletes the listeners whose process is gone, with their deliveries. */
 export async function closeIdleListeners({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<void> {
   const idle = await db
     .selectFrom('subscriptions')
@@ -13,7 +13,7 @@ export async function closeIdleListeners({ db, clock }: Pick<Context, 'db' | 'cl
     .where('updated_at', '<', clock.now() - KEPT_MS)
     .execute();
   if (idle.length === 0) return;
-  // Loaded when there is one, because it loads the models of all apps.
+  // Loaded on demand, because it loads the models of all apps.
   const { closeListener } = await import('./listener.ts');
   for (const row of idle) await closeListener({ db, clock }, row.subscription_id);
 }

@@ -12,24 +12,24 @@ import { holdSource, planInventory, releaseIfUnconsumed } from '../sources/consu
 import { forgetDeliveries } from './subscriptions.ts';
 
 /*
- * `gatehouse listen`: a subscription whose deliveries are fetched from the store instead of being sent, as long as
- * somebody sits before it. The processes that serve publish to it as to any other.
+ * `gatehouse listen` is a subscription whose deliveries are fetched from the store instead of being sent. It exists while
+ * the command runs. The serving processes publish to it as to any other subscription.
  */
 
 type ListenerContext = Pick<Context, 'db' | 'clock' | 'keys' | 'catalog' | 'config'>;
 
 export interface Listener {
   subscriptionId: string;
-  /** Signs what is forwarded. */
+  /** Signing secret of the forwarded events. */
   secret: string;
   target: Target;
 }
 
 export interface ListenerWish {
   environment: Environment;
-  /** A connection and scope to listen to, whether anybody subscribed or not; else all events of the environment. */
+  /** Connection and scope to listen to, with or without another subscription; default: all events of the environment. */
   source?: { credential: Credential; scope: EventScope } | undefined;
-  /** Default: a new one. */
+  /** Signing secret; default: a new one. */
   secret?: string | undefined;
 }
 
@@ -40,11 +40,14 @@ export interface Heard {
   event: string;
   recordId: string;
   body: string;
-  /** As a subscriber gets them; signed now. */
+  /** Headers as a subscriber receives them, signed now. */
   headers: Record<string, string>;
 }
 
-/** @throws GatehouseError `invalid_request` when the connector has no such model, `connector_not_found`. */
+/**
+ * Creates a listener, with its source if needed.
+ * @throws GatehouseError `invalid_request` when the connector has no such model, `connector_not_found`.
+ */
 export async function openListener(
   context: ListenerContext,
   { environment, source, secret = newSigningSecret() }: ListenerWish,
@@ -64,7 +67,7 @@ export async function openListener(
         credential_id: source?.credential.credentialId ?? null,
         source_id: sourceId ?? null,
         scope: source?.scope ?? '*',
-        // Nothing is sent to it, and several may listen to the same.
+        // Unique, because several listeners may share a source. Nothing is sent to it.
         address: `listener:${subscriptionId}`,
         events: '["created","updated","deleted"]',
         secret_sealed: context.keys.seal(secret, sealBinding(subscriptionId, 'secret')),
@@ -94,7 +97,7 @@ function wishOf(
   );
 }
 
-/** Takes what came since the last time, in order. Each is heard once: it is not there afterwards. */
+/** Returns the next events in order and deletes their deliveries, so that each is returned once. */
 export async function hear(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
   { subscriptionId, target }: Listener,
@@ -141,7 +144,7 @@ export async function hear(
   }));
 }
 
-/** Says that somebody still listens. False when the listener is gone: it was silent for too long. */
+/** Renews a listener. Returns false when it was removed, because it was not renewed for too long. */
 export async function stayListening(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
   { subscriptionId }: Listener,
@@ -154,7 +157,7 @@ export async function stayListening(
   return numUpdatedRows > 0n;
 }
 
-/** Ends a listener; a source that nobody else listens to goes with it. */
+/** Deletes a listener, with its source if that has no other consumers. */
 export async function closeListener(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
   subscriptionId: string,

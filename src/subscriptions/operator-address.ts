@@ -8,7 +8,7 @@ import { deleteIfThere, type SubscriptionContext } from './subscriptions.ts';
 import { sealBinding } from '../outbox/target.ts';
 
 /**
- * Sets where operator events go; null ends them. The secret is there when this made the subscription.
+ * Sets the address of operator events; null ends them. Returns the secret when this call created the subscription.
  * @throws GatehouseError `invalid_request` for an address that may not be called.
  */
 export async function setEventsAddress(
@@ -27,7 +27,7 @@ export async function setEventsAddress(
   return { secret };
 }
 
-/** Undefined when there is one: of two that make it at once, the later one finds that of the other. */
+/** Creates the subscription and returns its secret. Returns undefined when it exists, also from a concurrent call. */
 async function makeAt(
   { db, clock, keys }: SubscriptionContext,
   environment: Environment,
@@ -58,7 +58,7 @@ async function makeAt(
   return made && secret;
 }
 
-/** As enableSubscription() does, and at this address from now on. */
+/** Enables the subscription as enableSubscription() does, and sets its address. */
 async function enableAt(
   context: SubscriptionContext,
   environment: Environment,
@@ -76,7 +76,7 @@ async function enableAt(
       status: 'active',
       reason: null,
       failing_since: null,
-      // In the same object: PostgreSQL refuses a column that is set twice.
+      // In the same object, because PostgreSQL refuses a column that is set twice.
       ...(isMoved ? atAddress(address) : {}),
       updated_at: context.clock.now(),
     })

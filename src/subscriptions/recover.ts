@@ -13,7 +13,7 @@ import type { SubscriptionRow } from '../outbox/target.ts';
 type Tx = Transaction<Tables>;
 
 const TEST_MARKS = { 'x-svc-test': 'true' };
-/** Events of one transaction while many are recovered. */
+/** Events that one transaction recovers. */
 const AT_ONCE = 200;
 
 type RecoverContext = PublishContext & Pick<Context, 'store'>;
@@ -24,8 +24,8 @@ interface Key {
 }
 
 /**
- * Sends a delivery again, under its own id and number, with the whole schedule before it. One that waits for its next
- * attempt is due now; one that is being attempted is left alone.
+ * Sends a delivery again with the same id and number and a new retry schedule. A delivery that waits for its next attempt
+ * is due now. A delivery that is being attempted is not changed.
  * @throws GatehouseError `subscription_not_found`, `delivery_not_found`, `subscription_disabled`
  */
 export async function replayDelivery(
@@ -55,11 +55,11 @@ export async function replayDelivery(
 }
 
 /**
- * Sends what a subscription missed of the events since a time: deliveries that are dead or were cancelled begin anew,
- * events that came while it was disabled are delivered now; those from before it was there, and backfills of others, it
- * never missed. What was delivered or still waits is left alone, so asking
- * twice changes nothing. Times are epoch milliseconds; `until` is not included.
- * @returns how many deliveries this began.
+ * Sends the events since a time that a subscription missed. Dead and cancelled deliveries restart their schedule, and
+ * events published while it was disabled are delivered now. Events from before its creation and backfills of other
+ * subscriptions do not count as missed. Delivered and waiting events are not sent again, so a second call changes
+ * nothing. Times are epoch milliseconds; `until` is exclusive.
+ * @returns the number of deliveries started.
  * @throws GatehouseError `subscription_not_found`, `subscription_disabled`
  */
 export async function recover(
@@ -77,7 +77,7 @@ export async function recover(
     begun += step.begun;
     if (!step.last) break;
     after = step.last;
-    // SQLite answers within the turn, and there may be a million events.
+    // SQLite blocks the event loop, and there may be a million events.
     await nextTurn();
   }
   if (begun > 0) context.deliverer.wake();
@@ -122,7 +122,7 @@ async function recoverSome(
           ])
         : e('events.source_id', '=', subscription.source_id),
     )
-    // Said by itself, so that the index begins there.
+    // A condition of its own, so that the index scan begins there.
     .where('events.created_at', '>=', after.at)
     .where((e) =>
       e.or([
@@ -151,7 +151,7 @@ async function recoverSome(
       .where('delivery_id', 'in', ended)
       .execute();
   }
-  // What came before it, or was said to another alone of what is old, it never missed.
+  // Events from before the subscription and backfills of other subscriptions were not missed.
   const missed = rows.filter(
     (row) =>
       row.delivery_id === null &&
@@ -167,9 +167,9 @@ async function recoverSome(
 }
 
 /**
- * Publishes a test event to one subscription, and to whoever runs `gatehouse listen`: `x-svc-event: test`,
- * `x-svc-test: true`, signed and numbered as all.
- * @returns the id of its delivery, which is stored.
+ * Publishes a test event to one subscription and to the listeners of the environment. It has the headers
+ * `x-svc-event: test` and `x-svc-test: true`, and is signed and numbered as any other event.
+ * @returns the id of the stored delivery.
  * @throws GatehouseError `subscription_not_found`, `subscription_disabled`
  */
 export async function sendTest(context: PublishContext, key: Key): Promise<string> {
@@ -188,7 +188,7 @@ export async function sendTest(context: PublishContext, key: Key): Promise<strin
     const [made] = await deliverStored(tx, context, subscription, [event], TEST_MARKS);
     if (made === undefined) throw disabled();
     for (const listener of await listeners(tx, context, key.environment)) {
-      // One that is tested itself has it already.
+      // A listener that is tested itself has the event already.
       if (listener.subscription_id !== subscription.subscription_id)
         await deliverStored(tx, context, listener, [event], TEST_MARKS);
     }
@@ -199,8 +199,9 @@ export async function sendTest(context: PublishContext, key: Key): Promise<strin
 }
 
 /**
- * `holdIn`: the store where its row is to be held until the transaction ends. Somebody who ends it meanwhile would leave what we
- * begin waiting for ever. SQLite has one writer.
+ * Returns an active subscription. With `holdIn`, its row stays locked until the transaction ends. Otherwise a concurrent
+ * disabling could miss the deliveries that the caller starts, and they would wait forever. SQLite needs no lock, because
+ * it has one writer.
  */
 async function requireActive(
   tx: Tx,

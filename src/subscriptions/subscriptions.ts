@@ -24,16 +24,16 @@ export type SubscriptionContext = Pick<
   'db' | 'store' | 'clock' | 'keys' | 'catalog' | 'outbound' | 'deliverer' | 'sources' | 'config'
 >;
 
-/** For so long after a rotation the old secret signs too. */
+/** How long an old secret signs after a rotation. */
 const OLD_SECRET_MS = DAY;
-/** Each is a signature in a header: who rotates more often in a day loses the oldest. */
+/** Limit of old secrets, because each adds a signature to a header. Further rotations in a day drop the oldest one. */
 const MOST_OLD_SECRETS = 8;
 
-/** What is not of this form never reaches the store, which may refuse its characters. */
+/** Other texts never reach the store, because it may refuse their characters. */
 const SUBSCRIPTION_ID = /^sub_[0-9A-Za-z]{22}$/;
 
 export interface SubscriptionWish {
-  /** The connection, and with it the user. */
+  /** The connection, which also names the user. */
   credential: Credential;
   address: string;
   scope: EventScope;
@@ -44,16 +44,16 @@ export interface SubscriptionWish {
   backfill: boolean;
 }
 
-/** What differs by kind of delivery may change; scope and connection are what a subscription is. */
+/** Changes to a subscription. Scope and connection cannot change, because they identify it. */
 export type SubscriptionChanges = Partial<
   Pick<SubscriptionWish, 'address' | 'events' | 'headers' | 'ratePerSecond' | 'ordered'>
 >;
 
 /**
- * Subscribes to events of a connection; the source and the subscription come into being together.
- * @returns the subscription with the signing secret, which is shown here only.
+ * Subscribes to events of a connection. Creates the subscription, and its source if needed, in one transaction.
+ * @returns the subscription with the signing secret, which is returned only here.
  * @throws GatehouseError `invalid_request` for an address that may not be called, a scope that the connector has no
- * model for, or a backfill that nobody would hear of; `subscription_exists` for the same connection, scope and address twice.
+ * model for, or a backfill without `created` events; `subscription_exists` for the same connection, scope and address.
  */
 export async function createSubscription(
   context: SubscriptionContext,
@@ -115,8 +115,8 @@ export async function createSubscription(
 }
 
 /**
- * The subscription of this environment, whatever its kind; a `userId` that is given must be that of its user: the
- * operator's has none. `forUpdate`, which PostgreSQL knows, holds its row.
+ * Returns the subscription of an environment, of any kind. With `userId`, it must belong to that user; the operator's
+ * subscription belongs to none. `forUpdate` locks the row; use it only with PostgreSQL.
  * @throws GatehouseError `subscription_not_found`
  */
 export async function requireSubscription(
@@ -144,7 +144,7 @@ const ORDER: ListOrder<{ created_at: number; subscription_id: string }> = {
   position: (row) => [row.created_at, row.subscription_id],
 };
 
-/** A page of the subscriptions to connections, oldest first, and where it ends. */
+/** Returns a page of the subscriptions to connections, oldest first, and where it ends. */
 export async function listSubscriptions(
   db: DbOrTx,
   filter: PageRequest & {
@@ -164,7 +164,10 @@ export async function listSubscriptions(
   return { subscriptions, ...end };
 }
 
-/** Changes what is named. @throws GatehouseError as createSubscription, and `subscription_not_found`. */
+/**
+ * Changes the given fields of a subscription.
+ * @throws GatehouseError as createSubscription(), and `subscription_not_found`.
+ */
 export async function updateSubscription(
   context: SubscriptionContext,
   environment: Environment,
@@ -196,7 +199,7 @@ export async function updateSubscription(
 }
 
 /**
- * Ends a subscription for good, with its deliveries; the source goes when nobody else listens to it.
+ * Deletes a subscription with its deliveries, and its source if that has no other consumers.
  * @throws GatehouseError `subscription_not_found`
  */
 export async function deleteSubscription(
@@ -221,7 +224,7 @@ export async function deleteSubscription(
   if (ended !== undefined) await deleteSource(context, ended);
 }
 
-/** As deleteSubscription(); one that somebody else deletes at the same time is done. */
+/** Deletes a subscription as deleteSubscription() does. Ignores one that is deleted already. */
 export async function deleteIfThere(
   context: SubscriptionContext,
   environment: Environment,
@@ -235,8 +238,9 @@ export async function deleteIfThere(
 }
 
 /**
- * Few at a time: a million that went with their subscription would keep everybody else waiting for twenty seconds. Events of
- * its backfill, which only these told apart from new ones, go with them: nobody else was to hear of them.
+ * Deletes the deliveries of a subscription in batches. A cascade over a million rows would block all other writers for
+ * twenty seconds. Events of its backfill are deleted too: only these deliveries mark them as backfill, and no other
+ * subscription may receive them.
  */
 export async function forgetDeliveries({ db }: Pick<Context, 'db'>, subscriptionId: string): Promise<void> {
   const deleteSome = (limit: number) =>
@@ -260,7 +264,10 @@ export async function forgetDeliveries({ db }: Pick<Context, 'db'>, subscription
   await deleteInBatches((limit) => againAfterDeadlock(() => deleteSome(limit)));
 }
 
-/** A new secret; the old one signs beside it for 24 hours. @throws GatehouseError `subscription_not_found` */
+/**
+ * Replaces the signing secret. The old one also signs for 24 hours.
+ * @throws GatehouseError `subscription_not_found`
+ */
 export async function rotateSecret(
   context: SubscriptionContext,
   environment: Environment,
@@ -268,7 +275,7 @@ export async function rotateSecret(
 ): Promise<{ subscription: SubscriptionRow; secret: string }> {
   const secret = newSigningSecret();
   const subscription = await context.db.transaction().execute(async (tx) => {
-    // Writing first keeps the row ours: of two rotations at once, the second sees what the first made.
+    // The first write locks the row, so that the second of two concurrent rotations reads the first one's secret.
     const before = await change({ ...context, db: tx }, environment, subscriptionId, {});
     const now = context.clock.now();
     const replaced = context.keys.open(before.secret_sealed, sealBinding(subscriptionId, 'secret'));
@@ -288,14 +295,17 @@ export async function rotateSecret(
   return { subscription, secret };
 }
 
-/** Collects and delivers again from now on; recover() fetches what was missed. @throws `subscription_not_found` */
+/**
+ * Enables a subscription. It collects and delivers events from now on; recover() sends missed ones.
+ * @throws GatehouseError `subscription_not_found`
+ */
 export async function enableSubscription(
   context: SubscriptionContext,
   environment: Environment,
   subscriptionId: string,
 ): Promise<SubscriptionRow> {
   await requireSubscription(context.db, environment, subscriptionId);
-  // What its end left to be cancelled is not of the time from now on.
+  // Cancels the deliveries that the disabling left waiting; otherwise they would be sent from now on.
   await cancelWaiting(context, subscriptionId);
   return change(context, environment, subscriptionId, {
     status: 'active',
