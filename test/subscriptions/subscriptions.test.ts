@@ -129,7 +129,7 @@ test('a subscription whose headers do not open is shown without them, and hides 
   const list = await service.call('GET', '/2023-03/one/webhooks');
   const shown = ids.map((subscriptionId, index) => ({ subscriptionId, headers: index === 0 ? [] : ['x-a'] }));
   expect(list).toMatchObject({ status: 200, body: { data: shown } });
-  expect(service.logged.join('')).toContain('headers of a subscription not opened');
+  expect(service.logged.join('')).toContain('subscription headers not opened');
   for (const id of ids) expect((await service.call('DELETE', `/webhooks/${id}`)).status).toBe(200);
 });
 
