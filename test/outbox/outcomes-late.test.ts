@@ -22,7 +22,7 @@ async function refuseOnce(service: EventsService, subscriptionId: string, publis
     when new.status = 'succeeded' and new.subscription_id = ${sql.lit(subscriptionId)} and new.sequence < 4
     begin select raise(abort, 'no room'); end`.execute(db);
   await publish();
-  await until(() => service.logged.join('').includes('outcome not written'));
+  await until(() => service.logged.join('').includes('outcome not stored'));
   await sql`drop trigger refused`.execute(db);
 }
 
@@ -104,7 +104,7 @@ test('an attempt whose number is taken keeps nothing from being written', async 
     attemptCount: 1,
     attempts: [{ number: 1, status: 502 }],
   });
-  expect(service.logged.join('')).not.toContain('outcome not written');
+  expect(service.logged.join('')).not.toContain('outcome not stored');
 });
 
 test('no more is taken into memory than fits, however many subscriptions wait', async () => {

@@ -31,7 +31,7 @@ test('two processes that hear at once that a receiver is gone do not wait for ea
   }
   const logged = [...first.logged, ...second.logged].join('');
   expect(logged).not.toContain('deadlock');
-  expect(logged).not.toContain('outcome not written');
+  expect(logged).not.toContain('outcome not stored');
 });
 
 test('a stop gives back what waits for its slot before the store is closed', async () => {
