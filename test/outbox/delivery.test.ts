@@ -46,7 +46,7 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     expect(logged).not.toContain(secret);
   });
 
-  test('what fails is repeated under its id, and dead in the end', async () => {
+  test('a failed delivery is retried under its id, and dead after the last attempt', async () => {
     await using service = await startEvents({ kind, env: SHORT });
     await using receiver = await startReceiver();
     receiver.answer = (_, res) => res.writeHead(500).end('no luck');
@@ -83,7 +83,7 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     expect(receiver.received.map(({ headers }) => headers['x-svc-sequence'])).toEqual(['1']);
   });
 
-  test('in order: one at a time, and a failing head holds up the rest', async () => {
+  test('an ordered subscription sends one at a time and waits for a failing one', async () => {
     await using service = await startEvents({ kind, env: SHORT });
     await using receiver = await startReceiver();
     let failures = 2;
@@ -95,7 +95,7 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     expect(receiver.mostOpen).toBe(1);
   });
 
-  test('subscriptions to one source that are made at once share it', async () => {
+  test('concurrent subscriptions to one source share it', async () => {
     await using service = await startEvents({ kind, env: SHORT });
     const made = await Promise.all(
       Array.from({ length: 6 }, (_, n) => subscribe(service, { address: `http://127.0.0.1:9/${n}` })),
@@ -104,7 +104,7 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     const sources = () => service.context.db.selectFrom('sources').select('source_id').execute();
     expect((await sources()).length).toBe(1);
 
-    // One that ends as another begins does not take the source from under it.
+    // Deleting one subscription while another is created keeps the source.
     let kept = 'http://127.0.0.1:9/0';
     const end = ({ subscriptionId }: { subscriptionId: string }) =>
       service.call('DELETE', `/webhooks/${subscriptionId}`);
@@ -130,7 +130,7 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
       second.context.deliverer.wake();
       first.context.deliverer.wake();
     }
-    // Both at once, to the same subscription.
+    // Both processes publish at the same time to the same subscription.
     const { userId, connectionId } = first;
     for (let n = 0; n < 15; n++)
       await Promise.all([
@@ -145,7 +145,7 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
   });
 });
 
-test('410 ends the subscription, cancels what waits, and is told to the operator', async () => {
+test('a 410 disables the subscription and notifies the operator', async () => {
   await using service = await startEvents({ env: SHORT });
   await using receiver = await startReceiver();
   await using operator = await startReceiver();
@@ -177,7 +177,7 @@ test('410 ends the subscription, cancels what waits, and is told to the operator
   expect(ids.toSorted()).toEqual(['missed', 'o1']);
 });
 
-test('120 hours of nothing but failures end it; 503 does not count', async () => {
+test('120 hours of failures disable a subscription, and a 503 does not count', async () => {
   const clock = manualClock();
   await using service = await startEvents({ clock, env: { GATEHOUSE_RETRY_SCHEDULE: '3600,3600,3600' } });
   await using receiver = await startReceiver();
@@ -202,7 +202,7 @@ test('120 hours of nothing but failures end it; 503 does not count', async () =>
   await until(async () => (await state()) === 'disabled');
 });
 
-test('Retry-After is honoured, and the whole subscription waits, in other processes too', async () => {
+test('Retry-After pauses all deliveries of the subscription in all processes', async () => {
   const clock = manualClock();
   await using service = await startEvents({ clock });
   await using receiver = await startReceiver();
@@ -225,7 +225,7 @@ test('Retry-After is honoured, and the whole subscription waits, in other proces
   await receiver.arrived(3);
 });
 
-test('redirects are failures, and large answers are read in part', async () => {
+test('redirects are failures, and large answers are read only in part', async () => {
   await using service = await startEvents({ env: { GATEHOUSE_RETRY_SCHEDULE: '3600' } });
   await using receiver = await startReceiver();
   const { subscriptionId } = await subscribe(service, { address: receiver.url });
@@ -239,7 +239,7 @@ test('redirects are failures, and large answers are read in part', async () => {
   expect(receiver.received.length).toBe(2);
 });
 
-test('a rate holds', async () => {
+test('deliveries do not exceed the rate of their subscription', async () => {
   await using service = await startEvents();
   await using receiver = await startReceiver();
   await subscribe(service, { address: receiver.url, ratePerSecond: 10 });
@@ -250,11 +250,11 @@ test('a rate holds', async () => {
   await receiver.arrived(25);
   const times = receiver.received.map(({ at }) => at);
   const took = Math.max(...times) - Math.min(...times);
-  // What comes first may be late.
+  // The first deliveries may arrive late.
   expect(took).toBeGreaterThan(1500);
 });
 
-test('an endpoint that hangs delays nobody else', async () => {
+test('a hanging address does not delay other addresses', async () => {
   await using service = await startEvents();
   await using hanging = await startReceiver();
   hanging.answer = () => {};
@@ -266,7 +266,7 @@ test('an endpoint that hangs delays nobody else', async () => {
   expect(hanging.mostOpen).toBeLessThanOrEqual(5);
 });
 
-test('a deleted subscription ends what is under way', async () => {
+test('deleting a subscription aborts its running attempts', async () => {
   await using service = await startEvents();
   await using receiver = await startReceiver();
   receiver.answer = () => {};
@@ -278,7 +278,7 @@ test('a deleted subscription ends what is under way', async () => {
   expect(service.logged.join('')).not.toContain('"level":50');
 });
 
-test('new secrets sign beside the old ones for a day each', async () => {
+test('each replaced secret also signs for a day', async () => {
   const clock = manualClock(Date.now());
   await using service = await startEvents({ clock });
   await using receiver = await startReceiver();
@@ -304,7 +304,7 @@ test('new secrets sign beside the old ones for a day each', async () => {
   expect(signature).toBe(new Webhook(third).sign(id, new Date(Number(at) * 1000), later.body));
 });
 
-test('a stop lets attempts finish and gives back the rest', async () => {
+test('a stop lets running attempts finish and releases the other deliveries', async () => {
   await using service = await startEvents();
   await using receiver = await startReceiver();
   receiver.answer = (_, res) => void setTimeout(() => res.writeHead(200).end(), 500);
@@ -321,7 +321,7 @@ test('a stop lets attempts finish and gives back the rest', async () => {
   expect(rows.filter(({ lease_token }) => lease_token !== null)).toEqual([]);
 });
 
-test('a rate holds where a slow receiver made slots pass', async () => {
+test('slots missed during slow answers do not raise the rate later', async () => {
   await using service = await startEvents();
   await using receiver = await startReceiver();
   receiver.answer = (_, res) => void setTimeout(() => res.writeHead(200).end(), 700);
@@ -333,7 +333,7 @@ test('a rate holds where a slow receiver made slots pass', async () => {
   const times = (await receiver.arrived(60)).map(({ at }) => at).toSorted((a, b) => a - b);
   const within = (ms: number) =>
     Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + ms).length));
-  // What is on its way may be late, and what follows it not. Measured where slots were made up for: 29, and 11.
+  // A late request may arrive close to the next one. Measured with made-up slots: 29 and 11.
   expect(within(1000)).toBeLessThanOrEqual(25);
   expect(within(100)).toBeLessThanOrEqual(8);
 });

@@ -4,11 +4,11 @@ import { created, startEvents, subscribe, until, type EventsService } from '../s
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startService } from '../support/service.ts';
 
-/* Who fills what all share: places for attempts, and memory. */
+/* Users share the capacity for attempts and memory fairly. */
 
 const QUIET = { env: { LOG_LEVEL: 'error' } };
 
-/** The same service as another user has it. */
+/** Returns the same service for another user. */
 async function another(service: EventsService): Promise<EventsService> {
   const userId = (await service.call('POST', '/users', { body: { username: 'another' } })).text('userId');
   const connectionId = (
@@ -23,7 +23,7 @@ async function another(service: EventsService): Promise<EventsService> {
 const many = (name: string, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `${name}${n}`);
 
-/** Subscriptions to as many addresses of a receiver. */
+/** Creates one subscription for each of `count` addresses of a receiver. */
 async function subscribeMany(service: EventsService, receiver: Receiver, count: number): Promise<void> {
   for (let left = count; left > 0; left -= 25)
     await Promise.all(
@@ -33,7 +33,7 @@ async function subscribeMany(service: EventsService, receiver: Receiver, count: 
     );
 }
 
-test('addresses that hang for one user keep nobody else waiting, failed before or not', async () => {
+test('hanging addresses of one user do not delay new or degraded queues of others', async () => {
   await using service = await startEvents(QUIET);
   await using hanging = await startReceiver();
   await using receiver = await startReceiver();
@@ -50,7 +50,7 @@ test('addresses that hang for one user keep nobody else waiting, failed before o
   receiver.answer = (_, res) => void res.writeHead(500).end();
   await created(other, ['b']);
   await receiver.arrived(2, 900);
-  // All that hang are known as such by now.
+  // By now all hanging attempts count as slow.
   await new Promise((later) => setTimeout(later, 1500));
   receiver.answer = (_, res) => void res.writeHead(200).end();
   await created(other, ['c']);
@@ -58,7 +58,7 @@ test('addresses that hang for one user keep nobody else waiting, failed before o
   expect(hanging.open).toBeGreaterThan(500);
 });
 
-test('deliveries in memory are bounded by their size', async () => {
+test('the total size of deliveries in memory is limited', async () => {
   await using service = await startEvents(QUIET);
   const { context } = service;
   await using receiver = await startReceiver();
@@ -90,19 +90,19 @@ test('deliveries in memory are bounded by their size', async () => {
     most = Math.max(most, Number(leased));
     return receiver.received.length >= 8 + 48;
   });
-  // One user has 64 MiB at most, and each claim brings one at least.
+  // One user may hold 64 MiB, and each claim returns at least one delivery.
   expect(most).toBeLessThanOrEqual(16 + 8);
   expect(most).toBeGreaterThanOrEqual(8);
 });
 
-test('who has more to send does not wait until all others have begun', async () => {
+test('a drained queue is claimed again before all others have begun', async () => {
   await using service = await startEvents(QUIET);
   await using receiver = await startReceiver();
   await subscribeMany(service, receiver, 200);
   await service.context.deliverer.close();
   await created(service, many('o', 8));
 
-  // Nothing is known of any there: each gets five at first, and more when they are done.
+  // All queues are new: each claims five deliveries at first, and more when they are done.
   await using anew = await startService({ env: { ...service.env, ...QUIET.env } });
   await receiver.arrived(200 * 8);
   const first = receiver.received[0]?.path;

@@ -8,7 +8,7 @@ import type { Tables } from '../../src/store/schema.ts';
 import { startEvents, subscribe, until, type EventsService } from '../support/events.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
-/* What a process was handed over by its own publishing, seen by others. */
+/* Handoffs of one process as the other processes see them. */
 
 let service: EventsService;
 let receiver: Receiver;
@@ -22,7 +22,7 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
-/** Another process over the same store. It tells of a customer, and does `then` in the same transaction. */
+/** Starts another dispatcher over the same store. It publishes a customer and runs `then` in the same transaction. */
 function startBeside() {
   const { context } = service;
   const deliverer = createDeliverer(context, { outbound: context.outbound, scheduleMs: [1000] });
@@ -44,7 +44,7 @@ function startBeside() {
   };
 }
 
-test('an ordered subscription waits for what another process has, and takes it over when its lease ends', async () => {
+test('an ordered subscription waits for a handoff until its lease expires', async () => {
   const { subscriptionId } = await subscribe(service, { address: receiver.url, ordered: true });
   const { db } = service.context;
   const now = Date.now();
@@ -83,7 +83,7 @@ test('an ordered subscription waits for what another process has, and takes it o
   };
   const first = await insert(1, { token: 'another process', until: now + 60_000 });
   await insert(2, undefined);
-  // Two looks of the deliverer.
+  // Long enough for two polls of the dispatcher.
   await sleep(2200);
   expect(receiver.received).toEqual([]);
   const listed = await service.call('GET', `/webhooks/${subscriptionId}/deliveries?status=waiting`);
@@ -98,7 +98,7 @@ test('an ordered subscription waits for what another process has, and takes it o
   });
 });
 
-test('what the store could not be asked about for a moment goes out when it can', async () => {
+test('a handoff is sent after a failed query of its commit succeeds', async () => {
   const { deliverer, publish } = startBeside();
   const before = receiver.received.length;
   await publish('unseen', (tx) => sql`alter table deliveries rename to hidden_deliveries`.execute(tx));
@@ -110,7 +110,7 @@ test('what the store could not be asked about for a moment goes out when it can'
   await deliverer.close();
 });
 
-test('a stop gives back what a transaction under way hands over', async () => {
+test('a stop releases the handoffs of open transactions', async () => {
   const { deliverer, publish } = startBeside();
   const before = receiver.received.length;
   let closed: Promise<void> | undefined;

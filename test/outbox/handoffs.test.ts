@@ -5,7 +5,7 @@ import { publish } from '../../src/outbox/publish.ts';
 import { startEvents, subscribe, type EventsService } from '../support/events.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
-/* Transactions that publish beside each other, which only PostgreSQL has. */
+/* Concurrent publishing transactions, which only PostgreSQL has. */
 
 let service: EventsService;
 let receiver: Receiver;
@@ -19,7 +19,7 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
-test('what is committed while others are looked at goes out at once, and what is rolled back never', async () => {
+test('a commit during a query of other commits is sent at once, a rollback never', async () => {
   const { context } = service;
   const { source_id: sourceId } = await context.db
     .selectFrom('sources')
@@ -58,12 +58,12 @@ test('what is committed while others are looked at goes out at once, and what is
   await expect(gone.ended).rejects.toThrow('rolled back');
   await sleep(1200);
   expect(receiver.received.map(({ body }) => JSON.parse(body).id)).not.toContain('gone');
-  // What is missed waits for the next look, a second later; this machine may be busy for once.
+  // A missed commit waits a second for the next poll. A busy machine may delay one or two rounds.
   expect(took.filter((ms) => ms > 700).length).toBeLessThan(3);
 });
 
 test.each(['wake', 'committed'] as const)(
-  'what is handed over to one that is closed when it is committed goes to others at once (%s)',
+  'a handoff committed after its process closed goes to others at once (%s)',
   async (how) => {
     const { context } = service;
     const deliverer = createDeliverer(context, { outbound: context.outbound, scheduleMs: [1000] });

@@ -7,10 +7,10 @@ import { created, startEvents, subscribe, until } from '../support/events.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 
-/* A subscription whose address changes: what the old one said and says is nothing to the new one. */
+/* A new address of a subscription does not inherit the answers of the old one. */
 
-/** A subscription whose address changes while its receiver makes up its mind, and then says this. */
-async function movedMeanwhile(status: number, headers: Record<string, string> = {}) {
+/** Changes the address of a subscription during an attempt, which the old receiver then answers with `status`. */
+async function movedDuringAttempt(status: number, headers: Record<string, string> = {}) {
   await using service = await startEvents();
   await using before = await startReceiver();
   await using after = await startReceiver();
@@ -38,10 +38,10 @@ async function movedMeanwhile(status: number, headers: Record<string, string> = 
 }
 
 test.each([
-  ['that it is gone', 410, {}],
-  ['that it wants nothing for a day', 429, { 'retry-after': '86400' }],
-])('what an old address says late is nothing to the new one: %s', async (_, status, headers) => {
-  const { subscription, told, delivery } = await movedMeanwhile(status, headers);
+  ['410', 410, {}],
+  ['429 with Retry-After', 429, { 'retry-after': '86400' }],
+])('a late answer of an old address does not affect the new one: %s', async (_, status, headers) => {
+  const { subscription, told, delivery } = await movedDuringAttempt(status, headers);
   expect(subscription).toMatchObject({ status: 'active', failingSince: null });
   expect(told).toEqual(['o1', 'o2']);
   expect(delivery).toMatchObject({
@@ -54,7 +54,7 @@ test.each([
   });
 });
 
-test('a new address begins with its failures at none', async () => {
+test('a new address starts without failures', async () => {
   const clock = manualClock();
   await using service = await startEvents({ clock, env: { GATEHOUSE_RETRY_SCHEDULE: '3600' } });
   await using receiver = await startReceiver();
@@ -75,43 +75,46 @@ test('a new address begins with its failures at none', async () => {
   expect((await service.call('GET', path)).at('status')).toBe('active');
 });
 
-test.each(STORE_KINDS)('what waits for a retry goes to a new address at once (%s)', async (kind) => {
-  await using service = await startEvents({ kind });
-  await using before = await startReceiver();
-  await using after = await startReceiver();
-  before.answer = (_, res) => res.writeHead(500, { 'retry-after': '86400' }).end();
-  const { subscriptionId } = await subscribe(service, { address: before.url });
-  await service.call('PUT', '/api/settings', { body: { eventsAddress: before.url } });
-  const operatorId = (await service.call('GET', '/api/settings')).text('eventsSubscriptionId');
-  await created(service, ['o1', 'o2']);
-  await service.call('POST', `/webhooks/${operatorId}/test`);
-  const failed = () =>
-    service.context.db
-      .selectFrom('deliveries')
-      .select(['step', 'next_at'])
-      .where('attempts', '=', 1)
-      .execute();
-  await until(async () => (await failed()).length === 3);
+test.each(STORE_KINDS)(
+  'a delivery that waits for a retry goes to a new address at once (%s)',
+  async (kind) => {
+    await using service = await startEvents({ kind });
+    await using before = await startReceiver();
+    await using after = await startReceiver();
+    before.answer = (_, res) => res.writeHead(500, { 'retry-after': '86400' }).end();
+    const { subscriptionId } = await subscribe(service, { address: before.url });
+    await service.call('PUT', '/api/settings', { body: { eventsAddress: before.url } });
+    const operatorId = (await service.call('GET', '/api/settings')).text('eventsSubscriptionId');
+    await created(service, ['o1', 'o2']);
+    await service.call('POST', `/webhooks/${operatorId}/test`);
+    const failed = () =>
+      service.context.db
+        .selectFrom('deliveries')
+        .select(['step', 'next_at'])
+        .where('attempts', '=', 1)
+        .execute();
+    await until(async () => (await failed()).length === 3);
 
-  await service.call('PUT', `/webhooks/${subscriptionId}`, {
-    body: { address: before.url, ratePerSecond: 100 },
-  });
-  expect((await failed()).every((row) => row.step === 1 && row.next_at > Date.now() + HOUR)).toBe(true);
-  await service.call('PUT', `/webhooks/${subscriptionId}`, { body: { address: after.url } });
-  await service.call('PUT', '/api/settings', { body: { eventsAddress: after.url } });
-  const told = (await after.arrived(3)).map(({ headers }) => headers['x-svc-event']);
-  expect(told.toSorted()).toEqual(['created', 'created', 'test']);
-  expect(before.received).toHaveLength(3);
-});
+    await service.call('PUT', `/webhooks/${subscriptionId}`, {
+      body: { address: before.url, ratePerSecond: 100 },
+    });
+    expect((await failed()).every((row) => row.step === 1 && row.next_at > Date.now() + HOUR)).toBe(true);
+    await service.call('PUT', `/webhooks/${subscriptionId}`, { body: { address: after.url } });
+    await service.call('PUT', '/api/settings', { body: { eventsAddress: after.url } });
+    const told = (await after.arrived(3)).map(({ headers }) => headers['x-svc-event']);
+    expect(told.toSorted()).toEqual(['created', 'created', 'test']);
+    expect(before.received).toHaveLength(3);
+  },
+);
 
-test('what waits in line has the whole schedule before it at a new address', async () => {
+test('a due delivery has the whole retry schedule at a new address', async () => {
   await using service = await startEvents({ env: { GATEHOUSE_RETRY_SCHEDULE: '0.05' } });
   await using before = await startReceiver();
   await using after = await startReceiver();
   const { subscriptionId } = await subscribe(service, { address: before.url });
   const met = new Set<string>();
   const isFirst = (id = '') => !met.has(id) && met.add(id);
-  // The second attempt of one hangs, and the others wait for it, for the last time.
+  // The second attempt of one delivery hangs. The others wait behind it for their last attempt.
   before.answer = ({ headers }, res) => void (isFirst(headers['webhook-id']) && res.writeHead(500).end());
   await created(service, ['o1', 'o2', 'o3']);
   await before.arrived(4);
@@ -134,9 +137,9 @@ test('what waits in line has the whole schedule before it at a new address', asy
 });
 
 test.each([
-  ['one that was begun just before', 1],
-  ['as many as go out at once', 8],
-])('what hangs at an old address keeps nothing from the new one: %s', async (_, count) => {
+  ['one attempt', 1],
+  ['as many as run at the same time', 8],
+])('attempts that hang at an old address do not delay the new one: %s', async (_, count) => {
   await using service = await startEvents();
   await using before = await startReceiver();
   await using after = await startReceiver();
@@ -148,7 +151,7 @@ test.each([
   );
   await until(() => before.open === Math.min(5, count));
   await service.call('PUT', `/webhooks/${subscriptionId}`, { body: { address: after.url } });
-  // By then what hangs is known to be slow.
+  // By then the hanging attempts count as slow.
   await sleep(1200);
   await created(service, ['new']);
   const told = async () => (await after.arrived(1, 4000)).map(({ body }) => String(JSON.parse(body).id));

@@ -11,11 +11,11 @@ import { manualClock } from '../support/clock.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
 import { startReceiver } from '../support/receiver.ts';
 
-/* What happens to deliveries when something around them fails. */
+/* Deliveries while the store, a lease, the clock or a sealed secret fails. */
 
 const many = (count: number): string[] => Array.from({ length: count }, (_, n) => `o${n}`);
 
-/** Lets the store refuse that deliveries of a subscription succeed, until one of them could not be written. */
+/** Makes the store reject successes of a subscription until one outcome could not be stored. */
 async function refuseOnce(service: EventsService, subscriptionId: string, publish: () => Promise<unknown>) {
   const { db } = service.context;
   await sql`create trigger refused before update on deliveries
@@ -26,7 +26,7 @@ async function refuseOnce(service: EventsService, subscriptionId: string, publis
   await sql`drop trigger refused`.execute(db);
 }
 
-test('what was held back while an outcome could not be written goes out when it is', async () => {
+test('deliveries blocked by an unstored outcome are sent when it is stored', async () => {
   await using service = await startEvents();
   await using receiver = await startReceiver();
   receiver.answer = (_, res) => void setTimeout(() => res.writeHead(200).end(), 100);
@@ -37,7 +37,7 @@ test('what was held back while an outcome could not be written goes out when it 
   expect(await receiver.arrived(61)).toHaveLength(61);
 });
 
-test('an order goes on after the outcome of somebody else could not be written', async () => {
+test('an ordered subscription continues after an unstored outcome of another one', async () => {
   await using service = await startEvents();
   await using ordered = await startReceiver();
   await using other = await startReceiver();
@@ -50,7 +50,7 @@ test('an order goes on after the outcome of somebody else could not be written',
   expect(await ordered.arrived(30)).toHaveLength(30);
 });
 
-/** One attempt that is under way while its lease ends and somebody else makes the first attempt and fails. */
+/** Runs an attempt whose lease expires while another process makes the first attempt, which fails. */
 async function overtaken(service: EventsService, more: { attempts: number }) {
   await using receiver = await startReceiver();
   const { db, clock } = service.context;
@@ -80,14 +80,14 @@ async function overtaken(service: EventsService, more: { attempts: number }) {
       .where('delivery_id', '=', deliveryId)
       .executeTakeFirstOrThrow();
   await until(async () => (await lease()).lease_token !== null);
-  // The claim is taken note of.
+  // The dispatcher processes the claim in this time.
   await sleep(50);
   for (const res of held) res.writeHead(500).end('late');
   await until(async () => (await lease()).lease_token === null);
   return (await service.call('GET', `/webhooks/${subscriptionId}/deliveries`)).at('data.0');
 }
 
-test('an attempt that outlived its lease counts after those that others made meanwhile', async () => {
+test('an attempt that outlived its lease counts after those of other processes', async () => {
   await using service = await startEvents({ env: { GATEHOUSE_RETRY_SCHEDULE: '3600,3600,3600' } });
   expect(await overtaken(service, { attempts: 1 })).toMatchObject({
     attemptCount: 2,
@@ -98,7 +98,7 @@ test('an attempt that outlived its lease counts after those that others made mea
   });
 });
 
-test('an attempt whose number is taken keeps nothing from being written', async () => {
+test('an outcome whose attempt number is taken does not fail the commit', async () => {
   await using service = await startEvents({ env: { GATEHOUSE_RETRY_SCHEDULE: '3600,3600,3600' } });
   expect(await overtaken(service, { attempts: 0 })).toMatchObject({
     attemptCount: 1,
@@ -107,7 +107,7 @@ test('an attempt whose number is taken keeps nothing from being written', async 
   expect(service.logged.join('')).not.toContain('outcome not stored');
 });
 
-test('no more is taken into memory than fits, however many subscriptions wait', async () => {
+test('deliveries in memory stay within the limit with many subscriptions', async () => {
   await using service = await startEvents();
   const { context } = service;
   const { db, keys, clock } = context;
@@ -139,7 +139,7 @@ test('no more is taken into memory than fits, however many subscriptions wait', 
       where lease_token is not null`.execute(db);
     return (rows[0]?.count ?? 0) - begun;
   };
-  // Half of what fits: they are one user's.
+  // Half of the capacity, because all subscriptions belong to one user.
   let most = 0;
   await until(async () => (most = await inMemory()) > 4000);
   for (let before = -1; most !== before;) {
@@ -150,7 +150,7 @@ test('no more is taken into memory than fits, however many subscriptions wait', 
   expect(most).toBeLessThanOrEqual(5000);
 }, 120_000);
 
-test('the end of a subscription cancels what waits in turns; enabled meanwhile, it begins with nothing of it', async () => {
+test('enabling a subscription first cancels the deliveries that still wait', async () => {
   await using service = await startEvents();
   const { db, clock } = service.context;
   await using receiver = await startReceiver();
@@ -188,7 +188,7 @@ test('the end of a subscription cancels what waits in turns; enabled meanwhile, 
   expect(await count('cancelled')).toBe(50_000);
 });
 
-test('a receiver that is gone ends its subscription, though by a clock that is ahead of ours it fails only later', async () => {
+test('a 410 disables a subscription whose failures began in the future', async () => {
   await using service = await startEvents();
   await using receiver = await startReceiver();
   receiver.answer = (_, res) => res.writeHead(410).end();
@@ -206,7 +206,7 @@ test('a receiver that is gone ends its subscription, though by a clock that is a
   expect((await service.call('GET', `/webhooks/${subscriptionId}`)).at('status')).toBe('disabled');
 });
 
-test('a rate goes on when our clock is put back, and what its receiver asked for holds', async () => {
+test('a rate continues after the clock is set back, and Retry-After holds', async () => {
   const clock = manualClock();
   await using service = await startEvents({ clock });
   const { context } = service;
@@ -219,7 +219,7 @@ test('a rate goes on when our clock is put back, and what its receiver asked for
   await created(service, ['o2']);
   await receiver.arrived(2);
 
-  // Who takes over knows of it by the store alone.
+  // A new dispatcher knows the pause only from the store.
   await context.deliverer.close();
   clock.advance(HOUR / 2);
   const { outbound } = context;
@@ -233,7 +233,7 @@ test('a rate goes on when our clock is put back, and what its receiver asked for
   expect(await receiver.arrived(3)).toHaveLength(3);
 });
 
-test('what nobody finished cancelling is cancelled by a sweep, and before a new address for events gets anything', async () => {
+test('a sweep and a new events address cancel leftover deliveries', async () => {
   await using service = await startEvents();
   const { db, clock } = service.context;
   await using before = await startReceiver();
@@ -248,7 +248,7 @@ test('what nobody finished cancelling is cancelled by a sweep, and before a new 
   await service.call('POST', `/webhooks/${subscriptionId}/test`);
   const path = `/webhooks/${subscriptionId}`;
   await until(async () => (await service.call('GET', path)).at('status') === 'disabled');
-  // As who stopped amid it leaves it.
+  // The state that a process leaves when it stops during the cancelling.
   const left = { status: 'waiting' as const, next_at: clock.now(), lease_token: null };
   for (const finish of [() => cancelLeftovers(service.context), () => set(after.url)]) {
     await db.updateTable('deliveries').set(left).execute();
@@ -258,7 +258,7 @@ test('what nobody finished cancelling is cancelled by a sweep, and before a new 
   }
 });
 
-test('a subscription whose secret does not open is logged, and stops none of the others', async () => {
+test('a subscription whose secret cannot be opened does not stop others', async () => {
   await using service = await startEvents();
   const { db } = service.context;
   await using receiver = await startReceiver();
@@ -288,7 +288,7 @@ test('a subscription whose secret does not open is logged, and stops none of the
   expect(service.logged.join('')).toContain('subscription not opened');
 });
 
-test('what is published to a subscription whose secret does not open waits, and the others of its source hear', async () => {
+test('a delivery waits when its secret cannot be opened, and others are sent', async () => {
   await using service = await startEvents();
   const { db } = service.context;
   await using receiver = await startReceiver();
@@ -311,7 +311,7 @@ test('what is published to a subscription whose secret does not open waits, and 
   ]);
 });
 
-test('a receiver that is gone stops nobody where the operator cannot be told, since that subscription does not open', async () => {
+test('a 410 stops no others when the operator secret cannot be opened', async () => {
   await using service = await startEvents();
   const { db } = service.context;
   await using receiver = await startReceiver();

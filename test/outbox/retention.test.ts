@@ -18,7 +18,7 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
-test('events are kept for 30 days with their deliveries, those that wait for as long as they do', async () => {
+test('events and deliveries are kept for 30 days, waiting ones longer', async () => {
   const { subscriptionId } = await subscribe(service, { address: receiver.url });
   const listed = async () =>
     (await service.call('GET', `/webhooks/${subscriptionId}/deliveries`)).at('data') as {
@@ -47,7 +47,7 @@ test('events are kept for 30 days with their deliveries, those that wait for as 
   expect(kept).toEqual([{ record_id: 'waits' }]);
 });
 
-test.each(STORE_KINDS)('on %s deliveries of old events go in turns', async (kind) => {
+test.each(STORE_KINDS)('deliveries of old events are deleted in steps on %s', async (kind) => {
   await using many = await startEvents({ kind });
   const { db, clock } = many.context;
   for (let n = 0; n < 20; n++) await subscribe(many, { address: `${receiver.url}/${n}` });
@@ -71,7 +71,7 @@ test.each(STORE_KINDS)('on %s deliveries of old events go in turns', async (kind
   }
   await deletion;
   expect(await left()).toBe(0);
-  // Others had their turn meanwhile.
+  // Other queries ran during the deletion.
   expect([...seen].filter((some) => some > 0 && some < 2000)).not.toEqual([]);
   expect(await db.selectFrom('events').select('event_id').execute()).toEqual([]);
 });

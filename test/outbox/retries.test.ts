@@ -20,14 +20,14 @@ const SCHEDULE = [
   24 * HOUR,
 ];
 
-/** The only delivery of a subscription, once it was tried so often. */
+/** Resolves with the only delivery of a subscription after this many attempts. */
 async function tried(service: EventsService, subscriptionId: string, times: number) {
   const read = () => service.call('GET', `/webhooks/${subscriptionId}/deliveries`);
   await until(async () => (await read()).at('data.0.attemptCount') === times);
   return read();
 }
 
-test('what fails is tried again after each wait of the schedule, and is dead after the last', async () => {
+test('a failed delivery follows the retry schedule and is dead after the last', async () => {
   const clock = manualClock();
   await using service = await startEvents({ clock });
   await using receiver = await startReceiver();
@@ -50,7 +50,7 @@ test('what fails is tried again after each wait of the schedule, and is dead aft
   expect(receiver.received).toHaveLength(10);
 });
 
-test('a receiver that fails and names a time is tried again then', async () => {
+test('a failed delivery is retried at the time that the receiver names', async () => {
   const clock = manualClock();
   await using service = await startEvents({ clock });
   await using receiver = await startReceiver();
@@ -61,7 +61,7 @@ test('a receiver that fails and names a time is tried again then', async () => {
   expect(Date.parse(delivery.text('data.0.nextAttemptAt'))).toBe(clock.now() + 10 * MINUTE);
 });
 
-test('a receiver that does not answer in time has failed; one that does not end what it says has not', async () => {
+test('a missing answer times out, and an unfinished answer counts by its status', async () => {
   expect(TIMING.attemptMs).toBe(15 * SECOND);
   await using service = await startEvents();
   const { context } = service;

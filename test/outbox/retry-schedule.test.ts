@@ -28,21 +28,24 @@ test.each([
   }
 });
 
-/** What many deliveries wait for that failed together. */
+/** Returns the delays of many deliveries that failed together. */
 const waitsOf = (scheduleMs: number[], retryAfterMs?: number) =>
   Array.from({ length: 1000 }, () => retryDelay(scheduleMs, 1, retryAfterMs) ?? NaN);
 
-test.each([5 * SECOND, HOUR, DAY])('what failed together returns apart, a fifth around %s ms', (delayMs) => {
-  const waits = waitsOf([delayMs]);
-  const [soonest, latest] = [Math.min(...waits) / delayMs, Math.max(...waits) / delayMs];
-  expect(soonest).toBeGreaterThanOrEqual(0.8);
-  expect(soonest).toBeLessThan(0.85);
-  expect(latest).toBeGreaterThan(1.15);
-  expect(latest).toBeLessThanOrEqual(1.2);
-  expect(new Set(waits).size).toBeGreaterThan(500);
-});
+test.each([5 * SECOND, HOUR, DAY])(
+  'deliveries that failed together retry within a fifth around %s ms',
+  (delayMs) => {
+    const waits = waitsOf([delayMs]);
+    const [soonest, latest] = [Math.min(...waits) / delayMs, Math.max(...waits) / delayMs];
+    expect(soonest).toBeGreaterThanOrEqual(0.8);
+    expect(soonest).toBeLessThan(0.85);
+    expect(latest).toBeGreaterThan(1.15);
+    expect(latest).toBeLessThanOrEqual(1.2);
+    expect(new Set(waits).size).toBeGreaterThan(500);
+  },
+);
 
-test('a receiver is given the time that it asks for, a day at most, and never less than without', () => {
+test('Retry-After lengthens a delay to a day at most and never shortens it', () => {
   expect(new Set(waitsOf([5 * SECOND], 7 * SECOND))).toEqual(new Set([7 * SECOND]));
   expect(new Set(waitsOf([5 * SECOND], 3 * DAY))).toEqual(new Set([DAY]));
   const waits = waitsOf([HOUR], HOUR);
@@ -50,7 +53,7 @@ test('a receiver is given the time that it asks for, a day at most, and never le
   expect(Math.max(...waits)).toBeGreaterThan(1.15 * HOUR);
 });
 
-test('after the last attempt of a schedule none follows, whatever the receiver asks for', () => {
+test('no retry follows the last attempt, whatever Retry-After says', () => {
   const schedule = [5 * SECOND, HOUR];
   expect(retryDelay(schedule, 2, undefined)).toBeGreaterThanOrEqual(0.8 * HOUR);
   expect([retryDelay(schedule, 3, undefined), retryDelay(schedule, 3, HOUR)]).toEqual([undefined, undefined]);

@@ -8,12 +8,12 @@ import { created, startEvents, subscribe, until } from '../support/events.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startService } from '../support/service.ts';
 
-/* Processes and transactions beside each other, which wait for each other's rows on PostgreSQL alone. */
+/* Concurrent processes and transactions, which wait for each other's row locks only on PostgreSQL. */
 
 const many = (name: string, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `${name}${n}`);
 
-test('two processes that hear at once that a receiver is gone do not wait for each other', async () => {
+test('two processes that receive a 410 at the same time do not deadlock', async () => {
   await using first = await startEvents({ kind: 'postgres' });
   await using beside = await startService({ env: first.env });
   const second = { ...beside, userId: first.userId, connectionId: first.connectionId };
@@ -34,7 +34,7 @@ test('two processes that hear at once that a receiver is gone do not wait for ea
   expect(logged).not.toContain('outcome not stored');
 });
 
-test('a stop gives back what waits for its slot before the store is closed', async () => {
+test('a stop releases deliveries that wait for a slot before the store closes', async () => {
   await using service = await startEvents({ kind: 'postgres' });
   await using receiver = await startReceiver();
   for (let n = 0; n < 60; n++)
@@ -52,7 +52,7 @@ test('a stop gives back what waits for its slot before the store is closed', asy
   expect(rows.filter((row) => row.lease_token !== null)).toEqual([]);
 });
 
-test('what is sent again beside the end of its subscription does not wait for ever', async () => {
+test('a delivery replayed while its subscription ends does not wait forever', async () => {
   await using service = await startEvents({ kind: 'postgres', env: { GATEHOUSE_RETRY_SCHEDULE: '0.05' } });
   await using receiver = await startReceiver();
   receiver.answer = (_, res) => res.writeHead(500).end();
@@ -89,7 +89,7 @@ test('what is sent again beside the end of its subscription does not wait for ev
   }
 });
 
-test('a subscription is deleted beside somebody who writes its deliveries in another order', async () => {
+test('a subscription is deleted while its deliveries are locked in another order', async () => {
   await using service = await startEvents({ kind: 'postgres' });
   await using receiver = await startReceiver();
   const { db } = service.context;
@@ -115,7 +115,7 @@ test('a subscription is deleted beside somebody who writes its deliveries in ano
   expect((await service.call('GET', `/webhooks/${subscriptionId}`)).status).toBe(404);
 });
 
-test('backfills of two subscriptions to one source do not wait for each other', async () => {
+test('backfills of two subscriptions to one source do not deadlock', async () => {
   await using service = await startEvents({ kind: 'postgres' });
   const { context } = service;
   const subscribers = await Promise.all(
@@ -145,7 +145,7 @@ test('backfills of two subscriptions to one source do not wait for each other', 
   expect(await Promise.all(subscribers.map(backfill))).toEqual([1, 1]);
 });
 
-test('an address for events that is set for the first time twice at once is set', async () => {
+test('two concurrent first settings of the events address both succeed', async () => {
   await using service = await startEvents({ kind: 'postgres' });
   const { db } = service.context;
   const set = (path: string) =>
