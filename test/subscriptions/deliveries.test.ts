@@ -25,7 +25,7 @@ const deliveries = (subscriptionId: string, query = '') =>
 const settled = (subscriptionId: string, status: string) =>
   until(async () => (await deliveries(subscriptionId)).at('data.0.status') === status);
 
-test('a delivery that succeeded is sent again by a replay, under its own id and number', async () => {
+test('a replay sends a successful delivery again with its id and number', async () => {
   const { subscriptionId, secret } = await subscribe(service, { address: receiver.url });
   await created(service, ['again']);
   await settled(subscriptionId, 'succeeded');
@@ -45,7 +45,7 @@ test('a delivery that succeeded is sent again by a replay, under its own id and 
   await service.call('DELETE', `/webhooks/${subscriptionId}`);
 });
 
-test('the log says why, with the beginning of the answer and without secrets, and is filtered by status', async () => {
+test('the delivery log shows errors and excerpts without secrets, by status', async () => {
   const { subscriptionId } = await subscribe(service, {
     address: receiver.url,
     headers: { authorization: 'Bearer log-canary-42' },
@@ -72,7 +72,7 @@ test('the log says why, with the beginning of the answer and without secrets, an
   await service.call('DELETE', `/webhooks/${subscriptionId}`);
 });
 
-test('what is under way and what is not begun yet are listed together as waiting, newest first', async () => {
+test('running and unstarted deliveries are listed as waiting, newest first', async () => {
   const { subscriptionId } = await subscribe(service, { address: receiver.url });
   const held: (() => void)[] = [];
   receiver.answer = (_, res) => void held.push(() => res.writeHead(200).end());
@@ -103,7 +103,7 @@ test('what is under way and what is not begun yet are listed together as waiting
   await service.call('DELETE', `/webhooks/${subscriptionId}`);
 });
 
-test('what nobody answers is logged as refused, and goes to the new address of its subscription', async () => {
+test('a refused delivery is replayed to the new address of its subscription', async () => {
   const gone = await startReceiver();
   const address = gone.url;
   await gone[Symbol.asyncDispose]();
@@ -120,7 +120,7 @@ test('what nobody answers is logged as refused, and goes to the new address of i
   await service.call('DELETE', `/webhooks/${subscriptionId}`);
 });
 
-test('a recovery ends where it was told to', async () => {
+test('a recovery ends at the given time', async () => {
   const { subscriptionId } = await subscribe(service, { address: receiver.url });
   receiver.answer = (_, res) => res.writeHead(500).end();
   await created(service, ['before']);
@@ -142,7 +142,7 @@ test('a recovery ends where it was told to', async () => {
   await service.call('DELETE', `/webhooks/${subscriptionId}`);
 });
 
-test('a recovery leaves out what came before the subscription, and what another was backfilled with', async () => {
+test('a recovery omits events before the subscription and backfills of others', async () => {
   const { context } = service;
   const recover = (subscriptionId: string) =>
     service.call('POST', `/webhooks/${subscriptionId}/recover`, { body: { since: '2020-01-01T00:00:00Z' } });
@@ -170,7 +170,7 @@ test('a recovery leaves out what came before the subscription, and what another 
   await receiver.arrived(2);
   expect((await recover(second.subscriptionId)).at('recovered')).toBe(0);
 
-  // Those of the time that it was disabled it did miss.
+  // It missed the events that were published while it was disabled.
   const status = async (to: 'active' | 'disabled') =>
     context.db
       .updateTable('subscriptions')
@@ -187,7 +187,7 @@ test('a recovery leaves out what came before the subscription, and what another 
   await service.call('DELETE', `/webhooks/${second.subscriptionId}`);
 });
 
-test('recovering among many events, and deleting many deliveries, lets others have their turns', async () => {
+test('recovering and deleting many deliveries does not block other requests', async () => {
   const { subscriptionId } = await subscribe(service, { address: receiver.url });
   await manyEvents(subscriptionId);
   const recover = () =>
@@ -203,7 +203,7 @@ test('recovering among many events, and deleting many deliveries, lets others ha
   );
 });
 
-test('the end of the events of an environment, and of who listens to them, lets others have their turns', async () => {
+test('deleting operator events and listeners does not block other requests', async () => {
   const { context } = service;
   const { db } = context;
   await service.call('PUT', '/api/settings', { body: { eventsAddress: receiver.url } });
@@ -221,7 +221,7 @@ test('the end of the events of an environment, and of who listens to them, lets 
     expect(await db.selectFrom(table).selectAll().limit(1).execute()).toEqual([]);
 });
 
-test('a connection that is deleted takes along all that listens to it, in turns, and what is under way ends', async () => {
+test('deleting a connection deletes its subscriptions and aborts attempts', async () => {
   const { db } = service.context;
   receiver.answer = () => {};
   const { subscriptionId } = await subscribe(service, { address: receiver.url });
@@ -243,7 +243,7 @@ test('a connection that is deleted takes along all that listens to it, in turns,
     expect(await db.selectFrom(table).selectAll().limit(1).execute()).toEqual([]);
 });
 
-test('a test of who runs gatehouse listen is heard once', async () => {
+test('a test event of a listener reaches each listener once', async () => {
   const { context } = service;
   const listener = await openListener(context, { environment: 'development' });
   const other = await openListener(context, { environment: 'development' });
@@ -254,7 +254,7 @@ test('a test of who runs gatehouse listen is heard once', async () => {
   for (const { subscriptionId } of [listener, other]) await closeListener(context, subscriptionId);
 });
 
-/** Events of long ago, which nobody delivered. */
+/** Inserts old events without deliveries. */
 async function manyEvents(subscriptionId: string): Promise<void> {
   const { db } = service.context;
   const { source_id: sourceId } = await db
@@ -274,7 +274,7 @@ async function deliveredMany(subscriptionId: string): Promise<void> {
     where event_id like ${`evt_${subscriptionId}_%`}`.execute(service.context.db);
 }
 
-/** Whether a request gave others more turns than the two or three that it takes itself. */
+/** Returns whether a request yielded to the event loop more often than the two or three times it needs itself. */
 async function turnsOf(
   request: () => Promise<{ status: number }>,
 ): Promise<{ status: number; many: boolean }> {

@@ -11,7 +11,7 @@ interface Scene extends AsyncDisposable {
   service: Service;
   receiver: Receiver;
   userId: string;
-  /** What arrived, verified, as it was said. */
+  /** Resolves with the verified operator events after `count` arrived. */
   told(count: number): Promise<{ type: string; data: Record<string, unknown> }[]>;
   connect(apiKey?: string): Promise<string>;
 }
@@ -54,13 +54,13 @@ async function start(): Promise<Scene> {
 
 const REFUSED = new GatehouseError('credential_invalid', 'It was refused.');
 
-test('the operator hears of a credential: made, refused (once), working again, deleted', async () => {
+test('the operator is notified once when a credential is made, refused or deleted', async () => {
   await using scene = await start();
   const { service, userId, told, connect } = scene;
   const credentialId = await connect();
   const facts = { credentialId, connectionId: credentialId, userId, connectorId: 'sandbox', type: 'api_key' };
   const headers = { 'x-svc-userid': userId };
-  // The sandbox refuses no key that begins as its own do, so the refusal is recorded as a call records it.
+  // The sandbox accepts each key with its prefix, so the test records the refusal as a call does.
   const key = { environment: 'development' as const, credentialId };
   const refuse = async () =>
     markRefused(service.context, await requireConnection(service.context.db, key), REFUSED);
@@ -90,7 +90,7 @@ test('the operator hears of a credential: made, refused (once), working again, d
   expect(said).not.toContain('sandbox_operator_events');
 });
 
-test('credentials that go with their user are told of, too', async () => {
+test('the operator is notified of credentials that are deleted with their user', async () => {
   await using scene = await start();
   const { service, userId, told, connect } = scene;
   const ids = [await connect('sandbox_one'), await connect('sandbox_two')];
@@ -100,7 +100,7 @@ test('credentials that go with their user are told of, too', async () => {
   expect(deleted.map(({ data }) => data['credentialId']).toSorted()).toEqual(ids.toSorted());
 });
 
-test('a credential that could not be stored is not told of', async () => {
+test('the operator is not notified of a credential that could not be stored', async () => {
   await using scene = await start();
   const { service, receiver, userId, connect, told } = scene;
   const refused = await service.call('POST', `/users/${userId}/credentials`, {
@@ -113,7 +113,7 @@ test('a credential that could not be stored is not told of', async () => {
   expect(receiver.received.length).toBe(1);
 });
 
-test('what happened while the address was given up comes with a recovery', async () => {
+test('a recovery sends the operator events missed while it was disabled', async () => {
   await using scene = await start();
   const { service, receiver, connect, told } = scene;
   const settings = await service.call('GET', '/api/settings');
@@ -126,7 +126,7 @@ test('what happened while the address was given up comes with a recovery', async
   receiver.answer = (_, res) => res.writeHead(200).end();
   await service.call('POST', `${path}/enable`);
   const recover = () => service.call('POST', `${path}/recover`, { body: { since } });
-  // The connection that it was given up over, that it was, and the connection after it.
+  // Three events: the connection that got the 410, the disabling, and the connection after it.
   expect((await recover()).at('recovered')).toBe(3);
   const events = (await told(4)).slice(1);
   expect(events.map(({ type }) => type).toSorted()).toEqual([
@@ -138,7 +138,7 @@ test('what happened while the address was given up comes with a recovery', async
   expect((await recover()).at('recovered')).toBe(0);
 });
 
-test('a new address for events does not wait because the one before wanted to', async () => {
+test('a new events address does not inherit the pause of the old one', async () => {
   await using scene = await start();
   const { service, receiver, connect } = scene;
   receiver.answer = (_, res) => res.writeHead(429, { 'retry-after': '86400' }).end();
@@ -152,7 +152,7 @@ test('a new address for events does not wait because the one before wanted to', 
   expect((await other.arrived(1))[0]?.headers['x-svc-event']).toBe('credential.created');
 });
 
-test.each(STORE_KINDS)('the address for events is set, changed and ended (%s)', async (kind) => {
+test.each(STORE_KINDS)('the events address is set, changed and removed (%s)', async (kind) => {
   await using service = await startService({ kind });
   for (const eventsAddress of ['http://127.0.0.1:9/one', 'http://127.0.0.1:9/two', null]) {
     const put = await service.call('PUT', '/api/settings', { body: { eventsAddress } });

@@ -73,7 +73,7 @@ function asObject(value: Json): { [member: string]: Json } {
   return value;
 }
 
-test.each(STORE_KINDS)('a customer of the sandbox is told by its own webhook, on %s', async (kind) => {
+test.each(STORE_KINDS)('the webhook of the sandbox reports a customer, on %s', async (kind) => {
   await using run = await begin({ scope: 'commerce/customers', events: ['created', 'deleted'] }, { kind });
   expect(run.source).toBe('native');
   await registered(run);
@@ -124,7 +124,7 @@ test('an order of the sandbox is found by polling, and only once', async () => {
   expect(bodies(run)).toEqual([expect.objectContaining({ event: 'created', remoteId: id })]);
 }, 40_000);
 
-test('what was there before is sent on request, with its ends marked', async () => {
+test('a backfill sends existing records and marks the first and the last', async () => {
   await using run = await begin({ scope: 'commerce/products', backfill: true });
   const received = await run.receiver.arrived(60);
   bodies(run);
@@ -138,8 +138,8 @@ test('what was there before is sent on request, with its ends marked', async () 
   expect(read.at('backfill')).toBe('done');
 }, 40_000);
 
-test('what an app that is polled no longer has, was deleted', async () => {
-  // Polled, because it cannot register: the address of webhooks is taken from it.
+test('a record that is missing from a polled list is delivered as deleted', async () => {
+  // The changed webhook address makes the source rely on polling.
   await using run = await begin({ scope: 'commerce/customers', events: ['deleted'] });
   await registered(run);
   const { db } = run.service.context;
@@ -160,7 +160,7 @@ test('what an app that is polled no longer has, was deleted', async () => {
   ]);
 }, 40_000);
 
-test('a webhook counts once, only when it is genuine, and at its own address', async () => {
+test('a webhook counts once, when its signature and its address are right', async () => {
   await using run = await begin({ scope: 'commerce/customers', events: ['created', 'updated'] });
   await registered(run);
   const { context, url } = run.service;
@@ -221,7 +221,7 @@ test('the registration is removed with the last subscription, and with the crede
   expect(await hooksOf(run)).toEqual([]);
 });
 
-/** Registered webhooks as the sandbox itself shows them. */
+/** Returns the registered webhooks as the sandbox itself lists them. */
 async function hooksOf({ service }: Subscribed): Promise<Json[]> {
   const answer = await fetch(`${service.url}/sandbox/api/webhooks`, {
     headers: { 'x-sandbox-key': 'sandbox_sqlite' },

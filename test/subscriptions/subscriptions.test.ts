@@ -18,7 +18,7 @@ const create = (body: Record<string, unknown>, on = service) =>
     body: { scope: 'commerce/orders', ...body },
   });
 
-test('a subscription is answered as the contract says, and its secret only once', async () => {
+test('a subscription has its documented fields, and its secret appears only once', async () => {
   const address = 'http://127.0.0.1:9/contract';
   const made = await create({ address, headers: { 'X-Key': 'canary-value' } });
   expect(made.status).toBe(201);
@@ -83,7 +83,7 @@ test.each([
   expect(answer.at('details.faults.0.field')).toBe(field);
 });
 
-test('what leads inside is refused when private networks are not allowed', async () => {
+test('private addresses are refused when private networks are not allowed', async () => {
   for (const host of [
     '127.0.0.1',
     '10.0.0.1',
@@ -98,7 +98,7 @@ test('what leads inside is refused when private networks are not allowed', async
   }
 });
 
-test('the host of the keys of another issuer is no address for deliveries', async () => {
+test('the host of a JWT issuer is not allowed as an address for deliveries', async () => {
   const origin = 'http://127.0.0.1:9';
   const issuer = {
     issuer: origin,
@@ -113,7 +113,7 @@ test('the host of the keys of another issuer is no address for deliveries', asyn
   expect([answer.status, answer.at('details.reason')]).toEqual([400, 'blocked_address']);
 });
 
-test('a subscription whose headers do not open is shown without them, and hides no others', async () => {
+test('a subscription whose headers cannot be opened is listed without them', async () => {
   const ids: string[] = [];
   for (const name of ['sealed', 'other'])
     ids.push(
@@ -164,7 +164,7 @@ test('the address of operator events is a setting', async () => {
   expect((await put({ eventsAddress: null })).at('eventsAddress')).toBeNull();
 });
 
-test('a user is deleted although somebody else deletes a subscription of theirs at the same time', async () => {
+test('a user is deleted while another request deletes their subscription', async () => {
   await using beside = await startEvents();
   for (const name of ['one', 'two']) await subscribe(beside, { address: `http://127.0.0.1:9/${name}` });
   await sql`create trigger somebody_else after update on subscriptions when new.status = 'disabled'
