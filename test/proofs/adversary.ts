@@ -4,10 +4,10 @@ import { delays, depths, openWorld, skews, stepsOf, styles } from '../sources/po
 import { claim, type Proof } from './proof.ts';
 
 /**
- * Shops that do what shops do to those who poll them: late records, equal times, pages that drift, deletions, clocks up to
- * ten minutes off, refusals (of a page in the middle of a list too, or of all beyond some number), broken connections, a
- * first poll that fails, days without a poll, processes that die under a lease, and a clock of ours that is hours or weeks
- * ahead for a moment.
+ * Shops with the faults that polling meets: late records, equal times, drifting pages, deletions, and clocks up to ten
+ * minutes off. They refuse requests (also a page within a list, or all pages beyond a number) and break connections. The
+ * first poll may fail, days may pass without a poll, and a process may die under a lease. Gatehouse's own clock may be
+ * hours or weeks ahead for a moment.
  */
 export const adversary: Proof = {
   name: 'adversary',

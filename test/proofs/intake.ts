@@ -6,8 +6,8 @@ const DRAIN_MS = 120_000;
 const SENDERS = 4;
 
 /**
- * A shop sends webhooks and repeats each until it is taken, and the service is killed as it takes them. Half of them hold
- * their order and are published in the commit that stores them; the others name it, and are published after it is read.
+ * A shop sends webhooks and repeats each until it is accepted, and the service is killed as it accepts them. Half of them
+ * contain their order and are published in the commit that stores them. The others name an order, which is read first.
  */
 export const intake: Proof = {
   name: 'intake',
@@ -31,7 +31,7 @@ export const intake: Proof = {
     });
     let between = 0;
     for (let life = 0; life < kills; life++) {
-      // At once when one was taken: mostly before it is understood.
+      // Kills right after a webhook is accepted, mostly before it is interpreted.
       const met = new Promise<void>((resolve) => (reached = resolve));
       killAt = taken + 1 + Math.floor(Math.random() * 8);
       await met;
@@ -48,7 +48,7 @@ export const intake: Proof = {
     const doubled = [...told.values()].filter((times) => times > 1).length;
     claim(lost === 0, `${lost} of ${provider.orders.size} webhooks were lost`);
     claim(doubled === 0, `${doubled} of ${provider.orders.size} webhooks were told twice`);
-    // A few lives say little about a rate.
+    // A few lives are too few to measure a rate.
     claim(
       kills < 100 || between > kills / 2,
       `only ${between} of ${kills} kills met a webhook that was not told`,

@@ -8,8 +8,8 @@ import { publish } from '../../src/outbox/publish.ts';
 import { openProof } from './scene.ts';
 
 /*
- * A Gatehouse that publishes events by itself until it is killed, and says when it has published its share: what `gatehouse serve`
- * is, and a program that writes.
+ * A Gatehouse as `gatehouse serve` starts it, with a program that publishes events until it is killed. It reports when it
+ * has published its share.
  */
 
 const order = z.object({ life: z.number(), events: z.number(), overMs: z.number() });
@@ -53,7 +53,7 @@ async function serve({ life, events, overMs }: z.infer<typeof order>): Promise<v
       ),
     );
     context.deliverer.wake();
-    // To the pipe at once: what is in it survives us.
+    // A synchronous write, because the pipe's content survives the process.
     writeSync(1, `${ids.join(' ')}\n`);
     await sleep((overMs * AT_ONCE) / events);
   }

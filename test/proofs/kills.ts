@@ -9,12 +9,12 @@ import { gapsIn, openScene, type Scene } from './scene.ts';
 
 const RECEIVERS = 10;
 const FAILING = 0.1;
-/** Nothing may die of its receiver here, so the schedule is long; and short, so that the end is near. */
+/** Many retries, because no delivery may be dead in the end; short delays, so that the proof ends soon. */
 const SCHEDULE = [0.2, 0.2, 0.5, 0.5, ...Array<number>(16).fill(1)].join(',');
-/** Leases of those that were killed have to end first. */
+/** Time for the leases of killed processes to expire. */
 const DRAIN_MS = 180_000;
 
-/** The whole service, publishing and delivering, killed again and again while receivers answer one in ten with 500. */
+/** The service publishes and delivers, and is killed repeatedly. Receivers answer one in ten deliveries with 500. */
 export const kills: Proof = {
   name: 'kills',
   sizes: {
@@ -52,13 +52,13 @@ export const kills: Proof = {
     await using scene = await openScene(addresses, { more: { GATEHOUSE_RETRY_SCHEDULE: SCHEDULE } });
     const acknowledged = new Set<string>();
     const lives = size('PROOF_KILLS');
-    // Each life has to publish its share, so that there are enough events in the end.
+    // Each life must publish its share, so that there are enough events in the end.
     const perLife = Math.ceil(size('PROOF_EVENTS') / lives);
     let next = spawnService(scene, acknowledged);
     let amid = 0;
     for (let life = 0; life < lives; life++) {
       const service = next;
-      // The next one has loaded its code by the time it is needed; it opens the store when it is told to.
+      // The next process loads its code ahead of time. It opens the store when the proof says so.
       next = spawnService(scene, acknowledged);
       const bornAt = Date.now();
       service.send({ life, events: perLife, overMs: size('PROOF_LIFE_MS') });
@@ -93,7 +93,7 @@ export const kills: Proof = {
     claim(lost === 0 && unsent === 0, `nothing is lost (${figures})`);
     claim(taken.size === arrived.size, `an event has one webhook-id (${figures})`);
     claim(phantoms === 0 && gaps === 0, `what arrives was stored, and is numbered without gaps (${figures})`);
-    // A few lives say little about a rate.
+    // A few lives are too few to measure a rate.
     claim(lives < 100 || share < 0.5, `fewer than 0.5 % are repeated (${figures})`);
     claim(lives < 100 || amid > lives / 20, `it is killed amid its work (${figures})`);
     claim(acknowledged.size >= size('PROOF_EVENTS'), `there were enough events (${figures})`);
@@ -110,7 +110,7 @@ async function waiting({ context }: Scene): Promise<number> {
   return Number(row.count);
 }
 
-/** Deliveries since then whose first attempt was begun, and not settled. */
+/** Counts deliveries since a time whose first attempt has begun and has no outcome. */
 async function underWay({ context }: Scene, since: number): Promise<number> {
   const rows = await context.db
     .selectFrom('deliveries')
@@ -122,7 +122,7 @@ async function underWay({ context }: Scene, since: number): Promise<number> {
   return rows.length;
 }
 
-/** What it says it has published is committed: it writes that down in the pipe before it goes on. */
+/** Starts the service and collects the ids that it reports as published. It reports them after their commit. */
 function spawnService(scene: Scene, acknowledged: Set<string>): ChildProcess {
   const child = fork(join(import.meta.dirname, 'kills-service.ts'), [scene.catalogFolder], {
     env: { ...process.env, ...scene.env },

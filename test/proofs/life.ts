@@ -5,8 +5,8 @@ import { listen } from '../../src/app.ts';
 import { createLog } from '../../src/log.ts';
 
 /*
- * A Gatehouse that lives until it is killed: what `gatehouse serve` is, over a catalogue of the proofs, with a clock that
- * is ahead of ours by what it is told. It loads its code first and opens the store when it is told to.
+ * A Gatehouse as `gatehouse serve` starts it, over a catalogue of the proofs, that runs until it is killed. It loads its
+ * code first. The parent's message opens the store and sets how far the clock is ahead.
  */
 const [catalogFolder = ''] = process.argv.slice(2);
 flushCompileCache();

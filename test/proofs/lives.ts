@@ -12,16 +12,16 @@ import { createUser } from '../../src/identity/users.ts';
 import { createLog } from '../../src/log.ts';
 import { shopsCatalog, startProvider, type Provider } from './provider.ts';
 
-/** A shop, a subscription to its orders, and Gatehouses over one store that live one after the other. */
+/** A shop, a subscription to its orders, and Gatehouses over one store that run one after the other. */
 export interface Lives extends AsyncDisposable {
   provider: Provider;
-  /** Where the living one listens. */
+  /** Address of the running Gatehouse. */
   url: string;
-  /** Of this process, which serves nothing. */
+  /** Context of this process, which serves nothing. */
   context: OpenContext;
-  /** Begins the next life, with a clock so far ahead of ours. */
+  /** Starts the next Gatehouse, with its clock ahead of ours by this much. */
   begin(aheadMs: number): Promise<void>;
-  /** Ends it as a power cut would. */
+  /** Kills the running Gatehouse. */
   kill(): Promise<void>;
 }
 
@@ -69,7 +69,7 @@ export async function openLives(connectorId: 'shop' | 'polled-shop'): Promise<Li
     context,
     async begin(aheadMs) {
       living = next;
-      // The one after it loads its code meanwhile.
+      // The next process loads its code at the same time.
       next = spawn();
       living.send(aheadMs);
       await once(living, 'message');
@@ -90,7 +90,7 @@ export async function openLives(connectorId: 'shop' | 'polled-shop'): Promise<Li
   };
 }
 
-/** How often each record was told to be created. */
+/** Returns how many `created` events each record had. */
 export async function toldIn({ context }: Lives): Promise<Map<string, number>> {
   const rows = await context.db.selectFrom('events').select('body').where('event', '=', 'created').execute();
   const told = new Map<string, number>();

@@ -9,13 +9,13 @@ import { assertAddress } from '../../src/subscriptions/address.ts';
 import { createOutbound } from '../../src/lib/outbound.ts';
 import type { Lookup } from '../../src/lib/outbound-names.ts';
 
-/** Every connection that this process begins, to wherever it is. */
+/** Records every connection that this process begins. */
 function watchConnections(): { to: Set<string>; stop(): void } {
   const begun: object[] = [];
   const to = new Set<string>();
   const hook = createHook({
     init(_id, type, _trigger, resource) {
-      // Where to is written on it right after it is made.
+      // Undici sets the address on the socket right after creating it.
       if (type === 'TCPCONNECTWRAP') begun.push(resource);
     },
   }).enable();
@@ -30,7 +30,7 @@ function watchConnections(): { to: Set<string>; stop(): void } {
   };
 }
 
-/** Addresses inside, however they are written, reached by whatever way: no connection is even begun. */
+/** No connection to an internal address begins, in any spelling and from any feature. */
 export const outward: Proof = {
   name: 'outward',
   sizes: {
@@ -68,7 +68,7 @@ export const outward: Proof = {
         );
         if (answer.status !== 400) accepted.push(address);
       }
-      // As if they had been accepted: written into the store behind its back.
+      // Written directly into the store, as if the API had accepted them.
       const { subscriptionId } = await subscribe(service, { address: receiver.url });
       await created(service, ['first']);
       await receiver.arrived(1);
@@ -100,13 +100,13 @@ export const outward: Proof = {
   },
 };
 
-/** So many of a list, from all over it. */
+/** Returns `count` members from all parts of a list. */
 function spread<T>(list: readonly T[], count: number): T[] {
   const step = Math.max(1, list.length / count);
   return list.filter((_, at) => Math.floor(at / step) !== Math.floor((at - 1) / step));
 }
 
-/** Delivers to each address, and waits for what came of it. */
+/** Delivers to each address and waits for the outcomes. */
 async function sendTo(service: EventsService, subscriptionId: string, addresses: string[]): Promise<number> {
   const { context } = service;
   for (const [n, address] of addresses.entries()) {
@@ -132,7 +132,7 @@ async function attemptsOf({ context }: EventsService, subscriptionId: string): P
   return Number(row.count);
 }
 
-/** A receiver that is allowed sends on to one that is not. */
+/** An allowed receiver redirects to a refused one. */
 async function redirected(service: EventsService, receiver: Receiver, port: number): Promise<number> {
   const statuses = [301, 302, 303, 307, 308];
   const { subscriptionId } = await subscribe(service, { address: `${receiver.url}/elsewhere` });
@@ -142,7 +142,7 @@ async function redirected(service: EventsService, receiver: Receiver, port: numb
     await service.call('POST', `/webhooks/${subscriptionId}/test`);
     await until(async () => (await attemptsOf(service, subscriptionId)) > n);
   }
-  // What is sent for an action may be followed, and is judged again at each hop.
+  // Requests of actions may follow redirects, and each hop is checked again.
   for (const status of statuses) {
     receiver.answer = (_, res) => res.writeHead(status, { location }).end();
     const followed = service.context.outbound.request({
@@ -159,7 +159,7 @@ async function redirected(service: EventsService, receiver: Receiver, port: numb
   return 2 * statuses.length;
 }
 
-/** Names that are public when they are checked and inside when they are called. */
+/** Names that resolve to a public address when they are checked and to an internal one when they are called. */
 async function rebound(
   service: EventsService,
   subscriptionId: string,

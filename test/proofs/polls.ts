@@ -3,13 +3,13 @@ import { MINUTE } from '../../src/lib/clock.ts';
 import { openLives, toldIn, type Lives } from './lives.ts';
 import { claim, type Proof } from './proof.ts';
 
-/** Longer than a lease of a source: the next life finds it free. */
+/** Longer than a lease of a source, so that the next life finds the source free. */
 const APART_MS = 6 * MINUTE;
 const NEW_A_LIFE = 5;
-/** From the answer of the list to the end of the commit. */
+/** Time from the answer of the list to the end of the commit. */
 const COMMIT_WITHIN_MS = 250;
 
-/** A shop is polled; the service is killed between the answer of the list and the end of the commit, or just after. */
+/** A shop is polled. The service is killed between the answer of the list and the end of the commit, or just after. */
 export const polls: Proof = {
   name: 'polls',
   sizes: { PROOF_POLL_KILLS: { full: 500, short: 5 } },
@@ -35,7 +35,7 @@ export const polls: Proof = {
     provider.listed = undefined;
     await lives.begin((kills + 1) * APART_MS);
     await until(async () => (await toldIn(lives)).size >= provider.orders.size);
-    // One more round, in which a record could be told twice.
+    // One more poll, which could report a record twice.
     const was = await cursor(lives);
     await until(async () => (await cursor(lives)) !== was);
     const told = await toldIn(lives);
@@ -43,7 +43,7 @@ export const polls: Proof = {
     const doubled = [...told.values()].filter((times) => times > 1).length;
     const phantoms = [...told.keys()].filter((id) => !provider.orders.has(id)).length;
     claim(lost + doubled + phantoms === 0, `${lost} lost, ${doubled} doubled, ${phantoms} made up`);
-    // A few lives say little about a rate.
+    // A few lives are too few to measure a rate.
     const isAround = before > kills / 2 && before < kills;
     claim(kills < 100 || isAround, `${before} of ${kills} kills came before the commit: not around it`);
     return `${kills} kills (${before} before the commit), ${provider.orders.size} orders created, each told once`;

@@ -1,13 +1,13 @@
-/** A claim of ARCHITECTURE.md that a program can hold against the service. */
+/** A claim of ARCHITECTURE.md that a program can check against the service. */
 export interface Proof {
   name: string;
-  /** How much of what: the variable that sets it → what `npm run proof:events` does, and what the suite does. */
+  /** Sizes by variable: the size of `npm run proof:events`, and the size of the test suite. */
   sizes: Record<string, { full: number; short: number }>;
-  /** Answers with a sentence of figures. @throws Error when the claim does not hold. */
+  /** Returns a sentence of figures. @throws Error when the claim does not hold. */
   run(size: (name: string) => number): Promise<string>;
 }
 
-/** Sizes of a run: of the environment where it names one. */
+/** Returns the sizes of a run. Environment variables replace the defaults. */
 export function sizesOf(
   { sizes }: Proof,
   form: 'full' | 'short',
@@ -20,7 +20,7 @@ export function sizesOf(
   };
 }
 
-/** @throws Error saying what was claimed */
+/** Asserts a claim. @throws Error with the text of the claim. */
 export function claim(holds: boolean, what: string): void {
   if (!holds) throw new Error(`it does not hold: ${what}`);
 }

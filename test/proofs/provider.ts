@@ -9,14 +9,14 @@ export interface Provider extends AsyncDisposable {
   readonly url: string;
   /** Orders by id, with the time of their creation on the shop's clock. */
   readonly orders: Map<string, number>;
-  /** What was registered: one address for new orders. */
+  /** Registered webhook: one address for new orders. */
   readonly hook: { address: string; secret: string } | undefined;
   /** How far the shop's clock is ahead of ours, milliseconds. */
   aheadMs: number;
-  /** Called when a list was answered. */
+  /** Called after a list is answered. */
   listed: (() => void) | undefined;
   create(): string;
-  /** Sends the webhook of an order until it is taken. Every second one only names its order, which must be read. */
+  /** Sends the webhook of an order until it is accepted. Every second webhook only names its order, which must be read. */
   announce(orderId: string, to: () => string): Promise<void>;
 }
 
@@ -108,7 +108,7 @@ function shown(id: string, at: number) {
   return { id, created_at: new Date(at).toISOString(), updated_at: new Date(at).toISOString() };
 }
 
-/** A catalogue of two such shops: `shop` tells by webhooks, `polled-shop` is asked. */
+/** Returns a catalogue of two shops: `shop` sends webhooks, `polled-shop` is polled. */
 export function shopsCatalog(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-shops-'));
   for (const id of ['shop', 'polled-shop']) {

@@ -3,7 +3,7 @@ import { PROOFS } from './all.ts';
 import { sizesOf } from './proof.ts';
 
 /*
- * npm run proof:events [-- kills stalls …]: prints a line for each proof. Sizes are set by variables, which a line names:
+ * npm run proof:events [-- kills stalls …]: prints a line for each proof. Each line names the variables that set its size:
  * PROOF_KILLS=50 npm run proof:events -- kills.
  */
 const wanted = process.argv.slice(2);

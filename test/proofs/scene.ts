@@ -14,15 +14,15 @@ import { eventsCatalog } from '../support/events.ts';
 
 /** A store with subscriptions, for processes that a proof starts and ends. */
 export interface Scene extends AsyncDisposable {
-  /** What a process needs to be a Gatehouse over this store. */
+  /** Environment variables of a Gatehouse over this store. */
   env: Record<string, string>;
   catalogFolder: string;
   subscriptions: { subscriptionId: string; sourceId: string; secret: string }[];
-  /** Of this process, which serves nothing. */
+  /** Context of this process, which serves nothing. */
   context: OpenContext;
 }
 
-/** One subscription for each address, each with a source of its own, which nothing polls. */
+/** Creates one subscription for each address, each with a source of its own that is never polled. */
 export async function openScene(
   addresses: readonly string[],
   { more = {} }: { more?: Record<string, string> } = {},
@@ -54,7 +54,7 @@ export async function openScene(
   };
 }
 
-/** A new store with a user, and how accounts of `shop` are connected and their orders subscribed to. */
+/** Creates a store with a user, and functions that connect accounts of `shop` and subscribe to their orders. */
 export async function openShops(catalogFolder: string, more: Record<string, string>) {
   const env = {
     GATEHOUSE_HOME: mkdtempSync(join(tmpdir(), 'gatehouse-proof-')),
@@ -91,7 +91,7 @@ export function openProof(config: Config, catalogFolder: string): Promise<OpenCo
   return openContext(config, { log: createLog(config.logLevel, process.stderr), catalogFolder });
 }
 
-/** The numbers that are missing from 1 to the highest of them. */
+/** Returns the numbers that are missing between 1 and the highest one. */
 export function gapsIn(numbers: Iterable<number>): number {
   const known = new Set(numbers);
   let highest = 0;

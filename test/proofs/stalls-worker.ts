@@ -6,7 +6,7 @@ import { createOutbound } from '../../src/lib/outbound.ts';
 import { createLog } from '../../src/log.ts';
 import { openProof } from './scene.ts';
 
-/* A deliverer with short leases, that tells each line of its log. */
+/* A dispatcher with short leases that prints each line of its log. */
 
 const order = z.object({
   catalogFolder: z.string(),
@@ -18,7 +18,7 @@ const deliverer = createDeliverer(
   { ...context, log: createLog('info', process.stdout) },
   {
     outbound: createOutbound({ allowedNetworks: [], allowPrivateNetwork: true }),
-    // What fails stays as it is until the proof has looked.
+    // A failed delivery stays unchanged until the proof has read it.
     scheduleMs: [86_400_000],
     timing,
   },

@@ -14,7 +14,7 @@ import { openScene, type Scene } from './scene.ts';
 const TIMING = { attemptMs: 500, marginMs: 200, leaseMs: 1000 };
 const LANES = 8;
 
-/** A worker that is stopped for twice its lease, while another delivers what it held, writes nothing when it goes on. */
+/** A worker is stopped for twice its lease while another delivers its deliveries. It stores nothing when it continues. */
 export const stalls: Proof = {
   name: 'stalls',
   sizes: { PROOF_STALLS: { full: 100, short: 2 } },
@@ -64,7 +64,7 @@ async function stall(
   await until(() => open.length === LANES);
   const first = ids(receiver.received);
 
-  // In every second round the answers race with the stop, so that some are read and not written yet.
+  // In every second round the answers race with the stop, so that some outcomes are not stored yet.
   const races = round.round % 4 >= 2;
   if (races) {
     for (const res of open.splice(0)) res.writeHead(200).end();
@@ -75,11 +75,11 @@ async function stall(
   const lateBefore = stopped.late();
   for (const res of open.splice(0)) res.writeHead(200).end();
   receiver.received.splice(0);
-  // The other one fails in every second lane: a late success must not turn that into one.
+  // The other worker fails in every second subscription. A late success must not replace that failure.
   receiver.answer = ({ path }, res) => res.writeHead(Number(path.at(-1)) % 2 === 0 ? 200 : 500).end();
   other.child.kill('SIGCONT');
   await sleep(Math.max(0, stoppedAt + 2 * TIMING.leaseMs - Date.now()));
-  // What the other one sent is written by it, however busy the machine is.
+  // Waits until the other worker has stored its outcomes, also on a busy machine.
   await until(async () => (await unsettled(scene)) === 0);
 
   const before = await rowsOf(scene);
@@ -92,14 +92,14 @@ async function stall(
   for (const [id, row] of before) if (taken.has(id) && after.get(id) !== row) sum.changed++;
   for (const id of taken) if (!first.includes(id)) sum.twice++;
 
-  // What it could not write stands still: nothing of this round is left for the next one.
+  // Unstored outcomes stay unstored, so nothing of this round is left for the next one.
   await until(async () => (await unsettled(scene)) === 0);
   await scene.context.db.deleteFrom('events').execute();
 }
 
 /**
- * Stops a worker, but not within a write: it would have SQLite's lock, so that nobody could take anything over. @returns how
- * often it was.
+ * Stops a worker, but not during a write. It would hold SQLite's lock, and the other worker could not claim anything.
+ * @returns how often it was stopped during a write.
  */
 async function stop({ context: { db } }: Scene, { child }: Worker): Promise<number> {
   for (let locked = 0; ; locked++) {
@@ -128,7 +128,7 @@ async function publishOne({ context, subscriptions }: Scene, recordId: string): 
   });
 }
 
-/** What is written of each delivery, with its attempts, as one text. */
+/** Returns the stored state of each delivery, with its attempts, as one text. */
 async function rowsOf({ context: { db } }: Scene): Promise<Map<string, string>> {
   const deliveries = await db.selectFrom('deliveries').selectAll().execute();
   const attempts = await db.selectFrom('delivery_attempts').selectAll().orderBy('number').execute();
@@ -150,7 +150,7 @@ async function unsettled({ context: { db } }: Scene): Promise<number> {
 
 interface Worker {
   child: ChildProcess;
-  /** How many outcomes it could not write because the delivery was no longer its own. */
+  /** Number of outcomes that the worker dropped because its lease was lost. */
   late(): number;
 }
 
