@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 
-/** The same door for every sender of the bench: POST /{endpoint}, 202 once `take` has stored it. */
+/** Starts the intake that all senders of the bench share: POST /{endpoint} answers 202 after `take` has stored it. */
 export function takeEvents(take: (endpoint: string, body: string) => Promise<void>): RequestListener {
   return (req, res) => {
     let body = '';

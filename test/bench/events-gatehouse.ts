@@ -7,9 +7,9 @@ import { openProof, openShops } from '../proofs/scene.ts';
 import { startShop } from './events-shop.ts';
 
 /*
- * Gatehouse as the events bench sees it: all of it, with subscriptions whose apps post webhooks to it. `{addresses}` makes a
- * store with a subscription for each address, each over an account of its own or all over one (`oneSource`). `{join}` is
- * another process over a store that is there. Prints a JSON line with the path and secret of each webhook.
+ * The whole of Gatehouse for the events bench, with subscriptions whose apps post webhooks to it. `{addresses}` creates a
+ * store with a subscription for each address, over one account each, or over one for all (`oneSource`). `{join}` starts
+ * another process over an existing store. Prints a JSON line with the path and secret of each webhook.
  */
 const settings = z
   .union([

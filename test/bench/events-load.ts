@@ -5,36 +5,36 @@ import { Agent } from 'undici';
 import { z } from 'zod';
 
 /*
- * The other side of the events bench: posts events to a sender and is the receiver of what it delivers. Prints its port,
- * then reads jobs from standard input, a line of JSON each, and prints the figures of each as a line of JSON.
+ * The load of the events bench: posts events to a sender and receives its deliveries. Prints its port, then reads jobs
+ * from standard input, one JSON line each. Prints the figures of each job as a JSON line.
  */
 const jobs = z.object({
-  /** Senders: `{url}/{endpoint}` takes an event for an endpoint, unless `hooks` says otherwise. */
+  /** Senders: `{url}/{endpoint}` accepts an event for an endpoint, unless `hooks` is set. */
   urls: z.array(z.url()),
-  /** Where the app of each endpoint posts its webhooks, and the secret that signs them. */
+  /** Path to which the app of each endpoint posts its webhooks, and the secret that signs them. */
   hooks: z.array(z.object({ path: z.string(), secret: z.string() })).default([]),
   /** Each event goes to one of these, in turn; `null`: to all of them by one request to the first. */
   endpoints: z.array(z.int()).nullable(),
-  /** Endpoints below this hang: they answer after so many milliseconds, and are not measured. */
+  /** Endpoints below this index hang: they answer after this many milliseconds, and are not measured. */
   hanging: z.int().default(0),
   hangMs: z.int().default(0),
-  /** A closed loop of so many connections, or … */
+  /** Closed loop with this many connections, or … */
   connections: z.int().optional(),
-  /** … so many events a second, whatever comes of them. */
+  /** … open loop with this many events a second. */
   perSecond: z.number().optional(),
   seconds: z.number(),
-  /** What signs the deliveries to each endpoint, in their order. */
+  /** Secrets that sign the deliveries, in the order of the endpoints. */
   secrets: z.array(z.string()).default([]),
 });
 export type EventsJob = z.input<typeof jobs>;
 
 export interface EventsFigures {
-  /** Deliveries of what was accepted that are measured. */
+  /** Measured deliveries of accepted events. */
   expected: number;
   delivered: number;
   repeated: number;
   unsigned: number;
-  /** From the first request to the last delivery. */
+  /** Time from the first request to the last delivery. */
   perSecond: number;
   /** Milliseconds from the request to the delivery. */
   p50: number;

@@ -21,7 +21,7 @@ const PACE = 50;
 const ENDPOINTS = 1000;
 /** Apps that send at the same time. */
 const SOURCES = 100;
-/** As much as the rest of the bench warms up, because V8 compiles by calls and not by seconds. */
+/** Events of the warm-up. As many as in the rest of the bench, because V8 compiles by calls and not by seconds. */
 const WARM_UP = { events: 20_000, seconds: 40 };
 const REDIS_PORT = '39519';
 
@@ -39,7 +39,7 @@ interface Sender extends AsyncDisposable {
 }
 
 interface Receiver extends AsyncDisposable {
-  /** Address of its n-th endpoint. */
+  /** Returns the address of the n-th endpoint. */
   address(n: number): string;
   measure(job: EventsJob): Promise<EventsFigures>;
 }
@@ -63,7 +63,7 @@ export async function benchEvents({ rounds, seconds, wants }: EventsBench): Prom
   if (wants('events, postgres')) await processesOnPostgres(rounds, seconds);
 }
 
-/** Redis of Debian, where it is installed, on the core of the senders: it is part of what BullMQ costs. */
+/** Starts Debian's Redis, if it is installed, on the core of the senders, because it is part of BullMQ's cost. */
 async function startRedis(): Promise<AsyncDisposable | undefined> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-redis-'));
   const args = `--port ${REDIS_PORT} --dir ${folder} --appendonly yes --appendfsync everysec --daemonize no`;
@@ -98,7 +98,7 @@ async function throughput(
 }
 
 async function latency(senders: string[], rounds: number, seconds: number): Promise<void> {
-  // Its worst hundredth is ten events.
+  // Ten events are the slowest hundredth.
   const job = { endpoints: [0], perSecond: PACE, seconds: Math.max(20, seconds) };
   const samples = await interleaved(senders, rounds, job);
   rowsOf(`events, latency: ${PACE} events/s, one receiver`, samples);
@@ -127,7 +127,7 @@ async function interleaved(
   return samples;
 }
 
-/** Sends at full rate until there were enough events, in pieces of two seconds. */
+/** Sends at full rate, in rounds of two seconds, until enough events were sent. */
 async function warmUp(
   receiver: Receiver,
   job: Omit<EventsJob, 'perSecond' | 'connections' | 'seconds'>,
@@ -139,7 +139,7 @@ async function warmUp(
   }
 }
 
-/** Says so where it was not. */
+/** Prints a line when deliveries are missing, repeated or unsigned. */
 function faultless(name: string, { expected, delivered, repeated, unsigned }: EventsFigures): void {
   if (delivered < expected || repeated > 0 || unsigned > 0)
     console.log(
@@ -168,7 +168,7 @@ function rowsOf(title: string, samples: Map<string, Sample[]>): void {
   );
 }
 
-/** Healthy addresses while half of a thousand hang, beside the same with none that hangs. */
+/** Compares healthy addresses while half of a thousand hang with the same addresses while none hangs. */
 async function hanging(rounds: number, seconds: number): Promise<void> {
   const figures = { none: [] as EventsFigures[], half: [] as EventsFigures[] };
   const addresses = (receiver: Receiver) => Array.from({ length: ENDPOINTS }, (_, n) => receiver.address(n));
@@ -180,18 +180,18 @@ async function hanging(rounds: number, seconds: number): Promise<void> {
         urls: [sender.said.url],
         secrets: sender.said.secrets,
         hooks: sender.said.hooks,
-        // One after the other, healthy and hanging in turn.
+        // Healthy and hanging addresses in turn.
         endpoints: Array.from({ length: ENDPOINTS }, (_, n) => (n * 501) % ENDPOINTS),
         perSecond: 2 * PACE,
         hanging: kind === 'half' ? ENDPOINTS / 2 : 0,
         hangMs: 60_000,
       };
-      // Warm in both cases by those that answer in both.
+      // The warm-up uses the addresses that answer in both cases.
       const healthy = job.endpoints.filter((n) => n >= ENDPOINTS / 2);
       await warmUp(receiver, { ...job, endpoints: healthy });
-      // Until each of those that hang was called, and does.
+      // Waits until each hanging address was called and hangs.
       await receiver.measure({ ...job, seconds: (1.2 * ENDPOINTS) / job.perSecond });
-      // Its worst hundredth is ten events of those that answer.
+      // Ten events to answering addresses are the slowest hundredth.
       const one = await receiver.measure({ ...job, seconds: Math.max(20, seconds) });
       faultless(`${kind} hanging`, one);
       figures[kind].push(one);
@@ -239,7 +239,7 @@ async function fanOut(rounds: number): Promise<void> {
   );
 }
 
-/** One process and two over one PostgreSQL, which fsyncs; all on their own cores as the kernel likes. */
+/** Compares one process with two over one PostgreSQL with fsync. The kernel assigns the cores. */
 async function processesOnPostgres(rounds: number, seconds: number): Promise<void> {
   const postgres = await startPostgres([]);
   const samples = { one: [] as EventsFigures[], two: [] as EventsFigures[] };

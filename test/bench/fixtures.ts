@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The tools of a tools/list answer kept in a file; none without a file. */
+/** Returns the tools of a tools/list answer stored in a file; none without a file. */
 export function toolsIn(file: string | undefined) {
   if (!file) return [];
   const answer: { result: { tools: { name: string; inputSchema: { type: 'object' } }[] } } = JSON.parse(
@@ -25,7 +25,7 @@ function benchActions(count: number) {
   }));
 }
 
-/** A connector file with `get_item`, `list_page` and `count` actions that are only listed. */
+/** Returns a connector file with `get_item`, `list_page` and `count` actions that are only listed. */
 export function benchConnector(id: string, count: number, upstream: string): string {
   const listed = benchActions(count).map(
     ({ name, description, properties }) =>

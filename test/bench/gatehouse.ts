@@ -13,9 +13,9 @@ import { benchConnector } from './fixtures.ts';
 import { populate } from './population.ts';
 
 /*
- * Gatehouse as the bench sees it: one process with servers that show as many tools, every check on (token,
- * restrictions, rate limit, credential, record of executions). Arguments: upstream origin, numbers of tools, how
- * many more users, credentials and servers the store holds. Prints a JSON line with access URLs, an API key and a user.
+ * One Gatehouse process for the bench, with a server for each number of tools and every check on: token, restrictions,
+ * rate limit, credential, record of executions. Arguments: upstream origin, numbers of tools, number of further users,
+ * credentials and servers in the store. Prints a JSON line with access URLs, an API key and a user.
  */
 const upstream = process.argv[2] ?? '';
 const COUNTS = (process.argv[3] ?? '10,200,2000').split(',').map(Number);
@@ -68,7 +68,7 @@ await populate(context.db, Number(process.argv[4] ?? 0));
 const apiKey = await createApiKey(context, { environment });
 const origin = `http://127.0.0.1:${app.port}`;
 process.stdout.write(`${JSON.stringify({ urls, origin, apiKey, userId: user.userId })}\n`);
-// With --expose-gc: what is really held.
+// Needs --expose-gc, so that only live memory counts.
 process.on('SIGUSR2', () => {
   globalThis.gc?.();
   const { heapUsed, rss } = process.memoryUsage();

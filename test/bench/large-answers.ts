@@ -4,8 +4,8 @@ import { launch, lineWith, residentMb } from './processes.ts';
 import { table } from './table.ts';
 
 /*
- * npm run bench:large [-- --calls 20 --rounds 3]: calls of actions whose answers have 10 MiB, all at once, and how long
- * /health takes at the same time. A process of its own asks /health, so the figure holds none of this program's own work.
+ * npm run bench:large [-- --calls 20 --rounds 3]: measures concurrent calls of actions whose answers have 10 MiB, and the
+ * time of /health at the same time. A separate process asks /health, so the figure excludes this program's own work.
  */
 const MIB = 1024 * 1024;
 const SIZE = 10 * MIB - 1024;
@@ -19,7 +19,7 @@ const record = {
   note: 'x'.repeat(120),
 };
 
-/** Bodies by name. `dense` has nearly as many values as are taken, the rest of it is text. */
+/** Bodies by name. `dense` has nearly the maximum number of values, and text for the rest. */
 const BODIES: Record<string, Buffer> = {
   empty: listOf('{}'),
   records: listOf(JSON.stringify(record)),
@@ -141,14 +141,14 @@ function callMcp({ urls }: Started) {
   };
 }
 
-/** The error code of a small answer. */
+/** Returns the error code of a small answer. */
 function codeIn(body: ArrayBuffer): string {
   if (body.byteLength > 10_000) return '';
   const code = /"code":"(\w+)"/.exec(Buffer.from(body).toString());
   return code ? ` ${code[1]}` : '';
 }
 
-/** Asks one address again and again until its input ends, on a connection that is kept. Prints the longest wait. */
+/** Asks one address repeatedly on a keep-alive connection until its input ends. Prints the longest wait. */
 async function probe(url: string): Promise<void> {
   const over = new AbortController();
   process.stdin.once('end', () => over.abort()).resume();

@@ -12,7 +12,7 @@ const job = z
     headers: z.record(z.string(), z.string()).default({}),
     method: z.string().default('POST'),
     connections: z.int(),
-    /** Ends at this many answers or after this time, whichever is first. */
+    /** The load ends at this many answers or after this time, whichever is first. */
     requests: z.int(),
     seconds: z.number(),
   })
@@ -47,7 +47,7 @@ process.stdout.write(
   }),
 );
 
-/** An MCP server answers many failures with 200: a JSON-RPC error, or a tool result with `isError`. */
+/** Matches failures that an MCP server answers with 200: a JSON-RPC error, or a tool result with `isError`. */
 function saysFailed(part: Buffer): boolean {
   return part.includes('"isError":true') || part.includes('"error":{"code":');
 }

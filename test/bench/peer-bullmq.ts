@@ -10,7 +10,7 @@ import { takeEvents } from './events-door.ts';
  */
 const address = new URL(process.argv[2] ?? '');
 const connection = { host: '127.0.0.1', port: Number(process.argv[3]) };
-/** As many as Gatehouse has to a receiver that answers well. */
+/** Concurrent deliveries, as many as Gatehouse makes to a healthy receiver. */
 const AT_ONCE = 64;
 const secret = randomBytes(32);
 const key = createSecretKey(secret);

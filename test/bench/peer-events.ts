@@ -8,11 +8,11 @@ import { Agent } from 'undici';
 import { takeEvents } from './events-door.ts';
 
 /*
- * What durable delivery costs at the least: one table, WAL, synchronous FULL, commits shared by what arrives in one turn of
- * the event loop, one signed POST each. No subscriptions, no retries, no log, no guard. Argument: the address.
+ * The least that durable delivery can cost: one table, WAL, synchronous FULL, one signed POST each. Events that arrive in
+ * one turn of the event loop share a commit. No subscriptions, no retries, no log, no guard. Argument: the address.
  */
 const address = new URL(process.argv[2] ?? '');
-/** As many as Gatehouse has to a receiver that answers well. */
+/** Concurrent deliveries, as many as Gatehouse makes to a healthy receiver. */
 const AT_ONCE = 64;
 const db = new Database(join(mkdtempSync(join(tmpdir(), 'bench-events-')), 'events.db'));
 db.pragma('journal_mode = WAL');

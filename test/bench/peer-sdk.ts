@@ -7,7 +7,7 @@ import { Agent, request } from 'undici';
 import { toolsIn } from './fixtures.ts';
 
 /*
- * The rival: the bare official SDK on plain node:http, a low-level Server for each POST as its stateless example has it.
+ * The reference: the official SDK alone on plain node:http, a low-level Server for each POST as in its stateless example.
  * No token, no restriction, no limit, no credential, no record. Arguments: a file with the tools to list, upstream origin, `http` or `stdio`.
  */
 const [file, upstream = '', mode = 'http'] = process.argv.slice(2);

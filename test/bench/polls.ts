@@ -15,7 +15,7 @@ import { createLog } from '../../src/log.ts';
 import { shopsCatalog } from '../proofs/provider.ts';
 import { cpuSeconds } from './processes.ts';
 
-/** Many sources in one process: the share of a core that it takes to poll each of them once in its interval. */
+/** Measures many sources in one process: the share of a core that polls each of them once in its interval. */
 export async function benchPolls(): Promise<void> {
   const SOURCES = 10_000;
   const INTERVAL_SECONDS = 60;

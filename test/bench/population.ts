@@ -2,8 +2,8 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Db } from '../../src/store/schema.ts';
 
 /**
- * Fills a store with as many more users, each with a credential and a server like those that are there. They are never
- * used: what is sealed in them belongs to others.
+ * Fills a store with `count` more users, each with a credential and a server like the existing ones. They are never used,
+ * because their sealed texts are copies of other rows.
  */
 export async function populate(db: Db, count: number): Promise<void> {
   if (count <= 0) return;
@@ -22,7 +22,7 @@ export async function populate(db: Db, count: number): Promise<void> {
   });
 }
 
-/** Copies the first row of a table as often, with some columns counted. */
+/** Copies the first row of a table this often, with numbered values in some columns. */
 async function copy(
   db: Db,
   table: 'users' | 'credentials' | 'servers',

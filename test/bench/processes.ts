@@ -7,11 +7,11 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const TICKS_PER_SECOND = 100;
-/** Server on one core, load and upstream on the other, so that neither takes from the other's figures. */
+/** The server runs on one core, load and upstream on the other, so that the load does not slow the server. */
 export const SERVER_CORE = '0';
 export const LOAD_CORE = availableParallelism() > 1 ? '1' : '0';
 
-/** A child on one core. */
+/** Starts a child process on one core. */
 export interface Child extends AsyncDisposable {
   process: ChildProcess;
 }
@@ -29,7 +29,7 @@ export function launch(core: string, args: string[], env: Record<string, string>
   return { process: child, [Symbol.asyncDispose]: stop };
 }
 
-/** A child and the first line it printed. */
+/** A child process and the first line it printed. */
 export interface Talking extends Child {
   line: string;
 }
@@ -39,7 +39,7 @@ export async function start(core: string, args: string[]): Promise<Talking> {
   return { ...child, line: await lineWith(child.process.stdout, '') };
 }
 
-/** The next line of a stream that has `text` in it. The stream goes on unread. */
+/** Resolves with the next line of a stream that contains `text`. Later lines are discarded. */
 export async function lineWith(stream: Readable, text: string): Promise<string> {
   const lines = createInterface(stream);
   try {
@@ -78,13 +78,13 @@ export async function drive(load: Load): Promise<Figures> {
   return figures;
 }
 
-/** CPU seconds that a process has used, all its threads. Source: proc(5), fields 14 and 15 of stat. */
+/** Returns the CPU seconds that all threads of a process have used. Source: proc(5), fields 14 and 15 of stat. */
 export function cpuSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** Resident memory in MB. */
+/** Returns the resident memory of a process in MB. */
 export function residentMb(pid: number): number {
   const match = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return Number(match?.[1] ?? 0) / 1024;

@@ -4,21 +4,21 @@ import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The program as people run it, and its home after a first start: every start but one is like this. */
+/** The built program and its home after a first start, as in every start but the first. */
 export interface Product {
   home: string;
   env: Record<string, string>;
   /** Arguments of Node.js. */
   serve: string[];
   stdio: string[];
-  /** Access URL of its demonstration. */
+  /** Access URL of the demonstration server. */
   url: string;
 }
 
 const PORT = '39517';
 const here = (name: string) => new URL(name, import.meta.url).pathname;
 
-/** Makes a home and starts the built program in it once: the store, its schema, keys and caches are there then. */
+/** Creates a home and starts the built program in it once, which creates the store, its schema, keys and caches. */
 export async function prepareProduct(): Promise<Product> {
   const home = mkdtempSync(join(tmpdir(), 'gatehouse-bench-home-'));
   const bin = here('../../bin/gatehouse.js');
@@ -40,7 +40,7 @@ export async function prepareProduct(): Promise<Product> {
   return { home, env, serve, stdio: [bin, 'stdio', '--server', 'Sandbox'], url };
 }
 
-/** Reads the access URL once the file has it: the keys alone are written earlier. */
+/** Reads the access URL when the file has it, because the keys are written earlier. */
 async function firstUrl(keys: string, first: ChildProcess): Promise<string> {
   while (first.exitCode === null) {
     const url = existsSync(keys) ? /http:\S+\/mcp\/\S+/.exec(readFileSync(keys, 'utf8'))?.[0] : undefined;
@@ -66,7 +66,7 @@ export async function listed(url: string): Promise<void> {
   }
 }
 
-/** The rival as plain JavaScript: reading TypeScript would cost it 35 ms of its start and some of its memory. */
+/** Compiles the reference to JavaScript, because reading TypeScript would cost 35 ms of its start and some memory. */
 export function plainPeer(): string {
   const folder = here('.cache');
   mkdirSync(folder, { recursive: true });

@@ -26,8 +26,8 @@ const WARM_UP = { requests: 5000, seconds: 10 };
 const here = (name: string) => new URL(name, import.meta.url).pathname;
 
 /**
- * REST beside what it is compared with: single reads beside Express that answers a constant of the same kind, and an
- * action beside the same action over MCP.
+ * Compares single REST reads with Express that answers a constant of the same kind, and an action over REST with the same
+ * action over MCP.
  */
 export async function benchRest(
   upstream: string,

@@ -24,8 +24,8 @@ import { benchSessions, openSession } from './sessions.ts';
 import { table } from './table.ts';
 
 /*
- * npm run bench [-- --rounds 5 --seconds 5 --only tools/list]: Gatehouse beside the bare official SDK and an Express echo, in
- * one run, rounds interleaved. Prints Markdown tables. Nothing here judges: read the ratios.
+ * npm run bench [-- --rounds 5 --seconds 5 --only tools/list]: compares Gatehouse with the official SDK alone and an Express
+ * echo in one run, with interleaved rounds. Prints Markdown tables and does not judge them: read the ratios.
  */
 const { values: options } = parseArgs({
   options: {
@@ -38,7 +38,7 @@ const { values: options } = parseArgs({
 const ROUNDS = Number(options.rounds);
 const SECONDS = Number(options.seconds);
 const CONNECTIONS = Number(options.connections);
-/** What a service that runs all day has behind it: until then V8 still compiles beside it, and more of what is larger. */
+/** Warm-up, because V8 still compiles before its end, and more so for larger programs. */
 const WARM_UP = { requests: 20_000, seconds: 20 };
 const scratch = ownScratch();
 const here = (name: string) => new URL(name, import.meta.url).pathname;
@@ -46,14 +46,14 @@ const here = (name: string) => new URL(name, import.meta.url).pathname;
 interface Cell {
   name: string;
   tools: number;
-  /** JSON-RPC method and params for Gatehouse, and what the rivals are asked instead. */
+  /** JSON-RPC method and params for Gatehouse, and those for the references. */
   ours: [method: string, params: object];
   theirs?: [method: string, params: object];
   peers: ('sdk' | 'express')[];
   connections?: number;
-  /** In a session; otherwise each POST stands alone. The rivals have none. */
+  /** Whether the requests use a session. The references have no sessions. */
   session?: true;
-  /** Users, credentials and servers in the store beside those that are asked. */
+  /** Number of further users, credentials and servers in the store, which are not used. */
   population?: number;
 }
 
@@ -120,7 +120,7 @@ const CELLS: Cell[] = [
 ];
 
 interface Sample extends Figures {
-  /** CPU microseconds of the server a request. */
+  /** CPU microseconds of the server per request. */
   cpu: number;
 }
 
@@ -180,7 +180,7 @@ async function headersOf(cell: Cell, target: string, url: string): Promise<Recor
   return cell.session && target === 'gatehouse' ? { 'mcp-session-id': await openSession(url) } : {};
 }
 
-/** The upstream called with nothing between: what an action adds is its median less this one. */
+/** Measures direct calls of the upstream. An action adds its median minus this one. */
 async function direct(): Promise<void> {
   const load = { method: 'GET', body: '', connections: 1, requests: 1e9, seconds: SECONDS };
   const item = await drive({ ...load, url: `${origin}/items/1` });
@@ -195,7 +195,7 @@ async function direct(): Promise<void> {
   );
 }
 
-/** Both as people run them. */
+/** Measures the resident memory of both programs, started as users start them. */
 async function memory(): Promise<void> {
   const product = await prepareProduct();
   await using ours = launch(SERVER_CORE, product.serve, product.env);
@@ -215,7 +215,7 @@ async function memory(): Promise<void> {
   rmSync(product.home, { recursive: true, force: true });
 }
 
-/** Spawn to first correct tools/list, the store open and its schema there (second start, as every start but one). */
+/** Measures the time from spawn to the first correct tools/list, over an existing store. */
 async function coldStart(): Promise<void> {
   const { home, env, serve, stdio: overStdio, url } = await prepareProduct();
   const peer = plainPeer();
@@ -250,7 +250,7 @@ async function timeHttp(args: string[], env: Record<string, string>, url?: strin
   return performance.now() - began;
 }
 
-/** A start that makes the home: schema, keys and demonstration included. Until the first answer of its health. */
+/** Measures a first start, with schema, keys and demonstration, until /ready answers. */
 async function timeFirstStart(args: string[], env: Record<string, string>): Promise<number> {
   const home = mkdtempSync(join(scratch, 'first-'));
   const began = performance.now();
@@ -290,7 +290,7 @@ async function startTarget(target: string, tools: number, population = 0): Promi
   return start(SERVER_CORE, [here(`peer-${target}.ts`), await toolsFile(tools), origin]);
 }
 
-/** The rivals list the very tools that Gatehouse lists, so that all send the same bytes. */
+/** Writes the tools that Gatehouse lists to a file for the references, so that all send the same bytes. */
 async function toolsFile(tools: number): Promise<string> {
   await using model = await start(SERVER_CORE, [here('gatehouse.ts'), origin, String(tools)]);
   const answer = await fetch(urlOf('gatehouse', model, tools), {

@@ -4,7 +4,7 @@ import { table } from './table.ts';
 
 const SESSIONS = 1000;
 const WARM_UP = 50;
-/** Sessions that are opened and ended first: what code and buffers take at their first use is no session's. */
+/** Sessions opened and ended first, so that the memory of a first use does not count as a session's. */
 const WARM_UP_REQUESTS = 2000;
 
 /** Opens a session at an MCP address. @returns its id. */
@@ -38,14 +38,14 @@ async function endSession(url: string, id: string): Promise<void> {
   await answer.text();
 }
 
-/** What idle sessions hold in memory: the heap and the resident set after a collection, with and without them. */
+/** Measures the memory of idle sessions: the heap and the resident set after a collection, with and without them. */
 export async function benchSessions(): Promise<void> {
   const here = new URL('gatehouse.ts', import.meta.url).pathname;
   await using child = launch(SERVER_CORE, ['--expose-gc', here, 'http://127.0.0.1:9', '10']);
   const { urls }: { urls: Record<string, string> } = JSON.parse(await lineWith(child.process.stdout, 'urls'));
   const url = urls['10'] ?? '';
   const held = async (): Promise<{ heap: number; rss: number }> => {
-    // What a request leaves behind is let go within a moment.
+    // Waits a moment, until the memory of the last requests is released.
     await sleep(2000);
     child.process.kill('SIGUSR2');
     const [, heap, rss] = /heap (\d+) rss (\d+)/.exec(await lineWith(child.process.stdout, 'heap')) ?? [];

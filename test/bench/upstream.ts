@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 
 /*
- * The third party of the bench: prebuilt answers from a raw TCP server, so that it costs as little as anything can.
+ * The third party of the bench: prebuilt answers from a raw TCP server, which costs as little CPU as possible.
  * GET /items/… answers one record of 1 KB, anything else a page of 50 such records.
  */
 const record = (id: number) => ({
