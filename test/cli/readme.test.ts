@@ -31,11 +31,7 @@ test('README.md has each variable, each npm script and each command', async () =
 });
 
 test('links between our pages lead to a file, and to one of its headings', () => {
-  const pages = [
-    'README.md',
-    'ARCHITECTURE.md',
-    ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`),
-  ];
+  const pages = ['README.md', 'ARCHITECTURE.md', ...docsPages()];
   const broken = pages.flatMap((page) =>
     [...read(page).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)]
       .filter(([, path = '', heading]) => {
@@ -48,6 +44,29 @@ test('links between our pages lead to a file, and to one of its headings', () =>
   );
   expect(broken).toEqual([]);
 });
+
+test('a file that our pages name exists', () => {
+  const named = ['ARCHITECTURE.md', ...docsPages()].flatMap((page) =>
+    [...read(page).matchAll(/`((?:[\w-]+\/)*[\w-]+\.(?:ts|js)|(?:[\w-]+\/)+)`/g)].map(([, path = '']) => ({
+      page,
+      path,
+    })),
+  );
+  // The build creates dist/.
+  const missing = named
+    .filter(({ path }) => path !== 'dist/')
+    .filter(({ path }) => !existsSync(join(ROOT, path)) && !existsSync(join(ROOT, 'src', path)))
+    .map(({ page, path }) => `${page}: ${path}`);
+  expect(named.length).toBeGreaterThan(100);
+  expect(missing).toEqual([]);
+});
+
+/** Returns the pages below docs/. */
+function docsPages(): string[] {
+  return readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`);
+}
 
 /** Returns the anchors of headings as GitHub generates them. */
 function headingsOf(text: string): string[] {

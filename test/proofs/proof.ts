@@ -1,4 +1,4 @@
-/** A claim of ARCHITECTURE.md that a program can check against the service. */
+/** A claim of docs/performance.md (Proofs) that a program can check against the service. */
 export interface Proof {
   name: string;
   /** Sizes by variable: the size of `npm run proof:events`, and the size of the test suite. */
