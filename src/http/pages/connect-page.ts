@@ -1,9 +1,9 @@
 import type { WebFiles } from '../server/web-files.ts';
 
-/** Which of the three kinds of connect page it is: within an application's modal, behind a link, after a consent. */
+/** The kind of connect page: in an application's modal, behind a link, or after a consent. */
 export type PageKind = 'modal' | 'link' | 'ended';
 
-/** HTML of the connect page: nothing but its files. Everything that it shows comes from the connect routes. */
+/** Returns the HTML of the connect page, which only loads its files. Its content comes from the connect routes. */
 export function connectPage(kind: PageKind, base: string, { version, files }: WebFiles): string {
   const assets = `${base}/connect/assets/${version}`;
   const modules = [...files.keys()].filter((name) => name.endsWith('.js') && !/^(sdk|page)\b/.test(name));
@@ -29,8 +29,8 @@ ${preloads.join('\n')}
 }
 
 /**
- * What the connect page may load, and who may frame it. Nothing inline, nothing from elsewhere but the logo; no string
- * ever becomes HTML.
+ * Returns the policy for the files that the connect page may load and the pages that may frame it. It allows no
+ * inline code, and only the logo may come from elsewhere. No string ever becomes HTML.
  */
 export function connectPolicy({ framedBy, logos }: { framedBy: string[]; logos: string[] }): string {
   return [

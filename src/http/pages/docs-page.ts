@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { resolved, type SchemaObject } from '../server/openapi-schemas.ts';
 
 /*
- * The reference page, drawn from the OpenAPI document. One file, no script: it opens behind any firewall, prints,
- * and is searched with the browser's own search.
+ * The reference page, rendered from the OpenAPI document. It is one file without scripts: it opens behind any
+ * firewall, prints, and can be searched in the browser.
  */
 
 const operation = z.looseObject({
@@ -56,7 +56,7 @@ interface Endpoint {
   operation: Operation;
 }
 
-/** HTML of an OpenAPI document of ours. */
+/** Returns the HTML of our OpenAPI document. */
 export function referencePage(openApi: unknown): string {
   const { info, servers, paths, components, 'x-scopes': scopes } = document.parse(openApi);
   const groups = new Map<string, Endpoint[]>();
@@ -182,7 +182,7 @@ const schemaShape = z.looseObject({
   maxLength: z.number().optional(),
 });
 
-/** The members of an object schema as a table, nested ones below their parent. */
+/** Returns the members of an object schema as a table, nested members below their parent. */
 function fields(schema: SchemaObject, schemas: Schemas): string {
   const rows = memberRows({ schema, prefix: '', depth: 0 }, schemas);
   return rows.length
@@ -232,7 +232,7 @@ function typeOf(schema: unknown): string {
   return name + bounds;
 }
 
-/** Escaped text in which `code` stands between backticks. */
+/** Returns escaped text with `code` between backticks marked up. */
 function inline(text: string): string {
   return escape(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 }

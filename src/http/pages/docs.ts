@@ -11,7 +11,7 @@ const PAGE_HEADERS = {
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 };
 
-/** The addresses that describe all `routes`. The page needs no script and nothing from outside. */
+/** Returns the routes that describe all `routes`. The page needs no script and loads nothing from other hosts. */
 export function docsRoutes(routes: () => Route[]): Route[] {
   const documents = describedOnce(routes);
   const openApiRoute = defineRoute({
@@ -29,12 +29,12 @@ export function docsRoutes(routes: () => Route[]): Route[] {
     path: '/docs',
     operationId: 'getDocs',
     tag: 'Service',
-    summary: 'The reference for people',
+    summary: 'The API reference as a web page',
     auth: 'none',
     success: { status: 200, description: 'An HTML page.', schema: z.string(), contentType: 'text/html' },
     handler: async ({ context, header }) => documents(context).page.reply(header),
   });
-  // Whoever opens the bare address in a browser.
+  // People open the bare address in a browser.
   const rootRoute = defineRoute({
     method: 'GET',
     path: '/',
@@ -48,7 +48,10 @@ export function docsRoutes(routes: () => Route[]): Route[] {
   return [rootRoute, openApiRoute, docsRoute];
 }
 
-/** Both documents, rendered at the first request: it takes tens of milliseconds, and they change with a release alone. */
+/**
+ * Renders both documents at the first request, because rendering takes tens of milliseconds and they change only
+ * with a release.
+ */
 function describedOnce(routes: () => Route[]) {
   let stored: { publicUrl: string; openApi: StoredDocument; page: StoredDocument } | undefined;
   return ({ publicUrl }: Pick<Context, 'publicUrl'>) => {

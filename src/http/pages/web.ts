@@ -9,13 +9,16 @@ import { connectPage, connectPolicy, type PageKind } from './connect-page.ts';
 import { defineRoute, type Reply, type Route } from '../server/route.ts';
 import { readWebFiles, type WebFiles } from '../server/web-files.ts';
 
-/** Where pages run that a developer has open on this machine. */
+/** Origins of pages that a developer runs on this machine. */
 const LOOPBACK = ['http://localhost:*', 'http://127.0.0.1:*', 'https://localhost:*', 'https://127.0.0.1:*'];
 const YEAR_SECONDS = 31_536_000;
-/** A page that loads the SDK by its fixed address has a new release within minutes. */
+/** Short enough that a page with the SDK's fixed address gets a new release within minutes. */
 const SDK_SECONDS = 300;
 
-/** What browsers load: the SDK, the connect page and its files, which are in `folder` and read at the first request. */
+/**
+ * Returns the routes of the files that browsers load: the SDK, and the connect page with its files. Reads them from
+ * `folder` at the first request.
+ */
 export function webRoutes(folder: string): Route[] {
   let read: WebFiles | undefined;
   const web = () => (read ??= readWebFiles(folder));
@@ -26,7 +29,7 @@ export function webRoutes(folder: string): Route[] {
       'Content-Type': found.type,
       'Cache-Control': cache,
       ETag: found.etag,
-      // Pages of any origin may load the SDK; what it can do there, the origins of the settings say.
+      // Pages of any origin may load the SDK. The `origins` of the settings limit what it can do there.
       'Access-Control-Allow-Origin': '*',
       'Cross-Origin-Resource-Policy': 'cross-origin',
     };
@@ -40,7 +43,7 @@ export function webRoutes(folder: string): Route[] {
       'Content-Type': 'text/html; charset=utf-8',
       'Content-Security-Policy': connectPolicy(await policyOf(context, environment)),
       'Cache-Control': 'no-store',
-      // The window of a consent answers the page that opened it.
+      // The window of a consent must reach the page that opened it.
       'Cross-Origin-Opener-Policy': 'unsafe-none',
     },
   });
@@ -59,7 +62,7 @@ export function webRoutes(folder: string): Route[] {
       params: z.strictObject({ version: z.string(), name: z.string() }),
       success: { status: 200, description: 'The file.', schema: z.string(), contentType: 'text/javascript' },
       errors: ['not_found'],
-      // Another release may still ask for its own files while processes are being replaced.
+      // An older process may still serve pages of another release while processes are replaced.
       handler: async ({ params: { version, name }, header }) =>
         file(
           name,
@@ -75,7 +78,7 @@ export function webRoutes(folder: string): Route[] {
     }),
     defineRoute({
       ...pageFacts('getConnectLink', 'The page behind a connect link'),
-      description: 'Changes nothing: a preview of a link does not spend it.',
+      description: 'Changes nothing, so a preview of a link does not use it up.',
       path: '/connect/s/{link}',
       params: z.strictObject({ link: z.string() }),
       handler: async ({ context, params: { link }, header }) =>
@@ -94,8 +97,8 @@ export function webRoutes(folder: string): Route[] {
 }
 
 /**
- * On one machine `localhost` and `127.0.0.1` are the same page, but not the same cookies, and apps send people back to
- * the public address: so a link is opened there.
+ * Redirects a link to the public address. On one machine `localhost` and `127.0.0.1` are the same page, but they
+ * have different cookies, and apps send people back to the public address.
  */
 function toPublicAddress(
   { publicUrl }: Pick<Context, 'publicUrl'>,
@@ -135,7 +138,10 @@ function pageFacts(operationId: string, summary: string) {
   } as const;
 }
 
-/** A page of its own may be framed by nobody; whose session it shows, and so whose logo, only its script learns. */
+/**
+ * Returns the policy of a page. No page may frame a page behind a link. Only the page's script learns its
+ * environment, so the logos of both are allowed.
+ */
 async function policyOf({ db }: Context, environment?: Environment) {
   const named = environment === undefined ? ENVIRONMENTS : [environment];
   const settings: Settings[] = [];

@@ -1,14 +1,14 @@
 import type { Context } from '../../context.ts';
 import { newRandomToken } from '../../crypto/tokens.ts';
 
-/** Where TLS is, the prefix keeps other hosts of the domain from setting it (RFC 6265bis section 4.1.3). */
+/** With TLS, the prefix keeps other hosts of the domain from setting the cookie (RFC 6265bis section 4.1.3). */
 const SECURE_NAME = '__Host-gatehouse';
 const PLAIN_NAME = 'gatehouse';
 const VALUE = /^[0-9A-Za-z]{43}$/;
 
 /**
- * What makes this browser known to us: the value of our cookie, or undefined. Where TLS is, the plain name counts for
- * nothing: any host of the domain, and anybody on the way to one without TLS, could have set it.
+ * Returns the value of our cookie, which identifies a browser, or undefined. With TLS, the name without a prefix is
+ * ignored: another host of the domain or an attacker on a plain HTTP connection could have set it.
  */
 export function browserOf(
   { publicUrl }: Pick<Context, 'publicUrl'>,
@@ -22,7 +22,10 @@ export function browserOf(
   return undefined;
 }
 
-/** A new identity for a browser that has none, with the header that gives it. It ends with the browser. */
+/**
+ * Creates an identity for a browser, with the header that sets its cookie. The cookie is deleted when the browser
+ * closes.
+ */
 export function newBrowser({ publicUrl }: Pick<Context, 'publicUrl'>): { browserId: string; cookie: string } {
   const browserId = newRandomToken();
   const secure = isSecure(publicUrl) ? '; Secure' : '';

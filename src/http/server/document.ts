@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Reply } from './route.ts';
 
-/** Its best setting would take a second for a few percent less. */
+/** The highest quality would take a second to save a few percent more. */
 const BROTLI_QUALITY = 8;
 
 const COMPRESS = {
@@ -14,9 +14,12 @@ const COMPRESS = {
 };
 type Encoding = keyof typeof COMPRESS;
 
-/** A document whose bytes are made once: plain, and in each encoding that was asked for. */
+/** A document whose bytes are computed once: plain, and in each encoding that a client asked for. */
 export interface StoredDocument {
-  /** 200 in the encoding that the client prefers, or 304 when it has these bytes. `header` reads a request header. */
+  /**
+   * Returns 200 in the encoding that the client prefers, or 304 when it has these bytes. `header` reads a request
+   * header.
+   */
   reply(header: (name: string) => string | undefined): Promise<Reply>;
 }
 
@@ -44,18 +47,18 @@ export function storeDocument(text: string, headers: Record<string, string>): St
   };
 }
 
-/** A strong ETag of a text: equal for equal texts. */
+/** Returns a strong ETag of a text. Equal texts have equal ETags. */
 export function etagOf(text: string): string {
   return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
 }
 
-/** Whether an If-None-Match header names this version (RFC 9110 section 13.1.2: weak comparison). */
+/** Returns whether an If-None-Match header names this version (RFC 9110 section 13.1.2: weak comparison). */
 export function hasVersion(ifNoneMatch: string | undefined, etag: string): boolean {
   const named = new Set((ifNoneMatch ?? '').split(',').map((one) => one.trim().replace(/^W\//, '')));
   return named.has(etag) || named.has('*');
 }
 
-/** The encoding of greatest weight (RFC 9110 section 12.5.3); of those that a client likes equally, the smallest. */
+/** Returns the encoding of greatest weight (RFC 9110 section 12.5.3). Prefers the smallest of equal weights. */
 function encodingFor(accepted: string | undefined): Encoding {
   const weights = new Map((accepted ?? '').toLowerCase().split(',').map(weightOf));
   const weight = (name: string) => weights.get(name) ?? weights.get('*') ?? 0;
@@ -63,7 +66,7 @@ function encodingFor(accepted: string | undefined): Encoding {
   return weight(better) > 0 && weight(better) >= (weights.get('identity') ?? 0) ? better : 'identity';
 }
 
-/** Of `gzip;q=0.5`. */
+/** Parses one member of Accept-Encoding, such as `gzip;q=0.5`. */
 function weightOf(part: string): [name: string, weight: number] {
   const [name = '', ...parameters] = part.split(';').map((one) => one.trim());
   const quality = parameters.find((one) => one.startsWith('q='));

@@ -10,10 +10,10 @@ import { jsonText } from '../../lib/json-text-steps.ts';
 import { foreignOrigin, isAllowedOrigin } from './origins.ts';
 import type { Reply, Route } from './route.ts';
 
-/** What pages of other origins may read of an answer. */
+/** Headers of an answer that pages of other origins may read. */
 const EXPOSED_HEADERS = 'X-Request-Id, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset';
 
-/** The REST surface: mounts the routes on Express. Its last handlers are the JSON 404, 405 and error answers. */
+/** Mounts the routes on Express. mountNotFound() adds the JSON 404 and the error answers. */
 export function mountRoutes(context: Context, routes: Route[]): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -28,13 +28,16 @@ export function mountRoutes(context: Context, routes: Route[]): Express {
   return app;
 }
 
-/** The headers that helmet sets, made once: its fifteen handlers cost as much as a whole small answer. */
+/**
+ * Returns the headers that helmet sets. Computed once, because its fifteen handlers cost as much as a whole small
+ * answer.
+ */
 function securityHeaders(context: Context): [name: string, value: string][] {
   const req = new IncomingMessage(new Socket());
   const res = new ServerResponse(req);
   const set = helmet({
     strictTransportSecurity: context.publicUrl.startsWith('https:'),
-    // Who may frame a page, its Content-Security-Policy says, which the old header could only contradict.
+    // The Content-Security-Policy of a page says who may frame it. The old header could only contradict that.
     xFrameOptions: false,
   });
   set(req, res, () => {});
@@ -42,8 +45,8 @@ function securityHeaders(context: Context): [name: string, value: string][] {
 }
 
 /**
- * Routes by the literal beginning of their path, up to two segments, the longer beginnings first. Express tries one path
- * after the other, so a request is compared with those of its own group alone.
+ * Groups routes by the literal beginning of their path, up to two segments, longer beginnings first. Express tries
+ * one path after the other, so a request is compared only with the routes of its group.
  */
 function byPrefix(routes: Route[]): [prefix: string, routes: Route[]][] {
   const groups = Map.groupBy(routes, ({ path }) => /^(\/[^/{]+){0,2}(?=\/|$)/.exec(path)?.[0] || '/');
@@ -78,7 +81,7 @@ function routerOf(context: Context, prefix: string, routes: Route[]): Router {
   return router;
 }
 
-/** The JSON 404 of everything that no route answers. Mounted last. */
+/** Mounts the JSON 404 for paths without a route. Must be mounted last. */
 export function mountNotFound(context: Context, app: Express): void {
   app.use((_req: Request, res: Response) => {
     const refusal = new GatehouseError(
@@ -87,14 +90,15 @@ export function mountNotFound(context: Context, app: Express): void {
     );
     sendError(context, res, refusal, requestIdOf(res), '(none)');
   });
-  // Express knows an error handler by its four parameters. What comes here is its own: paths that cannot be decoded.
+  // Express recognises an error handler by its four parameters. Express itself rejects paths that cannot be
+  // decoded.
   app.use((error: unknown, _req: Request, res: Response, _next: NextFunction) => {
     const refusal = error instanceof URIError ? invalidPath() : error;
     sendError(context, res, refusal, requestIdOf(res), '(none)');
   });
 }
 
-/** The path itself stays out of it: it may hold a token. */
+/** Returns an error that does not repeat the path, because a path may hold a token. */
 function invalidPath(): GatehouseError {
   return invalidRequest([{ field: '(whole)', rule: 'must be percent-encoded UTF-8' }], 'The path');
 }
@@ -103,7 +107,7 @@ async function answer(context: Context, route: Route, req: Request, res: Respons
   const requestId = requestIdOf(res);
   const started = performance.now();
   const gone = new AbortController();
-  // An abort makes an error with its stack, which an answered request does not need.
+  // An abort creates an error with its stack, which an answered request does not need.
   res.on('close', () => {
     if (!res.writableFinished) gone.abort();
   });
@@ -132,7 +136,10 @@ function queryOf(url: string): URLSearchParams {
   return new URLSearchParams(at === -1 ? '' : url.slice(at + 1));
 }
 
-/** Lets pages of allowed origins read the answer (fetch standard, CORS protocol). Whether they may call is route.ts's. */
+/**
+ * Lets pages of allowed origins read the answer (fetch standard, CORS protocol). route.ts decides whether they may
+ * call.
+ */
 async function allowOrigin(context: Context, req: Request, res: Response): Promise<boolean> {
   res.setHeader('Vary', 'Origin');
   const origin = foreignOrigin(context, req);
@@ -151,7 +158,7 @@ async function preflight(context: Context, methods: string[], req: Request, res:
   res.writeHead(204).end();
 }
 
-/** The error to show: a client that was refused with 401 too often is told to slow down instead. */
+/** Counts a 401 by address. Returns 429 in its place for an address that was refused too often. */
 async function counted({ limits, config }: Context, req: Request, thrown: unknown): Promise<unknown> {
   if (!(thrown instanceof GatehouseError) || thrown.status !== 401) return thrown;
   const address = clientAddress(req, config.trustedProxies);
@@ -164,7 +171,7 @@ async function counted({ limits, config }: Context, req: Request, thrown: unknow
   return thrown;
 }
 
-/** Writes a large answer in steps: an action may return 10 MiB. */
+/** Writes a large answer in steps, because an action may return 10 MiB. */
 async function sendReply({ throttle }: Context, res: ServerResponse, reply: Reply): Promise<void> {
   const { body } = reply;
   if (typeof body === 'string' || Buffer.isBuffer(body)) return send(res, reply);
@@ -177,7 +184,8 @@ function send(res: ServerResponse, { status = 200, body, headers = {} }: Reply):
   const content = raw ? body : JSON.stringify(body);
   res.writeHead(status, {
     ...(raw ? {} : JSON_TYPE),
-    // What nobody says may be kept is kept nowhere, refusals too: a 404 or 410 would be (RFC 9110 section 15.1).
+    // No cache may store an answer without its own policy. Otherwise caches may store a 404 or 410 (RFC 9110
+    // section 15.1).
     'Cache-Control': 'no-store',
     ...(status === 304 ? {} : { 'Content-Length': Buffer.byteLength(content) }),
     ...headers,
@@ -210,7 +218,7 @@ function sendError(
   });
 }
 
-/** By route template: a raw path may hold an access token. */
+/** Logs the route template, because a raw path may hold an access token. */
 function logRequest(
   { log }: Context,
   req: IncomingMessage,
@@ -235,7 +243,7 @@ function expressPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
-/** HEAD is answered as GET is; Node.js leaves the body out (RFC 9110 section 9.3.2). */
+/** Returns whether a HEAD request matches a GET route. Node.js leaves out the body (RFC 9110 section 9.3.2). */
 function isHeadOf({ method }: Route, req: Request): boolean {
   return req.method === 'HEAD' && method === 'GET';
 }

@@ -2,7 +2,7 @@ import type { Connector } from '../../connectors/catalog.ts';
 
 const SIZE = 64;
 
-/** A tile with the connector's initial on its colour, as SVG: an icon that needs no trademark and no file. */
+/** Returns an SVG tile with the connector's initial on its colour, which needs no trademark and no file. */
 export function iconOf({ name, definition }: Connector): string {
   const initial = /[\p{L}\p{N}]/u.exec(name)?.[0]?.toUpperCase() ?? '?';
   return (
@@ -14,7 +14,7 @@ export function iconOf({ name, definition }: Connector): string {
   );
 }
 
-/** Black or white, whichever contrasts more (WCAG 2.2, relative luminance). */
+/** Returns black or white, whichever contrasts more (WCAG 2.2, relative luminance). */
 function inkOn(color: string): string {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
     const channel = Number.parseInt(color.slice(at, at + 2), 16) / 255;

@@ -20,16 +20,16 @@ const BY_FORMAT: Record<string, string> = {
   binary: '(bytes)',
 };
 
-/** Deep enough for every model; a model that holds itself ends here. */
+/** Deep enough for every model. A recursive model ends here. */
 const MAX_DEPTH = 8;
 
 interface Wanted {
   schemas: Record<string, SchemaObject>;
-  /** A request shows what it must have, else its first member. An answer shows all that it can have. */
+  /** A request shows its required members, else its first one. An answer shows all members. */
   only: 'required' | 'all';
 }
 
-/** A plausible value of a schema: its own example where it has one, else built from the examples of its fields. */
+/** Returns a plausible value of a schema: its own example, else one built from the examples of its fields. */
 export function exampleOf(schema: SchemaObject, wanted: Wanted, depth = 0): unknown {
   const whole = resolved(schema, wanted.schemas);
   const { examples, enum: values, anyOf, oneOf, ...rest } = shape.parse(whole);

@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { PACKAGE_FOLDER } from '../../package.ts';
 
-/** What a field of the API means, and a value that it can have. */
+/** The meaning of an API field, with an example value. */
 export interface FieldText {
   description: string;
   example?: unknown;
@@ -12,7 +12,7 @@ export interface FieldText {
 const texts = z.record(z.string(), z.union([z.string(), z.tuple([z.string(), z.unknown()])]));
 let fields: Map<string, FieldText> | undefined;
 
-/** Models and requests whose fields mean what those of a model mean. */
+/** Models and requests whose fields have the same meaning as those of another model. */
 const ALIKE: Record<string, string> = {
   ServerWithToken: 'Server',
   createServer: 'Server',
@@ -30,8 +30,8 @@ const ALIKE: Record<string, string> = {
 };
 
 /**
- * What the vocabulary says of a field. The most specific entry wins: `Delivery.attempts.status`, then
- * `attempts.status`, then `Delivery.status`, then `status`.
+ * Returns the text of a field in data/api-fields.yaml. The most specific entry wins: `Delivery.attempts.status`,
+ * then `attempts.status`, then `Delivery.status`, then `status`.
  */
 export function fieldText(path: string): FieldText | undefined {
   const parts = path.split('.');

@@ -1,16 +1,16 @@
 import { parameter, SPEC_STATUSES } from './openapi-parameters.ts';
 import type { SchemaObject } from './openapi-schemas.ts';
 
-/** A request of MCP. */
+/** An MCP request. */
 export const JSON_RPC_REQUEST = {
-  description: 'A request of MCP.',
+  description: 'An MCP request.',
   type: 'object',
   required: ['jsonrpc', 'method', 'id'],
   properties: {
-    jsonrpc: { const: '2.0', description: 'Version of JSON-RPC.' },
+    jsonrpc: { const: '2.0', description: 'JSON-RPC version.' },
     method: {
       type: 'string',
-      description: 'Method of MCP.',
+      description: 'MCP method.',
       examples: [
         'tools/list',
         'tools/call',
@@ -27,27 +27,27 @@ export const JSON_RPC_REQUEST = {
     id: { type: ['string', 'integer'], description: 'Id of the request. The response repeats it.' },
   },
 };
-/** A response of MCP. */
+/** An MCP response. */
 export const JSON_RPC_RESPONSE = {
-  description: 'A response of MCP.',
+  description: 'An MCP response.',
   type: 'object',
   required: ['jsonrpc', 'id'],
   properties: {
-    jsonrpc: { const: '2.0', description: 'Version of JSON-RPC.' },
+    jsonrpc: { const: '2.0', description: 'JSON-RPC version.' },
     result: { type: 'object', additionalProperties: true, description: 'Result of the method.' },
     error: {
       type: 'object',
-      description: 'Why there is no result.',
+      description: 'The error; absent when there is a result.',
       required: ['code', 'message'],
       properties: {
-        code: { type: 'integer', description: 'Code of JSON-RPC or MCP.' },
-        message: { type: 'string', description: 'Sentence that a reader can act on.' },
+        code: { type: 'integer', description: 'JSON-RPC or MCP error code.' },
+        message: { type: 'string', description: 'Sentence that names the fault and its fix.' },
         data: {
           type: 'object',
           description: 'Further facts.',
           properties: {
             code: { type: 'string', description: 'Stable code of the error.' },
-            requestId: { type: 'string', description: 'Id of the request. Logs name it.' },
+            requestId: { type: 'string', description: 'Id of the request, as in the logs.' },
           },
         },
       },
@@ -65,7 +65,7 @@ export function mcpPaths(): Record<string, SchemaObject> {
   const optional = [
     header('x-svc-user-token', 'JWT of the end user, for isolation.'),
     header('x-credential-id', 'The credential to use for calls of its connector.'),
-    header('x-redirect-uri', 'Where a person returns to after connecting an account.'),
+    header('x-redirect-uri', 'Address that the user returns to after connecting an account.'),
     header('Accept', 'Must include text/event-stream; default: application/json, text/event-stream.'),
     header('Mcp-Session-Id', 'The session that `initialize` opened, in MCP up to 2025-11-25.'),
     header(
@@ -124,7 +124,7 @@ export function mcpPaths(): Record<string, SchemaObject> {
       post: {
         ...common,
         operationId: 'mcp',
-        summary: 'Speak MCP with an API key, JWT or access token',
+        summary: 'Call MCP with an API key, JWT or access token',
         security: [{ apiKey: [] }, { jwt: [] }],
         'x-scope': 'mcp:use',
         parameters: [
@@ -138,7 +138,7 @@ export function mcpPaths(): Record<string, SchemaObject> {
       post: {
         ...common,
         operationId: 'mcpByToken',
-        summary: 'Speak MCP at a self-sufficient URL',
+        summary: 'Call MCP at a URL that holds its token',
         security: [],
         parameters: [
           path('serverId', 'Id of an MCP server.'),

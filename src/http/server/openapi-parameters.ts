@@ -6,7 +6,7 @@ import type { Components, SchemaObject } from './openapi-schemas.ts';
 /** Common error statuses. The OpenAPI document marks every other error status with `x-beyond-spec`. */
 export const SPEC_STATUSES = new Set([400, 401, 403, 404, 409, 429]);
 
-/** A parameter object of OpenAPI, whose description is that of its schema. */
+/** Returns an OpenAPI parameter object, described by its schema. */
 export function parameter(
   place: string,
   name: string,
@@ -17,7 +17,7 @@ export function parameter(
   return { name, in: place, required, ...(description ? { description } : {}), schema: rest };
 }
 
-/** The parameters of a route: in its path, its query and its headers. */
+/** Returns the parameters of a route in its path, query and headers. */
 export function parametersOf(spec: RouteFacts, components: Components): SchemaObject[] {
   return [
     ...membersOf(spec, spec.params, components).map(([name, schema]) =>

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { fieldText } from './openapi-fields.ts';
 
-/** A JSON Schema 2020-12 as OpenAPI 3.1 has it. */
+/** A JSON Schema 2020-12 in the form of OpenAPI 3.1. */
 export type SchemaObject = { [keyword: string]: unknown };
 type Io = 'input' | 'output';
 
@@ -15,17 +15,17 @@ const LOCAL = '#/$defs/';
 const SHARED = '#/components/schemas/';
 
 /**
- * The named models of a document. A zod schema with `meta({ id })` becomes the model of that name. A request whose model
- * differs from the answers' (defaults make members optional) has a model of its own, `<Name>Input`.
+ * The named models of a document. A zod schema with `meta({ id })` becomes the model of that name. Defaults make
+ * members optional in requests only. A request model that differs for this reason is named `<Name>Input`.
  */
 export class Components {
   readonly schemas: Record<string, SchemaObject> = {};
 
   /**
-   * The JSON Schema of `schema`, which refers to the named models. Convert all answers before the first request.
-   *
+   * Returns the JSON Schema of `schema`, which refers to the named models. Convert all answers before the first
+   * request.
    * @param path Names the fields that belong to no model, such as `createServer`.
-   * @throws Error for a recursive schema without an id: no reference could name it.
+   * @throws Error for a recursive schema without an id, because no reference could name it.
    */
   schemaOf(schema: z.ZodType, io: Io, path: string): SchemaObject {
     const { root, definitions } = convert(schema, io);
@@ -47,7 +47,7 @@ export class Components {
   }
 }
 
-/** A named model in a document, followed by reference; any other schema as it is. */
+/** Returns the model that a reference names; any other schema unchanged. */
 export function resolved(schema: SchemaObject, schemas: Record<string, SchemaObject>): SchemaObject {
   const { $ref, ...rest } = schema;
   return typeof $ref === 'string' ? { ...schemas[$ref.slice(SHARED.length)], ...rest } : schema;
@@ -70,7 +70,7 @@ function convert(
         delete jsonSchema['type'];
         jsonSchema.$ref = LOCAL + shownAs.meta()?.id;
       }
-      // An answer may gain members, so only those that refuse unknown members are closed.
+      // An answer may gain members, so only schemas that reject unknown members are closed.
       if (zodSchema instanceof z.ZodObject && zodSchema.def.catchall === undefined)
         delete jsonSchema.additionalProperties;
     },
@@ -90,7 +90,9 @@ interface Place {
   nameOf(local: string): string;
 }
 
-/** The schema with references into the document, its open objects said to be open, and its fields described. */
+/**
+ * Returns the schema with references into the document and descriptions of its fields. Marks open objects as open.
+ */
 function finish(schema: SchemaObject, place: Place): SchemaObject {
   const result: SchemaObject = {};
   for (const [keyword, value] of Object.entries(schema)) {
@@ -124,7 +126,7 @@ function fields(value: unknown, place: Place): Record<string, SchemaObject> {
   );
 }
 
-/** Generators take a member of a model that has a default for one that is always there. So words say the default. */
+/** Moves a default into the description. Generators treat a member with a default as always present. */
 function withoutDefault({ default: value, description = '', ...rest }: SchemaObject): SchemaObject {
   const said = value === undefined || String(description).includes('Default:');
   return {
@@ -133,7 +135,9 @@ function withoutDefault({ default: value, description = '', ...rest }: SchemaObj
   };
 }
 
-/** Whether an example of the vocabulary can stand here: the schema decides for itself where it leaves no choice. */
+/**
+ * Returns whether an example of data/api-fields.yaml is valid here. A schema with a fixed value provides its own.
+ */
 function fits(example: unknown, schema: SchemaObject): boolean {
   if (example === undefined || '$ref' in schema || 'const' in schema) return false;
   return !Array.isArray(schema['enum']) || schema['enum'].includes(example);
@@ -148,7 +152,7 @@ function finishValue(value: unknown, place: Place): unknown {
   return schema.success ? finish(schema.data, place) : value;
 }
 
-/** What zod writes for whole numbers and records, and says nothing. */
+/** Returns whether zod wrote this keyword for whole numbers or records without restricting them. */
 function isNoise(keyword: string, value: unknown): boolean {
   if (keyword === 'id') return true;
   if (keyword === 'propertyNames') return isDeepStrictEqual(value, { type: 'string' });
@@ -163,7 +167,7 @@ function isOpen(schema: SchemaObject): boolean {
   );
 }
 
-/** zod's own `z.json()`: text, numbers, lists and objects of the same. */
+/** Returns whether a definition is zod's `z.json()`: text, numbers, lists and objects of the same. */
 function isAnyJson(definition: SchemaObject | undefined, $ref: string): boolean {
   const { anyOf } = definition ?? {};
   return Array.isArray(anyOf) && isDeepStrictEqual(anyOf.at(-1)?.additionalProperties, { $ref });

@@ -51,7 +51,7 @@ export function openApiDocument(routes: Route[], publicUrl: string): SchemaObjec
       version: '2.0',
       summary: 'Controlled access to third-party apps for AI agents.',
       description:
-        'Management of MCP servers, end users, credentials and actions. MCP itself is spoken at `/mcp/{serverId}` ' +
+        'Management of MCP servers, end users, credentials and actions. The MCP endpoints are `/mcp/{serverId}` ' +
         'and `/mcp/{serverId}/{accessToken}`.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
@@ -70,7 +70,7 @@ export function openApiDocument(routes: Route[], publicUrl: string): SchemaObjec
           type: 'apiKey',
           in: 'cookie',
           name: '__Host-gatehouse',
-          description: 'A browser that has opened a connect link; `gatehouse` where there is no TLS.',
+          description: 'Cookie of a browser that opened a connect link. Named `gatehouse` without TLS.',
         },
         jwt: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A JWT of an end user.' },
       },
@@ -110,7 +110,7 @@ function requestBody(spec: RouteFacts, components: Components): SchemaObject {
   return { requestBody: { required, content: { 'application/json': { schema, example } } } };
 }
 
-/** The answers of a route that are no refusals, by status. */
+/** Returns the success answers of a route, by status. */
 function answersOf({ operationId, success, otherwise }: RouteFacts, components: Components): SchemaObject {
   const answer = ({ description, schema: type, contentType, example: own }: RouteFacts['success']) => {
     const json = contentType === undefined;
@@ -139,7 +139,9 @@ function security(spec: RouteFacts): SchemaObject[] {
   }
 }
 
-/** The refusals of a route: those of its kind and its own, one entry a status that lists the codes. */
+/**
+ * Returns the error answers of a route: its own and those of its kind, one entry for each status with its codes.
+ */
 function failures(spec: RouteFacts): SchemaObject {
   const codes: ErrorCode[] = ['invalid_request', ...(spec.errors ?? [])];
   if (spec.auth !== 'none') codes.push('unauthorized', 'token_expired', 'forbidden', 'rate_limited');

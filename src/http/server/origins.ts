@@ -6,7 +6,7 @@ import { GatehouseError } from '../../lib/errors.ts';
 import { readSettings } from '../../servers/settings.ts';
 import { ENVIRONMENTS, type Environment } from '../../store/schema.ts';
 
-/** The Origin of a page that is not ours; undefined for our own pages and for what is no browser's page. */
+/** Returns the Origin of another site's page; undefined for our own pages and for clients other than browsers. */
 export function foreignOrigin(
   { config, publicUrl }: Pick<Context, 'config' | 'publicUrl'>,
   req: Pick<IncomingMessage, 'headers'>,
@@ -43,7 +43,10 @@ export async function assertOriginFits(
   );
 }
 
-/** Whether pages of `origin` may show and call the connect routes; without a JWT either environment may name it. */
+/**
+ * Returns whether pages of `origin` may show and call the connect routes. Without a JWT, either environment may
+ * list it.
+ */
 export async function isAllowedOrigin(
   { db }: Pick<Context, 'db'>,
   origin: string,

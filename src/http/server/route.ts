@@ -14,10 +14,10 @@ import type { Environment } from '../../store/schema.ts';
 const API_VERSIONS = ['2025-09'];
 const BODY_BYTES = MIB;
 const MAX_TARGET = 500;
-/** Characters of a field's name in a fault. */
+/** Longest field name in a fault, characters. */
 const MAX_FIELD = 200;
 
-/** What a handler is given: everything checked, so that it only does its work. */
+/** The input of a handler. All of it was checked. */
 export interface RouteInput<Params, Query, Body> {
   context: Context;
   caller: Caller;
@@ -26,19 +26,19 @@ export interface RouteInput<Params, Query, Body> {
   query: Query;
   body: Body;
   /**
-   * The body as it came, where the route takes it so: read when the handler asks, once it knows that it is wanted.
+   * Reads the raw body of a route with `rawBody`. The handler calls it once it knows that it wants the body.
    * @throws GatehouseError as readBytes().
    */
   readRaw(room?: HeldRoom): Promise<Buffer>;
-  /** The user of x-svc-userid (or of the JWT), which exists; undefined where the route allows none. */
+  /** The existing user of x-svc-userid or of the JWT; undefined when the route allows none. */
   userId: string | undefined;
-  /** A request header by its lower-case name. */
+  /** Returns a request header by its lower-case name. */
   header(name: string): string | undefined;
-  /** Aborts when the client goes away. */
+  /** Aborts when the client disconnects. */
   signal: AbortSignal;
 }
 
-/** The user to whom it must belong, and the path that names it. */
+/** The user who must own the target, and the path that names the target. */
 export interface Whose<Params> {
   environment: Environment;
   userId: string;
@@ -53,7 +53,9 @@ export interface Reply {
 
 export type Auth = 'none' | 'api_key' | 'api_key_or_jwt' | 'jwt' | 'jwt_or_browser';
 
-/** An answer as OpenAPI shows it. Its example is built from the examples of its fields, unless it has its own. */
+/**
+ * An answer in the OpenAPI document. Its example is built from the examples of its fields unless it has its own.
+ */
 export interface Answer {
   status: number;
   description: string;
@@ -74,45 +76,54 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends z.ZodType
   tag: string;
   summary: string;
   description?: string;
-  /** `none`: open to all. `api_key`: keys alone. `api_key_or_jwt`: users too, for what is theirs. `jwt`: users alone.
-   *  `jwt_or_browser`: a user's JWT, or a browser that has opened a connect link, known by its cookie. */
+  /**
+   * `none`: open to all. `api_key`: only keys. `api_key_or_jwt`: also users, for their own data. `jwt`: only users.
+   * `jwt_or_browser`: a user's JWT, or the cookie of a browser that opened a connect link.
+   */
   auth: Auth;
-  /** Pages of the environment's origins may call it with a user's JWT. */
+  /** Whether pages of the environment's origins may call it with a user's JWT. */
   cors?: boolean;
   scope?: Scope;
   /** Whether the request must send x-api-version. */
   apiVersion?: boolean;
-  /** x-svc-userid. `existing`: it must name a user when given. `owner`: taken as it is, for ownership. */
+  /**
+   * How x-svc-userid is used. `existing`: it must name a user when given. `owner`: stored unchecked, as the owner.
+   */
   user?: 'required' | 'existing' | 'owner';
-  /** Runs before the handler where a user is known. @throws as for what is absent, unless what the path names is theirs. */
+  /**
+   * Checks that a known user owns what the path names, before the handler. @throws the error for a missing target
+   * otherwise.
+   */
   theirs?(context: Context, whose: Whose<z.output<P>>): Promise<unknown>;
-  /** Further request headers that the handler reads, with what they mean. */
+  /** Further request headers that the handler reads, with their descriptions. */
   headers?: Record<string, string>;
   params?: P;
   query?: Q;
   body?: B;
-  /** The body is taken as it comes, up to so many bytes, when the handler reads it. */
+  /** The body is passed on unparsed, up to `maxBytes`, when the handler reads it. */
   rawBody?: { maxBytes: number; description: string; example: string };
-  /** The success answer: its status, what it is, its shape. */
+  /** The success answer: status, description and schema. */
   success: Answer;
-  /** Another success, where one operation has two. */
+  /** A second success answer, for an operation with two. */
   otherwise?: Answer;
-  /** Codes of refusals beyond those that every route of its kind can give. */
+  /** Error codes in addition to those of every route of its kind. */
   errors?: ErrorCode[];
-  /** Recorded as administration: changes, and answers that reveal a token. */
+  /** Whether calls are recorded in the audit log: changes, and answers that reveal a token. */
   audited?: boolean;
   handler(input: RouteInput<z.output<P>, z.output<Q>, z.output<B>>): Promise<Reply>;
 }
 
-/** What a route says of itself, without its code. */
+/** The properties of a route without its code. */
 export type RouteFacts = Omit<RouteSpec<Shape, Shape, z.ZodType>, 'handler' | 'theirs'>;
 
-/** A route with its types forgotten: what the app mounts and OpenAPI prints. */
+/** A route without its type parameters, for mounting and for the OpenAPI document. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly spec: RouteFacts;
-  /** Runs the whole endpoint: authentication, checks, handler, audit. @throws GatehouseError for every refusal. */
+  /**
+   * Runs the whole endpoint: authentication, checks, handler, audit. @throws GatehouseError for every error answer.
+   */
   run(context: Context, request: RouteRequest): Promise<Reply>;
 }
 
@@ -122,11 +133,11 @@ export interface RouteRequest {
   params: Record<string, unknown>;
   query: URLSearchParams;
   signal: AbortSignal;
-  /** Adds headers to the answer, a refusal included. */
+  /** Adds headers to the answer, also to an error answer. */
   addHeaders(headers: Record<string, string>): void;
 }
 
-/** An endpoint as one value: method, path, who may, what goes in and out, and the handler. */
+/** Defines an endpoint as one value: method, path, access, input, output and handler. */
 export function defineRoute<
   P extends Shape = Nothing,
   Q extends Shape = Nothing,
@@ -154,7 +165,7 @@ export function defineRoute<
         const query = parse(spec.query ?? NOTHING, queryValues(request.query), 'The query');
         const body = spec.rawBody ? undefined : await readJson(bodyShape, request.req);
         const userId = await resolveUser(context, spec.user, caller, request.req);
-        // parse() above ran these very schemas; a default of NOTHING is beyond what the compiler follows.
+        // parse() checked these values by the same schemas, but the compiler cannot follow the default NOTHING.
         const checked = {
           params: params as z.output<P>,
           query: query as z.output<Q>,
@@ -194,7 +205,7 @@ export function defineRoute<
   };
 }
 
-/** The ids of the path. A token may stand where an id belongs. */
+/** Returns the ids of the path. Removes tokens, because a caller may send a token in place of an id. */
 function auditTarget(params: Record<string, unknown>): string | undefined {
   return withoutTokens(Object.values(params).map(String).join(' ')).slice(0, MAX_TARGET) || undefined;
 }
@@ -269,7 +280,10 @@ async function resolveUser(
   return named;
 }
 
-/** A route that takes no body takes an empty object, which many clients send; a member of it would go unheeded. */
+/**
+ * A route without a body accepts an empty object, which many clients send. Members of it would be ignored, so they
+ * are rejected.
+ */
 const NO_BODY = NOTHING.optional();
 
 async function readJson(schema: z.ZodType, req: IncomingMessage): Promise<unknown> {
@@ -285,12 +299,15 @@ async function readJson(schema: z.ZodType, req: IncomingMessage): Promise<unknow
   return parse(schema, jsonFromBody(text), 'The body');
 }
 
-/** RFC 9112 section 6.3: a request without either header has no body, and nothing of it needs to be awaited. */
+/**
+ * Returns whether a request has a body. One without either header has none, so there is nothing to wait for (RFC
+ * 9112 section 6.3).
+ */
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
-/** The parsed value. @throws GatehouseError `invalid_request` listing each fault by field. */
+/** Returns the parsed value. @throws GatehouseError `invalid_request` that lists each fault by field. */
 function parse(schema: z.ZodType, value: unknown, where: string): unknown {
   const parsed = schema.safeParse(value, { reportInput: true });
   if (parsed.success) return parsed.data;
@@ -311,7 +328,10 @@ function toFaults(issue: z.core.$ZodIssue): Fault[] {
   return [{ field: at || '(whole)', rule: issue.message }];
 }
 
-/** A parameter given twice is an array, which no schema takes: repeated names never pick a winner silently. */
+/**
+ * Returns query values by name. A repeated name becomes a list, which every schema rejects. Otherwise one value
+ * would win silently.
+ */
 function queryValues(query: URLSearchParams): Record<string, string | string[]> {
   return Object.fromEntries(
     [...new Set(query.keys())].map((name) => {

@@ -3,7 +3,7 @@ import { ERROR_CODES } from '../../lib/errors.ts';
 import { hasControls } from '../../lib/hidden.ts';
 import type { PageEnd } from '../../store/list-pages.ts';
 
-/** A whole number in a query string. */
+/** Returns the schema of a whole number in a query string. */
 const whole = (name: string, least: number, most: number, fallback: number) =>
   z
     .string()
@@ -13,19 +13,19 @@ const whole = (name: string, least: number, most: number, fallback: number) =>
     .default(fallback)
     .meta({ description: name, type: 'integer' });
 
-/** `limit` and `offset` of our own lists. */
+/** The query of Gatehouse's own lists: `limit` and `offset`. */
 export const pageQuery = {
-  limit: whole('Records of one page.', 1, 50, 50),
+  limit: whole('Records in a page.', 1, 50, 50),
   offset: whole('Records to skip.', 0, 1_000_000_000, 0),
 };
 
-/** The same with the way on of lists that have cursors. */
+/** The query of lists with cursors. */
 export const cursorQuery = {
   ...pageQuery,
-  cursor: z.string().max(200).optional().meta({ description: '`nextCursor` of the page before.' }),
+  cursor: z.string().max(200).optional().meta({ description: '`nextCursor` of the previous page.' }),
 };
 
-/** A name of one line, without blanks around it. */
+/** Returns the schema of a name in one line, without blanks around it. */
 export const label = (most: number) =>
   z
     .string()
@@ -36,24 +36,27 @@ export const label = (most: number) =>
 
 export const time = z.iso.datetime().meta({ description: 'ISO 8601, UTC' });
 
-/** Where a page stands in its list. Lists with cursors give both ways on, until offsets end. */
+/**
+ * The position of a page in its list. Lists with cursors return both `nextOffset` and `nextCursor`, up to the
+ * largest offset.
+ */
 export const pagination = z
   .object({
     hasMore: z.boolean(),
     nextOffset: z.int().optional(),
     nextCursor: z.string().optional(),
   })
-  .meta({ id: 'Pagination', description: 'Where a page stands in its list.' });
+  .meta({ id: 'Pagination', description: 'Position of a page in its list.' });
 
 /** Returns the schema of a page of a list: `{data, pagination}`. */
 export const pageOf = <T extends z.ZodType>(record: T) => z.object({ data: z.array(record), pagination });
 
-/** A page of records as it is answered. */
+/** Returns a page of records as an answer. */
 export function toPage<T>(data: T[], hasMore: boolean, offset: number) {
   return { data, pagination: hasMore ? { hasMore, nextOffset: offset + data.length } : { hasMore } };
 }
 
-/** The same for a list with cursors. */
+/** Returns a page of a list with cursors. */
 export function toCursorPage<T>(data: T[], { hasMore, nextOffset, nextCursor }: PageEnd) {
   const byOffset = nextOffset === undefined ? {} : { nextOffset };
   return { data, pagination: hasMore ? { hasMore, ...byOffset, nextCursor } : { hasMore } };
@@ -62,9 +65,9 @@ export function toCursorPage<T>(data: T[], { hasMore, nextOffset, nextCursor }: 
 /** The body of every error answer. */
 export const errorBody = z
   .object({
-    error: z.string().meta({ description: 'A sentence a reader can act on.' }),
+    error: z.string().meta({ description: 'Sentence that names the fault and its fix.' }),
     code: z.enum(Object.keys(ERROR_CODES)),
     requestId: z.string(),
     details: z.record(z.string(), z.unknown()).optional(),
   })
-  .meta({ id: 'Error', description: 'The body of every refusal.' });
+  .meta({ id: 'Error', description: 'The body of every error answer.' });

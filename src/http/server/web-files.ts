@@ -11,7 +11,10 @@ export interface WebFile {
   etag: string;
 }
 
-/** All of them, and the hash of the whole: part of their address, so that browsers may keep them for good. */
+/**
+ * All files that browsers load, with a hash of them. The hash is part of their addresses, so that browsers can
+ * cache them for ever.
+ */
 export interface WebFiles {
   version: string;
   files: ReadonlyMap<string, WebFile>;
@@ -24,7 +27,7 @@ const TYPES: Record<string, string> = {
   ts: 'text/plain; charset=utf-8',
 };
 
-/** Reads `folder`: what was built as it is, the sources (with their types stripped) as the build makes them. */
+/** Reads the files in `folder`. Built files are used unchanged; sources are built first. */
 export function readWebFiles(folder: string): WebFiles {
   const texts = readdirSync(folder).includes('page.ts') ? buildWebFiles(folder) : readFolder(folder);
   const whole = createHash('sha256');
@@ -40,7 +43,7 @@ export function readWebFiles(folder: string): WebFiles {
   return { version: whole.digest('base64url').slice(0, 10), files };
 }
 
-/** What browsers load, made from the sources in `folder`: file name → text. */
+/** Builds the files that browsers load from the sources in `folder`. Returns text by file name. */
 export function buildWebFiles(folder: string): Map<string, string> {
   const built = new Map<string, string>();
   for (const [name, text] of readFolder(folder)) {
@@ -59,7 +62,7 @@ function readFolder(folder: string): Map<string, string> {
   return new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
 }
 
-/** JavaScript without types, indentation and the comments that stand on lines of their own. */
+/** Returns JavaScript without types, indentation and comments on lines of their own. */
 function toScript(text: string): string {
   return stripTypeScriptTypes(text)
     .replaceAll(/( from '\.\/[\w-]+)\.ts';/g, "$1.js';")
@@ -70,7 +73,7 @@ function toScript(text: string): string {
     .concat('\n');
 }
 
-/** The module as a script whose exports are members of the global `Gatehouse`. */
+/** Returns the module as a script that puts its exports into the global `Gatehouse`. */
 function toClassic(module: string): string {
   const names = [...module.matchAll(/^export const (\w+)/gm)].map(([, name]) => name);
   const body = module

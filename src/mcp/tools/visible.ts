@@ -168,7 +168,7 @@ function allowedActions(connector: Connector, decision: Decision): Action[] {
 
 /**
  * Names direct tools `<connectorId>_<actionId>`. A name that is too long or taken becomes its first 55 characters and
- * a hash (contract.md section 5).
+ * a hash.
  */
 function namedActions(actions: Action[]): Map<string, Action> {
   const named = new Map<string, Action>();
