@@ -19,7 +19,7 @@ const settingsAnswer = settingsSchema
       .string()
       .nullable()
       .meta({
-        description: `Where this environment tells of itself: ${OPERATOR_EVENTS.join(', ')}.`,
+        description: `Address for the events of this environment: ${OPERATOR_EVENTS.join(', ')}.`,
       }),
     eventsSubscriptionId: z.string().optional().meta({
       description: 'Subscription of these events, for /webhooks/{subscriptionId}/….',
@@ -39,7 +39,7 @@ const auditEntry = z
   })
   .meta({ id: 'AuditEntry', description: 'One act of administration.' });
 
-/** Operator events are a subscription, which is where their address is kept. */
+/** Operator events are a subscription, which stores their address. */
 async function eventsSettings({ db }: Pick<Context, 'db'>, environment: Environment) {
   const row = await findOperatorSubscription(db, environment);
   if (!row) return { eventsAddress: null };
@@ -67,7 +67,7 @@ export const putSettingsRoute = defineRoute({
   operationId: 'putSettings',
   tag: 'Administration',
   summary: 'Change the settings of the environment',
-  description: 'Changes what is named; lists and restrictions are replaced whole.',
+  description: 'Changes only the given members. Replaces lists and restrictions whole.',
   auth: 'api_key',
   scope: 'settings:write',
   body: z.strictObject({
@@ -77,7 +77,7 @@ export const putSettingsRoute = defineRoute({
     redirectUris: settingsSchema.shape.redirectUris.unwrap().optional(),
     branding: settingsSchema.shape.branding.unwrap().optional(),
     eventsAddress: z.string().min(1).nullable().optional().meta({
-      description: 'An https address; null ends the events. Signed as all deliveries are.',
+      description: 'An https address; null stops the events. They are signed like all deliveries.',
     }),
   }),
   success: {
@@ -85,7 +85,7 @@ export const putSettingsRoute = defineRoute({
     description: 'The settings as they are now.',
     schema: settingsAnswer.extend({
       eventsSecret: z.string().optional().meta({
-        description: 'Signs the events of `eventsAddress`. Shown when that is set for the first time.',
+        description: 'Signs the events of `eventsAddress`. Shown only when the address is first set.',
       }),
     }),
   },
@@ -113,8 +113,8 @@ export const rotateKeyRoute = defineRoute({
   path: '/api/keys/rotate',
   operationId: 'rotateKey',
   tag: 'Administration',
-  summary: 'Make a new API key for the environment',
-  description: 'The key that made this request, and every other full key of its environment, ends at once.',
+  summary: 'Rotate the API key of the environment',
+  description: 'Revokes the key that made this request and every other full key of its environment at once.',
   auth: 'api_key',
   scope: 'keys:write',
   success: {
@@ -135,7 +135,7 @@ export const listAuditRoute = defineRoute({
   path: '/api/audit',
   operationId: 'listAudit',
   tag: 'Administration',
-  summary: 'Read the record of administration',
+  summary: 'Read the audit log',
   description:
     'Newest first: who changed what, and who was shown an access token. Offsets end at 10,000: from there on, or ' +
     'from the start, follow `pagination.nextCursor` with `cursor`.',
@@ -166,7 +166,7 @@ const JWKS_HEADERS = {
   'Content-Type': 'application/json; charset=utf-8',
   'Cache-Control': 'public, max-age=300',
 };
-/** The newest key set as it is sent. */
+/** The newest key set in the form that is sent. */
 let jwks: { text: string; document: StoredDocument } | undefined;
 
 export const jwksRoute = defineRoute({

@@ -16,7 +16,7 @@ const call = z.strictObject({
   input: z.custom<JsonObject>(isJsonObject, 'must be an object').default({}).meta({ type: 'object' }),
   fields: fields.optional(),
   idempotencyKey: z.string().optional().meta({
-    description: 'As the header of a single call: the same key and call give the first answer again.',
+    description: 'Same as the header of a single call: the same key and call return the first answer again.',
   }),
 });
 
@@ -25,7 +25,7 @@ const outcome = z.object({
   actionId: z.string(),
   status: z.int().meta({ description: 'The HTTP status that the single call would have had.' }),
   ...executed.partial().shape,
-  replayed: z.boolean().optional().meta({ description: 'It is a first answer again.' }),
+  replayed: z.boolean().optional().meta({ description: 'Whether this repeats the first answer.' }),
   ...errorBody.partial().shape,
 });
 

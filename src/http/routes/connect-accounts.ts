@@ -6,8 +6,8 @@ import { defineRoute } from '../server/route.ts';
 import { cursorQuery, pageOf, toCursorPage } from '../server/shapes.ts';
 
 /*
- * The connected accounts as the modal shows them. The user's JWT opens these routes for its own accounts alone, and only
- * our own page calls them: pages of other origins have the SDK.
+ * Routes for the connected accounts in the modal. The user's JWT gives access only to its own accounts. Only our
+ * own page calls these routes; pages of other origins use the SDK.
  */
 
 const params = z.strictObject({ credentialId: z.string() });

@@ -12,15 +12,15 @@ const redirectUri = z
   .string()
   .max(2000)
   .optional()
-  .meta({ description: 'Where the person returns to. One of redirectUris of the settings.' });
-const state = z.string().max(500).optional().meta({ description: 'Comes back with the result, unchanged.' });
+  .meta({ description: 'Address that the user returns to. One of `redirectUris` of the settings.' });
+const state = z.string().max(500).optional().meta({ description: 'Returned unchanged with the result.' });
 
 export const createConnectSessionRoute = defineRoute({
   method: 'POST',
   path: '/users/{userId}/connect-sessions',
   operationId: 'createConnectSession',
   tag: 'Connecting accounts',
-  summary: 'Make a link that connects an account of a user',
+  summary: 'Create a link that connects an account of a user',
   description:
     'Single use, fifteen minutes, bound to the first browser that opens it. In the end the person returns to ' +
     '`redirectUri` with `success=true&connectionId=&credentialId=&state=`, or `success=false&error=&state=`.',
@@ -62,9 +62,9 @@ export const reconnectCredentialRoute = defineRoute({
   path: '/users/{userId}/credentials/{credentialId}/reconnect',
   operationId: 'reconnectCredential',
   tag: 'Credentials',
-  summary: 'Make a link that reconnects a credential',
+  summary: 'Create a link that reconnects a credential',
   description:
-    'A new consent, or new keys; the credential keeps its id. Another account than before is refused.',
+    'The user gives a new consent or new keys. The credential keeps its id. Another account is rejected.',
   auth: 'api_key',
   scope: 'connect:write',
   apiVersion: true,

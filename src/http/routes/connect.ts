@@ -28,8 +28,8 @@ import { defineRoute } from '../server/route.ts';
 import { time } from '../server/shapes.ts';
 
 /*
- * What the connect page speaks. Its calls are authorised by the user's JWT (inside the modal) or by the browser's
- * cookie, once it has opened a link.
+ * Routes that the connect page calls. They are authorised by the user's JWT inside the modal, or by the browser's
+ * cookie after it opened a link.
  */
 
 const result = z
@@ -44,7 +44,7 @@ const result = z
     z.object({
       success: z.literal(false),
       error: z.string().meta({ description: 'closed, access_denied, provider_refused, provider_failed …' }),
-      message: z.string().meta({ description: 'A sentence for the person.' }),
+      message: z.string().meta({ description: 'Message for the user.' }),
     }),
   ])
   .meta({ id: 'ConnectResult', description: 'How connecting ended.' });
@@ -77,7 +77,7 @@ const session = z
     user: z.object({ username: z.string() }),
     connectors: z.array(app).meta({ description: 'Apps to choose from.' }),
     reconnect: z.object({ credentialId: z.string(), name: z.string() }).optional(),
-    returns: z.boolean().meta({ description: 'Whether it leads back to the application in the end.' }),
+    returns: z.boolean().meta({ description: 'Whether the user returns to the application at the end.' }),
     result: result.optional(),
   })
   .meta({ id: 'ConnectSession', description: 'A session that connects an account.' });
@@ -124,16 +124,19 @@ export const createModalSessionRoute = defineRoute({
   cors: true,
   body: z.strictObject({
     environment: z.enum(ENVIRONMENTS).optional().meta({
-      description: 'Refused unless it is that of the JWT; a page made for one environment sends it.',
+      description: 'Must be the environment of the JWT. A page built for one environment sends it.',
     }),
     app: z.string().optional().meta({ description: 'The connectorId of the app to connect.' }),
-    category: z.string().optional().meta({ description: 'Lets the user choose; not together with app.' }),
+    category: z
+      .string()
+      .optional()
+      .meta({ description: 'Category to choose from; not together with `app`.' }),
     connectors: z.array(z.string()).min(1).max(100).optional(),
     credentialId: z.string().optional().meta({
       description: 'The account to reconnect; not together with app, category or connectors.',
     }),
     returnTo: z.string().max(2000).optional().meta({
-      description: 'Where the whole page returns to if popups are blocked. One of redirectUris.',
+      description: 'Address that the page returns to when popups are blocked. One of `redirectUris`.',
     }),
     state: z.string().max(500).optional(),
   }),
@@ -174,7 +177,7 @@ export const getConnectSessionRoute = defineRoute({
   path: '/connect/sessions/{sessionId}',
   operationId: 'getConnectSession',
   tag: 'Connecting accounts',
-  summary: 'Read how connecting goes',
+  summary: 'Read a connect session',
   auth: 'jwt_or_browser',
   scope: 'connect:use',
   cors: true,
@@ -194,7 +197,7 @@ export const submitConnectFormRoute = defineRoute({
   tag: 'Connecting accounts',
   summary: 'Connect an account by keys',
   description:
-    'Checked and tried at the third party as for POST /users/{userId}/credentials. A refusal leaves the session open.',
+    'Checked and tried at the third party like POST /users/{userId}/credentials. A rejection leaves the session open.',
   auth: 'jwt_or_browser',
   scope: 'connect:use',
   cors: true,
@@ -235,7 +238,7 @@ export const authorizeConnectRoute = defineRoute({
   path: '/connect/sessions/{sessionId}/authorize',
   operationId: 'authorizeConnect',
   tag: 'Connecting accounts',
-  summary: 'Go on to the consent page of an app',
+  summary: 'Get the address of the consent page of an app',
   description: 'Works only in the browser that opened the link. That browser returns with the consent.',
   auth: 'jwt_or_browser',
   scope: 'connect:use',
@@ -243,7 +246,7 @@ export const authorizeConnectRoute = defineRoute({
   body: choice,
   success: {
     status: 200,
-    description: 'Where to send the browser.',
+    description: 'Address of the consent page.',
     schema: z.object({ authorizationUrl: z.string() }),
   },
   errors: [
@@ -272,7 +275,7 @@ export const cancelConnectRoute = defineRoute({
   body: z.strictObject({}).optional(),
   success: {
     status: 200,
-    description: 'The session has ended; where it ended otherwise before, that end.',
+    description: 'The result of the session; a session that had ended before keeps its result.',
     schema: z.object({ result, redirectTo: z.string().optional() }),
   },
   errors: ['connect_session_not_found'],
@@ -291,7 +294,7 @@ export const cancelConnectRoute = defineRoute({
   },
 });
 
-/** The connectors that a session leaves to choose from; a reconnected account has one. undefined: all. */
+/** Returns the connectors that a session may choose from; undefined means all. A reconnected account has one. */
 async function connectorsOf(
   context: Context,
   owner: { environment: Environment; userId: string },
@@ -355,7 +358,10 @@ async function describe(context: Context, found: ConnectSession): Promise<z.inpu
   };
 }
 
-/** A page of another origin binds nobody's browser: what it sends carries that page's origin. */
+/**
+ * Rejects requests of pages of other origins, so that no other page can bind a user's browser. Such requests carry
+ * the page's origin.
+ */
 function assertOwnPage(context: Context, header: Header): void {
   const headers = { origin: header('origin'), host: header('host') };
   if (foreignOrigin(context, { headers }) === undefined) return;

@@ -12,7 +12,7 @@ import { defineRoute } from '../server/route.ts';
 import { EXECUTION_ERRORS, executed, fields } from './executed.ts';
 import { pageOf, pageQuery, toPage } from '../server/shapes.ts';
 
-/** Actions that the single read of a connector names. */
+/** Number of actions in the answer for one connector. */
 const ACTIONS_SHOWN = 50;
 
 const connectorParams = z.strictObject({ connectorId: z.string() });
@@ -28,7 +28,7 @@ const connector = z
     categories: z.array(z.string()),
     iconUrl: z.url(),
     website: z.url(),
-    authentication: z.array(z.string()).meta({ description: 'Types of credentials that it takes.' }),
+    authentication: z.array(z.string()).meta({ description: 'Types of credentials that it accepts.' }),
     actionCount: z.int(),
     scopes: z.array(z.string()).meta({ description: 'OAuth scopes; empty where there is no OAuth.' }),
   })
@@ -41,7 +41,7 @@ const actionLine = z
     effect,
     list: z.boolean(),
   })
-  .meta({ id: 'ActionSummary', description: 'An action in short.' });
+  .meta({ id: 'ActionSummary', description: 'Summary of an action.' });
 const action = actionLine
   .extend({
     connectorId: z.string(),
@@ -52,17 +52,17 @@ const action = actionLine
       .array(z.object({ parameter: z.string(), in: z.array(z.json()).optional(), effect }))
       .optional()
       .meta({
-        description: 'Values of a parameter that change the effect. `effect` is the gravest of all.',
+        description: 'Parameter values that change the effect. `effect` is the most severe one.',
       }),
     authentication: z
       .array(z.string())
       .optional()
-      .meta({ description: 'Types of the credentials that can run it, where not all can.' }),
+      .meta({ description: 'Credential types that can run it; absent when all can.' }),
     scopes: z
       .array(z.array(z.string()))
       .optional()
-      .meta({ description: 'OAuth scopes that it needs: one of each entry.' }),
-    hash: z.string().meta({ description: 'SHA-256 of the definition, as tools/list has it in `_meta`.' }),
+      .meta({ description: 'OAuth scopes that it needs: one scope of each entry.' }),
+    hash: z.string().meta({ description: 'SHA-256 of the definition, as in `_meta` of tools/list.' }),
   })
   .meta({ id: 'Action', description: 'An action of a connector.' });
 
@@ -78,7 +78,11 @@ export const listConnectorsRoute = defineRoute({
   query: z.strictObject({
     ...pageQuery,
     category: z.string().max(32).optional().meta({ description: 'Only connectors of this category.' }),
-    search: z.string().max(100).optional().meta({ description: 'Words in the id, name or description.' }),
+    search: z
+      .string()
+      .max(100)
+      .optional()
+      .meta({ description: 'Words to find in the id, name or description.' }),
   }),
   success: { status: 200, description: 'A page of connectors, by id.', schema: pageOf(connector) },
   async handler({ context, caller, query: { limit, offset, category, search } }) {
@@ -106,7 +110,7 @@ export const getConnectorRoute = defineRoute({
   operationId: 'getConnector',
   tag: 'Connectors',
   summary: 'Read a connector',
-  description: `Names its first ${ACTIONS_SHOWN} actions.`,
+  description: `Includes its first ${ACTIONS_SHOWN} actions.`,
   auth: 'api_key',
   scope: 'connectors:read',
   apiVersion: true,
@@ -134,10 +138,10 @@ export const getConnectorIconRoute = defineRoute({
   summary: 'The icon of a connector',
   auth: 'none',
   params: connectorParams,
-  success: { status: 200, description: 'A tile.', schema: z.string(), contentType: 'image/svg+xml' },
+  success: { status: 200, description: 'An SVG tile.', schema: z.string(), contentType: 'image/svg+xml' },
   errors: ['connector_not_found'],
   async handler({ context, params: { connectorId } }) {
-    // Without a caller there is no environment; development sees everything that is installed.
+    // A request without a caller has no environment. Development shows every installed connector.
     const found = requireConnector(context, 'development', connectorId);
     const headers = {
       'Content-Type': 'image/svg+xml; charset=utf-8',
@@ -248,7 +252,7 @@ export const executeActionRoute = defineRoute({
       .min(1)
       .optional()
       .meta({ description: "Default: the user's single active one." }),
-    actionId: z.string().optional().meta({ description: 'Equal to that of the path, when given.' }),
+    actionId: z.string().optional().meta({ description: 'Must equal the id in the path.' }),
     input: z.custom<JsonObject>(isJsonObject, 'must be an object').default({}).meta({
       type: 'object',
       description: "Checked against the action's inputSchema before anything is sent.",
@@ -258,7 +262,7 @@ export const executeActionRoute = defineRoute({
   success: {
     status: 200,
     description:
-      'The value, or a page of records. `Idempotency-Replayed: true` when it is a first answer again.',
+      'The value, or a page of records. `Idempotency-Replayed: true` marks a repeated first answer.',
     schema: executed,
   },
   errors: EXECUTION_ERRORS,
@@ -304,7 +308,7 @@ function connectorView({ publicUrl }: Context, one: Connector): z.input<typeof c
   };
 }
 
-/** The scopes that its ways to sign in ask for, each once. */
+/** Returns the OAuth scopes of a connector's schemes, without duplicates. */
 function scopesOf({ definition }: Connector): string[] {
   return [
     ...new Set(definition.authentication.flatMap((scheme) => ('scopes' in scheme ? scheme.scopes : []))),
@@ -316,7 +320,7 @@ function lineView(one: Action): z.input<typeof actionLine> {
   return { actionId, name, description, effect, list };
 }
 
-/** What is rare is left out where an action has none of it. */
+/** Returns the rare members of an action. Leaves out members that the action does not have. */
 function needsView({ effectWhen, authentication, scopes }: Action['definition']) {
   return {
     ...(effectWhen.length > 0 ? { effectWhen } : {}),

@@ -24,9 +24,9 @@ const params = z.strictObject({ userId: z.string(), credentialId: z.string() });
 const name = label(200);
 const data = z.custom<JsonObject>(isJsonObject, 'must be an object').meta({
   type: 'object',
-  description: 'As the inputSchema of the credential metadata asks for. Never read back.',
+  description: 'Members of the inputSchema in the credential metadata. Never returned.',
 });
-/** A credential as it is answered. */
+/** A credential as the API returns it. */
 export const credentialShape = z
   .object({
     credentialId: z.string(),
@@ -36,19 +36,19 @@ export const credentialShape = z
     type: z.string(),
     name: z.string(),
     state: z.enum(['active', 'needs_reconnect', 'revoked']),
-    reason: z.string().optional().meta({ description: 'Why it is not active.' }),
-    appMessage: z.string().optional().meta({ description: 'The words of the app about the reason.' }),
+    reason: z.string().optional().meta({ description: 'The reason when it is not active.' }),
+    appMessage: z.string().optional().meta({ description: 'Message of the app about the reason.' }),
     scopes: z.array(z.string()).optional().meta({ description: 'OAuth scopes that the user has granted.' }),
     account: z.object({ id: z.string(), name: z.string().optional() }).optional(),
     default: z.boolean().meta({ description: 'Whether calls that name no credential use this one.' }),
     createdAt: time,
     updatedAt: time,
-    lastUsedAt: time.nullable().meta({ description: 'At most a minute behind.' }),
+    lastUsedAt: time.nullable().meta({ description: 'Up to a minute late.' }),
     expiresAt: time.optional().meta({
-      description: 'Expiry of the access token. Gatehouse renews it before.',
+      description: 'Expiry of the access token. Gatehouse renews the token earlier.',
     }),
     refreshFailures: z.int().optional().meta({
-      description: 'Renewals of the access token that failed in a row; absent when the last one worked.',
+      description: 'Consecutive failed renewals of the access token; absent when the last one succeeded.',
     }),
   })
   .meta({ id: 'Credential', description: 'An account of a user at an app. It never holds a secret.' });
@@ -74,17 +74,13 @@ export const createCredentialRoute = defineRoute({
     type: z
       .string()
       .optional()
-      .meta({ description: 'May be left out where the connector has one type, or `data` fits one alone.' }),
+      .meta({ description: 'Optional when the connector has one type, or when `data` fits only one.' }),
     data: data.optional(),
     name: name.optional().meta({ description: 'Default: the name of the account, else of the connector.' }),
     redirectUri: z.string().max(2000).optional().meta({
-      description: 'OAuth: where the user returns to. One of redirectUris of the settings.',
+      description: 'OAuth: address that the user returns to. One of `redirectUris` of the settings.',
     }),
-    state: z
-      .string()
-      .max(500)
-      .optional()
-      .meta({ description: 'OAuth: comes back with the result, unchanged.' }),
+    state: z.string().max(500).optional().meta({ description: 'OAuth: returned unchanged with the result.' }),
   }),
   success: { status: 201, description: 'The credential.', schema: credentialShape },
   otherwise: {
@@ -227,13 +223,16 @@ export const updateCredentialRoute = defineRoute({
 export const deletion = {
   success: {
     status: 200,
-    description: 'The credential is gone for good.',
+    description: 'The credential is deleted.',
     schema: z.object({ message: z.string(), credentialId: z.string() }),
   },
   errors: ['credential_not_found' as const],
 };
 
-/** Deletes a credential after what listens to its account. @throws GatehouseError `credential_not_found` */
+/**
+ * Deletes a credential, after the sources and triggers of its account. @throws GatehouseError
+ * `credential_not_found`
+ */
 export async function removeCredential(context: Context, key: CredentialKey): Promise<void> {
   await requireCredential(context.db, key);
   await endListening(context, { credentialId: key.credentialId });
@@ -265,7 +264,7 @@ export const checkCredentialRoute = defineRoute({
   path: '/users/{userId}/credentials/{credentialId}/check',
   operationId: 'checkCredential',
   tag: 'Credentials',
-  summary: 'Try a credential at the third party now',
+  summary: 'Test a credential at the third party',
   description:
     'A credential that works is `active` again. A refused credential is `needs_reconnect`, with the ' +
     'reason. `checked` is false, and nothing changes, when the connector has no call to try it with.',
@@ -276,10 +275,10 @@ export const checkCredentialRoute = defineRoute({
   params,
   success: {
     status: 200,
-    description: 'The credential with the state that was found.',
+    description: 'The credential with its state after the test.',
     schema: credentialShape
       .extend({ checked: z.boolean() })
-      .meta({ id: 'CheckedCredential', description: 'A credential and whether the app was asked.' }),
+      .meta({ id: 'CheckedCredential', description: 'A credential, and whether the app was called.' }),
   },
   errors: [
     'credential_not_found',

@@ -3,7 +3,7 @@ import { fieldsSchema } from '../../actions/projection.ts';
 import type { ErrorCode } from '../../lib/errors.ts';
 import { pagination } from '../server/shapes.ts';
 
-/** The members of each record that are wanted. */
+/** The members of each record to return. */
 export const fields = fieldsSchema.meta({
   description:
     'Answer with these members of each record alone: dotted paths, through lists too, such as `customer.email` and ' +
@@ -22,7 +22,7 @@ export const executed = z
   })
   .meta({ id: 'ExecutionResult', description: 'Result of an action.' });
 
-/** What running an action can meet. */
+/** Error codes of running an action. */
 export const EXECUTION_ERRORS: ErrorCode[] = [
   'connector_not_found',
   'action_not_found',

@@ -6,7 +6,7 @@ import { defineRoute } from '../server/route.ts';
 import { cursorQuery, pageOf, time, toCursorPage } from '../server/shapes.ts';
 
 const outcome = z.enum(['succeeded', 'failed', 'denied']);
-/** An id as a filter: nothing that a database would refuse. */
+/** An id as a filter. Excludes characters that a database rejects. */
 const id = z.string().regex(/^[\x21-\x7e]{1,100}$/, 'must be an id');
 const instant = z.iso
   .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2026-03-01T12:00:00Z' })
@@ -40,7 +40,7 @@ export const listExecutionsRoute = defineRoute({
   tag: 'Executions',
   summary: 'List executions',
   description:
-    'Newest first; never a payload. Offsets end at 10,000: from there on, or from the start, follow ' +
+    'Newest first, without payloads. Offsets end at 10,000: from there on, or from the start, follow ' +
     '`pagination.nextCursor` with `cursor`.',
   auth: 'api_key',
   scope: 'executions:read',
@@ -51,8 +51,12 @@ export const listExecutionsRoute = defineRoute({
     connectorId: id.optional(),
     actionId: id.optional(),
     outcome: outcome.optional(),
-    from: instant.optional().meta({ type: 'string', format: 'date-time', description: 'From this time on.' }),
-    to: instant.optional().meta({ type: 'string', format: 'date-time', description: 'Before this time.' }),
+    from: instant
+      .optional()
+      .meta({ type: 'string', format: 'date-time', description: 'Only executions at or after this time.' }),
+    to: instant
+      .optional()
+      .meta({ type: 'string', format: 'date-time', description: 'Only executions before this time.' }),
   }),
   success: {
     status: 200,

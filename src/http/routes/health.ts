@@ -8,11 +8,11 @@ export const healthRoute = defineRoute({
   path: '/health',
   operationId: 'getHealth',
   tag: 'Service',
-  summary: 'Whether the process is alive',
+  summary: 'Check that the process is alive',
   auth: 'none',
   success: {
     status: 200,
-    description: 'It is.',
+    description: 'The process is alive.',
     schema: z.object({ status: z.literal('healthy'), timestamp: time }),
   },
   handler: async ({ context }) => ({ body: { status: 'healthy', timestamp: isoTime(context.clock.now()) } }),
@@ -23,7 +23,7 @@ export const readyRoute = defineRoute({
   path: '/ready',
   operationId: 'getReady',
   tag: 'Service',
-  summary: 'Whether the service can do its work',
+  summary: 'Check that the service is ready',
   description:
     '503 names what is missing. The database must answer and take writes, which a full disk prevents. The first API keys ' +
     'must be stored. The event loop must not have been blocked for over a second within the last five. The process must ' +

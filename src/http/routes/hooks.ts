@@ -6,17 +6,17 @@ import type { Json } from '../../lib/json.ts';
 import type { Db } from '../../store/schema.ts';
 import { defineRoute, type Route } from '../server/route.ts';
 
-/** Larger than what any app sends: Shopify and GitHub stay below 25 MB, others far below. */
+/** Largest accepted webhook, bytes. Shopify and GitHub limit theirs to 25 MB, and other apps send far less. */
 const MAX_BYTES = 10 * MIB;
-/** Of webhooks that are being taken: one source, however many it sends or leaves unfinished, leaves room for others. */
+/** Memory limits for webhooks being received. One source cannot use all of it, even with unfinished requests. */
 const MOST_AT_ONCE = { bytes: 64 * MIB, bytesEach: 16 * MIB };
 const rooms = new WeakMap<Db, BodyRoom>();
 
-/** Where apps send their webhooks; with GET some check the address before the first one. */
-export const receiveHookRoute = hookRoute('POST', 'receiveHook', 'Take a webhook of an app');
+/** The addresses for webhooks of apps. Some apps check the address with a GET first. */
+export const receiveHookRoute = hookRoute('POST', 'receiveHook', 'Receive a webhook of an app');
 export const checkHookRoute = hookRoute('GET', 'checkHook', 'Answer the address check of an app');
 
-/** Parsed when somebody asks for the body: an address that nobody expects costs none of it. */
+/** Parses the body only on demand, so that requests to an unknown address do not cost it. */
 class ReceivedHook implements HookRequest {
   readonly method: string;
   readonly url: string;
@@ -54,10 +54,14 @@ function hookRoute(method: 'GET' | 'POST', operationId: string, summary: string)
     query: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
     rawBody: {
       maxBytes: MAX_BYTES,
-      description: 'As the app sends it.',
+      description: 'The body that the app sent.',
       example: '{"event":"order.created"}',
     },
-    success: { status: 200, description: 'It is recorded.', schema: z.object({ received: z.literal(true) }) },
+    success: {
+      status: 200,
+      description: 'The webhook is stored.',
+      schema: z.object({ received: z.literal(true) }),
+    },
     errors: ['not_found', 'unauthorized', 'unavailable'],
     async handler({ context, params, query, readRaw, header }) {
       const search = new URLSearchParams(
@@ -73,12 +77,12 @@ function hookRoute(method: 'GET' | 'POST', operationId: string, summary: string)
         const expected = await intake.expect(params.connectorId, params.token);
         using room = roomOf(context.db).hold(expected.source.sourceId);
         const raw = await readRaw(room);
-        // Awaited here: until it is recorded the body is held.
+        // Awaited here, because the body must stay reserved until the webhook is stored.
         return await intake.accept(expected, new ReceivedHook({ method, url, query: search, header, raw }));
       };
       const accepted = await receive().catch((error: unknown) => {
         if (error instanceof GatehouseError) throw error;
-        context.log.error({ err: error }, 'a webhook could not be recorded');
+        context.log.error({ err: error }, 'webhook not stored');
         throw new GatehouseError('unavailable', 'The webhook could not be recorded. Send it again.', {
           headers: { 'Retry-After': '5' },
           cause: error,

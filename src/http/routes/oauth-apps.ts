@@ -26,10 +26,10 @@ const oauthApp = z
     scopes: z
       .array(z.string())
       .nullable()
-      .meta({ description: 'OAuth scopes to ask users for; null for those that the connector names.' }),
-    fields: z
-      .record(z.string(), z.string())
-      .meta({ description: 'Where it is registered; what is not here is the default of the connector.' }),
+      .meta({ description: 'OAuth scopes to request; null means the scopes of the connector.' }),
+    fields: z.record(z.string(), z.string()).meta({
+      description: 'The host where it is registered. Missing fields have the default of the connector.',
+    }),
     redirectUri: z.string().meta({ description: 'Register this address at the third party.' }),
     createdAt: time,
     updatedAt: time,
@@ -52,19 +52,19 @@ export const putOAuthAppRoute = defineRoute({
     clientId: printable(500),
     clientSecret: printable(5000)
       .optional()
-      .meta({ description: 'May be left out where the app knows public clients.', writeOnly: true }),
+      .meta({ description: 'Optional when the app supports public clients.', writeOnly: true }),
     scopes: z
       .array(z.string().regex(/^[\u0021-\u007e]{1,300}$/, 'must be printable ASCII without spaces'))
       .max(200)
       .optional()
-      .meta({ description: 'Default: what the connector names.' }),
+      .meta({ description: 'Default: the scopes of the connector.' }),
     fields: z
       .record(z.string(), z.string())
       .optional()
       .meta({
         description:
-          'Where the app is registered, for connectors of many hosts: `{"siteUrl": "https://gitlab.example.com"}`. ' +
-          'People who sign in are not asked for it, and the secret is sent nowhere else.',
+          'The host where the app is registered, for connectors with many hosts: `{"siteUrl": "https://gitlab.example.com"}`. ' +
+          'Users are not asked for it when they sign in. The secret is sent only to this host.',
       }),
   }),
   success: { status: 200, description: 'The OAuth app, without its secret.', schema: oauthApp },
@@ -100,14 +100,13 @@ export const deleteOAuthAppRoute = defineRoute({
   operationId: 'deleteOAuthApp',
   tag: 'OAuth apps',
   summary: 'Delete the OAuth app of a connector',
-  description:
-    'Credentials that it made work until their access tokens end; then they need an OAuth app again.',
+  description: 'Its credentials work until their access tokens expire. Then they need an OAuth app again.',
   auth: 'api_key',
   scope: 'oauth-apps:write',
   params,
   success: {
     status: 200,
-    description: 'The OAuth app is gone.',
+    description: 'The OAuth app is deleted.',
     schema: z.object({ message: z.string(), connectorId: z.string() }),
   },
   errors: ['oauth_app_not_found'],

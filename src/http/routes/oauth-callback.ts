@@ -6,15 +6,15 @@ import { returnAddress } from './connect.ts';
 import { defineRoute } from '../server/route.ts';
 
 /**
- * Where apps send people back to. A person sees the answer, so it is always a page: the application's redirect
- * address with the result, else our own page that tells it.
+ * Handles the return from an app's consent page. A user sees the answer, so it is always a redirect: to the
+ * application with the result, or else to our own page with the result.
  */
 export const oauthCallbackRoute = defineRoute({
   method: 'GET',
   path: '/oauth/callback/{connectorId}',
   operationId: 'oauthCallback',
   tag: 'Connecting accounts',
-  summary: 'Come back from the consent page of an app',
+  summary: 'Return from the consent page of an app',
   description:
     'The redirect address to register at the app, one for each connector. Works once for each consent, in the browser ' +
     'that began it.',
@@ -23,7 +23,7 @@ export const oauthCallbackRoute = defineRoute({
   query: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
   success: {
     status: 303,
-    description: 'On to the application, or to the page that tells the end.',
+    description: 'Redirect to the application, or to the page with the result.',
     schema: z.string(),
   },
   async handler({ context, params, query, header, requestId }) {
@@ -47,8 +47,7 @@ export const oauthCallbackRoute = defineRoute({
       );
     } catch (error) {
       const { code } = publicError(error);
-      if (code === 'internal')
-        context.log.error({ requestId, err: error }, 'a consent could not be finished');
+      if (code === 'internal') context.log.error({ requestId, err: error }, 'consent not finished');
       return to(`${context.publicUrl}/connect/ended?error=${code}`);
     }
   },
@@ -60,7 +59,7 @@ function to(location: string) {
     headers: {
       Location: location,
       'Cache-Control': 'no-store',
-      // A redirect can cut the tie of a window to its opener too.
+      // A redirect can also cut the connection of a window to its opener.
       'Cross-Origin-Opener-Policy': 'unsafe-none',
     },
   };

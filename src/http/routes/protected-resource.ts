@@ -8,7 +8,7 @@ export const protectedResourceRoute = defineRoute({
   path: '/.well-known/oauth-protected-resource/mcp/{serverId}',
   operationId: 'getProtectedResource',
   tag: 'Service',
-  summary: 'How clients with OAuth reach an MCP server',
+  summary: 'Read the OAuth metadata of an MCP server',
   description:
     'Protected resource metadata (RFC 9728), for the issuers of `GATEHOUSE_JWT_ISSUERS`. Where none is trusted there is ' +
     'none, and never for an access URL, which is its own credential.',
@@ -36,7 +36,7 @@ export const protectedResourceRoute = defineRoute({
         bearer_methods_supported: ['header'],
         resource_name: found.name,
       },
-      // Clients in browsers read it before they have any right here.
+      // Browser clients read it before they are authenticated.
       headers: { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-store' },
     };
   },

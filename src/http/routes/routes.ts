@@ -87,7 +87,7 @@ export const ROUTES: Route[] = [
   webhooks.deleteSubscriptionRoute,
   webhooks.rotateSecretRoute,
   webhooks.enableSubscriptionRoute,
-  // Before the address of apps, which would take it for one.
+  // Must precede the address for apps, which would match it too.
   runs.callWorkflowRoute,
   hooks.receiveHookRoute,
   hooks.checkHookRoute,

@@ -7,7 +7,7 @@ import { pageQuery, pagination, toPage } from '../server/shapes.ts';
 const cost = z
   .object({
     tools: z.int(),
-    bytes: z.int().meta({ description: 'Size of the definitions, as tools/list gives them.' }),
+    bytes: z.int().meta({ description: 'Size of the definitions in tools/list, bytes.' }),
     tokens: z.int(),
   })
   .meta({ id: 'ToolCost', description: 'Cost of a list of tools.' });
@@ -19,9 +19,9 @@ export const listServerToolsRoute = defineRoute({
   tag: 'MCP servers',
   summary: "List a server's tools and their token cost",
   description:
-    'With `format=tokens` the tools come with their weight instead of their definition, the heaviest first. Tokens are those ' +
-    'of name, description and input schema, which clients hand to their model; they are estimated, within a tenth of what ' +
-    'the o200k tokenizer of OpenAI counts. Other models count otherwise, by up to a third.',
+    'With `format=tokens` the tools have sizes in place of definitions, largest first. Tokens are those ' +
+    'of name, description and input schema, which clients send to their model. They are estimated to within a tenth of the count of ' +
+    'the o200k tokenizer of OpenAI. The counts of other models differ by up to a third.',
   auth: 'api_key_or_jwt',
   scope: 'servers:read',
   user: 'owner',
@@ -36,9 +36,9 @@ export const listServerToolsRoute = defineRoute({
     schema: z.object({
       serverId: z.string(),
       mode: z.enum(['direct', 'discovery']).meta({
-        description: '`direct`: a tool for each action. `discovery`: the built-in tools alone.',
+        description: '`direct`: a tool for each action. `discovery`: only the built-in tools.',
       }),
-      actions: z.int().meta({ description: 'Actions that the restrictions let through.' }),
+      actions: z.int().meta({ description: 'Number of actions that the restrictions allow.' }),
       tokens: z.int().optional().meta({ description: 'Estimated tokens of all tools.' }),
       instructionTokens: z.int().optional(),
       modes: z

@@ -23,7 +23,7 @@ import { label, time } from '../server/shapes.ts';
 
 const MAX_UNPAGED = 1000;
 
-const name = label(100).meta({ description: 'Unique in the environment, without regard to case.' });
+const name = label(100).meta({ description: 'Unique in the environment, case-insensitive.' });
 const description = z.string().max(2000);
 const customInstructions = z.string().max(10_000);
 const tokenExpiresInDays = z
@@ -32,7 +32,7 @@ const tokenExpiresInDays = z
   .max(365, 'must be a whole number from 1 to 365');
 const toolMode = z.enum(['auto', 'direct', 'discovery']);
 const pinTools = z.boolean().meta({
-  description: 'Holds back tools whose definitions differ from those approved with POST /api/tools/approve.',
+  description: 'Hides tools whose definitions differ from those approved with POST /api/tools/approve.',
 });
 const params = z.strictObject({ serverId: z.string() });
 
@@ -45,7 +45,7 @@ const server = z
     url: z.url().meta({ description: 'MCP address for an API key or JWT.' }),
     accessUrl: z
       .url()
-      .meta({ description: 'Self-sufficient MCP address; ends in *** for keys without servers:token.' }),
+      .meta({ description: 'MCP address with its token; ends in *** for keys without servers:token.' }),
     restrictions: restrictionsSchema,
     hasRestrictions: z.boolean(),
     ownerUserId: z.string().nullable(),
@@ -59,7 +59,7 @@ const server = z
   .meta({ id: 'Server', description: 'An MCP server.' });
 const createdServer = server
   .extend({
-    accessToken: z.string().meta({ description: 'Shown here and on rotation only.' }),
+    accessToken: z.string().meta({ description: 'Shown only here and after a rotation.' }),
   })
   .meta({ id: 'ServerWithToken', description: 'An MCP server with its access token.' });
 
@@ -69,7 +69,7 @@ export const createServerRoute = defineRoute({
   operationId: 'createServer',
   tag: 'MCP servers',
   summary: 'Create an MCP server',
-  description: `JWTs of one user make at most ${MAX_BOUND_SERVERS} servers.`,
+  description: `JWTs of one user can create at most ${MAX_BOUND_SERVERS} servers.`,
   auth: 'api_key_or_jwt',
   scope: 'servers:write',
   user: 'owner',
@@ -125,7 +125,7 @@ export const listServersRoute = defineRoute({
   }),
   success: {
     status: 200,
-    description: 'Servers in the order they were made, and how many there are in all.',
+    description: 'Servers in the order of creation, and the total number.',
     schema: z.object({ servers: z.array(server), count: z.int() }),
   },
   audited: true,
@@ -165,7 +165,7 @@ export const updateServerRoute = defineRoute({
   operationId: 'updateServer',
   tag: 'MCP servers',
   summary: 'Change an MCP server',
-  description: 'Changes what is named. `restrictions` is replaced whole.',
+  description: 'Changes only the given members. Replaces `restrictions` whole.',
   auth: 'api_key_or_jwt',
   scope: 'servers:write',
   user: 'owner',
@@ -202,7 +202,7 @@ export const deleteServerRoute = defineRoute({
   params,
   success: {
     status: 200,
-    description: 'It is gone, with its token and what was kept for it.',
+    description: 'The server is deleted, with its token and stored results.',
     schema: z.object({ message: z.string(), serverId: z.string() }),
   },
   errors: ['server_not_found'],
@@ -220,9 +220,9 @@ export const rotateServerTokenRoute = defineRoute({
   path: '/api/servers/{serverId}/token',
   operationId: 'rotateServerToken',
   tag: 'MCP servers',
-  summary: 'Make a new access token',
+  summary: 'Rotate the access token',
   description:
-    'The old token and its URL end at once. Without `tokenExpiresInDays` the new one does not expire.',
+    'The old token and its URL stop working at once. Without `tokenExpiresInDays` the new token does not expire.',
   auth: 'api_key_or_jwt',
   scope: 'servers:token',
   user: 'owner',
@@ -239,7 +239,10 @@ export const rotateServerTokenRoute = defineRoute({
   },
 });
 
-/** The server, if it is the caller's to see: the same 404 for absent, foreign, and made by somebody else. */
+/**
+ * Returns a server that the caller may see. An absent server, another environment's and another user's give the
+ * same 404.
+ */
 export async function requireServer(
   context: Context,
   caller: Caller,
@@ -262,7 +265,7 @@ async function assertUserServersOn(context: Context, caller: Caller): Promise<vo
   );
 }
 
-/** A server as the caller may see it. */
+/** Returns a server as the caller may see it. */
 function view(context: Context, caller: Caller, record: McpServer): z.input<typeof server> {
   const mayReveal = caller.scopes === 'all' || caller.scopes.has('servers:token');
   const url = `${context.publicUrl}/mcp/${record.serverId}`;

@@ -17,14 +17,14 @@ export const simulateRoute = defineRoute({
   params: z.strictObject({ serverId: z.string() }),
   body: z.strictObject({
     userId: z.string().max(200).optional().meta({
-      description: 'Left out: the owner of the server, as its access URL has it.',
+      description: 'Default: the owner of the server, as for its access URL.',
     }),
     connectorId: z.string().max(200),
     actionId: z.string().max(200),
     input: z
       .record(z.string(), z.json())
       .optional()
-      .meta({ description: 'Checked against the schema of the action where it is given.' }),
+      .meta({ description: 'Input to check against the schema of the action. Default: no check.' }),
   }),
   success: {
     status: 200,
@@ -32,10 +32,10 @@ export const simulateRoute = defineRoute({
     schema: z.object({
       outcome: z.enum(['runs', 'asks', 'denied', 'fails']).meta({
         description:
-          '`asks`: once its user agrees. `denied`: by a rule. `fails`: for want of something else.',
+          '`asks`: runs once its user agrees. `denied`: a rule denies it. `fails`: something else is missing.',
       }),
-      rule: z.string().optional().meta({ description: 'The restriction that denies or asks.' }),
-      code: z.string().optional().meta({ description: 'The code that the caller would get.' }),
+      rule: z.string().optional().meta({ description: 'The restriction that denies it or asks the user.' }),
+      code: z.string().optional().meta({ description: 'The error code that the caller would get.' }),
       reason: z.string(),
       effect: z.enum(['read', 'write', 'destructive']).optional(),
       credentialId: z.string().optional(),

@@ -6,7 +6,7 @@ import { pageOf, pageQuery, toPage } from '../server/shapes.ts';
 
 const MAX_AT_ONCE = 1000;
 
-const hash = z.string().nullable().meta({ description: 'SHA-256 in base64url; null: there is none.' });
+const hash = z.string().nullable().meta({ description: 'SHA-256 in base64url; null when there is none.' });
 const name = {
   connectorId: z.string(),
   actionId: z.string().optional(),
@@ -69,7 +69,7 @@ export const approveDefinitionsRoute = defineRoute({
   }),
   success: {
     status: 200,
-    description: 'They are approved.',
+    description: 'The number of approved definitions.',
     schema: z.object({ approved: z.int() }),
   },
   errors: ['definition_changed'],
@@ -82,7 +82,7 @@ export const approveDefinitionsRoute = defineRoute({
   },
 });
 
-/** @throws GatehouseError `invalid_request` for an entry that names two things. */
+/** Rejects an entry that names two things. @throws GatehouseError `invalid_request` */
 function assertOneEach(tools: DefinitionName[]): void {
   const faults = tools.flatMap(({ actionId, promptId, resourceId }, position) =>
     [actionId, promptId, resourceId].filter((id) => id !== undefined).length > 1

@@ -19,7 +19,7 @@ import { getUnified, listUnified } from '../../unified/read.ts';
 import { defineRoute } from '../server/route.ts';
 import { cursorQuery, pageOf, pageQuery, time, toCursorPage, toPage } from '../server/shapes.ts';
 
-const connectionId = z.string().meta({ description: 'A credential, seen from the unified side.' });
+const connectionId = z.string().meta({ description: 'Id of a credential.' });
 const scopeParams = { category: z.string(), model: z.string() };
 const UPSTREAM = [
   'credential_not_found',
@@ -50,7 +50,7 @@ export const listUnifiedRoute = defineRoute({
       leftOut: z
         .array(z.object({ remoteId: z.string().nullable(), reason: z.string() }))
         .optional()
-        .meta({ description: 'Records of the page that do not fit the model; absent where all do.' }),
+        .meta({ description: 'Records of the page that do not fit the model; absent when all fit.' }),
     }),
   },
   errors: [...UPSTREAM],
@@ -59,7 +59,7 @@ export const listUnifiedRoute = defineRoute({
     const connection = await connectionOf(context, { ...query, environment: caller.environment, userId });
     const read = { ...connection, scope, caller: caller.label, requestId, signal };
     const { data, leftOut, hasMore } = await listUnified(context, read, query);
-    // The next page begins behind all that the app gave.
+    // The next page begins after all records that the app returned.
     const { pagination } = toPage([...data, ...leftOut], hasMore, query.offset);
     return { body: { data, pagination, ...(leftOut.length > 0 ? { leftOut } : {}) } };
   },
@@ -96,14 +96,14 @@ const mapping = z
     createdAt: time,
     updatedAt: time,
   })
-  .meta({ id: 'FieldMapping', description: 'Your own fields of a unified model.' });
+  .meta({ id: 'FieldMapping', description: 'Custom fields of a unified model.' });
 
 export const putFieldMappingRoute = defineRoute({
   method: 'PUT',
   path: '/api/field-mappings',
   operationId: 'putFieldMapping',
   tag: 'Unified models',
-  summary: 'Add fields of your own to a unified model',
+  summary: 'Add custom fields to a unified model',
   description:
     'Each field is a JSONata expression over the record of the app (`raw`). It appears under `custom`. A ' +
     'mapping holds for the whole environment, for a connector, or for one connection; the narrower one ' +
@@ -148,7 +148,7 @@ export const listFieldMappingsRoute = defineRoute({
   path: '/api/field-mappings',
   operationId: 'listFieldMappings',
   tag: 'Unified models',
-  summary: 'List your own fields of unified models',
+  summary: 'List custom fields of unified models',
   auth: 'api_key',
   scope: 'unified:read',
   query: z.strictObject(cursorQuery),
@@ -164,13 +164,13 @@ export const deleteFieldMappingRoute = defineRoute({
   path: '/api/field-mappings/{mappingId}',
   operationId: 'deleteFieldMapping',
   tag: 'Unified models',
-  summary: 'Remove a level of your own fields',
+  summary: 'Remove a level of custom fields',
   auth: 'api_key',
   scope: 'unified:write',
   params: z.strictObject({ mappingId: z.string() }),
   success: {
     status: 200,
-    description: 'The level is gone.',
+    description: 'The level is deleted.',
     schema: z.object({ message: z.string(), mappingId: z.string() }),
   },
   errors: ['field_mapping_not_found'],
@@ -190,7 +190,10 @@ function scopeOf({ category, model }: { category: string; model: string }): Even
   );
 }
 
-/** The connection of a request, that user's where one is given, with its connector. @throws `credential_not_found` */
+/**
+ * Returns the connection of a request with its connector. With `userId`, it must belong to that user. @throws
+ * `credential_not_found`
+ */
 export async function connectionOf(
   context: Pick<Context, 'db' | 'catalog'>,
   asked: { environment: Environment; connectionId: string; userId?: string | undefined },

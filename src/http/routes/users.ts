@@ -15,12 +15,14 @@ import { GatehouseError } from '../../lib/errors.ts';
 import { defineRoute } from '../server/route.ts';
 import { cursorQuery, label, pageOf, time, toCursorPage } from '../server/shapes.ts';
 
-const username = label(200).meta({ description: 'Your own name for this user; unique in the environment.' });
+const username = label(200).meta({
+  description: 'Name of the user in your application; unique in the environment.',
+});
 const MAX_METADATA_BYTES = 64 * 1024;
 const metadata = z
   .record(z.string(), z.json())
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_METADATA_BYTES, 'must be 64 KiB at most')
-  .meta({ description: 'Facts of your own about the user, 64 KiB of JSON at most.' });
+  .meta({ description: 'Data of your application about the user, at most 64 KiB of JSON.' });
 const params = z.strictObject({ userId: z.string() });
 const user = z
   .object({
@@ -95,7 +97,7 @@ export const updateUserRoute = defineRoute({
   operationId: 'updateUser',
   tag: 'Users',
   summary: 'Change an end user',
-  description: 'Changes what is named. A disabled user can do nothing until enabled again.',
+  description: 'Changes only the given members. A disabled user has no access until enabled again.',
   auth: 'api_key',
   scope: 'users:write',
   apiVersion: true,
@@ -122,15 +124,15 @@ export const deleteUserRoute = defineRoute({
   tag: 'Users',
   summary: 'Delete an end user',
   description:
-    'Credentials, owned MCP servers and kept results go too; tokens are revoked where the app supports it. ' +
-    'Executions keep the id only.',
+    'Also deletes credentials, owned MCP servers and stored results. Tokens are revoked where the app supports it. ' +
+    'Executions keep only the id.',
   auth: 'api_key',
   scope: 'users:write',
   apiVersion: true,
   params,
   success: {
     status: 200,
-    description: 'The user is gone.',
+    description: 'The user is deleted.',
     schema: z.object({ message: z.string(), userId: z.string() }),
   },
   errors: ['user_not_found'],
@@ -172,14 +174,14 @@ export const revokeUserTokensRoute = defineRoute({
   operationId: 'revokeUserTokens',
   tag: 'Users',
   summary: 'Revoke the JWTs of an end user',
-  description: 'Every JWT issued until now is refused within a second.',
+  description: 'Every JWT issued until now is rejected within a second.',
   auth: 'api_key',
   scope: 'users:token',
   apiVersion: true,
   params,
   success: {
     status: 200,
-    description: 'They are revoked.',
+    description: 'The JWTs are revoked.',
     schema: z.object({ userId: z.string(), revokedAt: time }),
   },
   errors: ['user_not_found'],

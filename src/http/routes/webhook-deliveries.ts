@@ -29,7 +29,7 @@ const delivery = z
           'Why the last attempt failed: status, redirect, timeout, blocked_address, dns, refused, reset, tls, protocol ' +
           'or unreachable.',
       }),
-    nextAttemptAt: time.nullable().meta({ description: 'Null while it is being attempted, and at its end.' }),
+    nextAttemptAt: time.nullable().meta({ description: 'Null during an attempt and after the last one.' }),
     createdAt: time,
     updatedAt: time,
     attempts: z.array(
@@ -80,14 +80,14 @@ export const replayDeliveryRoute = defineRoute({
   tag: TAG,
   summary: 'Send a delivery again',
   description:
-    'It keeps its id and sequence number and gets the whole schedule again. A waiting delivery is due now; ' +
-    'a delivery that is being attempted stays as it is.',
+    'It keeps its id and sequence number, and its schedule starts again. A waiting delivery becomes due now; ' +
+    'a delivery under way stays unchanged.',
   ...ofSubscription,
   scope: 'webhooks:write',
   params: ofSubscription.params.extend({ deliveryId: z.string() }),
   success: {
     status: 202,
-    description: 'It is sent as soon as the subscription allows.',
+    description: 'The delivery is due as soon as the subscription allows.',
     schema: z.object({ deliveryId: z.string() }),
   },
   errors: ['subscription_not_found', 'delivery_not_found', 'subscription_disabled'],
@@ -108,17 +108,17 @@ export const recoverRoute = defineRoute({
   path: '/webhooks/{subscriptionId}/recover',
   operationId: 'recoverDeliveries',
   tag: TAG,
-  summary: 'Send what a subscription missed since a time',
+  summary: 'Recover missed deliveries since a time',
   description:
     'Dead and cancelled deliveries start again. Events that came while the subscription was disabled are ' +
-    'delivered now, with new numbers. Other deliveries stay as they are, so asking twice changes nothing. ' +
+    'delivered now, with new numbers. Other deliveries stay unchanged, so a second request changes nothing. ' +
     'Events are kept for 30 days.',
   ...ofSubscription,
   scope: 'webhooks:write',
   body: z.strictObject({ since: instant, until: instant.optional() }),
   success: {
     status: 202,
-    description: 'How many deliveries this began.',
+    description: 'The number of deliveries that it started.',
     schema: z.object({ subscriptionId: z.string(), recovered: z.int() }),
   },
   errors: ['subscription_not_found', 'subscription_disabled'],
@@ -139,12 +139,12 @@ export const sendTestRoute = defineRoute({
   tag: TAG,
   summary: 'Send a test event',
   description:
-    'On the same rails as all: stored, numbered, signed and repeated. It carries `x-svc-event: test` and `x-svc-test: true`.',
+    'Stored, numbered, signed and retried like every event. It carries `x-svc-event: test` and `x-svc-test: true`.',
   ...ofSubscription,
   scope: 'webhooks:write',
   success: {
     status: 202,
-    description: 'The delivery is stored, and sent at once.',
+    description: 'The delivery is stored and due at once.',
     schema: z.object({ deliveryId: z.string() }),
   },
   errors: ['subscription_not_found', 'subscription_disabled'],

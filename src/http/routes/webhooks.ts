@@ -24,14 +24,14 @@ const kinds = z
   .min(1, 'must name at least one of created, updated, deleted')
   .refine((list) => new Set(list).size === list.length, 'must name each only once')
   .meta({ description: 'Event types to deliver. Polled sources see deletions at the daily reconcile.' });
-const rate = z.int().min(1).max(1000).meta({ description: 'Deliveries that may begin in one second.' });
+const rate = z.int().min(1).max(1000).meta({ description: 'Most deliveries that may start in one second.' });
 const address = z
   .string()
   .min(1)
   .transform(withLowerCaseHost)
   .meta({
     description:
-      'An https address that accepts POST. Private, loopback, link-local and metadata addresses are refused, here and ' +
+      'An https address that accepts POST. Private, loopback, link-local and metadata addresses are rejected, here and ' +
       'again at each connection.',
   });
 const headers = subscriberHeaders.meta({
@@ -40,10 +40,14 @@ const headers = subscriberHeaders.meta({
   description: 'Sent with each delivery; stored encrypted, and only their names are shown again.',
 });
 const ordered = z.boolean().meta({
-  description: 'One delivery at a time, in order of x-svc-sequence: one that fails holds up those behind it.',
+  description:
+    'One delivery at a time, in the order of x-svc-sequence. A failed delivery blocks the later ones.',
 });
 
-/** Scheme and host have no letter case (RFC 3986 section 6.2.2.1), so addresses that differ in it alone are one. */
+/**
+ * Lower-cases scheme and host, which are case-insensitive (RFC 3986 section 6.2.2.1), so that equal addresses
+ * compare equal.
+ */
 function withLowerCaseHost(text: string): string {
   return text.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, (beginning) => beginning.toLowerCase());
 }
@@ -56,33 +60,39 @@ const subscription = z
     scope: z.string(),
     events: z.array(z.string()),
     status: z.enum(['active', 'disabled']),
-    reason: z.string().optional().meta({ description: 'Why it is disabled, or what its backfill lacks.' }),
+    reason: z
+      .string()
+      .optional()
+      .meta({ description: 'The reason that it is disabled, or that its backfill is incomplete.' }),
     source: z
       .enum(['native', 'polling'])
       .optional()
       .meta({ description: '`native`: by webhooks of the app. `polling`: by polls of the app.' }),
     sourceReason: z.string().optional().meta({
       description:
-        'Why nothing may come from its app: what was last asked of it failed so. Absent once a poll works.',
+        'Error of the last call to its app, so events may be missing. Absent once a poll succeeds.',
     }),
-    headers: z.array(z.string()).meta({ description: 'Names of the headers that are sent along.' }),
+    headers: z.array(z.string()).meta({ description: 'Names of the headers sent with each delivery.' }),
     ratePerSecond: z.int().nullable(),
     ordered: z.boolean(),
     backfill: z.enum(['none', 'wanted', 'running', 'done']),
-    failingSince: time.nullable().meta({ description: 'Since when every attempt failed.' }),
+    failingSince: time.nullable().meta({ description: 'Time since which every attempt failed.' }),
     createdAt: time,
     updatedAt: time,
   })
   .meta({ id: 'Subscription', description: 'A webhook subscription.' });
 const secret = z.string().meta({
-  description: 'Signs each delivery (Standard Webhooks): `whsec_…`. Shown here only.',
+  description: 'Signs each delivery (Standard Webhooks): `whsec_…`. Shown only here.',
 });
 const subscriptionWithSecret = subscription
   .extend({ secret })
   .meta({ id: 'SubscriptionWithSecret', description: 'A webhook subscription with its secret.' });
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
-/** What the routes of one subscription have in common. The operator's, for one, is no user's. */
+/**
+ * Properties that all routes of one subscription share. No end user is required, because the operator's
+ * subscription has none.
+ */
 export const ofSubscription = {
   auth: 'api_key' as const,
   user: 'existing' as const,
@@ -111,7 +121,7 @@ export const createSubscriptionRoute = defineRoute({
   scope: 'webhooks:write',
   user: 'existing',
   query: z.strictObject({
-    connectionId: z.string().max(64).meta({ description: 'The connection, and with it the user.' }),
+    connectionId: z.string().max(64).meta({ description: 'The connection, which also determines the user.' }),
   }),
   body: z.strictObject({
     address,
@@ -123,7 +133,7 @@ export const createSubscriptionRoute = defineRoute({
     backfill: z
       .boolean()
       .default(false)
-      .meta({ description: 'Deliver what is there already, too, as `created`, to this subscription alone.' }),
+      .meta({ description: 'Also deliver existing records as `created`, only to this subscription.' }),
   }),
   success: {
     status: 201,
@@ -206,7 +216,7 @@ export const updateSubscriptionRoute = defineRoute({
   tag: TAG,
   summary: 'Change a webhook subscription',
   description:
-    'Changes what is named; `headers` is replaced whole. Waiting deliveries go to the new address within a second.',
+    'Changes only the given members. Replaces `headers` whole. Waiting deliveries go to the new address within a second.',
   ...ofSubscription,
   scope: 'webhooks:write',
   body: z.strictObject({
@@ -230,13 +240,13 @@ export const deleteSubscriptionRoute = defineRoute({
   path: '/webhooks/{subscriptionId}',
   operationId: 'deleteSubscription',
   tag: TAG,
-  summary: 'End a webhook subscription',
-  description: 'Deliveries that wait or are under way are cancelled, and its log goes with it.',
+  summary: 'Delete a webhook subscription',
+  description: 'Cancels its waiting and running deliveries, and deletes their log.',
   ...ofSubscription,
   scope: 'webhooks:write',
   success: {
     status: 200,
-    description: 'The subscription is gone for good.',
+    description: 'The subscription is deleted.',
     schema: z.object({ message: z.string(), subscriptionId: z.string() }),
   },
   errors: ['subscription_not_found'],
@@ -252,9 +262,8 @@ export const rotateSecretRoute = defineRoute({
   path: '/webhooks/{subscriptionId}/rotate-secret',
   operationId: 'rotateSubscriptionSecret',
   tag: TAG,
-  summary: 'Make a new signing secret',
-  description:
-    'Deliveries carry both signatures for 24 hours, so that the receiver can change over in its own time.',
+  summary: 'Rotate the signing secret',
+  description: 'Deliveries carry both signatures for 24 hours, so that the receiver has time to switch.',
   ...ofSubscription,
   scope: 'webhooks:write',
   success: {
@@ -280,7 +289,7 @@ export const enableSubscriptionRoute = defineRoute({
   tag: TAG,
   summary: 'Enable a subscription that was disabled',
   description:
-    'It delivers again from now on. A disabled subscription collects nothing: fetch what it missed with `recover`.',
+    'Delivers events from now on. A disabled subscription collects no events; `recover` delivers the missed ones.',
   ...ofSubscription,
   scope: 'webhooks:write',
   success: { status: 200, description: 'The subscription as it is now.', schema: subscription },

@@ -33,12 +33,12 @@ const credentials = z
   .record(z.string().regex(/^[a-z0-9-]{1,32}$/, 'must be a connectorId'), z.string().min(1).max(64))
   .meta({ description: 'connectorId → credentialId. Default: the single active one of the user.' });
 const config = jsonObject.meta({ description: "Checked against the version's configurableFields." });
-const hookUrl = z.string().meta({ description: 'Where to POST to start a run. Shown here only.' });
+const hookUrl = z.string().meta({ description: 'Address to POST to for starting a run. Shown only here.' });
 const query = z.strictObject(userQuery);
 const NO_STORE = { 'Cache-Control': 'no-store' };
 const NOT_FOUND = ['workflow_not_found', 'user_not_found', 'installation_not_found'] as const;
 
-/** What a user does with its own installation, from a page too, and a server in its name. */
+/** Properties of routes for a user's own installation. Pages and servers may call them. */
 const ofUser = {
   path: '/workflows/{workflowId}/install',
   tag: TAG,
@@ -50,7 +50,7 @@ const ofUser = {
   query,
 } as const;
 
-/** What only servers do with the installations of users. */
+/** Properties of routes that only servers may call. */
 const ofOperator = {
   tag: TAG,
   auth: 'api_key',
@@ -64,11 +64,11 @@ export const getInstallFormRoute = defineRoute({
   ...ofUser,
   method: 'GET',
   operationId: 'getInstallForm',
-  summary: 'Read what installing asks for',
-  description: 'The configurable fields, and for each app the accounts of the user to choose from.',
+  summary: 'Read the installation form',
+  description: 'The configurable fields, and the accounts of the user for each app.',
   success: {
     status: 200,
-    description: 'The form, and the installation where there is one.',
+    description: 'The form, and the installation if there is one.',
     schema: z.object({
       workflowId: z.string(),
       name: z.string(),
@@ -104,7 +104,7 @@ export const installRoute = defineRoute({
   body: z.strictObject({ config: config.default({}), credentials: credentials.default({}) }),
   success: {
     status: 201,
-    description: 'The installation; with a `call` trigger its address.',
+    description: 'The installation, with its address for a `call` trigger.',
     schema: installation.extend({ hookUrl: hookUrl.optional() }).meta({
       id: 'InstallationWithHook',
       description: 'An installation, with the address of a call trigger.',
@@ -132,8 +132,8 @@ export const updateInstallationRoute = defineRoute({
   operationId: 'updateInstallation',
   summary: 'Change an installation',
   description:
-    'Changes what is named; `config` is replaced whole, and [secret] leaves a secret field as it is. Runs under way go ' +
-    'on with the configuration that they began with. Disabled, nothing begins any more.',
+    'Changes only the given members. Replaces `config` whole; [secret] keeps a secret field. Runs under way keep ' +
+    'their configuration. A disabled installation starts no runs.',
   body: z.strictObject({
     config: config.optional(),
     credentials: credentials.optional(),
@@ -154,10 +154,10 @@ export const uninstallRoute = defineRoute({
   method: 'DELETE',
   operationId: 'uninstallWorkflow',
   summary: 'Uninstall a workflow for an end user',
-  description: 'Runs that are under way are cancelled; their log stays.',
+  description: 'Cancels its runs under way. Their log stays.',
   success: {
     status: 200,
-    description: 'It is uninstalled.',
+    description: 'The workflow is uninstalled.',
     schema: z.object({ message: z.string(), workflowId: z.string(), userId: z.string() }),
   },
   errors: [...NOT_FOUND],
@@ -198,8 +198,8 @@ export const rotateHookRoute = defineRoute({
   path: '/workflows/{workflowId}/install/rotate-token',
   operationId: 'rotateWorkflowHook',
   cors: false,
-  summary: 'Make a new address for a call trigger',
-  description: 'The address before ends at once.',
+  summary: 'Rotate the address of a call trigger',
+  description: 'The old address stops working at once.',
   success: { status: 200, description: 'The new address.', schema: z.object({ hookUrl }) },
   errors: [...NOT_FOUND],
   audited: true,
@@ -226,7 +226,7 @@ export const upgradeRoute = defineRoute({
     dryRun: z
       .enum(['true', 'false'])
       .optional()
-      .meta({ description: 'Says what would come of it, and changes nothing.' }),
+      .meta({ description: 'Whether to return the outcome without any change.' }),
   }),
   success: {
     status: 200,
@@ -257,7 +257,7 @@ export const rollbackRoute = defineRoute({
   query: z.strictObject({ userId: z.string().max(64) }),
   success: {
     status: 200,
-    description: 'Whether it went back to the version before.',
+    description: 'Whether it returned to the previous version.',
     schema: z.object({
       rolledBack: z.boolean(),
       from: z.int(),
@@ -294,8 +294,8 @@ export const upgradeAllRoute = defineRoute({
       percent: z.number(),
       installations: z.int(),
       upgraded: z.int(),
-      current: z.int().meta({ description: 'On the newest version before.' }),
-      left: z.int().meta({ description: 'Left for a larger percent.' }),
+      current: z.int().meta({ description: 'Installations that were already on the newest version.' }),
+      left: z.int().meta({ description: 'Installations outside the percentage.' }),
       refused: z.array(z.object({ userId: z.string(), from: z.int(), reason: z.string() })),
       refusedCount: z.int(),
       failed: z.array(z.object({ userId: z.string(), from: z.int(), code: z.string(), error: z.string() })),
@@ -308,7 +308,7 @@ export const upgradeAllRoute = defineRoute({
   },
 });
 
-/** A missing account is told with the link that connects it. */
+/** Adds the link that connects a missing account to the error. */
 async function linked<T>(
   context: Context,
   { environment, userId }: { environment: Environment; userId: string },

@@ -8,7 +8,7 @@ import { filterOf, run, TAG, userQuery, workflowParams } from './workflow-shapes
 const runsQuery = {
   ...cursorQuery,
   ...userQuery,
-  status: z.enum(RUN_STATUSES).optional().meta({ description: 'Runs that stand so alone.' }),
+  status: z.enum(RUN_STATUSES).optional().meta({ description: 'Only runs with this status.' }),
 };
 const runsPage = {
   status: 200,
@@ -24,15 +24,15 @@ export const listAllRunsRoute = defineRoute({
   path: '/runs',
   operationId: 'listRuns',
   tag: TAG,
-  summary: 'List runs over all workflows',
+  summary: 'List runs of all workflows',
   description: PAGES,
   auth: 'api_key_or_jwt',
   scope: 'workflows:run',
   cors: true,
   query: z.strictObject({
     ...runsQuery,
-    userId: z.string().max(64).optional().meta({ description: 'Runs of this end user alone.' }),
-    workflowId: z.string().max(64).optional().meta({ description: 'Runs of this workflow alone.' }),
+    userId: z.string().max(64).optional().meta({ description: 'Only runs of this end user.' }),
+    workflowId: z.string().max(64).optional().meta({ description: 'Only runs of this workflow.' }),
   }),
   success: runsPage,
   async handler({ context, caller, query: asked }) {

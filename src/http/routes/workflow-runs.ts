@@ -30,7 +30,7 @@ const ofUser = z.strictObject({
 });
 const input = z.json().optional().meta({
   description:
-    'Input of a manual trigger. Other triggers take it as the record of an event or the body of a call.',
+    'Input of a manual trigger. Other triggers use it as the record of an event or the body of a call.',
 });
 const started = {
   status: 202,
@@ -84,7 +84,7 @@ export const tryVersionRoute = defineRoute({
   path: '/workflows/{workflowId}/versions/{version}/try',
   operationId: 'tryWorkflowVersion',
   tag: TAG,
-  summary: 'Run a version, a draft most of all, without installing it',
+  summary: 'Test a version or draft without installing it',
   description: "The steps are real: they act with the end user's accounts.",
   auth: 'api_key',
   scope: 'workflows:run',
@@ -117,7 +117,7 @@ export const getRunRoute = defineRoute({
   operationId: 'getWorkflowRun',
   tag: TAG,
   summary: 'Read a run and its log',
-  description: 'Each step with what went in and out, without secrets.',
+  description: 'Each step with its input and output, without secrets.',
   auth: 'api_key_or_jwt',
   scope: 'workflows:run',
   apiVersion: true,
@@ -138,7 +138,7 @@ export const cancelRunRoute = defineRoute({
   operationId: 'cancelWorkflowRun',
   tag: TAG,
   summary: 'Cancel a run',
-  description: 'It ends before its next step; one that is under way is finished and recorded.',
+  description: 'The run ends before its next step. A step under way is finished and recorded.',
   auth: 'api_key_or_jwt',
   scope: 'workflows:run',
   apiVersion: true,
@@ -159,8 +159,8 @@ export const retryRunRoute = defineRoute({
   path: '/workflows/{workflowId}/runs/{runId}/retry',
   operationId: 'retryWorkflowRun',
   tag: TAG,
-  summary: 'Let a failed run go on from the step that failed',
-  description: 'With its version, configuration and results so far. Finished steps do not run again.',
+  summary: 'Resume a failed run from the step that failed',
+  description: 'Keeps its version, configuration and results. Finished steps do not run again.',
   auth: 'api_key_or_jwt',
   scope: 'workflows:run',
   apiVersion: true,
@@ -176,7 +176,10 @@ export const retryRunRoute = defineRoute({
   },
 });
 
-/** Where calls begin workflows. Before `/hooks/{connectorId}/{token}`, which would take it for an app's. */
+/**
+ * Starts a workflow with a call trigger. The route must precede `/hooks/{connectorId}/{token}`, which would match
+ * it too.
+ */
 export const callWorkflowRoute = defineRoute({
   method: 'POST',
   path: '/hooks/workflows/{token}',
@@ -185,7 +188,7 @@ export const callWorkflowRoute = defineRoute({
   summary: 'Start a workflow with a call trigger',
   description:
     'The token in the address is the credential. The body, JSON or a form, is `trigger.body`. The same call ' +
-    'with the same Idempotency-Key (or `webhook-id` of Standard Webhooks) gives the run that it started.',
+    'with the same Idempotency-Key (or `webhook-id` of Standard Webhooks) returns the same run.',
   auth: 'none',
   params: z.strictObject({ token: z.string() }),
   query: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
@@ -222,7 +225,7 @@ export const callWorkflowRoute = defineRoute({
   },
 });
 
-/** A JWT sees the runs of its user alone. */
+/** Returns the key of a run. A JWT has access only to the runs of its user. */
 function runKeyOf(
   caller: Caller,
   params: { workflowId: string; runId: string },
@@ -231,14 +234,14 @@ function runKeyOf(
   return { environment: caller.environment, ...params, userId: filterOf(caller, asked) };
 }
 
-/** What a key names within an installation: keys of calls and of runs do not meet. */
+/** Returns the name of an idempotency key in an installation. Keys of calls and keys of runs cannot collide. */
 function nameOf(kind: 'run' | 'call', key: string | undefined): string | undefined {
   if (key === undefined) return undefined;
   assertIdempotencyKey(key);
   return `${kind} ${key}`;
 }
 
-/** @throws GatehouseError `invalid_request` for what is neither. */
+/** Parses a body that is JSON or a form. @throws GatehouseError `invalid_request` for any other body. */
 function bodyOf(raw: Buffer, contentType: string): Json {
   const text = raw.toString('utf8');
   if (/^application\/x-www-form-urlencoded/i.test(contentType))

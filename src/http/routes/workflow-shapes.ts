@@ -6,21 +6,21 @@ import { definitionSchema } from '../../workflows/definition.ts';
 import { RUN_STATUSES } from '../../workflows/run-log.ts';
 import { time } from '../server/shapes.ts';
 
-/* What the routes of workflows have in common. */
+/* Shapes and helpers that the routes of workflows share. */
 
 export const TAG = 'Workflows';
 
 export const workflowParams = z.strictObject({ workflowId: z.string() });
 export const runParams = z.strictObject({ workflowId: z.string(), runId: z.string() });
 
-/** A number of the path. */
+/** A version number in the path. */
 export const versionNumber = z
   .string()
   .regex(/^[1-9]\d{0,8}$/, 'must be the number of a version')
   .transform(Number)
   .meta({ type: 'integer' });
 
-/** A definition is checked by the domain, which names faults by the kind of step that is meant. */
+/** The domain checks a definition, because it names faults by the kind of step. */
 export const definitionBody = z
   .custom<JsonObject>(isJsonObject, 'must be an object')
   .meta({ shownAs: definitionSchema });
@@ -41,7 +41,9 @@ export const workflow = z
   .object({
     workflowId: z.string(),
     name: z.string(),
-    version: z.int().meta({ description: 'The newest published one; before the first, the draft.' }),
+    version: z
+      .int()
+      .meta({ description: 'The newest published version, or the draft before the first one.' }),
     draft: z.boolean(),
     definition: z.record(z.string(), z.unknown()),
     connectors: z.array(z.string()),
@@ -56,21 +58,24 @@ export const installation = z
     workflowId: z.string(),
     userId: z.string(),
     version: z.int(),
-    previousVersion: z.int().nullable().meta({ description: 'Where rollback goes.' }),
+    previousVersion: z.int().nullable().meta({ description: 'The version that a rollback restores.' }),
     enabled: z.boolean(),
-    config: z
-      .record(z.string(), z.unknown())
-      .meta({ description: 'Fields that are writeOnly, or of the format password, are shown as [secret].' }),
+    config: z.record(z.string(), z.unknown()).meta({
+      description: 'Fields that are writeOnly or have the format password are returned as [secret].',
+    }),
     credentials: z.record(z.string(), z.string()).meta({ description: 'connectorId → credentialId' }),
     trigger: z.object({
       type: z.enum(['event', 'schedule', 'manual', 'call']),
-      listening: z.boolean().optional().meta({ description: 'False: disabled, or its account is gone.' }),
+      listening: z
+        .boolean()
+        .optional()
+        .meta({ description: 'False when it is disabled or its account was deleted.' }),
       nextAt: time.nullable().optional(),
     }),
     createdAt: time,
     updatedAt: time,
   })
-  .meta({ id: 'Installation', description: 'A workflow as a user has installed it.' });
+  .meta({ id: 'Installation', description: 'A workflow that a user has installed.' });
 
 export const run = z
   .object({
@@ -84,7 +89,7 @@ export const run = z
     createdAt: time,
     startedAt: time.nullable(),
     endedAt: time.nullable(),
-    nextAt: time.optional().meta({ description: 'Until when it waits.' }),
+    nextAt: time.optional().meta({ description: 'End of the wait.' }),
     error: z.unknown().optional(),
   })
   .meta({ id: 'Run', description: 'A run of a workflow.' });
@@ -109,30 +114,34 @@ export const wholeRun = run
         items: z
           .array(step.extend({ item: z.int() }))
           .optional()
-          .meta({ description: 'The first 100 of a for-each.' }),
+          .meta({ description: 'The first 100 iterations of a for-each.' }),
       }),
     ),
   })
   .meta({ id: 'RunDetails', description: 'A run with its steps.' });
 
-/** The end user in the query. A user's JWT speaks of its own alone, and need not say so. */
+/** The end user in the query. A user's JWT has access only to its own data and need not name it. */
 export const userQuery = {
   userId: z.string().max(64).optional().meta({ description: 'The end user; required with an API key.' }),
 };
 
-/** @throws GatehouseError `invalid_request` when an API key names no user, `forbidden` for somebody else's JWT. */
+/**
+ * Returns the end user of a request.
+ * @throws GatehouseError `invalid_request` when an API key names no user, `forbidden` when a JWT names another
+ * user.
+ */
 function userOf(caller: Caller, { userId }: { userId?: string | undefined }): string {
   const named = filterOf(caller, { userId });
   if (named !== undefined) return named;
   throw invalidRequest([{ field: 'userId', rule: 'is required: the userId of an end user' }], 'The query');
 }
 
-/** Whose installation of which workflow is meant. @throws GatehouseError as userOf() */
+/** Returns the key of an installation: environment, path ids and end user. @throws GatehouseError as userOf() */
 export function keyOf<P extends object>(caller: Caller, params: P, asked: { userId?: string | undefined }) {
   return { environment: caller.environment, ...params, userId: userOf(caller, asked) };
 }
 
-/** The user whose things alone are shown; undefined: everybody's. */
+/** Returns the user whose data is listed; undefined means all users. */
 export function filterOf(caller: Caller, { userId }: { userId?: string | undefined }): string | undefined {
   if (caller.kind !== 'jwt') return userId;
   if (userId === undefined || userId === caller.userId) return caller.userId;
@@ -142,7 +151,7 @@ export function filterOf(caller: Caller, { userId }: { userId?: string | undefin
   );
 }
 
-/** Refusals of choosing credentials. */
+/** Error codes of choosing credentials. */
 export const CREDENTIAL_ERRORS = [
   'credential_not_found',
   'credential_required',

@@ -20,7 +20,7 @@ const starter = z
     roles: z.record(z.string(), roleSchema.extend({ description: z.string() })),
     definition: z
       .record(z.string(), z.unknown())
-      .meta({ description: 'With the roles as they are by default.' }),
+      .meta({ description: 'The definition with its default roles.' }),
   })
   .meta({ id: 'WorkflowStarter', description: 'A workflow that comes with Gatehouse.' });
 const params = z.strictObject({ starterId: z.string() });
@@ -34,7 +34,7 @@ export const listStartersRoute = defineRoute({
   auth: 'api_key',
   scope: 'workflows:read',
   apiVersion: true,
-  success: { status: 200, description: 'All of them.', schema: z.object({ data: z.array(starter) }) },
+  success: { status: 200, description: 'All starters.', schema: z.object({ data: z.array(starter) }) },
   async handler() {
     return { body: { data: (await starters()).map(viewStarter) } };
   },
@@ -62,10 +62,10 @@ export const createFromStarterRoute = defineRoute({
   path: '/workflow-starters/{starterId}',
   operationId: 'createWorkflowFromStarter',
   tag: TAG,
-  summary: 'Make a workflow of a starter',
+  summary: 'Create a workflow from a starter',
   description:
-    'Each role is played by the app that is named, in its own words: `{"messenger": {"connectorId": "…", "actionId": "…", ' +
-    '"input": {…}}}`. Other parts stay as the starter has them.',
+    'Assigns an app and its action to each role: `{"messenger": {"connectorId": "…", "actionId": "…", ' +
+    '"input": {…}}}`. Other parts stay unchanged.',
   auth: 'api_key',
   scope: 'workflows:write',
   apiVersion: true,

@@ -18,9 +18,10 @@ import { defineRoute } from '../server/route.ts';
 import { cursorQuery, label, pageOf, toCursorPage } from '../server/shapes.ts';
 import { definitionBody, TAG, version, versionNumber, workflow, workflowParams } from './workflow-shapes.ts';
 
-const name = label(100).meta({ description: 'Unique in the environment, without regard to case.' });
+const name = label(100).meta({ description: 'Unique in the environment, case-insensitive.' });
 const draft = z.boolean().default(false).meta({
-  description: 'A draft can be tried, and is replaced by the next version; no installation moves to it.',
+  description:
+    'Whether to store a draft. A draft can be tested. The next version replaces it, and no installation moves to it.',
 });
 const versionParams = workflowParams.extend({ version: versionNumber });
 
@@ -32,7 +33,7 @@ export const createWorkflowRoute = defineRoute({
   summary: 'Define a workflow',
   description:
     'A trigger, steps, and what an end user may configure. In `input`, a string that begins with `=` is a JSONata ' +
-    'expression over `trigger`, `steps`, `config` and `user`; `==` begins a literal `=`. Faults are told by their path.',
+    'expression over `trigger`, `steps`, `config` and `user`; `==` begins a literal `=`. Faults are reported by their path.',
   auth: 'api_key',
   scope: 'workflows:write',
   apiVersion: true,
@@ -85,14 +86,14 @@ export const deleteWorkflowRoute = defineRoute({
   operationId: 'deleteWorkflow',
   tag: TAG,
   summary: 'Delete a workflow',
-  description: 'Versions, installations and runs go with it; a step that is under way is its last.',
+  description: 'Also deletes its versions, installations and runs. A step under way is finished.',
   auth: 'api_key',
   scope: 'workflows:write',
   apiVersion: true,
   params: workflowParams,
   success: {
     status: 200,
-    description: 'The workflow is gone.',
+    description: 'The workflow is deleted.',
     schema: z.object({ message: z.string(), workflowId: z.string() }),
   },
   errors: ['workflow_not_found'],
@@ -108,10 +109,10 @@ export const addVersionRoute = defineRoute({
   path: '/workflows/{workflowId}/versions',
   operationId: 'addWorkflowVersion',
   tag: TAG,
-  summary: 'Publish a new version, or keep a draft',
+  summary: 'Publish a new version, or store a draft',
   description:
-    'A published version never changes. Installations stay on theirs until they are upgraded. A draft holds the next ' +
-    'number and is replaced by whatever comes next.',
+    'A published version never changes. Installations keep their version until they are upgraded. A draft has the next ' +
+    'number, and the next version replaces it.',
   auth: 'api_key',
   scope: 'workflows:write',
   apiVersion: true,
@@ -174,7 +175,7 @@ export const publishVersionRoute = defineRoute({
   scope: 'workflows:write',
   apiVersion: true,
   params: versionParams,
-  success: { status: 200, description: 'The version, which never changes from now on.', schema: version },
+  success: { status: 200, description: 'The published version, which never changes.', schema: version },
   errors: ['workflow_not_found', 'workflow_version_not_found'],
   audited: true,
   async handler({ context, caller, params }) {
