@@ -134,7 +134,10 @@ export function createIntake(context: IntakeContext): Intake {
   };
 }
 
-/** The answer to an app that checks the address before its first webhook. */
+/**
+ * Returns the answer to an app that checks the address before its first webhook; undefined for other
+ * requests.
+ */
 function challengeOf({ webhooks }: HookSender, request: HookRequest): Accepted | undefined {
   const { challenge } = webhooks;
   const asked = challenge?.method === request.method ? textAt(request, challenge.value) : undefined;

@@ -145,7 +145,7 @@ function secretKey(text: string | undefined, encoding: BufferEncoding): KeyObjec
   return text === undefined ? undefined : createSecretKey(Buffer.from(text, encoding));
 }
 
-/** `t=1,v1=a,v1=b` → t: [1], v1: [a, b] */
+/** Parses a list such as `t=1,v1=a,v1=b` into t: [1], v1: [a, b]. */
 function listed(header: string, separator: string): Map<string, string[]> {
   const parts = new Map<string, string[]>();
   for (const part of header.split(separator)) {
