@@ -24,11 +24,11 @@ export const adversary: Proof = {
         delays,
         depths,
         async (style, skew, steps, downFor, deepest) => {
-          const { told, expected } = await world.play(style, skew, steps, { downFor, deepest });
+          const { published, expected } = await world.play(style, skew, steps, { downFor, deepest });
           orders += expected.length;
           claim(
-            isDeepStrictEqual(told, expected),
-            `told ${told.join(' ') || 'none'}, should be ${expected.join(' ') || 'none'}`,
+            isDeepStrictEqual(published, expected),
+            `published ${published.join(' ') || 'none'}, should be ${expected.join(' ') || 'none'}`,
           );
         },
       ),
@@ -36,8 +36,8 @@ export const adversary: Proof = {
     );
     const naive = await fc.check(
       fc.asyncProperty(styles, stepsOf, async (style, steps) => {
-        const { told, expected } = await world.playWatermark(style, steps);
-        return isDeepStrictEqual(told, expected);
+        const { published, expected } = await world.playWatermark(style, steps);
+        return isDeepStrictEqual(published, expected);
       }),
       { numRuns: 100 },
     );

@@ -38,13 +38,13 @@ test.each(STORE_KINDS)(
     await app.service.call('DELETE', `/webhooks/${subscriptionId}`);
     await app.look('jobs');
     expect((await app.source(connectionId)).status).toBe('ending');
-    await takePlace(app, connectionId);
+    await switchAccount(app, connectionId);
     app.orders = [app.order('2', app.clock.now() - 700 * DAY)];
     await app.subscribe(connectionId, ['created']);
     await settle(app);
-    expect(await app.told(connectionId)).toEqual(['created 1']);
+    expect(await app.published(connectionId)).toEqual(['created 1']);
     await announceFirst(app);
-    expect(await app.told(connectionId)).toEqual(['created 1', 'created 1']);
+    expect(await app.published(connectionId)).toEqual(['created 1', 'created 1']);
   },
 );
 
@@ -53,12 +53,12 @@ test.each(STORE_KINDS)(
   async (kind) => {
     await using app = await openApp(kind);
     const { connectionId, subscriptionId } = await begin(app);
-    await takePlace(app, connectionId);
+    await switchAccount(app, connectionId);
     await app.service.call('DELETE', `/webhooks/${subscriptionId}`);
     await app.subscribe(connectionId, ['created']);
     await settle(app);
     await announceFirst(app);
-    expect(await app.told(connectionId)).toEqual(['created 1', 'created 1']);
+    expect(await app.published(connectionId)).toEqual(['created 1', 'created 1']);
   },
 );
 
@@ -77,7 +77,7 @@ test('an inventory from before an account switch stores nothing of the old accou
   const reading = app.look('jobs');
   await expect.poll(() => answer !== undefined).toBe(true);
   await app.service.call('DELETE', `/webhooks/${subscriptionId}`);
-  await takePlace(app, connectionId);
+  await switchAccount(app, connectionId);
   await app.subscribe(connectionId);
   // This prunes the keys of the previous account.
   await app.look('jobs');
@@ -93,7 +93,7 @@ test.each(STORE_KINDS)(
     await using app = await openApp(kind);
     const { connectionId } = await begin(app);
     app.clock.advance(DAY);
-    await takePlace(app, connectionId);
+    await switchAccount(app, connectionId);
     app.dropHooks();
     // The daily check of registrations is due, and comes first.
     const { context } = app.service;
@@ -109,7 +109,7 @@ test.each(STORE_KINDS)(
     await app.look('jobs');
     await announceFirst(app);
     await settle(app);
-    expect(await app.told(connectionId)).toEqual(['created 1', 'created 1']);
+    expect(await app.published(connectionId)).toEqual(['created 1', 'created 1']);
   },
 );
 
@@ -126,13 +126,13 @@ test('a webhook stored during an account switch publishes nothing, on postgres',
     await sql`select pg_advisory_xact_lock(1)`.execute(tx);
     const stored = app.announce('made', { id: '2' });
     await waitsForLock(app);
-    await takePlace(app, connectionId);
+    await switchAccount(app, connectionId);
     return { announcing: stored };
   });
   expect(await announcing).toBe(200);
   app.orders = [app.order('2')];
   await app.look('inbox');
-  expect(await app.told(connectionId)).toEqual(['created 1']);
+  expect(await app.published(connectionId)).toEqual(['created 1']);
   await settle(app);
   expect(await db.selectFrom('inbox').select('inbox_id').execute()).toEqual([]);
 });
@@ -144,7 +144,7 @@ async function begin(app: TestedApp): Promise<{ connectionId: string; subscripti
   await app.look();
   await app.look('jobs');
   await announceFirst(app);
-  expect(await app.told(connectionId)).toEqual(['created 1']);
+  expect(await app.published(connectionId)).toEqual(['created 1']);
   return { connectionId, subscriptionId };
 }
 
@@ -164,7 +164,7 @@ function outage(app: TestedApp): void {
 }
 
 /** Replaces the key by one of another account, which has no orders and answers. */
-async function takePlace(app: TestedApp, connectionId: string): Promise<void> {
+async function switchAccount(app: TestedApp, connectionId: string): Promise<void> {
   app.account = 'acct_2';
   app.orders = [];
   app.instead = () => false;

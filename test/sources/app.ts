@@ -226,7 +226,7 @@ export async function openApp(kind: StoreKind = 'sqlite') {
       return hooks;
     },
     dropHooks: () => (hooks = []),
-    forgetCalls: () => (calls = []),
+    clearCalls: () => (calls = []),
     order: (id: string, at = clock.now(), more: Partial<Order> = {}): Order => ({
       id,
       created_at: iso(at),
@@ -321,7 +321,7 @@ export async function openApp(kind: StoreKind = 'sqlite') {
       return rows.map(({ body, event }) => ({ event, ...JSON.parse(body) }));
     },
     /** Returns the events as texts such as `created o1`. */
-    told: async (connectionId: string): Promise<string[]> =>
+    published: async (connectionId: string): Promise<string[]> =>
       (await app.events(connectionId)).map(({ event, remoteId }) => `${event} ${remoteId}`),
     /** Sets the address of operator events, so that possible gaps are reported. */
     async warn(): Promise<void> {

@@ -30,14 +30,14 @@ test.each(STORE_KINDS)(
     }
     clock.advance(MINUTE - 20 * DAY);
     app.instead = working;
-    app.forgetCalls();
+    app.clearCalls();
     await app.look();
     await app.look('inbox');
     const asked = app.calls.filter((call) => call.startsWith('GET /orders/'));
     // A webhook that failed before comes after the others.
     expect(asked).toEqual(['o1', 'o2', 'o3', 'none', 'failed'].map((id) => `GET /orders/${id}`));
-    const told = await app.told(connectionId);
-    expect(told.toSorted()).toEqual(['failed', 'o1', 'o2', 'o3'].map((id) => `created ${id}`));
+    const published = await app.published(connectionId);
+    expect(published.toSorted()).toEqual(['failed', 'o1', 'o2', 'o3'].map((id) => `created ${id}`));
     for (let n = 0; n < 60; n++) {
       clock.advance(MINUTE);
       await app.look();
@@ -62,7 +62,7 @@ test('a webhook with an ordinary wait is not made due', async () => {
   await app.announce('made', order('o1'));
   clock.advance(HOUR);
   await app.look('inbox');
-  app.forgetCalls();
+  app.clearCalls();
   clock.advance(MINUTE);
   await makeDueAfterJump(app.service.context);
   await app.look('inbox');
@@ -89,5 +89,5 @@ test('a record deleted while our clock was ahead is published when it exists aga
     await app.look();
   }
   // The order is by id, and each id contains a time.
-  expect((await app.told(connectionId)).toSorted()).toEqual(['deleted o1', 'updated o1']);
+  expect((await app.published(connectionId)).toSorted()).toEqual(['deleted o1', 'updated o1']);
 });

@@ -22,7 +22,7 @@ test.each(STORE_KINDS)(
     const registering = app.look('jobs');
     await listed.asked;
     app.clock.advance(1);
-    await takePlace(app, connectionId);
+    await switchAccount(app, connectionId);
     await listed.answer(200, { hooks: [] });
     await registering;
     await app.look('jobs');
@@ -57,11 +57,11 @@ test.each(STORE_KINDS)(
     expect(await app.announce('made', { id: '250' })).toBe(200);
     await app.look('inbox');
     app.recover();
-    await takePlace(app, connectionId);
+    await switchAccount(app, connectionId);
     // The other account has an old order of that number, too.
     app.orders = [app.order('250', app.clock.now() - 700 * DAY)];
     await settle(app);
-    expect(await app.told(connectionId)).toEqual([]);
+    expect(await app.published(connectionId)).toEqual([]);
   },
 );
 
@@ -72,11 +72,11 @@ test('a webhook whose record is read during an account switch publishes nothing'
   await app.announce('made', { id: '250' });
   const reading = app.look('inbox');
   await record.asked;
-  await takePlace(app, connectionId);
+  await switchAccount(app, connectionId);
   await record.answer(200, app.order('250'));
   await reading;
   await settle(app);
-  expect(await app.told(connectionId)).toEqual([]);
+  expect(await app.published(connectionId)).toEqual([]);
 });
 
 test.each(STORE_KINDS)('a webhook may repeat the event id of the previous account, on %s', async (kind) => {
@@ -85,11 +85,11 @@ test.each(STORE_KINDS)('a webhook may repeat the event id of the previous accoun
   const order = app.order('250', app.clock.now() + MINUTE);
   await app.announce('made', order);
   await app.look('inbox');
-  await takePlace(app, connectionId);
+  await switchAccount(app, connectionId);
   await settle(app);
   await app.announce('made', order);
   await app.look('inbox');
-  expect(await app.told(connectionId)).toEqual(['created 250', 'created 250']);
+  expect(await app.published(connectionId)).toEqual(['created 250', 'created 250']);
 });
 
 test('a switch of account and sign-in method publishes only the new account', async () => {
@@ -100,12 +100,12 @@ test('a switch of account and sign-in method publishes only the new account', as
   await reconnect(app, connectionId, { type: 'api_key', data: { apiKey: 'k', origin: app.origin } });
   expect(await app.announce('made', { id: '250' })).toBe(404);
   await settle(app);
-  expect(await app.told(connectionId)).toEqual([]);
+  expect(await app.published(connectionId)).toEqual([]);
   expect(app.hooks.findLast(({ topic }) => topic === 'made')?.url).not.toBe(former?.url);
   app.orders = [app.order('251')];
   expect(await app.announce('made', { id: '251' })).toBe(200);
   await app.look('inbox');
-  expect(await app.told(connectionId)).toEqual(['created 251']);
+  expect(await app.published(connectionId)).toEqual(['created 251']);
 });
 
 test('a source is not polled after an account switch until its keys are pruned', async () => {
@@ -117,8 +117,8 @@ test('a source is not polled after an account switch until its keys are pruned',
   await app.look();
   const seen = () => db.selectFrom('seen').select('key').execute();
   expect(await seen()).not.toEqual([]);
-  await takePlace(app, connectionId);
-  app.forgetCalls();
+  await switchAccount(app, connectionId);
+  app.clearCalls();
   await app.look();
   expect(app.calls).toEqual([]);
   await app.look('jobs');
@@ -135,12 +135,12 @@ test.each(STORE_KINDS)('without an account id, another address is another accoun
   await app.look();
   app.orders = ['1', '2'].map((id) => app.order(id, app.clock.now() + MINUTE));
   await settle(app);
-  expect((await app.told(connectionId)).toSorted()).toEqual(['created 1', 'created 2']);
+  expect((await app.published(connectionId)).toSorted()).toEqual(['created 1', 'created 2']);
   // The other account counts from 1 as well.
   other.orders = ['1', '2'].map((id) => app.order(id, app.clock.now() + MINUTE));
   expect((await app.replaceKey(connectionId, 'y', { origin: other.origin })).status).toBe(200);
   await settle(app);
-  expect((await app.told(connectionId)).slice(2).toSorted()).toEqual(['created 1', 'created 2']);
+  expect((await app.published(connectionId)).slice(2).toSorted()).toEqual(['created 1', 'created 2']);
 });
 
 test('without an account id, another key for the same address is the same account', async () => {
@@ -166,7 +166,7 @@ test('an account with the same id at another address is registered again there',
   other.orders = app.orders;
   expect((await app.replaceKey(connectionId, 'y', { origin: other.origin })).status).toBe(200);
   await settle(app);
-  expect(await app.told(connectionId)).toEqual(['created o1']);
+  expect(await app.published(connectionId)).toEqual(['created o1']);
   expect(other.hooks).toEqual(expect.arrayContaining(strangers));
   expect(other.hooks).toHaveLength(6);
 });
@@ -200,7 +200,7 @@ test.each(STORE_KINDS)(
     const reading = app.hold('/orders');
     const took = app.look('jobs');
     await reading.asked;
-    await takePlace(app, connectionId);
+    await switchAccount(app, connectionId);
     // This prunes the keys of the previous account.
     await app.look('jobs');
     await reading.answer(200, { orders: app.orders, more: false });
@@ -210,7 +210,7 @@ test.each(STORE_KINDS)(
       await settle(app);
       app.clock.advance(DAY);
     }
-    expect(await app.told(connectionId)).toEqual([]);
+    expect(await app.published(connectionId)).toEqual([]);
   },
 );
 
@@ -223,7 +223,7 @@ test('an inventory waits until the previous account is pruned', async () => {
   await app.look('jobs');
   app.clock.advance(DAY + MINUTE);
   app.orders = [];
-  await takePlace(app, connectionId);
+  await switchAccount(app, connectionId);
   // Inventories have slots of their own, and may come before the pruning job.
   const begun = await readingRound(app.service.context, {
     signal: new AbortController().signal,
@@ -231,7 +231,7 @@ test('an inventory waits until the previous account is pruned', async () => {
   });
   await Promise.all(begun);
   await settle(app);
-  expect(await app.told(connectionId)).toEqual([]);
+  expect(await app.published(connectionId)).toEqual([]);
 });
 
 test.each(STORE_KINDS)(
@@ -245,12 +245,12 @@ test.each(STORE_KINDS)(
     const reading = app.hold('/orders');
     const took = app.look('jobs');
     await reading.asked;
-    await takePlace(app, connectionId);
+    await switchAccount(app, connectionId);
     await reading.answer(200, { orders: app.orders, more: false });
     await took;
     app.orders = [app.order('new', app.clock.now() - 2 * DAY)];
     await settle(app);
-    expect(await app.told(connectionId)).toEqual(['created new']);
+    expect(await app.published(connectionId)).toEqual(['created new']);
   },
 );
 
@@ -266,11 +266,11 @@ test('a half-done backfill starts with the first record after an account switch'
     begin select raise(abort, 'no room'); end`.execute(db);
   await app.look('jobs');
   await sql`drop trigger refused`.execute(db);
-  expect(await app.told(connectionId)).toHaveLength(250);
-  await takePlace(app, connectionId);
+  expect(await app.published(connectionId)).toHaveLength(250);
+  await switchAccount(app, connectionId);
   app.orders = ['new1', 'new2'].map((id, n) => app.order(id, day - DAY + n));
   await settle(app);
-  expect((await app.told(connectionId)).slice(250).toSorted()).toEqual(['created new1', 'created new2']);
+  expect((await app.published(connectionId)).slice(250).toSorted()).toEqual(['created new1', 'created new2']);
 });
 
 test('a webhook that arrives during an account switch publishes nothing', async () => {
@@ -289,13 +289,13 @@ test('a webhook that arrives during an account switch publishes nothing', async 
   sent.write(body.slice(0, 10));
   // The intake looks up the source as soon as the head arrives.
   await sleep(50);
-  await takePlace(app, connectionId);
+  await switchAccount(app, connectionId);
   sent.end(body.slice(10));
   const [answer]: IncomingMessage[] = await once(sent, 'response');
   expect(answer?.statusCode).toBe(503);
   answer?.resume();
   await settle(app);
-  expect(await app.told(connectionId)).toEqual([]);
+  expect(await app.published(connectionId)).toEqual([]);
 });
 
 test('a source restarts for another account and continues for another key', async () => {
@@ -315,7 +315,7 @@ test('a source restarts for another account and continues for another key', asyn
   await app.polls(connectionId, 1, MINUTE);
   app.orders.push(order('o3', clock.now() + SECOND));
   await app.polls(connectionId, 2, 10 * MINUTE);
-  expect(await app.told(connectionId)).toEqual(['created o1', 'created o3']);
+  expect(await app.published(connectionId)).toEqual(['created o1', 'created o3']);
 });
 
 test('a call for the old account is not made for a new one when its token expires', async () => {
@@ -337,7 +337,7 @@ test('a call for the old account is not made for a new one when its token expire
     body: { data: { ...client, origin: other.origin } },
   });
   expect(replaced.at('account.id')).toBe('acct_2');
-  other.forgetCalls();
+  other.clearCalls();
   await removal.answer(401, {});
   await removing;
   expect(other.calls).toEqual([]);
@@ -355,7 +355,7 @@ function foreignHooks(app: TestedApp, other: TestedApp): TestedApp['hooks'] {
 }
 
 /** Replaces the key by one of another account. */
-async function takePlace(app: TestedApp, connectionId: string): Promise<void> {
+async function switchAccount(app: TestedApp, connectionId: string): Promise<void> {
   app.account = 'acct_2';
   const replaced = await app.replaceKey(connectionId, 'y');
   expect(replaced.at('account.id')).toBe('acct_2');

@@ -14,7 +14,7 @@ test('a credential that is refused with any token is marked, not renewed for eve
   });
   app.refuseAccount(401);
   clock.advance(10 * MINUTE);
-  app.forgetCalls();
+  app.clearCalls();
   for (let second = 0; second < 20; second++) {
     await app.look('polls');
     clock.advance(SECOND);
@@ -51,7 +51,7 @@ test('an account that was reconnected late publishes nothing twice', async () =>
     await app.polls(connectionId, 1, 10 * MINUTE);
   }
   await app.polls(connectionId, 2, 10 * MINUTE);
-  const before = await app.told(connectionId);
+  const before = await app.published(connectionId);
   expect(before).toHaveLength(5);
   const set = (state: 'needs_reconnect' | 'active') =>
     context.db
@@ -68,7 +68,7 @@ test('an account that was reconnected late publishes nothing twice', async () =>
   await set('active');
   await app.look('polls');
   await app.polls(connectionId, 2, 10 * MINUTE);
-  expect(await app.told(connectionId)).toEqual(before);
+  expect(await app.published(connectionId)).toEqual(before);
 });
 
 test('a source resumes after reconnecting, even with a new subscription at that moment', async () => {
@@ -85,7 +85,7 @@ test('a source resumes after reconnecting, even with a new subscription at that 
   await app.subscribe(connectionId, ['created'], { address: 'https://127.0.0.1:9/second' });
   app.orders = [order('o1')];
   await app.look();
-  expect(await app.told(connectionId)).toEqual(['created o1']);
+  expect(await app.published(connectionId)).toEqual(['created o1']);
 });
 
 test('a poll refused after its account was reconnected fails without suspending', async () => {
@@ -103,7 +103,7 @@ test('a poll refused after its account was reconnected fails without suspending'
   expect(await app.source(connectionId)).toMatchObject({ status: 'active', failures: 1 });
   app.orders = [order('o1')];
   await app.polls(connectionId, 1, 5 * MINUTE);
-  expect(await app.told(connectionId)).toEqual(['created o1']);
+  expect(await app.published(connectionId)).toEqual(['created o1']);
 });
 
 test('an app that keeps refusing a later page is polled less often after each failure', async () => {
@@ -117,17 +117,17 @@ test('an app that keeps refusing a later page is polled less often after each fa
     app.send(res, 400, { message: 'Not beyond the sixth.' });
     return true;
   };
-  app.forgetCalls();
+  app.clearCalls();
   await app.polls(connectionId, 720, 5 * SECOND);
   expect(app.calls.length).toBeLessThan(100);
   expect(await app.source(connectionId)).toMatchObject({
     failures: 6,
     reason: expect.stringContaining('HTTP 400'),
   });
-  expect(await app.told(connectionId)).toHaveLength(6);
+  expect(await app.published(connectionId)).toHaveLength(6);
   app.recover();
   await app.polls(connectionId, 1, HOUR + 10 * MINUTE);
   await app.polls(connectionId, 1, 2 * HOUR);
-  expect(await app.told(connectionId)).toHaveLength(9);
+  expect(await app.published(connectionId)).toHaveLength(9);
   expect(await app.source(connectionId)).toMatchObject({ failures: 0, reason: null });
 });

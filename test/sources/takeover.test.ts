@@ -51,12 +51,12 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     app.recover();
 
     await using second = await secondOf(app);
-    await until(async () => (await app.told(connectionId)).length > 0);
+    await until(async () => (await app.published(connectionId)).length > 0);
     await second.context.sources.close();
     clock.advance(MINUTE);
     await held.answer(200, { orders: app.orders, more: false, next: null });
     expect((await stopped).deliveries).toBe(0);
-    expect(await app.told(connectionId)).toEqual(['created o1']);
+    expect(await app.published(connectionId)).toEqual(['created o1']);
   });
 
   test('a poll whose process is killed by SIGKILL is taken over within 30 s', async () => {
@@ -72,9 +72,9 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     app.recover();
 
     await using second = await startSecond(service, Date.now(), app.catalogFolder);
-    await until(async () => (await app.told(connectionId)).length > 0);
+    await until(async () => (await app.published(connectionId)).length > 0);
     await second.context.sources.close();
-    expect(await app.told(connectionId)).toEqual(['created o1']);
+    expect(await app.published(connectionId)).toEqual(['created o1']);
   });
 
   test('a backfill that stopped midway is continued by another process', async () => {

@@ -56,5 +56,5 @@ test('a deleted record that the app still returns is reported as deleted', async
   expect([answer.status, answer.text('code')]).toEqual([404, 'record_not_found']);
   clock.advance(DAY);
   await app.look('jobs');
-  expect(await app.told(connectionId)).toEqual(['deleted o1']);
+  expect(await app.published(connectionId)).toEqual(['deleted o1']);
 });

@@ -114,7 +114,7 @@ test('a backfill waits while its subscription is disabled', async () => {
   app.clock.advance(MINUTE);
   await app.look('jobs');
   expect((await call('GET', path)).at('backfill')).toBe('done');
-  expect((await app.told(connectionId)).toSorted()).toEqual(['created o1', 'created o2', 'created o3']);
+  expect((await app.published(connectionId)).toSorted()).toEqual(['created o1', 'created o2', 'created o3']);
 });
 
 test.each([
@@ -144,12 +144,12 @@ const backfilled = (app: TestedApp, connectionId: string): Promise<string> =>
   app.subscribe(connectionId, ['created'], { address: 'https://127.0.0.1:9/backfilled', backfill: true });
 
 /** Creates such a subscription. Returns functions that read it and the ids of its deliveries. */
-async function hearing(app: TestedApp, connectionId: string) {
+async function subscribeToAll(app: TestedApp, connectionId: string) {
   const { service } = app;
   const subscriptionId = await backfilled(app, connectionId);
   return {
     read: () => service.call('GET', `/webhooks/${subscriptionId}`),
-    async heard(): Promise<string[]> {
+    async received(): Promise<string[]> {
       const rows = await service.context.db
         .selectFrom('deliveries')
         .innerJoin('events', 'events.event_id', 'deliveries.event_id')
@@ -179,7 +179,7 @@ test.each(STORE_KINDS)(
     }
     clock.advance(SECOND);
     app.orders.push(order('unseen'));
-    const { read, heard } = await hearing(app, connectionId);
+    const { read, received } = await subscribeToAll(app, connectionId);
     clock.advance(10 * MINUTE);
     app.orders.push(order('after'));
     await app.look();
@@ -189,7 +189,7 @@ test.each(STORE_KINDS)(
     expect((await read()).body).toMatchObject({ backfill: 'done', status: 'active' });
     clock.advance(10 * MINUTE);
     await app.look();
-    expect((await heard()).toSorted()).toEqual([
+    expect((await received()).toSorted()).toEqual([
       'after',
       'between',
       'just before',
@@ -206,14 +206,14 @@ test('a backfill sends a record from the second in which collecting began', asyn
   const connectionId = await app.connect('numbered');
   clock.advance(SECOND - (clock.now() % SECOND));
   app.orders = [order('old', clock.now() - DAY)];
-  const { heard } = await hearing(app, connectionId);
+  const { received } = await subscribeToAll(app, connectionId);
   clock.advance(300);
   app.orders.push(order('just now'));
   clock.advance(300);
   await app.look();
   clock.advance(2 * SECOND);
   await app.look('jobs');
-  expect(await heard()).toEqual(['old', 'just now']);
+  expect(await received()).toEqual(['old', 'just now']);
 });
 
 /** Rejects lists only, as an app with a rate limit does. */
@@ -232,7 +232,7 @@ test.each(STORE_KINDS)('a checkout that is done while the backfill waits is sent
   const old = order('old', clock.now() - DAY);
   const checkout = order('checkout', clock.now() - 5 * MINUTE);
   app.orders = [old];
-  const { read, heard } = await hearing(app, connectionId);
+  const { read, received } = await subscribeToAll(app, connectionId);
   await app.look();
   refuseLists(app);
   await app.look('jobs');
@@ -241,18 +241,18 @@ test.each(STORE_KINDS)('a checkout that is done while the backfill waits is sent
   app.orders = [old, checkout];
   expect(await app.announce('made', checkout)).toBe(200);
   await app.look('inbox');
-  expect(await heard()).toEqual(['checkout']);
+  expect(await received()).toEqual(['checkout']);
   clock.advance(HOUR);
   await app.look('jobs');
   expect((await read()).at('backfill')).toBe('done');
-  expect(await heard()).toEqual(['checkout', 'old']);
+  expect(await received()).toEqual(['checkout', 'old']);
 });
 
 test('deliveries of a previous account do not exclude records from a backfill', async () => {
   await using app = await openApp();
   const { clock, order } = app;
   const connectionId = await app.connect('timeless');
-  const { read, heard } = await hearing(app, connectionId);
+  const { read, received } = await subscribeToAll(app, connectionId);
   await app.look();
   refuseLists(app);
   await app.look('jobs');
@@ -271,7 +271,7 @@ test('deliveries of a previous account do not exclude records from a backfill', 
     clock.advance(HOUR);
   }
   expect((await read()).at('backfill')).toBe('done');
-  expect(await heard()).toEqual(['o1', 'o1']);
+  expect(await received()).toEqual(['o1', 'o1']);
 });
 
 test.each([
@@ -286,7 +286,7 @@ test.each([
   await app.look();
   if (status === 401) app.refuseAccount(status);
   else app.refuse(status);
-  const { read, heard } = await hearing(app, connectionId);
+  const { read, received } = await subscribeToAll(app, connectionId);
   const hours = async (count: number) => {
     for (let hour = 0; hour < count; hour++) {
       clock.advance(HOUR);
@@ -295,7 +295,7 @@ test.each([
     }
   };
   await hours(2);
-  app.forgetCalls();
+  app.clearCalls();
   await hours(72);
   const asked = app.calls.filter((call) => call === 'GET /orders').length;
   expect(asked > 0).toBe(status === 500);
@@ -303,7 +303,7 @@ test.each([
   if (status === 401) await app.replaceKey(connectionId, 'new');
   await hours(3);
   expect((await read()).at('backfill')).toBe('done');
-  expect(await heard()).toEqual(['old']);
+  expect(await received()).toEqual(['old']);
 });
 
 /** Creates a subscription with a backfill. Returns functions that read it. */

@@ -15,7 +15,7 @@ async function say(app: TestedApp, what: 'made' | 'changed' | 'gone', order: Ord
 }
 
 /** Returns the events as texts such as `created o1 1.00`. */
-async function toldOf(app: TestedApp, connectionId: string): Promise<string[]> {
+async function publishedOf(app: TestedApp, connectionId: string): Promise<string[]> {
   const events = await app.events(connectionId);
   return events.map(({ event, remoteId, totalPrice }) => `${event} ${remoteId} ${totalPrice}`);
 }
@@ -44,8 +44,8 @@ test.each(STORE_KINDS)(
     app.orders[0] = newer;
     clock.advance(MINUTE);
     await app.look();
-    const told = await toldOf(app, connectionId);
-    expect(told.filter((one) => one.includes('o1'))).toEqual(['created o1 2.00']);
+    const published = await publishedOf(app, connectionId);
+    expect(published.filter((one) => one.includes('o1'))).toEqual(['created o1 2.00']);
   },
 );
 
@@ -63,7 +63,7 @@ test.each(STORE_KINDS)(
     await change('2.00', 2 * SECOND);
     await change('4.00', 3 * SECOND);
     await change('5.00', 5 * SECOND);
-    expect(await toldOf(app, connectionId)).toEqual([
+    expect(await publishedOf(app, connectionId)).toEqual([
       'created o1 1.00',
       'updated o1 3.00',
       'updated o1 4.00',
@@ -83,10 +83,10 @@ test('a record whose time of change goes back is published once listed a minute 
   // The clock of the app was a day ahead, and was set back.
   app.orders = [order('o1', made, { total: '3.00', updated_at: at(made + SECOND) })];
   for (const changed of app.orders) await say(app, 'changed', changed);
-  expect(await toldOf(app, connectionId)).toEqual(['created o1 1.00', 'updated o1 2.00']);
+  expect(await publishedOf(app, connectionId)).toEqual(['created o1 1.00', 'updated o1 2.00']);
   clock.advance(MINUTE);
   await app.look();
-  expect((await toldOf(app, connectionId)).slice(2)).toEqual(['updated o1 3.00']);
+  expect((await publishedOf(app, connectionId)).slice(2)).toEqual(['updated o1 3.00']);
 });
 
 test.each(STORE_KINDS)(
@@ -105,14 +105,14 @@ test.each(STORE_KINDS)(
     await say(app, 'changed', changed);
     clock.advance(MINUTE);
     await app.look();
-    expect(await app.told(connectionId)).toEqual(['created o1', 'deleted o1']);
+    expect(await app.published(connectionId)).toEqual(['created o1', 'deleted o1']);
     // The record exists again.
     const restored = order('o1', made, { updated_at: at(clock.now() + aheadMs) });
     app.orders = [restored];
     await say(app, 'changed', restored);
     clock.advance(MINUTE);
     await app.look();
-    expect((await app.told(connectionId)).slice(2)).toEqual(['created o1']);
+    expect((await app.published(connectionId)).slice(2)).toEqual(['created o1']);
   },
 );
 
@@ -120,7 +120,7 @@ test('an updated webhook of an unknown record without a time of change is publis
   await using app = await openApp();
   const connectionId = await app.listen('timeless');
   await say(app, 'changed', app.order('old', app.clock.now() - 300 * DAY, { total: '2.00' }));
-  expect(await toldOf(app, connectionId)).toEqual(['updated old 2.00']);
+  expect(await publishedOf(app, connectionId)).toEqual(['updated old 2.00']);
 });
 
 test('each deletion of a record is published, and a late webhook of it is not', async () => {
@@ -140,7 +140,7 @@ test('each deletion of a record is published, and a late webhook of it is not', 
   clock.advance(20 * MINUTE);
   await say('changed');
   await say('gone');
-  expect(await app.told(connectionId)).toEqual(['created o1', 'deleted o1', 'created o1', 'deleted o1']);
+  expect(await app.published(connectionId)).toEqual(['created o1', 'deleted o1', 'created o1', 'deleted o1']);
 });
 
 test.each([
@@ -167,11 +167,11 @@ test.each([
   await app.look('inbox');
   clock.advance(2 * MINUTE);
   await app.look();
-  expect(await app.told(connectionId)).toEqual(['created o1', 'deleted o1', 'created o1']);
+  expect(await app.published(connectionId)).toEqual(['created o1', 'deleted o1', 'created o1']);
   clock.advance(MINUTE);
   await app.announce('gone', { id: 'o1' });
   await app.look('inbox');
-  expect((await app.told(connectionId)).slice(3)).toEqual(['deleted o1']);
+  expect((await app.published(connectionId)).slice(3)).toEqual(['deleted o1']);
 });
 
 test('late webhooks of a deleted record publish nothing and cause one poll', async () => {
@@ -190,7 +190,7 @@ test('late webhooks of a deleted record publish nothing and cause one poll', asy
   clock.advance(MINUTE);
   await app.look();
   expect(await dueIn()).toBeGreaterThan(HOUR);
-  expect(await app.told(connectionId)).toEqual(['deleted o1']);
+  expect(await app.published(connectionId)).toEqual(['deleted o1']);
 });
 
 test('an old record that changes during the first listing is not published as new', async () => {
@@ -206,7 +206,7 @@ test('an old record that changes during the first listing is not published as ne
   });
   await app.announce('changed', old);
   await app.look('inbox');
-  expect(await app.told(connectionId)).toEqual(['updated old']);
+  expect(await app.published(connectionId)).toEqual(['updated old']);
 });
 
 test('a new order in an updated webhook before the first poll counts as created', async () => {
@@ -229,7 +229,7 @@ test('a new order in an updated webhook before the first poll counts as created'
     return true;
   };
   await app.polls(connectionId, 3, HOUR);
-  expect(await app.told(connectionId)).toEqual(['created o1']);
+  expect(await app.published(connectionId)).toEqual(['created o1']);
 });
 
 test('a record created while the first answer of an app arrives is published', async () => {
@@ -247,5 +247,5 @@ test('a record created while the first answer of an app arrives is published', a
   await list.answer(200, { orders: app.orders, more: false });
   await polling;
   await app.polls(connectionId, 3, 5 * MINUTE);
-  expect(await app.told(connectionId)).toEqual(['created o1']);
+  expect(await app.published(connectionId)).toEqual(['created o1']);
 });

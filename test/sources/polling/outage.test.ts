@@ -17,7 +17,7 @@ async function openDepot() {
   await app.subscribe(connectionId);
   await app.look();
   await app.look('readings');
-  app.forgetCalls();
+  app.clearCalls();
   return {
     app,
     connectionId,
@@ -31,7 +31,7 @@ async function openDepot() {
       }
     },
     remove: (id: string) => void (app.orders = app.orders.filter((order) => order.id !== id)),
-    told: () => app.told(connectionId),
+    published: () => app.published(connectionId),
     /** Returns the ids that were read one by one. */
     asked: () => app.calls.filter((call) => call.includes('/found/')).map((call) => call.split('/').at(-1)),
     [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
@@ -55,7 +55,7 @@ test.each(DOWN)('an app that answers %j to everything loses no order', async (bo
   expect([read.status, read.text('code')]).toEqual([502, 'upstream_failed']);
   app.recover();
   await pass(3 * HOUR, HOUR);
-  expect(await depot.told()).toEqual(['created meanwhile']);
+  expect(await depot.published()).toEqual(['created meanwhile']);
 });
 
 test.each([...DOWN, '{"found":{}}'])(
@@ -67,7 +67,7 @@ test.each([...DOWN, '{"found":{}}'])(
     app.instead = (url, res) => url.pathname.startsWith('/found/') && says(body)(url, res);
     await depot.pass(DAY + HOUR);
     expect(depot.asked()).toContain('a');
-    expect(await depot.told()).toEqual([]);
+    expect(await depot.published()).toEqual([]);
   },
 );
 
@@ -88,7 +88,7 @@ test('an order counts as deleted only after null, a list without it, or 410', as
     return true;
   };
   await depot.pass(2 * DAY, HOUR);
-  expect((await depot.told()).toSorted()).toEqual(['created e', 'deleted a', 'deleted b', 'deleted c']);
+  expect((await depot.published()).toSorted()).toEqual(['created e', 'deleted a', 'deleted b', 'deleted c']);
 });
 
 test('continuing failures of polls are reported once, and shown with the subscription', async () => {
@@ -145,12 +145,12 @@ test('an app with a suddenly empty list is asked for few missing records, not fo
   await app.warn();
   app.orders = [];
   await pass(2 * DAY, HOUR);
-  expect((await depot.told()).toSorted()).toEqual(['a', 'b', 'c', 'd'].map((id) => `deleted ${id}`));
+  expect((await depot.published()).toSorted()).toEqual(['a', 'b', 'c', 'd'].map((id) => `deleted ${id}`));
   expect(await app.warnings()).toEqual([]);
   for (let n = 0; n < 11; n++) depot.add(`many${n}`);
   await pass(2 * DAY, HOUR);
   app.orders = [];
-  app.forgetCalls();
+  app.clearCalls();
   await pass(2 * DAY, HOUR);
   expect(app.calls).toContain('GET /orders');
   expect(depot.asked()).toEqual([]);
@@ -167,7 +167,7 @@ test('an outage of days does not end the daily inventory', async () => {
   app.recover();
   depot.remove('a');
   await pass(2 * DAY, HOUR);
-  expect(await depot.told()).toEqual(['deleted a']);
+  expect(await depot.published()).toEqual(['deleted a']);
 });
 
 test('an inventory makes no call until the account is reconnected', async () => {
@@ -176,13 +176,13 @@ test('an inventory makes no call until the account is reconnected', async () => 
   app.refuseAccount(401);
   depot.remove('a');
   await pass(HOUR);
-  app.forgetCalls();
+  app.clearCalls();
   await pass(3 * DAY, HOUR);
   expect(app.calls).toEqual([]);
   app.recover();
   await app.replaceKey(depot.connectionId, 'y');
   await pass(2 * HOUR);
-  expect(await depot.told()).toEqual(['deleted a']);
+  expect(await depot.published()).toEqual(['deleted a']);
 });
 
 test('a hidden record is read once a day, and its deletion is published', async () => {
@@ -193,11 +193,11 @@ test('a hidden record is read once a day, and its deletion is published', async 
   await pass(DAY + HOUR, HOUR);
   app.hidden = app.orders.slice(1).map(({ id }) => id);
   depot.remove('o99');
-  app.forgetCalls();
+  app.clearCalls();
   await pass(DAY);
   expect(depot.asked()).toHaveLength(253);
   expect(new Set(depot.asked()).size).toBe(253);
-  expect((await depot.told()).filter((one) => one.startsWith('deleted'))).toEqual(['deleted o99']);
+  expect((await depot.published()).filter((one) => one.startsWith('deleted'))).toEqual(['deleted o99']);
 });
 
 test('orders on which the app fails do not delay other orders', async () => {
@@ -216,7 +216,7 @@ test('orders on which the app fails do not delay other orders', async () => {
     return status !== undefined;
   };
   await depot.pass(2 * DAY, HOUR);
-  expect(await depot.told()).toEqual(['created e', 'deleted d']);
+  expect(await depot.published()).toEqual(['created e', 'deleted d']);
 });
 
 test('an order created and deleted between two inventories publishes both', async () => {
@@ -226,7 +226,7 @@ test('an order created and deleted between two inventories publishes both', asyn
   await depot.app.look();
   depot.remove('brief');
   await depot.pass(2 * DAY, HOUR);
-  expect(await depot.told()).toEqual(['created brief', 'deleted brief']);
+  expect(await depot.published()).toEqual(['created brief', 'deleted brief']);
 });
 
 test('gatehouse listen receives deletions without any subscription', async () => {
@@ -246,7 +246,7 @@ test('gatehouse listen receives deletions without any subscription', async () =>
   await pass(HOUR);
   depot.remove('a');
   await pass(DAY, HOUR);
-  const heard = await hear(context, listener, 10);
-  expect(heard.map(({ event, recordId }) => [event, recordId])).toEqual([['deleted', expect.any(String)]]);
+  const received = await hear(context, listener, 10);
+  expect(received.map(({ event, recordId }) => [event, recordId])).toEqual([['deleted', expect.any(String)]]);
   await closeListener(context, listener.subscriptionId);
 });

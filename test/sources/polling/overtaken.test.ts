@@ -24,7 +24,7 @@ async function begin(app: TestedApp) {
 }
 
 /** Returns all that polls store. */
-async function leftBy({ service, told, warnings }: TestedApp, connectionId: string) {
+async function leftBy({ service, published, warnings }: TestedApp, connectionId: string) {
   const { db } = service.context;
   const source = await db
     .selectFrom('sources')
@@ -39,7 +39,7 @@ async function leftBy({ service, told, warnings }: TestedApp, connectionId: stri
   return {
     source,
     seen: await db.selectFrom('seen').selectAll().orderBy('key').execute(),
-    told: await told(connectionId),
+    published: await published(connectionId),
     deliveries: await deliveries.execute(),
     warnings: await warnings(),
   };
@@ -99,7 +99,7 @@ test.each(STORE_KINDS.flatMap((kind) => Object.keys(ENDS).map((how) => [how, kin
     const after = await leftBy(app, connectionId);
     expect(after).toMatchObject({
       source: { status: 'active', failures: 0, reason: null, lease_token: null },
-      told: ['created o1'],
+      published: ['created o1'],
       deliveries: [{ sequence: 1, status: 'waiting' }],
       warnings: [],
     });
@@ -109,6 +109,6 @@ test.each(STORE_KINDS.flatMap((kind) => Object.keys(ENDS).map((how) => [how, kin
     await end(late);
     expect(await leftBy(app, connectionId)).toEqual(after);
     await app.polls(connectionId, 2, 10 * MINUTE);
-    expect(await app.told(connectionId)).toEqual(['created o1']);
+    expect(await app.published(connectionId)).toEqual(['created o1']);
   },
 );

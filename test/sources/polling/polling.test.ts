@@ -16,8 +16,8 @@ afterAll(() => world[Symbol.asyncDispose]());
 test('a poller that keeps only the newest time misses or repeats orders', async () => {
   const result = await fc.check(
     fc.asyncProperty(styles, stepsOf, async (style, steps) => {
-      const { told, expected } = await world.playWatermark(style, steps);
-      expect(told).toEqual(expected);
+      const { published, expected } = await world.playWatermark(style, steps);
+      expect(published).toEqual(expected);
     }),
     { numRuns: 100, seed: 1 },
   );
@@ -46,7 +46,7 @@ test('a source whose credential stops working waits, then continues at its curso
     .execute();
   await resumeSources(service.context);
   await settle(run);
-  expect(await world.toldOf(run.connectionId)).toEqual([...run.expected]);
+  expect(await world.publishedOf(run.connectionId)).toEqual([...run.expected]);
 });
 
 test('a poll aborted by the end of its process is repeated at once', async () => {
@@ -76,7 +76,7 @@ test.each(['offset', 'page', 'cursor'] as const)(
       await run.poll([]);
       clock.advance(SECOND);
     }
-    expect(await world.toldOf(run.connectionId)).toEqual([...run.expected]);
+    expect(await world.publishedOf(run.connectionId)).toEqual([...run.expected]);
     const source = await service.context.db
       .selectFrom('sources')
       .select(['continuation', 'next_poll_at', 'cursor_until'])
@@ -198,7 +198,7 @@ test.each([
     clock.advance(30 * MINUTE);
     await run.poll([]);
   }
-  expect(await world.toldOf(run.connectionId)).toEqual([...run.expected]);
+  expect(await world.publishedOf(run.connectionId)).toEqual([...run.expected]);
 });
 
 test.each([
@@ -213,7 +213,7 @@ test.each([
   shop.dateAheadMs = 0;
   await world.take(run, { kind: 'create', lateSeconds: 0 });
   await world.settle(run);
-  expect(await world.toldOf(run.connectionId)).toEqual([...run.expected]);
+  expect(await world.publishedOf(run.connectionId)).toEqual([...run.expected]);
 });
 
 test.each([
@@ -226,7 +226,7 @@ test.each([
     world.clock.advance(10 * MINUTE);
     await run.poll([]);
   }
-  expect(await world.toldOf(run.connectionId)).toEqual([...run.expected]);
+  expect(await world.publishedOf(run.connectionId)).toEqual([...run.expected]);
 });
 
 test.each([
@@ -246,7 +246,7 @@ test.each([
   await run.poll([500]);
   clock.advance(3 * DAY);
   await run.poll([]);
-  expect(await world.toldOf(run.connectionId)).toEqual([...run.expected]);
+  expect(await world.publishedOf(run.connectionId)).toEqual([...run.expected]);
   // The daily poll reaches back far enough again.
   const deep = () =>
     service.context.db
@@ -270,5 +270,5 @@ test('an order that changes during a listing after days is published as created'
   await run.poll([]);
   clock.advance(10 * MINUTE);
   await run.poll([]);
-  expect(await world.toldOf(run.connectionId)).toEqual([...run.expected]);
+  expect(await world.publishedOf(run.connectionId)).toEqual([...run.expected]);
 });

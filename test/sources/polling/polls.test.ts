@@ -17,7 +17,7 @@ test('an order created during the first listing is published', async () => {
   };
   await app.subscribe(connectionId);
   await app.polls(connectionId, 4, 10 * MINUTE);
-  expect(await app.told(connectionId)).toEqual(['created during']);
+  expect(await app.published(connectionId)).toEqual(['created during']);
 });
 
 test('orders created while the first listing keeps changing are published', async () => {
@@ -36,7 +36,7 @@ test('orders created while the first listing keeps changing are published', asyn
   await app.polls(connectionId, 6, 10 * MINUTE);
   const made = app.orders.slice(4).map(({ id }) => `created ${id}`);
   expect(made.length).toBeGreaterThan(2);
-  expect((await app.told(connectionId)).toSorted()).toEqual(made.toSorted());
+  expect((await app.published(connectionId)).toSorted()).toEqual(made.toSorted());
 });
 
 test('a record that does not fit is left out and reported to the operator once', async () => {
@@ -47,7 +47,7 @@ test('a record that does not fit is left out and reported to the operator once',
   app.orders.push(order('o1'), order('unfit', clock.now(), { total: '1e3' }), order('o2'));
   app.orders.push({ ...order('o3'), id: null as unknown as string });
   await app.polls(connectionId, 3, 2 * MINUTE);
-  expect((await app.told(connectionId)).toSorted()).toEqual(['created o1', 'created o2']);
+  expect((await app.published(connectionId)).toSorted()).toEqual(['created o1', 'created o2']);
   expect(await app.source(connectionId)).toMatchObject({ failures: 0, status: 'active' });
   const warnings = await app.warnings();
   expect(warnings).toMatchObject([{ connectionId }]);
@@ -61,7 +61,7 @@ test('a page that is too large is requested in smaller ones', async () => {
   for (const id of ['o1', 'o2', 'o3', 'o4'])
     app.orders.push({ ...order(id), note: 'x'.repeat(5 * 1024 * 1024) } as (typeof app.orders)[number]);
   await app.polls(connectionId, 1, 2 * MINUTE);
-  expect((await app.told(connectionId)).toSorted()).toEqual(
+  expect((await app.published(connectionId)).toSorted()).toEqual(
     ['o1', 'o2', 'o3', 'o4'].map((id) => `created ${id}`),
   );
 });
@@ -81,8 +81,8 @@ test('a long listing starts again when the app drops its cursor, without a loss'
   };
   await app.polls(connectionId, 10, SECOND);
   expect(await app.source(connectionId)).toMatchObject({ continuation: null, failures: 0 });
-  expect(new Set(await app.told(connectionId)).size).toBe(300);
-  expect(await app.told(connectionId)).toHaveLength(300);
+  expect(new Set(await app.published(connectionId)).size).toBe(300);
+  expect(await app.published(connectionId)).toHaveLength(300);
 });
 
 test.each([
@@ -102,13 +102,13 @@ test.each([
   await app.subscribe(connectionId);
   await app.polls(connectionId, 1, MINUTE);
   orders.push(order('new', clock.now() + SECOND));
-  app.forgetCalls();
+  app.clearCalls();
   await app.polls(connectionId, 2, 10 * MINUTE);
   expect(app.calls.filter((call) => call.endsWith('/orders')).length).toBeLessThan(20);
   expect((await app.source(connectionId)).next_poll_at).toBeGreaterThan(clock.now());
-  expect(await app.told(connectionId)).toEqual(['created new']);
+  expect(await app.published(connectionId)).toEqual(['created new']);
   // The inventory reads the whole list.
-  app.forgetCalls();
+  app.clearCalls();
   await app.look('jobs');
   expect(app.calls.filter((call) => call.endsWith('/orders')).length).toBeLessThan(200);
 });
@@ -144,7 +144,7 @@ test('orders since the subscription are published though the app was down at fir
   await app.polls(connectionId, 2, HOUR);
   app.orders.push(order('up'));
   await app.polls(connectionId, 2, 10 * MINUTE);
-  expect((await app.told(connectionId)).toSorted()).toEqual([
+  expect((await app.published(connectionId)).toSorted()).toEqual([
     'created down1',
     'created down2',
     'created down3',
@@ -168,8 +168,8 @@ test('a place that closes during a long listing hides none of the others', async
   expect(JSON.parse(continuation ?? '').group).toBe(1);
   app.places = ['p2'];
   await app.polls(connectionId, 6, 2 * SECOND);
-  const told = await app.told(connectionId);
-  expect([told.length, new Set(told).size]).toEqual([260, 260]);
+  const published = await app.published(connectionId);
+  expect([published.length, new Set(published).size]).toEqual([260, 260]);
   expect((await app.source(connectionId)).continuation).toBeNull();
 });
 
@@ -204,7 +204,7 @@ test.each([
   giveNoMoreThan(app, most);
   clock.advance(4 * DAY);
   await app.polls(connectionId, 12, 2 * SECOND);
-  expect((await app.told(connectionId)).toSorted()).toEqual(
+  expect((await app.published(connectionId)).toSorted()).toEqual(
     app.orders.map(({ id }) => `created ${id}`).toSorted(),
   );
   const { continuation, cursor_until } = await app.source(connectionId);
@@ -222,10 +222,10 @@ test('a refused page is not the end of a list, and is reported to the operator',
   clock.advance(4 * DAY);
   giveNoMoreThan(app, 3);
   await app.poll(connectionId);
-  expect(await app.told(connectionId)).toHaveLength(3);
+  expect(await app.published(connectionId)).toHaveLength(3);
   app.recover();
   await app.polls(connectionId, 2, 10 * MINUTE);
-  expect((await app.told(connectionId)).toSorted()).toEqual(app.orders.map(({ id }) => `created ${id}`));
+  expect((await app.published(connectionId)).toSorted()).toEqual(app.orders.map(({ id }) => `created ${id}`));
   expect(await app.warnings()).toMatchObject([{ connectionId }]);
 });
 

@@ -23,7 +23,7 @@ test.each(STORE_KINDS)('a record that goes back to an earlier state changed as w
     await app.look('inbox');
     app.clock.advance(SECOND);
   }
-  expect(await app.told(connectionId)).toEqual(['created o1', ...Array(3).fill('updated o1')]);
+  expect(await app.published(connectionId)).toEqual(['created o1', ...Array(3).fill('updated o1')]);
 });
 
 test('a late created webhook does not restore the first state of a record', async () => {
@@ -44,11 +44,11 @@ test('a late created webhook does not restore the first state of a record', asyn
   }
   clock.advance(DAY + 4 * HOUR);
   await app.look();
-  expect(await app.told(connectionId)).toEqual(['created o1']);
+  expect(await app.published(connectionId)).toEqual(['created o1']);
   // The record may return to that state, which an updated webhook then reports.
   await app.announce('changed', { ...made, updated_at: 'later' });
   await app.look('inbox');
-  expect(await app.told(connectionId)).toEqual(['created o1', 'updated o1']);
+  expect(await app.published(connectionId)).toEqual(['created o1', 'updated o1']);
 });
 
 test('a created webhook with a later state publishes that state', async () => {
@@ -65,7 +65,7 @@ test('a created webhook with a later state publishes that state', async () => {
   clock.advance(MINUTE);
   await app.announce('made', { ...made, updated_at: new Date(clock.now()).toISOString() });
   await app.look('inbox');
-  expect(await app.told(connectionId)).toEqual(['created o1', 'updated o1']);
+  expect(await app.published(connectionId)).toEqual(['created o1', 'updated o1']);
 });
 
 test('a change reads the keys of its record only, among any number of records', async () => {
@@ -108,5 +108,5 @@ test('a checkout that was open at first is published once it is done and listed'
     clock.advance(laterMs);
     await app.poll(connectionId);
   }
-  expect(await app.told(connectionId)).toEqual(['created open']);
+  expect(await app.published(connectionId)).toEqual(['created open']);
 });

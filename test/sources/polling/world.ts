@@ -17,7 +17,7 @@ import { shopConnector, startShop, type Shop, type ShopStyle } from './adversary
 const POLLED: ShopStyle[] = (['offset', 'page', 'cursor'] as const).flatMap((paging) =>
   (['none', 'ascending', 'descending'] as const).map((order) => ({ paging, order })),
 );
-const HEARD: ShopStyle[] = [
+const WITH_WEBHOOKS: ShopStyle[] = [
   { paging: 'offset', order: 'ascending', hooks: 'record' },
   { paging: 'cursor', order: 'descending', hooks: 'record' },
   { paging: 'page', order: 'none', hooks: 'id' },
@@ -99,7 +99,7 @@ const ROUNDS_OF_A_READING = 8;
 
 export const styles = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom(...POLLED) },
-  { weight: 1, arbitrary: fc.constantFrom(...HEARD) },
+  { weight: 1, arbitrary: fc.constantFrom(...WITH_WEBHOOKS) },
 );
 export const stepsOf = fc.array(step, { minLength: 5, maxLength: 40 });
 /** Records beyond which a shop rejects pages, where its list has a lower bound. */
@@ -125,7 +125,7 @@ export interface Run {
 
 /** Published and expected orders, by id. */
 export interface Outcome {
-  told: number[];
+  published: number[];
   expected: number[];
 }
 
@@ -134,7 +134,7 @@ export type World = Awaited<ReturnType<typeof openWorld>>;
 /** Starts a Gatehouse whose sources are polled when a test calls it, and a shop. One clock drives both. */
 export async function openWorld() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-shops-'));
-  for (const style of [...POLLED, ...HEARD]) {
+  for (const style of [...POLLED, ...WITH_WEBHOOKS]) {
     const { id, text } = shopConnector(style);
     mkdirSync(join(folder, id));
     writeFileSync(join(folder, id, 'connector.yaml'), text);
@@ -231,10 +231,10 @@ export async function openWorld() {
    * A simple poller for comparison: it asks for records newer than the newest one, without overlap or memory.
    */
   function watermarkPoller() {
-    const told: number[] = [];
+    const published: number[] = [];
     let watermark = 0;
     return {
-      told,
+      published,
       async poll(faults: Shop['faults']): Promise<void> {
         shop.faults = [...faults];
         const since = new Date(watermark).toISOString();
@@ -247,7 +247,7 @@ export async function openWorld() {
           for (const order of read.orders) {
             const at = Date.parse(order.updated_at);
             if (at <= watermark) continue;
-            if (order.created_at === order.updated_at) told.push(order.id);
+            if (order.created_at === order.updated_at) published.push(order.id);
             watermark = Math.max(watermark, at);
           }
           if (!read.more) break;
@@ -338,7 +338,7 @@ export async function openWorld() {
     }
   }
 
-  async function toldOf(connectionId: string): Promise<number[]> {
+  async function publishedOf(connectionId: string): Promise<number[]> {
     const rows = await service.context.db
       .selectFrom('events')
       .innerJoin('sources', 'sources.source_id', 'events.source_id')
@@ -368,9 +368,9 @@ export async function openWorld() {
     const run = await begin(style, skewSeconds, shopIs);
     for (const one of steps) await take(run, one);
     await settle(run);
-    const told = await toldOf(run.connectionId);
+    const published = await publishedOf(run.connectionId);
     await end(run);
-    return { told, expected: sorted(run.expected) };
+    return { published, expected: sorted(run.expected) };
   }
 
   /** Runs the same steps with the simple poller. */
@@ -379,11 +379,11 @@ export async function openWorld() {
     const naive = watermarkPoller();
     const run = { ...newRun(''), poll: naive.poll };
     await naive.poll([]);
-    naive.told.length = 0;
+    naive.published.length = 0;
     clock.advance(2 * SECOND);
     for (const one of steps) await take(run, one);
     await settle(run);
-    return { told: sorted(naive.told), expected: sorted(run.expected) };
+    return { published: sorted(naive.published), expected: sorted(run.expected) };
   }
 
   return {
@@ -393,7 +393,7 @@ export async function openWorld() {
     begin,
     take,
     settle,
-    toldOf,
+    publishedOf,
     statusOf,
     play,
     playWatermark,

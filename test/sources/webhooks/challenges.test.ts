@@ -215,10 +215,10 @@ test('an unsigned ping of WooCommerce is answered 200, and nothing is stored for
 
   const order = '{"id":5,"number":"5"}';
   const signature = createHmac('sha256', secret).update(order).digest('base64');
-  const told = (headers: Record<string, string>) =>
+  const published = (headers: Record<string, string>) =>
     send('POST', path, { headers: { 'x-wc-webhook-topic': 'order.deleted', ...headers }, rawBody: order });
-  expect((await told({})).status).toBe(401);
-  expect((await told({ 'x-wc-webhook-signature': signature })).status).toBe(200);
+  expect((await published({})).status).toBe(401);
+  expect((await published({ 'x-wc-webhook-signature': signature })).status).toBe(200);
   expect(await stored()).toEqual(['order.deleted']);
 });
 

@@ -201,7 +201,7 @@ async function send(hook: Hook | undefined, event: object, secret = hook?.secret
   return (await fetch(hook?.url ?? '', { method: 'POST', headers, body })).status;
 }
 
-const told = ({ id, secret }: { id: string; secret: string }) =>
+const published = ({ id, secret }: { id: string; secret: string }) =>
   receiver.received
     .filter(({ headers }) => headers['x-svc-subscription-id'] === id)
     .map((one) => [one.headers['x-svc-event'], verified(secret, one)]);
@@ -229,19 +229,19 @@ test('all topics are registered at once, and the secret of the app is stored', a
 test('an event with only an id is published with the present record', async () => {
   saveOrder('ord_1', '12.50');
   expect(await send(hooks[0], { what: 'order.made', which: 'ord_1' })).toBe(200);
-  await until(() => told(subscription).length === 1);
-  expect(told(subscription)[0]).toMatchObject(['created', { remoteId: 'ord_1', totalPrice: '12.50' }]);
+  await until(() => published(subscription).length === 1);
+  expect(published(subscription)[0]).toMatchObject(['created', { remoteId: 'ord_1', totalPrice: '12.50' }]);
 });
 
 test('two equal events are two changes when the record changed between them', async () => {
   for (const [index, total] of ['13.00', '14.00'].entries()) {
     saveOrder('ord_1', total);
     await send(hooks[0], { what: 'order.changed', which: 'ord_1' });
-    await until(() => told(subscription).length === index + 2);
+    await until(() => published(subscription).length === index + 2);
   }
   await send(hooks[0], { what: 'order.changed', which: 'ord_1' });
   await settled();
-  const totals = told(subscription).slice(1);
+  const totals = published(subscription).slice(1);
   expect(totals).toMatchObject([
     ['updated', { totalPrice: '13.00' }],
     ['updated', { totalPrice: '14.00' }],
@@ -250,21 +250,21 @@ test('two equal events are two changes when the record changed between them', as
 
 test('forged events and events of other accounts or missing records publish nothing', async () => {
   saveOrder('ord_2', '1.00');
-  const before = told(subscription).length;
+  const before = published(subscription).length;
   expect(await send(hooks[0], { what: 'order.made', which: 'ord_2' }, 'guessed')).toBe(401);
   expect(await send(hooks[0], { account: 'acct_2', what: 'order.made', which: 'ord_2' })).toBe(200);
   expect(await send(hooks[0], { kind: 'draft', what: 'order.made', which: 'ord_2' })).toBe(200);
   expect(await send(hooks[0], { what: 'order.made', which: 'ord_none' })).toBe(200);
   expect(await send(hooks[0], { what: 'shop.renamed' })).toBe(200);
   await settled();
-  expect(told(subscription)).toHaveLength(before);
+  expect(published(subscription)).toHaveLength(before);
 });
 
 test('a deletion is published with the id', async () => {
-  const before = told(subscription).length;
+  const before = published(subscription).length;
   await send(hooks[0], { what: 'order.gone', which: 'ord_1' });
-  await until(() => told(subscription).length === before + 1);
-  expect(told(subscription).at(-1)).toEqual([
+  await until(() => published(subscription).length === before + 1);
+  expect(published(subscription).at(-1)).toEqual([
     'deleted',
     { id: expect.any(String), remoteId: 'ord_1', deletedAt: expect.stringMatching(/Z$/) },
   ]);
@@ -272,15 +272,15 @@ test('a deletion is published with the id', async () => {
 
 test('an app that does not answer delays only its own webhooks', async () => {
   const slow = await subscribe(await connect({ token: 'slow_token', origin: upstream.origin }));
-  const before = told(subscription).length;
+  const before = published(subscription).length;
   expect(await send(hooks.at(-1), { what: 'order.made', which: 'slow_1' })).toBe(200);
   await until(() => answerSlow.length === 1);
   saveOrder('ord_quick', '4.00');
   await send(hooks[0], { what: 'order.made', which: 'ord_quick' });
-  await until(() => told(subscription).length === before + 1);
+  await until(() => published(subscription).length === before + 1);
   await send(hooks.at(-1), { what: 'order.made', which: 'ord_quick' });
   for (const answerNow of answerSlow) answerNow();
-  await until(() => told(slow).length === 1);
+  await until(() => published(slow).length === 1);
   await service.call('DELETE', `/webhooks/${slow.id}`);
   await until(() => hooks.length === 1);
 });
@@ -289,11 +289,11 @@ test('a webhook that the store refuses waits alone', async () => {
   const { db } = service.context;
   await sql`create trigger refuse before insert on seen when new.key like '%poison%'
     begin select raise(abort, 'refused'); end`.execute(db);
-  const before = told(subscription).length;
+  const before = published(subscription).length;
   await send(hooks[0], { what: 'order.gone', which: 'poison' });
   saveOrder('ord_healthy', '6.00');
   await send(hooks[0], { what: 'order.made', which: 'ord_healthy' });
-  await until(() => told(subscription).length === before + 1);
+  await until(() => published(subscription).length === before + 1);
   await until(async () => {
     const row = await db
       .selectFrom('inbox')
@@ -306,8 +306,8 @@ test('a webhook that the store refuses waits alone', async () => {
   await sql`drop trigger refuse`.execute(db);
   await db.updateTable('inbox').set({ next_at: 0 }).where('processed_at', 'is', null).execute();
   service.context.sources.wake();
-  await until(() => told(subscription).length === before + 2);
-  expect(told(subscription).at(-1)).toMatchObject(['deleted', { remoteId: 'poison' }]);
+  await until(() => published(subscription).length === before + 2);
+  expect(published(subscription).at(-1)).toMatchObject(['deleted', { remoteId: 'poison' }]);
 });
 
 test('a registration that the app switched off is replaced, with its new secret', async () => {
@@ -319,7 +319,7 @@ test('a registration that the app switched off is replaced, with its new secret'
   saveOrder('ord_3', '3.00');
   await until(async () => (await send(hooks[0], { what: 'order.made', which: 'ord_3' })) === 200);
   const made = ['created', expect.objectContaining({ remoteId: 'ord_3' })];
-  await expect.poll(() => told(subscription)).toContainEqual(made);
+  await expect.poll(() => published(subscription)).toContainEqual(made);
 });
 
 test('a polled source becomes native when a consumer subscribes with all values known', async () => {
@@ -348,8 +348,8 @@ test('an app that does not report which record changed is polled at once', async
   saveOrder('prd_1', '5.00');
   const hook = hooks.find(({ topics }) => topics.includes('catalogue.changed'));
   expect(await send(hook, { what: 'catalogue.changed' })).toBe(200);
-  await until(() => told(products).length === 1);
-  expect(told(products)[0]).toMatchObject(['created', { remoteId: 'prd_1', price: '5.00' }]);
+  await until(() => published(products).length === 1);
+  expect(published(products)[0]).toMatchObject(['created', { remoteId: 'prd_1', price: '5.00' }]);
 });
 
 test('a credential that cannot register is polled', async () => {

@@ -168,9 +168,9 @@ test('changes while an app had dropped its webhooks are published after register
   await app.look('jobs');
   expect(app.hooks).toHaveLength(3);
   await app.look();
-  expect(await app.told(connectionId)).toEqual(['created o1']);
+  expect(await app.published(connectionId)).toEqual(['created o1']);
   // A check that finds all registrations causes no further poll.
-  app.forgetCalls();
+  app.clearCalls();
   app.clock.advance(12 * HOUR);
   await app.look('jobs');
   await app.look();

@@ -7,7 +7,7 @@ import { openApp } from '../app.ts';
 /* Webhooks that name a record which cannot be read now. */
 
 /** Starts an app that sends webhooks about orders, and answers reads as the test says. */
-async function openTeller() {
+async function openWebhookApp() {
   const app = await openApp();
   const connectionId = await app.listen('telling');
   const { context } = app.service;
@@ -53,8 +53,8 @@ async function openTeller() {
         .execute();
       return rows.map(({ attempts }) => attempts);
     },
-    async told(): Promise<string[]> {
-      return (await app.told(connectionId)).map((one) => one.replace('created ', '')).toSorted();
+    async published(): Promise<string[]> {
+      return (await app.published(connectionId)).map((one) => one.replace('created ', '')).toSorted();
     },
     [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
   };
@@ -75,19 +75,19 @@ async function openTeller() {
 }
 
 test('a webhook waits without a call until its account is reconnected', async () => {
-  await using teller = await openTeller();
+  await using teller = await openWebhookApp();
   await teller.setState('needs_reconnect');
   await teller.send('made', { id: 'ord_1' });
   await teller.send('told', { id: 'ord_2' });
   await teller.pass(48 * HOUR, HOUR);
-  expect([teller.asked, await teller.waiting(), await teller.told()]).toEqual([[], [0], ['ord_2']]);
+  expect([teller.asked, await teller.waiting(), await teller.published()]).toEqual([[], [0], ['ord_2']]);
   await teller.setState('active');
   await teller.look();
-  expect(await teller.told()).toEqual(['ord_1', 'ord_2']);
+  expect(await teller.published()).toEqual(['ord_1', 'ord_2']);
 });
 
 test('an account that is refused when a record is read must be reconnected', async () => {
-  await using teller = await openTeller();
+  await using teller = await openWebhookApp();
   teller.answers = 401;
   await teller.send('made', { id: 'ord_1' });
   await teller.pass(24 * HOUR, HOUR);
@@ -99,29 +99,29 @@ test('an account that is refused when a record is read must be reconnected', asy
   teller.answers = 'well';
   await teller.setState('active');
   await teller.look();
-  expect(await teller.told()).toEqual(['ord_1']);
+  expect(await teller.published()).toEqual(['ord_1']);
 });
 
 test.each([500, 'never'] as const)(
   'an app that answers %s is called once for all waiting webhooks',
   async (how) => {
-    await using teller = await openTeller();
+    await using teller = await openWebhookApp();
     teller.answers = how;
     const ids = Array.from({ length: 60 }, (_, n) => `ord_${n}`);
     for (const id of ids) await teller.send('made', { id });
     await teller.send('told', { id: 'whole' });
     await teller.look();
-    expect([teller.asked.length, await teller.told()]).toEqual([1, ['whole']]);
+    expect([teller.asked.length, await teller.published()]).toEqual([1, ['whole']]);
     expect(await teller.waiting()).toEqual(ids.map(() => 0));
     teller.answers = 'well';
     teller.app.clock.advance(MINUTE);
     await teller.look();
-    expect(await teller.told()).toEqual([...ids, 'whole'].toSorted());
+    expect(await teller.published()).toEqual([...ids, 'whole'].toSorted());
   },
 );
 
 test('webhooks that wait for an app that is down are postponed unread', async () => {
-  await using teller = await openTeller();
+  await using teller = await openWebhookApp();
   const { db } = teller.app.service.context;
   teller.answers = 500;
   // This is more than one batch.
@@ -136,18 +136,18 @@ test('webhooks that wait for an app that is down are postponed unread', async ()
 });
 
 test('webhooks outlive an outage of days, and are published within an hour of its end', async () => {
-  await using teller = await openTeller();
+  await using teller = await openWebhookApp();
   teller.answers = 500;
   await teller.send('made', { id: 'ord_1' });
   await teller.send('made', { id: 'ord_2' });
   await teller.pass(72 * HOUR, HOUR);
   teller.answers = 'well';
   await teller.pass(60 * MINUTE, MINUTE);
-  expect(await teller.told()).toEqual(['ord_1', 'ord_2']);
+  expect(await teller.published()).toEqual(['ord_1', 'ord_2']);
 });
 
 test('records on which the app always fails delay no others', async () => {
-  await using teller = await openTeller();
+  await using teller = await openWebhookApp();
   const ids = Array.from({ length: 40 }, (_, n) => `broken_${n}`);
   teller.broken = new Set(ids);
   for (const id of ids) await teller.send('made', { id });
@@ -155,14 +155,14 @@ test('records on which the app always fails delay no others', async () => {
   teller.asked = [];
   for (const id of ['ord_1', 'ord_2']) await teller.send('made', { id });
   await teller.look();
-  expect([teller.asked.slice(0, 2), await teller.told()]).toEqual([
+  expect([teller.asked.slice(0, 2), await teller.published()]).toEqual([
     ['ord_1', 'ord_2'],
     ['ord_1', 'ord_2'],
   ]);
 });
 
 test('a webhook whose record fails for over a week is given up, after retries', async () => {
-  await using teller = await openTeller();
+  await using teller = await openWebhookApp();
   teller.broken = new Set(['broken']);
   await teller.send('made', { id: 'broken' });
   teller.app.clock.advance(8 * DAY);
@@ -176,7 +176,7 @@ test('a webhook whose record fails for over a week is given up, after retries', 
 });
 
 test('a webhook that is given up is reported to the operator, and may come again', async () => {
-  await using teller = await openTeller();
+  await using teller = await openWebhookApp();
   await teller.app.service.call('PUT', '/api/settings', {
     body: { eventsAddress: 'https://127.0.0.1:9/operator' },
   });
@@ -198,22 +198,22 @@ test('a webhook that is given up is reported to the operator, and may come again
 });
 
 test('a record that the app shows only after its webhook is published', async () => {
-  await using teller = await openTeller();
+  await using teller = await openWebhookApp();
   teller.answers = 404;
   await teller.send('made', { id: 'ord_1' });
   await teller.look();
   teller.answers = 'well';
   teller.app.clock.advance(15 * SECOND);
   await teller.look();
-  expect(await teller.told()).toEqual(['ord_1']);
+  expect(await teller.published()).toEqual(['ord_1']);
 });
 
 test('a missing record is read a few times only', async () => {
-  await using teller = await openTeller();
+  await using teller = await openWebhookApp();
   teller.answers = 404;
   await teller.send('made', { id: 'ord_1' });
   await teller.pass(10 * MINUTE, 10 * SECOND);
-  expect([teller.asked, await teller.waiting(), await teller.told()]).toEqual([
+  expect([teller.asked, await teller.waiting(), await teller.published()]).toEqual([
     Array(4).fill('ord_1'),
     [],
     [],
@@ -221,7 +221,7 @@ test('a missing record is read a few times only', async () => {
 });
 
 test('a webhook without a record causes two polls within two minutes', async () => {
-  await using teller = await openTeller();
+  await using teller = await openWebhookApp();
   const polls: number[] = [];
   const began = teller.app.clock.now();
   await teller.send('hinted');
@@ -234,7 +234,7 @@ test('a webhook without a record causes two polls within two minutes', async () 
 });
 
 test('webhooks wait while their connector is missing', async () => {
-  await using teller = await openTeller();
+  await using teller = await openWebhookApp();
   const { context } = teller.app.service;
   const { catalog } = context;
   // The webhook holds only the id of its record. One with the record is published at once.
@@ -247,11 +247,11 @@ test('webhooks wait while their connector is missing', async () => {
   }
   expect(await teller.waiting()).toEqual([0]);
   await teller.look();
-  expect(await teller.told()).toEqual(['ord_1']);
+  expect(await teller.published()).toEqual(['ord_1']);
 });
 
 test('a record that the app refuses delays no other', async () => {
-  await using teller = await openTeller();
+  await using teller = await openWebhookApp();
   teller.answers = 403;
   await teller.send('made', { id: 'ord_1' });
   await teller.send('made', { id: 'ord_2' });
@@ -260,7 +260,7 @@ test('a record that the app refuses delays no other', async () => {
 });
 
 test('a read that is aborted by the end of the process counts as no attempt', async () => {
-  await using teller = await openTeller();
+  await using teller = await openWebhookApp();
   teller.answers = 'never';
   await teller.send('made', { id: 'ord_1' });
   const stop = new AbortController();
@@ -272,18 +272,18 @@ test('a read that is aborted by the end of the process counts as no attempt', as
   // A timeout of the app would postpone the webhook for a minute.
   teller.answers = 'well';
   await teller.look();
-  expect(await teller.told()).toEqual(['ord_1']);
+  expect(await teller.published()).toEqual(['ord_1']);
 });
 
 test('long webhooks are published one by one, before later ones are read', async () => {
-  await using teller = await openTeller();
+  await using teller = await openWebhookApp();
   teller.answers = 'never';
   for (const id of ['long_1', 'long_2']) await teller.send('told', { id, note: '[],'.repeat(100_000) });
   await teller.send('made', { id: 'ord_1' });
   const stop = new AbortController();
   const looked = teller.look(stop.signal);
   await until(() => teller.asked.length === 1);
-  const before = await teller.told();
+  const before = await teller.published();
   stop.abort();
   await looked;
   expect(before).toEqual(['long_1', 'long_2']);
@@ -314,5 +314,5 @@ test('a new consumer receives no webhooks from before it subscribed', async () =
     for (const what of ['jobs', 'polls', 'inbox'] as const) await app.look(what);
     clock.advance(HOUR);
   }
-  expect(await app.told(connectionId)).toEqual([]);
+  expect(await app.published(connectionId)).toEqual([]);
 });

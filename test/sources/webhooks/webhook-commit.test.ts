@@ -26,12 +26,12 @@ describe.each(STORE_KINDS)('webhooks on %s', (kind) => {
   test('a webhook that holds its record is published before it is answered', async () => {
     const connectionId = await app.listen('numbered');
     expect(await app.announce('made', app.order('1'))).toBe(200);
-    expect(await app.told(connectionId)).toEqual(['created 1']);
+    expect(await app.published(connectionId)).toEqual(['created 1']);
     app.clock.advance(SECOND);
     expect(await app.announce('changed', app.order('1', app.clock.now(), { total: '2.00' }))).toBe(200);
     app.clock.advance(SECOND);
     expect(await app.announce('gone', { id: '1' })).toBe(200);
-    expect(await app.told(connectionId)).toEqual(['created 1', 'updated 1', 'deleted 1']);
+    expect(await app.published(connectionId)).toEqual(['created 1', 'updated 1', 'deleted 1']);
     expect(await waiting()).toBe(0);
   });
 
@@ -40,7 +40,7 @@ describe.each(STORE_KINDS)('webhooks on %s', (kind) => {
     const order = app.order('1');
     const statuses = await Promise.all(Array.from({ length: 20 }, () => app.announce('made', order)));
     expect(new Set(statuses)).toEqual(new Set([200]));
-    expect(await app.told(connectionId)).toEqual(['created 1']);
+    expect(await app.published(connectionId)).toEqual(['created 1']);
   });
 
   test('webhooks of two apps that arrive together are published to each alone', async () => {
@@ -58,8 +58,8 @@ describe.each(STORE_KINDS)('webhooks on %s', (kind) => {
     const second = app.hooks.findLast(({ topic }) => topic === 'made');
     await Promise.all(ids.flatMap((id) => [post(first, `a_${id}`), post(second, `b_${id}`)]));
     const all = (prefix: string) => new Set(ids.map((id) => `created ${prefix}_${id}`));
-    expect(new Set(await app.told(one))).toEqual(all('a'));
-    expect(new Set(await app.told(other))).toEqual(all('b'));
+    expect(new Set(await app.published(one))).toEqual(all('a'));
+    expect(new Set(await app.published(other))).toEqual(all('b'));
   });
 
   test('a webhook does not overtake one that waits to be read at the app', async () => {
@@ -67,19 +67,19 @@ describe.each(STORE_KINDS)('webhooks on %s', (kind) => {
     app.orders = [app.order('1')];
     expect(await app.announce('made', { id: '1' })).toBe(200);
     expect(await app.announce('told', app.order('2'))).toBe(200);
-    expect([await app.told(connectionId), await waiting()]).toEqual([[], 2]);
+    expect([await app.published(connectionId), await waiting()]).toEqual([[], 2]);
     await app.look('inbox');
-    expect(new Set(await app.told(connectionId))).toEqual(new Set(['created 1', 'created 2']));
+    expect(new Set(await app.published(connectionId))).toEqual(new Set(['created 1', 'created 2']));
     app.clock.advance(SECOND);
     expect(await app.announce('told', app.order('3'))).toBe(200);
-    expect((await app.told(connectionId)).at(-1)).toBe('created 3');
+    expect((await app.published(connectionId)).at(-1)).toBe('created 3');
     expect(await waiting()).toBe(0);
   });
 
   test('a webhook whose record does not fit the model is stored and waits', async () => {
     const connectionId = await app.listen('numbered');
     expect(await app.announce('made', { id: '1', total: 'not an amount' })).toBe(200);
-    expect([await app.told(connectionId), await waiting()]).toEqual([[], 1]);
+    expect([await app.published(connectionId), await waiting()]).toEqual([[], 1]);
   });
 
   test('a webhook whose events the store refuses is stored and tried again', async () => {
@@ -91,12 +91,12 @@ describe.each(STORE_KINDS)('webhooks on %s', (kind) => {
         : sql`alter table events add constraint refuse check (event_id = '') not valid`;
     await refuse.execute(db);
     expect(await app.announce('made', app.order('1'))).toBe(200);
-    expect([await app.told(connectionId), await waiting()]).toEqual([[], 1]);
+    expect([await app.published(connectionId), await waiting()]).toEqual([[], 1]);
     await (
       kind === 'sqlite' ? sql`drop trigger refuse` : sql`alter table events drop constraint refuse`
     ).execute(db);
     await app.look('inbox');
-    expect(await app.told(connectionId)).toEqual(['created 1']);
+    expect(await app.published(connectionId)).toEqual(['created 1']);
   });
 
   test("records with the operator's own fields are published later, with the fields", async () => {
@@ -118,6 +118,6 @@ describe.each(STORE_KINDS)('webhooks on %s', (kind) => {
     expect(await app.announce('made', app.order('1'))).toBe(200);
     await app.service.call('DELETE', `/webhooks/${subscriptionId}`);
     expect(await app.announce('made', app.order('2'))).toBe(404);
-    expect(await app.told(connectionId)).toEqual(['created 1']);
+    expect(await app.published(connectionId)).toEqual(['created 1']);
   });
 });
