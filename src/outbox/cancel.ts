@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { updateInBatches } from '../store/batches.ts';
-import { IS_OFFERED, WAITS } from './claim.ts';
+import { IS_HANDED_OFF, WAITS } from './claim.ts';
 
 /**
  * Cancels the waiting deliveries of a disabled subscription in batches. One statement over 100,000 rows blocked all other
@@ -20,7 +20,7 @@ export async function cancelWaiting(
   subscriptionId: string,
   signal?: AbortSignal,
 ): Promise<void> {
-  for (const which of [WAITS, IS_OFFERED]) {
+  for (const which of [WAITS, IS_HANDED_OFF]) {
     await updateInBatches(
       (limit) =>
         db

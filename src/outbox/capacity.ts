@@ -2,7 +2,7 @@ import { Crowd } from '../lib/crowd.ts';
 import type { Item } from './claim.ts';
 
 /** Capacity of this process that the deliveries of one user hold. */
-export interface Share {
+export interface Usage {
   /** Running attempts of healthy queues. */
   fast: number;
   /** Running attempts of degraded queues, and attempts that hang. */
@@ -13,81 +13,81 @@ export interface Share {
   chars: number;
 }
 
-const MOST: Readonly<Share> = { fast: 2000, slow: 2000, queued: 10_000, chars: 128 * 1024 * 1024 };
+const LIMITS: Readonly<Usage> = { fast: 2000, slow: 2000, queued: 10_000, chars: 128 * 1024 * 1024 };
 
 /**
  * Capacity shared by all users. A user may hold at most as much as is still free, so one user can use half, two users a
  * third each. Hanging addresses or large records of one user therefore cannot block the others.
  */
-export class Room {
-  readonly #taken = emptyShare();
-  readonly #shares = new Map<string, Share>();
+export class Capacity {
+  readonly #used = emptyUsage();
+  readonly #usages = new Map<string, Usage>();
 
-  shareOf(owner: string): Share {
-    let share = this.#shares.get(owner);
-    if (!share) this.#shares.set(owner, (share = emptyShare()));
-    return share;
+  usageOf(owner: string): Usage {
+    let usage = this.#usages.get(owner);
+    if (!usage) this.#usages.set(owner, (usage = emptyUsage()));
+    return usage;
   }
 
-  taken(kind: keyof Share): number {
-    return this.#taken[kind];
+  used(kind: keyof Usage): number {
+    return this.#used[kind];
   }
 
-  left(kind: keyof Share): number {
-    return MOST[kind] - this.#taken[kind];
+  free(kind: keyof Usage): number {
+    return LIMITS[kind] - this.#used[kind];
   }
 
-  has(share: Share, kind: keyof Share, amount = 1): boolean {
-    return share[kind] + amount <= this.left(kind);
+  has(usage: Usage, kind: keyof Usage, amount = 1): boolean {
+    return usage[kind] + amount <= this.free(kind);
   }
 
   /** Does not check the limit. Call has() first. */
-  take(share: Share, kind: keyof Share, amount = 1): void {
-    share[kind] += amount;
-    this.#taken[kind] += amount;
+  take(usage: Usage, kind: keyof Usage, amount = 1): void {
+    usage[kind] += amount;
+    this.#used[kind] += amount;
   }
 
-  giveBack(share: Share, kind: keyof Share, amount = 1): void {
-    this.take(share, kind, -amount);
+  release(usage: Usage, kind: keyof Usage, amount = 1): void {
+    this.take(usage, kind, -amount);
   }
 
   /** Moves one unit from `from` to `to`. Returns false, and moves nothing, when `to` is full. */
-  move(share: Share, from: keyof Share, to: keyof Share): boolean {
-    if (!this.has(share, to)) return false;
-    this.giveBack(share, from);
-    this.take(share, to);
+  move(usage: Usage, from: keyof Usage, to: keyof Usage): boolean {
+    if (!this.has(usage, to)) return false;
+    this.release(usage, from);
+    this.take(usage, to);
     return true;
   }
 
   /** Removes users that hold nothing and are not among `owners`. */
-  keep(owners: ReadonlySet<string>): void {
-    for (const [owner, { fast, slow, queued, chars }] of this.#shares) {
-      if (!owners.has(owner) && fast + slow + queued + chars === 0) this.#shares.delete(owner);
+  prune(owners: ReadonlySet<string>): void {
+    for (const [owner, { fast, slow, queued, chars }] of this.#usages) {
+      if (!owners.has(owner) && fast + slow + queued + chars === 0) this.#usages.delete(owner);
     }
   }
 }
 
-export function emptyShare(): Share {
+export function emptyUsage(): Usage {
   return { fast: 0, slow: 0, queued: 0, chars: 0 };
 }
 
 /** Deliveries in this process, from the claim until their outcome is stored. Their bodies count against the capacity. */
 export class Held extends Crowd<Item> {
-  readonly #room: Room;
+  readonly #capacity: Capacity;
 
-  constructor(room: Room) {
+  constructor(capacity: Capacity) {
     super();
-    this.#room = room;
+    this.#capacity = capacity;
   }
 
   override add(item: Item): void {
     super.add(item);
-    this.#room.take(item.share, 'chars', item.body.length);
+    this.#capacity.take(item.usage, 'chars', item.body.length);
   }
 
   override delete(item: Item): boolean {
     const wasHeld = super.delete(item);
-    if (wasHeld) this.#room.giveBack(item.share, 'chars', item.body.length);
+    if (wasHeld) this.#capacity.release(item.usage, 'chars', item.body.length);
     return wasHeld;
   }
 }

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { chunksOf, inTexts, perDatabase, runKept, textsFor } from '../store/kept.ts';
 import type { Db, Tables } from '../store/schema.ts';
-import type { Room, Share } from './capacity.ts';
+import type { Capacity, Usage } from './capacity.ts';
 import { readTargets, type Target } from './target.ts';
 
 type Tx = Transaction<Tables>;
@@ -59,7 +59,7 @@ export interface Item {
   /** Position in its set (lib/crowd.ts). */
   place: number;
   /** Usage of the delivery's owner. */
-  share: Share;
+  usage: Usage;
 }
 
 export interface Claim {
@@ -72,7 +72,7 @@ export interface Claim {
 /** Deliveries that wait for their time. Values are literals, so that the planner matches the partial index. */
 export const WAITS = sql<boolean>`deliveries.status = 'waiting' and deliveries.offered = 0`;
 /** Deliveries that publish() handed off to the dispatcher of its own process. */
-export const IS_OFFERED = sql<boolean>`deliveries.status = 'waiting' and deliveries.offered = 1`;
+export const IS_HANDED_OFF = sql<boolean>`deliveries.status = 'waiting' and deliveries.offered = 1`;
 /** Order in which PostgreSQL locks subscription rows: that of JavaScript strings, whatever the database's collation. */
 export const SUBSCRIPTION_ORDER = sql<string>`subscriptions.subscription_id collate "C"`;
 /** Expired handoffs that one statement ends. */
@@ -88,12 +88,12 @@ const anythingDue = perDatabase((db) =>
     .limit(sql.lit(1))
     .compile(),
 );
-const anyOfferOver = perDatabase((db) =>
+const anyExpiredHandoff = perDatabase((db) =>
   db
     .selectFrom('deliveries')
     // Only indexed columns, so that the query reads no table row.
     .select('sequence')
-    .where(IS_OFFERED)
+    .where(IS_HANDED_OFF)
     .where('next_at', '<=', 0)
     .limit(sql.lit(1))
     .compile(),
@@ -122,8 +122,8 @@ const subscriptionsDue = perDatabase((db) =>
 export async function dueSubscriptions(context: Pick<Context, 'db' | 'clock' | 'store'>): Promise<string[]> {
   const { db, clock } = context;
   const now = clock.now();
-  const { rows: over } = await runKept(db, anyOfferOver(db), [now]);
-  if (over.length > 0) await endOffers(context, now);
+  const { rows: over } = await runKept(db, anyExpiredHandoff(db), [now]);
+  if (over.length > 0) await endHandoffs(context, now);
   const { rows: first } = await runKept(db, anythingDue(db), [now]);
   if (first.length === 0) return [];
   const { rows } = await runKept(db, subscriptionsDue(db), [now]);
@@ -131,11 +131,11 @@ export async function dueSubscriptions(context: Pick<Context, 'db' | 'clock' | '
 }
 
 /** Ends handoffs whose lease expired, because their process stopped. They wait like all other deliveries from then on. */
-async function endOffers({ db, store }: Pick<Context, 'db' | 'store'>, now: number): Promise<void> {
+async function endHandoffs({ db, store }: Pick<Context, 'db' | 'store'>, now: number): Promise<void> {
   let over = db
     .selectFrom('deliveries')
     .select('delivery_id')
-    .where(IS_OFFERED)
+    .where(IS_HANDED_OFF)
     .where('next_at', '<=', now)
     .orderBy('subscription_id')
     .orderBy('sequence')
@@ -152,59 +152,59 @@ async function endOffers({ db, store }: Pick<Context, 'db' | 'store'>, now: numb
 }
 
 /** A subscription and the maximum of deliveries to claim for it. */
-interface Wish {
+interface ClaimRequest {
   subscriptionId: string;
   limit: number;
 }
 
-/** Returns the claims to make. `roomFor` limits each subscription, `left` limits all of them together. */
-export function wishesFor(
+/** Returns the claims to make. `limitFor` limits each subscription, `remaining` limits all of them together. */
+export function claimRequests(
   subscriptionIds: readonly string[],
-  roomFor: (subscriptionId: string) => number,
-  left: number,
-): Wish[] {
-  const wishes: Wish[] = [];
+  limitFor: (subscriptionId: string) => number,
+  remaining: number,
+): ClaimRequest[] {
+  const requests: ClaimRequest[] = [];
   for (const subscriptionId of subscriptionIds) {
-    const limit = Math.min(roomFor(subscriptionId), left);
+    const limit = Math.min(limitFor(subscriptionId), remaining);
     if (limit <= 0) continue;
-    wishes.push({ subscriptionId, limit });
-    left -= limit;
+    requests.push({ subscriptionId, limit });
+    remaining -= limit;
   }
-  return wishes;
+  return requests;
 }
 
 /**
  * Leases due deliveries for `leaseMs` in one transaction: up to `limit` of each subscription, as far as their bodies fit
- * into `room`. `token` identifies the process that leases them.
+ * into `capacity`. `token` identifies the process that leases them.
  */
 export async function claim(
   context: ClaimContext,
-  { token, leaseMs, room }: { token: string; leaseMs: number; room: Room },
-  wishes: readonly Wish[],
+  { token, leaseMs, capacity }: { token: string; leaseMs: number; capacity: Capacity },
+  requests: readonly ClaimRequest[],
 ): Promise<Claim[]> {
-  if (wishes.length === 0) return [];
+  if (requests.length === 0) return [];
   return context.db.transaction().execute(async (tx) => {
     const targets = new Map(
       (
         await readTargets(
           tx,
           context,
-          wishes.map(({ subscriptionId }) => subscriptionId),
+          requests.map(({ subscriptionId }) => subscriptionId),
         )
       ).map((target) => [target.subscriptionId, target]),
     );
     const claims: Claim[] = [];
     const brought = { items: 0, chars: 0 };
-    for (const { subscriptionId, limit } of wishes.toSorted(byId)) {
+    for (const { subscriptionId, limit } of requests.toSorted(byId)) {
       const target = targets.get(subscriptionId);
       if (!target?.active || target.holdUntil > context.clock.now()) continue;
-      const share = room.shareOf(target.owner);
+      const usage = capacity.usageOf(target.owner);
       // Counts all deliveries of the earlier claims as this owner's, because only enqueue() updates the usage.
-      const most = Math.min(limit, room.left('queued') - share.queued - 2 * brought.items);
-      const chars = room.left('chars') - share.chars - 2 * brought.chars;
+      const most = Math.min(limit, capacity.free('queued') - usage.queued - 2 * brought.items);
+      const chars = capacity.free('chars') - usage.chars - 2 * brought.chars;
       if (most <= 0 || chars <= 0) continue;
-      const wish = { target, token, leaseMs, limit: most, share, chars };
-      const { taken, more } = await takeDue(tx, context, wish);
+      const request = { target, token, leaseMs, limit: most, usage, chars };
+      const { taken, more } = await takeDue(tx, context, request);
       brought.items += taken.length;
       for (const { body } of taken) brought.chars += body.length;
       if (taken.length > 0) claims.push({ target, items: taken, more });
@@ -243,14 +243,14 @@ async function takeDue(
     token,
     leaseMs,
     limit,
-    share,
+    usage,
     chars,
   }: {
     target: Pick<Target, 'subscriptionId' | 'ordered' | 'ratePerSecond'>;
     token: string;
     leaseMs: number;
     limit: number;
-    share: Share;
+    usage: Usage;
     chars: number;
   },
 ): Promise<{ taken: Item[]; more: boolean }> {
@@ -301,7 +301,7 @@ async function takeDue(
     until,
     notBefore: intervalMs > 0 ? slot + position * intervalMs : now,
     place: -1,
-    share,
+    usage,
   }));
   return { taken, more: due.length === most || ids.length < due.length };
 }
@@ -329,14 +329,14 @@ async function dueIds(
 ): Promise<string[]> {
   if (ordered) {
     // A delivery handed off before `ordered` was set goes first.
-    const offered = await tx
+    const handedOff = await tx
       .selectFrom('deliveries')
       .select('delivery_id')
       .where('subscription_id', '=', subscriptionId)
-      .where(IS_OFFERED)
+      .where(IS_HANDED_OFF)
       .limit(1)
       .executeTakeFirst();
-    if (offered) return [];
+    if (handedOff) return [];
     const rows = await tx
       .selectFrom('deliveries')
       .select(['delivery_id', 'next_at'])

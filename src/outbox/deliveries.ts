@@ -4,7 +4,7 @@ import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { afterCursor, cutPage, MAX_OFFSET, type ListOrder, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
-import { IS_OFFERED, WAITS } from './claim.ts';
+import { IS_HANDED_OFF, WAITS } from './claim.ts';
 
 const ORDER: ListOrder<{ sequence: number }> = {
   columns: { sequence: 'whole' },
@@ -85,11 +85,11 @@ function newestOf(db: DbOrTx, { subscriptionId, status, ...page }: DeliveryFilte
     return db.selectFrom(newest.where('deliveries.status', '=', sql.lit(status)).as('deliveries'));
   const waiting = db.selectFrom(newest.where(WAITS).as('waiting')).selectAll();
   // Handoffs are few and have their own index. A sort in this query would make the planner use another index.
-  const offered = db
+  const handedOff = db
     .selectFrom('deliveries')
     .selectAll()
-    .where('delivery_id', 'in', all.select('delivery_id').where(IS_OFFERED));
-  return db.selectFrom(waiting.unionAll(offered).as('deliveries'));
+    .where('delivery_id', 'in', all.select('delivery_id').where(IS_HANDED_OFF));
+  return db.selectFrom(waiting.unionAll(handedOff).as('deliveries'));
 }
 
 async function attemptsOf(db: DbOrTx, ids: string[]): Promise<Selectable<Tables['delivery_attempts']>[]> {

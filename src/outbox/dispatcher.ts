@@ -8,36 +8,44 @@ import { TimerAfterSending } from '../lib/sending.ts';
 import { Stop } from '../lib/stop.ts';
 import type { Tables } from '../store/schema.ts';
 import { attempt } from './attempt.ts';
-import { claim, dueSubscriptions, TIMING, wishesFor, type Item, type Timing, withoutHeld } from './claim.ts';
+import {
+  claim,
+  dueSubscriptions,
+  TIMING,
+  claimRequests,
+  type Item,
+  type Timing,
+  withoutHeld,
+} from './claim.ts';
 import {
   concurrencyOf,
   end,
-  isHeld,
+  isOnHold,
   isIdle,
-  judge,
-  newLane,
-  NOBODY,
+  updateHealth,
+  newQueue,
+  UNKNOWN_QUEUE,
   retarget,
-  roomOf,
+  spaceIn,
   slotOf,
-  takesOffers,
+  takesHandoffs,
   underWay,
-  type Lane,
+  type Queue,
   type Run,
 } from './queue.ts';
-import { createOffers } from './handoffs.ts';
+import { createHandoffs } from './handoffs.ts';
 import { createOutcomes } from './outcome-commits.ts';
 import { createReleases } from './releases.ts';
 import { startSweeps, type Sweep } from './sweeps.ts';
-import { Held, Room } from './capacity.ts';
+import { Held, Capacity } from './capacity.ts';
 import type { Outcome } from './outcome.ts';
 import { readTargets, type Target } from './target.ts';
 
 /** A delivery that publish() has not inserted yet, without lease. */
-export type NewItem = Omit<Item, 'token' | 'until' | 'notBefore' | 'place' | 'share'>;
+export type NewItem = Omit<Item, 'token' | 'until' | 'notBefore' | 'place' | 'usage'>;
 
 /** Hands off deliveries of one subscription, which an open transaction inserts, to this process. */
-export interface Offer {
+export interface Handoff {
   /** Returns the lease to insert the delivery with; undefined when the delivery must wait in the store. */
   take(item: NewItem): { token: string; until: number } | undefined;
 }
@@ -51,7 +59,7 @@ export interface Deliverer {
   /** Reads a changed subscription again. Attempts to a disabled or deleted one are aborted. */
   changed(subscriptionId: string): void;
   /** Prepares handoffs from `tx`; undefined when this process does not send now or the subscription is disabled. */
-  offer(tx: Transaction<Tables>, target: Target): Offer | undefined;
+  handoff(tx: Transaction<Tables>, target: Target): Handoff | undefined;
   start(): void;
   /** Stops claiming, waits at most 20 s for running attempts, and releases the other deliveries. */
   close(): Promise<void>;
@@ -94,23 +102,23 @@ export function createDeliverer(
   const attempts = { clock, scheduleMs, outbound, attemptMs };
   /** Lease token of this process. */
   const token = randomUUID();
-  const lanes = new Map<string, Lane>();
-  const offers = createOffers(context, ({ target, items }) => {
-    if (state === 'running') pump(enqueue(target, items));
+  const queues = new Map<string, Queue>();
+  const handoffs = createHandoffs(context, ({ target, items }) => {
+    if (state === 'running') startAttempts(enqueue(target, items));
     else releases.add(items);
   });
-  const room = new Room();
-  const held = new Held(room);
+  const capacity = new Capacity();
+  const held = new Held(capacity);
   const releases = createReleases(context, { token, held });
   /** Queues that wait for capacity to begin an attempt. */
-  const stalled = new Set<Lane>();
+  const waitingForCapacity = new Set<Queue>();
   /** Queues that may claim more from the store. */
-  const hungry = new Set<Lane>();
+  const needsMore = new Set<Queue>();
   let state: 'idle' | 'running' | 'closing' | 'closed' = 'idle';
   let scanWanted = false;
   let scannedAt = -Infinity;
   /** A handoff was refused since the last scan, so deliveries may wait in the store. */
-  let unoffered = false;
+  let handoffRefused = false;
   /** A step was skipped, because an outcome was not stored. */
   let heldBack = false;
   let claiming: Promise<void> | undefined;
@@ -119,168 +127,182 @@ export function createDeliverer(
 
   // ---- From the store into queues
 
-  const laneOf = (target: Target): Lane => {
-    let lane = lanes.get(target.subscriptionId);
-    if (!lane) {
-      lane = newLane(target, clock.now(), room.shareOf(target.owner));
-      lanes.set(target.subscriptionId, lane);
+  const queueOf = (target: Target): Queue => {
+    let queue = queues.get(target.subscriptionId);
+    if (!queue) {
+      queue = newQueue(target, clock.now(), capacity.usageOf(target.owner));
+      queues.set(target.subscriptionId, queue);
     }
-    retarget(lane, target);
-    lane.readAt = clock.now();
-    return lane;
+    retarget(queue, target);
+    queue.readAt = clock.now();
+    return queue;
   };
 
-  const enqueue = (target: Target, items: readonly Item[]): Lane => {
-    const lane = laneOf(target);
+  const enqueue = (target: Target, items: readonly Item[]): Queue => {
+    const queue = queueOf(target);
     for (const item of items) {
       held.add(item);
-      lane.queue.push(item);
+      queue.items.push(item);
     }
-    room.take(lane.share, 'queued', items.length);
-    return lane;
+    capacity.take(queue.usage, 'queued', items.length);
+    return queue;
   };
 
   const claimDue = async (): Promise<void> => {
     for (;;) {
       if (state !== 'running' || isHeldBack()) return;
       const scan = scanWanted && performance.now() - scannedAt >= SCAN_GAP_MS;
-      const wanted = new Set(takeHungry());
+      const wanted = new Set(takeNeedsMore());
       if (scan) {
         scanWanted = false;
-        unoffered = false;
+        handoffRefused = false;
         scannedAt = performance.now();
         for (const id of await dueSubscriptions(context)) wanted.add(id);
         if (wanted.size > 0) await nextTurn();
       }
-      const ids = [...wanted].filter((id) => appetiteFor(id) > 0);
+      const ids = [...wanted].filter((id) => freeSlotsOf(id) > 0);
       let begunAt = 0;
       for (let at = 0; at < ids.length; at += CLAIMED_AT_ONCE) {
         const now = performance.now();
-        if (at > 0 && now - offers.lastAt < SECOND) await sleep(LEFT_TO_OTHERS * (now - begunAt));
+        if (at > 0 && now - handoffs.lastAt < SECOND) await sleep(LEFT_TO_OTHERS * (now - begunAt));
         if (state !== 'running') return;
         begunAt = performance.now();
         // Queues that drained during the loop are claimed first. Capacity is recomputed on each turn.
-        const turn = new Set([...takeHungry(CLAIMED_AT_ONCE), ...ids.slice(at, at + CLAIMED_AT_ONCE)]);
-        const wishes = wishesFor([...turn], appetiteFor, room.left('queued'));
-        const fed = withoutHeld(held, await claim(context, { token, leaseMs, room }, wishes));
-        for (const { target, items, more } of fed) enqueue(target, items).more = more;
-        for (const { target } of fed) {
+        const turn = new Set([...takeNeedsMore(CLAIMED_AT_ONCE), ...ids.slice(at, at + CLAIMED_AT_ONCE)]);
+        const requests = claimRequests([...turn], freeSlotsOf, capacity.free('queued'));
+        const claims = withoutHeld(held, await claim(context, { token, leaseMs, capacity }, requests));
+        for (const { target, items, more } of claims) enqueue(target, items).more = more;
+        for (const { target } of claims) {
           await nextTurn();
-          const lane = lanes.get(target.subscriptionId);
-          if (lane) pump(lane);
+          const queue = queues.get(target.subscriptionId);
+          if (queue) startAttempts(queue);
         }
       }
-      if (hungry.size === 0) return;
+      if (needsMore.size === 0) return;
     }
   };
 
-  const takeHungry = (most = hungry.size): string[] => {
-    const taken = [...hungry].slice(0, most);
-    for (const lane of taken) hungry.delete(lane);
-    return taken.map((lane) => lane.target.subscriptionId);
+  const takeNeedsMore = (most = needsMore.size): string[] => {
+    const taken = [...needsMore].slice(0, most);
+    for (const queue of taken) needsMore.delete(queue);
+    return taken.map((queue) => queue.target.subscriptionId);
   };
 
-  const appetiteFor = (subscriptionId: string): number => {
-    const lane = lanes.get(subscriptionId);
-    return lane ? appetite(lane) : roomOf(NOBODY);
+  const freeSlotsOf = (subscriptionId: string): number => {
+    const queue = queues.get(subscriptionId);
+    return queue ? freeSlots(queue) : spaceIn(UNKNOWN_QUEUE);
   };
 
-  const appetite = (lane: Lane): number =>
-    isHeld(lane, clock.now()) || !room.has(lane.share, 'queued') || !room.has(lane.share, 'chars')
+  const freeSlots = (queue: Queue): number =>
+    isOnHold(queue, clock.now()) ||
+    !capacity.has(queue.usage, 'queued') ||
+    !capacity.has(queue.usage, 'chars')
       ? 0
-      : roomOf(lane);
+      : spaceIn(queue);
 
-  const hasPlace = (lane: Lane): boolean => room.has(lane.share, lane.suspect ? 'slow' : 'fast');
+  const hasCapacity = (queue: Queue): boolean => capacity.has(queue.usage, queue.degraded ? 'slow' : 'fast');
 
-  const kick = (): void => {
+  const scheduleClaim = (): void => {
     if (state !== 'running' || isHeldBack()) return;
     if (scanWanted) {
       const waitMs = SCAN_GAP_MS - (performance.now() - scannedAt);
       if (waitMs > 0) {
         scanTimer ??= setTimeout(() => {
           scanTimer = undefined;
-          kick();
+          scheduleClaim();
         }, waitMs);
-        if (hungry.size === 0) return;
+        if (needsMore.size === 0) return;
       }
-    } else if (hungry.size === 0) return;
+    } else if (needsMore.size === 0) return;
     claiming ??= claimDue()
       .catch((error: unknown) => log.error({ err: error }, 'deliveries not claimed'))
       .finally(() => {
         claiming = undefined;
-        if (hungry.size > 0 || scanWanted) kick();
+        if (needsMore.size > 0 || scanWanted) scheduleClaim();
       });
   };
 
   // ---- From queues to receivers
 
-  const pump = (lane: Lane): void => {
+  const startAttempts = (queue: Queue): void => {
     const now = clock.now();
-    while (lane.queue.length > 0) {
-      const [item] = lane.queue;
+    while (queue.items.length > 0) {
+      const [item] = queue.items;
       if (!item || state !== 'running' || isHeldBack()) return;
-      if (underWay(lane) >= concurrencyOf(lane)) return;
-      if (isHeld(lane, now) || item.until - now < leastMs) {
-        giveBack(lane);
+      if (underWay(queue) >= concurrencyOf(queue)) return;
+      if (isOnHold(queue, now) || item.until - now < leastMs) {
+        releaseQueue(queue);
         return;
       }
-      if (now - lane.readAt > KEPT_MS) return refresh(lane);
-      const slot = slotOf(lane, item, now);
-      if (slot > now) return waitForSlot(lane, slot - now);
-      if (!hasPlace(lane)) {
-        stalled.add(lane);
+      if (now - queue.readAt > KEPT_MS) return refresh(queue);
+      const slot = slotOf(queue, item, now);
+      if (slot > now) return waitForSlot(queue, slot - now);
+      if (!hasCapacity(queue)) {
+        waitingForCapacity.add(queue);
         return;
       }
-      lane.queue.shift();
-      room.giveBack(lane.share, 'queued');
-      if (lane.target.ratePerSecond !== null) lane.nextAt = now + SECOND / lane.target.ratePerSecond;
-      void begin(lane, item);
+      queue.items.shift();
+      capacity.release(queue.usage, 'queued');
+      if (queue.target.ratePerSecond !== null) queue.nextAt = now + SECOND / queue.target.ratePerSecond;
+      void begin(queue, item);
     }
-    if (lane.more && appetite(lane) > 0) {
-      lane.more = false;
-      hungry.add(lane);
-      kick();
+    if (queue.more && freeSlots(queue) > 0) {
+      queue.more = false;
+      needsMore.add(queue);
+      scheduleClaim();
     }
   };
 
-  const begin = async (lane: Lane, item: Item): Promise<void> => {
-    const run: Run = { item, ended: new Stop(), slow: lane.suspect, moves: lane.moves, place: -1 };
-    lane.running.add(run);
-    room.take(lane.share, run.slow ? 'slow' : 'fast');
-    const attempting = attempt(attempts, lane.target, item, run.ended);
+  const begin = async (queue: Queue, item: Item): Promise<void> => {
+    const run: Run = {
+      item,
+      ended: new Stop(),
+      slow: queue.degraded,
+      addressChanges: queue.addressChanges,
+      place: -1,
+    };
+    queue.running.add(run);
+    capacity.take(queue.usage, run.slow ? 'slow' : 'fast');
+    const attempting = attempt(attempts, queue.target, item, run.ended);
     const slowness = new TimerAfterSending(() => {
       // If the slow attempts are at capacity, the attempt stays among the fast ones. So hanging attempts are limited.
-      run.slow ||= room.move(lane.share, 'fast', 'slow');
-      if (run.moves === lane.moves) {
-        lane.suspect = true;
-        giveBack(lane);
+      run.slow ||= capacity.move(queue.usage, 'fast', 'slow');
+      if (run.addressChanges === queue.addressChanges) {
+        queue.degraded = true;
+        releaseQueue(queue);
       }
-      pumpStalled();
+      startWaitingQueues();
     }, SLOW_MS);
     const outcome = await attempting;
     slowness.clear();
-    room.giveBack(lane.share, run.slow ? 'slow' : 'fast');
-    end(lane, run);
-    if (outcome) finish(lane, outcome);
+    capacity.release(queue.usage, run.slow ? 'slow' : 'fast');
+    end(queue, run);
+    if (outcome) finish(queue, outcome);
     else held.delete(item);
     // Queues that wait for capacity start before this one.
-    pumpStalled();
-    pump(lane);
+    startWaitingQueues();
+    startAttempts(queue);
   };
 
-  const finish = (lane: Lane, outcome: Outcome): void => {
+  const finish = (queue: Queue, outcome: Outcome): void => {
     const { item, target } = outcome;
-    judge(lane, outcome, outcome.durationMs < SLOW_MS);
-    if (lane.suspect) giveBack(lane);
+    updateHealth(queue, outcome, outcome.durationMs < SLOW_MS);
+    if (queue.degraded) releaseQueue(queue);
     const written = write(outcome);
     if (target.ordered) {
       // The next delivery begins after this outcome is stored; otherwise a crash could send this one again after it.
-      const writing: Run = { item, ended: new Stop(), slow: false, moves: lane.moves, place: -1 };
-      lane.running.add(writing);
+      const writing: Run = {
+        item,
+        ended: new Stop(),
+        slow: false,
+        addressChanges: queue.addressChanges,
+        place: -1,
+      };
+      queue.running.add(writing);
       void written.finally(() => {
-        end(lane, writing);
-        lane.more = true;
-        pump(lane);
+        end(queue, writing);
+        queue.more = true;
+        startAttempts(queue);
       });
     }
   };
@@ -291,8 +313,8 @@ export function createDeliverer(
     if (disabled) changed(outcome.target.subscriptionId);
     if (heldBack && outcomes.unwritten.size === 0) {
       heldBack = false;
-      pumpAll();
-      kick();
+      startAllAttempts();
+      scheduleClaim();
     }
   };
 
@@ -303,104 +325,104 @@ export function createDeliverer(
     return true;
   };
 
-  const pumpAll = (): void => {
-    for (const lane of lanes.values()) if (lane.queue.length > 0) pump(lane);
+  const startAllAttempts = (): void => {
+    for (const queue of queues.values()) if (queue.items.length > 0) startAttempts(queue);
   };
 
-  const pumpStalled = (): void => {
-    for (const lane of stalled) {
-      if (!hasPlace(lane)) continue;
-      stalled.delete(lane);
-      pump(lane);
+  const startWaitingQueues = (): void => {
+    for (const queue of waitingForCapacity) {
+      if (!hasCapacity(queue)) continue;
+      waitingForCapacity.delete(queue);
+      startAttempts(queue);
     }
   };
 
-  const waitForSlot = (lane: Lane, delayMs: number): void => {
-    lane.timer ??= setTimeout(() => {
-      lane.timer = undefined;
-      pump(lane);
+  const waitForSlot = (queue: Queue, delayMs: number): void => {
+    queue.timer ??= setTimeout(() => {
+      queue.timer = undefined;
+      startAttempts(queue);
     }, delayMs);
   };
 
   /** Releases the deliveries of a queue that have not begun. They are claimed again from the store. */
-  const giveBack = (lane: Lane): void => {
-    const items = lane.queue.splice(0);
+  const releaseQueue = (queue: Queue): void => {
+    const items = queue.items.splice(0);
     if (items.length === 0) return;
-    room.giveBack(lane.share, 'queued', items.length);
+    capacity.release(queue.usage, 'queued', items.length);
     releases.add(items);
   };
 
   // ---- Subscriptions that change
 
-  const refresh = (lane: Lane): void => {
-    if (lane.refreshing) return;
-    lane.refreshing = true;
-    lane.stale = false;
-    const { subscriptionId } = lane.target;
+  const refresh = (queue: Queue): void => {
+    if (queue.refreshing) return;
+    queue.refreshing = true;
+    queue.stale = false;
+    const { subscriptionId } = queue.target;
     void readTargets(db, context, [subscriptionId])
-      .then(([target]) => (target?.active ? retarget(lane, target) : cancel(lane)))
+      .then(([target]) => (target?.active ? retarget(queue, target) : cancel(queue)))
       .catch((error: unknown) => log.error({ err: error, subscriptionId }, 'subscription not read'))
       .finally(() => {
-        lane.refreshing = false;
-        lane.readAt = clock.now();
-        if (lane.stale) refresh(lane);
-        else if (lanes.has(subscriptionId)) pump(lane);
+        queue.refreshing = false;
+        queue.readAt = clock.now();
+        if (queue.stale) refresh(queue);
+        else if (queues.has(subscriptionId)) startAttempts(queue);
       });
   };
 
-  const cancel = (lane: Lane): void => {
-    lanes.delete(lane.target.subscriptionId);
-    stalled.delete(lane);
-    hungry.delete(lane);
-    clearTimeout(lane.timer);
-    const items = lane.queue.splice(0);
+  const cancel = (queue: Queue): void => {
+    queues.delete(queue.target.subscriptionId);
+    waitingForCapacity.delete(queue);
+    needsMore.delete(queue);
+    clearTimeout(queue.timer);
+    const items = queue.items.splice(0);
     for (const item of items) held.delete(item);
-    room.giveBack(lane.share, 'queued', items.length);
-    for (const run of lane.running) run.ended.abort();
+    capacity.release(queue.usage, 'queued', items.length);
+    for (const run of queue.running) run.ended.abort();
   };
 
   const changed = (subscriptionId: string): void => {
-    const lane = lanes.get(subscriptionId);
-    if (!lane) return;
-    lane.stale = true;
-    refresh(lane);
+    const queue = queues.get(subscriptionId);
+    if (!queue) return;
+    queue.stale = true;
+    refresh(queue);
   };
 
-  const forgetIdleLanes = (): void => {
-    for (const [id, lane] of lanes) {
-      if (isIdle(lane, clock.now()) && clock.now() - lane.readAt > MINUTE) lanes.delete(id);
+  const pruneIdleQueues = (): void => {
+    for (const [id, queue] of queues) {
+      if (isIdle(queue, clock.now()) && clock.now() - queue.readAt > MINUTE) queues.delete(id);
     }
-    room.keep(new Set([...lanes.values()].map((lane) => lane.target.owner)));
+    capacity.prune(new Set([...queues.values()].map((queue) => queue.target.owner)));
   };
 
   const deliverer: Deliverer = {
     wake() {
-      if (offers.size === 0 || unoffered) scanWanted = true;
-      offers.look();
-      kick();
+      if (handoffs.size === 0 || handoffRefused) scanWanted = true;
+      handoffs.look();
+      scheduleClaim();
     },
     committed(tx) {
-      offers.committed(tx);
-      if (unoffered) scanWanted = true;
-      kick();
+      handoffs.committed(tx);
+      if (handoffRefused) scanWanted = true;
+      scheduleClaim();
     },
     changed,
-    offer(tx, target) {
+    handoff(tx, target) {
       if (state !== 'running' || !target.active) return undefined;
-      const lane = lanes.get(target.subscriptionId);
+      const queue = queues.get(target.subscriptionId);
       const now = clock.now();
-      const open = lane ? takesOffers(lane, target, now) : takesOffers(NOBODY, target, now);
-      const share = lane?.share ?? room.shareOf(target.owner);
+      const open = queue ? takesHandoffs(queue, target, now) : takesHandoffs(UNKNOWN_QUEUE, target, now);
+      const usage = queue?.usage ?? capacity.usageOf(target.owner);
       return {
         take(item) {
-          const free = roomOf(lane ?? NOBODY) - offers.waitingFor(target.subscriptionId);
-          const fits = room.has(share, 'queued') && room.has(share, 'chars', item.body.length);
+          const free = spaceIn(queue ?? UNKNOWN_QUEUE) - handoffs.waitingFor(target.subscriptionId);
+          const fits = capacity.has(usage, 'queued') && capacity.has(usage, 'chars', item.body.length);
           if (!open || free <= 0 || !fits) {
-            if (!lane?.suspect) unoffered = true;
+            if (!queue?.degraded) handoffRefused = true;
             return undefined;
           }
           const until = clock.now() + leaseMs;
-          offers.add(tx, target, { ...item, token, until, notBefore: 0, place: -1, share });
+          handoffs.add(tx, target, { ...item, token, until, notBefore: 0, place: -1, usage });
           return { token, until };
         },
       };
@@ -410,34 +432,34 @@ export function createDeliverer(
       state = 'running';
       const poll = setInterval(() => {
         scanWanted = true;
-        forgetIdleLanes();
-        pumpAll();
-        offers.look();
-        kick();
+        pruneIdleQueues();
+        startAllAttempts();
+        handoffs.look();
+        scheduleClaim();
       }, POLL_MS);
       timers = [poll, startSweeps(context, sweeps)];
       scanWanted = true;
-      kick();
+      scheduleClaim();
     },
     async close() {
       if (state !== 'running') return;
       state = 'closing';
       for (const timer of timers) clearInterval(timer);
       clearTimeout(scanTimer);
-      await Promise.all([claiming, offers.idle()]);
-      for (const lane of lanes.values()) {
-        clearTimeout(lane.timer);
-        giveBack(lane);
+      await Promise.all([claiming, handoffs.idle()]);
+      for (const queue of queues.values()) {
+        clearTimeout(queue.timer);
+        releaseQueue(queue);
       }
       const until = performance.now() + DRAIN_MS;
-      while (room.taken('fast') + room.taken('slow') > 0 && performance.now() < until) await sleep(10);
-      for (const lane of lanes.values()) for (const run of lane.running) run.ended.abort();
+      while (capacity.used('fast') + capacity.used('slow') > 0 && performance.now() < until) await sleep(10);
+      for (const queue of queues.values()) for (const run of queue.running) run.ended.abort();
       await outcomes.close();
       state = 'closed';
       releases.add([...held].filter(({ deliveryId }) => !outcomes.unwritten.has(deliveryId)));
       // Releases handoffs of transactions that were open. A later commit reports itself through committed().
-      offers.look();
-      await offers.idle();
+      handoffs.look();
+      await handoffs.idle();
       // The caller closes the store next. Deliveries that are not released by then wait until their leases expire.
       await releases.idle();
     },

@@ -8,7 +8,7 @@ import type { Target } from './target.ts';
 type Tx = Transaction<Tables>;
 
 /** Deliveries that publish() hands off from its transaction, with our lease. They are sent after the commit. */
-export interface Offers {
+export interface Handoffs {
   /** Adds an item that `tx` inserts. */
   add(tx: Tx, target: Target, item: Item): void;
   /** Returns how many items of a subscription wait for their commit. */
@@ -26,15 +26,15 @@ export interface Offers {
 }
 
 /** Items of one subscription. */
-export interface Offered {
+export interface HandedOff {
   target: Target;
   items: Item[];
 }
 
-interface Offer {
+interface Handoff {
   until: number;
   taken: boolean;
-  bySubscription: Map<string, Offered>;
+  bySubscription: Map<string, HandedOff>;
 }
 
 const isThere = perDatabase((db) =>
@@ -47,44 +47,44 @@ const isThere = perDatabase((db) =>
 );
 
 /** Creates the set of handoffs. `accept` receives the items of each committed transaction, by subscription. */
-export function createOffers(
+export function createHandoffs(
   { db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>,
-  accept: (offered: Offered) => void,
-): Offers {
-  const byTransaction = new WeakMap<Tx, Offer>();
-  let open: Offer[] = [];
+  accept: (handedOff: HandedOff) => void,
+): Handoffs {
+  const byTransaction = new WeakMap<Tx, Handoff>();
+  let open: Handoff[] = [];
   let lastAt = -Infinity;
   let looking: Promise<void> | undefined;
   /** look() was called since the running look began. */
   let wanted = false;
 
   /** Checks one row, because a transaction commits as a whole. */
-  const isCommitted = async (offer: Offer): Promise<boolean> => {
-    const [first] = offer.bySubscription.values();
+  const isCommitted = async (handoff: Handoff): Promise<boolean> => {
+    const [first] = handoff.bySubscription.values();
     const item = first?.items[0];
     if (!item) return false;
     const { rows } = await runKept(db, isThere(db), [item.deliveryId, item.token]);
     return rows.length > 0;
   };
 
-  const forget = (offer: Offer): void => {
-    open = open.filter((one) => one !== offer);
+  const remove = (handoff: Handoff): void => {
+    open = open.filter((one) => one !== handoff);
   };
 
-  const take = (offer: Offer): void => {
-    offer.taken = true;
-    forget(offer);
-    for (const offered of offer.bySubscription.values()) accept(offered);
+  const take = (handoff: Handoff): void => {
+    handoff.taken = true;
+    remove(handoff);
+    for (const handedOff of handoff.bySubscription.values()) accept(handedOff);
   };
 
   /** Throws when a query fails. The remaining transactions stay for the next look. */
   const lookAtAll = async (): Promise<void> => {
-    for (const offer of open.slice()) {
-      const there = !offer.taken && (await isCommitted(offer));
+    for (const handoff of open.slice()) {
+      const there = !handoff.taken && (await isCommitted(handoff));
       // committed() may have accepted it during the query.
-      if (offer.taken) continue;
-      if (there) take(offer);
-      else if (offer.until <= clock.now()) forget(offer);
+      if (handoff.taken) continue;
+      if (there) take(handoff);
+      else if (handoff.until <= clock.now()) remove(handoff);
     }
   };
 
@@ -99,18 +99,18 @@ export function createOffers(
   return {
     add(tx, target, item) {
       lastAt = performance.now();
-      let offer = byTransaction.get(tx);
-      if (!offer) {
-        byTransaction.set(tx, (offer = { until: item.until, taken: false, bySubscription: new Map() }));
-        open.push(offer);
+      let handoff = byTransaction.get(tx);
+      if (!handoff) {
+        byTransaction.set(tx, (handoff = { until: item.until, taken: false, bySubscription: new Map() }));
+        open.push(handoff);
       }
-      const known = offer.bySubscription.get(target.subscriptionId);
+      const known = handoff.bySubscription.get(target.subscriptionId);
       if (known) known.items.push(item);
-      else offer.bySubscription.set(target.subscriptionId, { target, items: [item] });
+      else handoff.bySubscription.set(target.subscriptionId, { target, items: [item] });
     },
     waitingFor(subscriptionId) {
       return open.reduce(
-        (sum, offer) => sum + (offer.bySubscription.get(subscriptionId)?.items.length ?? 0),
+        (sum, handoff) => sum + (handoff.bySubscription.get(subscriptionId)?.items.length ?? 0),
         0,
       );
     },
@@ -121,8 +121,8 @@ export function createOffers(
       return lastAt;
     },
     committed(tx) {
-      const offer = byTransaction.get(tx);
-      if (offer && !offer.taken) take(offer);
+      const handoff = byTransaction.get(tx);
+      if (handoff && !handoff.taken) take(handoff);
     },
     look() {
       if (open.length === 0) return;

@@ -63,7 +63,7 @@ export async function tellIn(
   );
 }
 
-interface Heard {
+interface GapRiskSource {
   environment: Environment;
   sourceId: string;
   connectorId: string;
@@ -72,7 +72,11 @@ interface Heard {
 }
 
 /** Reports that changes at an app may be missed or late, with the reason. */
-export async function tellGapRisk(context: PublishContext, source: Heard, reason: string): Promise<void> {
+export async function tellGapRisk(
+  context: PublishContext,
+  source: GapRiskSource,
+  reason: string,
+): Promise<void> {
   await context.db.transaction().execute((tx) => tellGapRiskIn(tx, context, source, reason));
   context.deliverer.wake();
 }
@@ -81,7 +85,7 @@ export async function tellGapRisk(context: PublishContext, source: Heard, reason
 export async function tellGapRiskIn(
   tx: Transaction<Tables>,
   context: PublishContext,
-  { environment, sourceId, connectorId, credentialId, scope }: Heard,
+  { environment, sourceId, connectorId, credentialId, scope }: GapRiskSource,
   reason: string,
 ): Promise<void> {
   await tellIn(tx, context, environment, 'poll.gap_risk', {

@@ -5,7 +5,7 @@ import { createGroupCommit } from '../store/group-commit.ts';
 import { cancelWaiting } from './cancel.ts';
 import { announceDisabled } from './operator-events.ts';
 import type { PublishContext } from './publish.ts';
-import { settle, type Disabled, type Outcome } from './outcome.ts';
+import { recordOutcomes, type Disabled, type Outcome } from './outcome.ts';
 
 /** Stores the outcomes of attempts, many in one commit. */
 export interface Outcomes {
@@ -27,8 +27,8 @@ export function createOutcomes(context: PublishContext & Pick<Context, 'log' | '
   const unwritten = new Set<string>();
   const cancelling = new Map<string, Promise<void>>();
   const stop = new AbortController();
-  const settles = createGroupCommit<Outcome, Disabled | undefined>(db, async (tx, outcomes) => {
-    const { written, disabled } = await settle(tx, context, outcomes);
+  const commits = createGroupCommit<Outcome, Disabled | undefined>(db, async (tx, outcomes) => {
+    const { written, disabled } = await recordOutcomes(tx, context, outcomes);
     for (const one of disabled) await announceDisabled(tx, context, one);
     for (const { item } of outcomes) {
       // The lease expired during a pause, or the subscription is gone. The new holder stores its own outcome.
@@ -53,7 +53,7 @@ export function createOutcomes(context: PublishContext & Pick<Context, 'log' | '
       logAttempt(log, outcome);
       for (;;) {
         try {
-          const disabled = await settles.add(outcome);
+          const disabled = await commits.add(outcome);
           unwritten.delete(deliveryId);
           if (disabled) cancel(disabled.target.subscriptionId);
           return disabled;
@@ -67,7 +67,7 @@ export function createOutcomes(context: PublishContext & Pick<Context, 'log' | '
     },
     unwritten,
     async close() {
-      await settles.idle();
+      await commits.idle();
       stop.abort();
       await Promise.all(cancelling.values());
     },

@@ -46,7 +46,7 @@ const insertAttempts = manyRows((db, rows: Insertable<Tables['delivery_attempts'
     .values(rows)
     .onConflict((conflict) => conflict.doNothing()),
 );
-const settleFailure = perDatabase((db) =>
+const storeFailure = perDatabase((db) =>
   db
     .updateTable('deliveries')
     .set({
@@ -70,7 +70,7 @@ const settleFailure = perDatabase((db) =>
  * Stores the outcomes of deliveries that this process still leases. A process that paused past its leases stores none.
  * Returns the ids of the stored deliveries and the subscriptions that these outcomes disabled.
  */
-export async function settle(
+export async function recordOutcomes(
   tx: Tx,
   context: Pick<Context, 'db' | 'clock' | 'store'>,
   outcomes: readonly Outcome[],
@@ -81,14 +81,14 @@ export async function settle(
   const addresses = failed.length > 0 ? await addressesOf(tx, context, outcomes) : undefined;
   const isCurrent = ({ target }: Outcome) =>
     !addresses || addresses.get(target.subscriptionId) === target.address;
-  const written = await settleSuccesses(tx, context, succeeded, now);
+  const written = await recordSuccesses(tx, context, succeeded, now);
   for (const outcome of failed) {
     const { item, verdict, status, error } = outcome;
     // A late failure of an old address does not count. The new address gets the delivery now, with the whole schedule.
     const next = isCurrent(outcome)
       ? { verdict, step: item.step + 1 }
       : { verdict: { retryAt: now }, step: 0 };
-    const { rows } = await runKept(tx, settleFailure(context.db), [
+    const { rows } = await runKept(tx, storeFailure(context.db), [
       next.verdict === 'dead' ? 'dead' : 'waiting',
       item.attempts + 1,
       next.step,
@@ -103,7 +103,7 @@ export async function settle(
   }
   const ours = outcomes.filter(({ item }) => written.has(item.deliveryId));
   await insertAttempts(context.db, tx, ours.filter((outcome) => !succeededAtOnce(outcome)).map(toAttempt));
-  return { written, disabled: await judgeReceivers(tx, context, ours.filter(isCurrent), now) };
+  return { written, disabled: await updateReceivers(tx, context, ours.filter(isCurrent), now) };
 }
 
 /**
@@ -133,7 +133,7 @@ function succeededAtOnce({ item, verdict }: Outcome): boolean {
   return verdict === 'succeeded' && item.attempts === 0;
 }
 
-async function settleSuccesses(
+async function recordSuccesses(
   tx: Tx,
   { db, store }: Pick<Context, 'db' | 'store'>,
   outcomes: readonly Outcome[],
@@ -142,7 +142,7 @@ async function settleSuccesses(
   const written = new Set<string>();
   if (outcomes.length === 0) return written;
   if (store.kind === 'postgres') {
-    const { rows } = await runKept(tx, settleManySuccesses(db), [
+    const { rows } = await runKept(tx, storeSuccesses(db), [
       outcomes.map(({ item }) => item.deliveryId),
       outcomes.map(({ item }) => item.token),
       outcomes.map(({ status }) => status),
@@ -156,13 +156,13 @@ async function settleSuccesses(
   for (const outcome of outcomes) {
     const { deliveryId, token } = outcome.item;
     const values = [outcome.status, toFirstAttempt(outcome), now, deliveryId, token];
-    const { numAffectedRows } = await runKept(tx, settleSuccess(db), values);
+    const { numAffectedRows } = await runKept(tx, storeSuccess(db), values);
     if (numAffectedRows === 1n) written.add(deliveryId);
   }
   return written;
 }
 
-const settleSuccess = perDatabase((db) =>
+const storeSuccess = perDatabase((db) =>
   db
     .updateTable('deliveries')
     .set((e) => ({
@@ -180,7 +180,7 @@ const settleSuccess = perDatabase((db) =>
     .compile(),
 );
 /** One statement, because an update per row costs a round trip to PostgreSQL each. */
-const settleManySuccesses = perDatabase((db) =>
+const storeSuccesses = perDatabase((db) =>
   sql<{ delivery_id: string }>`
     update deliveries as d
     set status = 'succeeded', attempts = d.attempts + 1, lease_token = null, last_status = v.status, last_error = null,
@@ -213,33 +213,33 @@ function toAttempt(outcome: Outcome): Insertable<Tables['delivery_attempts']> {
  * Stores since when each receiver has only failed and how long it asked to pause. Disables the subscriptions whose
  * receiver failed for too long or is gone.
  */
-async function judgeReceivers(
+async function updateReceivers(
   tx: Tx,
   context: Pick<Context, 'db'>,
   outcomes: readonly Outcome[],
   now: number,
 ): Promise<Disabled[]> {
   /** Subscription id to the address that answered. Without failures, the current address was not read. */
-  const well = new Map<string, string>();
-  const ill = new Map<string, Outcome>();
+  const succeeded = new Map<string, string>();
+  const failed = new Map<string, Outcome>();
   const holds = new Map<string, number>();
   for (const outcome of outcomes) {
     const { subscriptionId } = outcome.target;
     if (outcome.holdUntil > (holds.get(subscriptionId) ?? 0)) holds.set(subscriptionId, outcome.holdUntil);
-    if (outcome.verdict === 'succeeded') well.set(subscriptionId, outcome.target.address);
-    else if (outcome.counts && !ill.get(subscriptionId)?.gone) ill.set(subscriptionId, outcome);
+    if (outcome.verdict === 'succeeded') succeeded.set(subscriptionId, outcome.target.address);
+    else if (outcome.counts && !failed.get(subscriptionId)?.gone) failed.set(subscriptionId, outcome);
   }
   // Sorted as everywhere, so that two processes never wait for each other's rows.
   const disabled: Disabled[] = [];
-  for (const subscriptionId of new Set([...well.keys(), ...ill.keys(), ...holds.keys()].toSorted())) {
+  for (const subscriptionId of new Set([...succeeded.keys(), ...failed.keys(), ...holds.keys()].toSorted())) {
     const holdUntil = holds.get(subscriptionId);
     if (holdUntil !== undefined) await runKept(tx, hold(context.db), [holdUntil, subscriptionId, holdUntil]);
-    const address = well.get(subscriptionId);
+    const address = succeeded.get(subscriptionId);
     if (address !== undefined) {
       await runKept(tx, endFailing(context.db), [subscriptionId, address]);
-      if (!ill.get(subscriptionId)?.gone) continue;
+      if (!failed.get(subscriptionId)?.gone) continue;
     }
-    const outcome = ill.get(subscriptionId);
+    const outcome = failed.get(subscriptionId);
     if (!outcome) continue;
     await runKept(tx, beginFailing(context.db), [now, subscriptionId]);
     const reason = outcome.gone

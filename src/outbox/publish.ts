@@ -155,17 +155,17 @@ export async function publish(
 ): Promise<number> {
   if (events.length === 0) return 0;
   const { sourceId, environment } = source;
-  let held: SubscriptionRow[];
+  let locked: SubscriptionRow[];
   let others: SubscriptionRow[] = [];
   if (options.only === undefined) {
     const { rows } = await runKept(tx, subscribersOfSource(context.db), [sourceId, environment, sourceId]);
     const [row] = rows;
-    held = rows;
+    locked = rows;
     // Without a row, the query returned no flags, so workflows and listeners are looked up.
     if (!row || row.workflows_too) await context.runs.onEvents(tx, context, source, events);
     if (!row || row.listeners_too) others = await listeners(tx, context, environment);
   } else {
-    held = (await runKept(tx, oneSubscriber(context.db), [options.only, sourceId])).rows;
+    locked = (await runKept(tx, oneSubscriber(context.db), [options.only, sourceId])).rows;
   }
   const stored = events.map(({ eventScope, event, recordId, body }) =>
     newEvent(context, {
@@ -177,7 +177,7 @@ export async function publish(
       body: JSON.stringify(body),
     }),
   );
-  return announce(tx, context, stored, { held, others, marks: options.marks });
+  return announce(tx, context, stored, { locked, others, marks: options.marks });
 }
 
 /** Returns the subscriptions of `gatehouse listen` processes that listen to a whole environment. */
@@ -199,30 +199,31 @@ export async function announce(
   events: readonly EventRow[],
   subscribers: {
     /** Subscriptions whose rows this transaction has locked. */
-    held?: readonly SubscriptionRow[];
+    locked?: readonly SubscriptionRow[];
     others: readonly SubscriptionRow[];
     marks?: Record<string, string> | undefined;
   },
 ): Promise<number> {
-  const { held = [], others, marks } = subscribers;
-  const wishes = [
-    ...held.map((row) => ({ row, kinds: wantedKinds(row), isHeld: true })),
-    ...others.map((row) => ({ row, kinds: wantedKinds(row), isHeld: false })),
+  const { locked = [], others, marks } = subscribers;
+  const consumers = [
+    ...locked.map((row) => ({ row, kinds: wantedKinds(row), isLocked: true })),
+    ...others.map((row) => ({ row, kinds: wantedKinds(row), isLocked: false })),
   ];
   // Sorted by id, so that two transactions never wait for each other's rows.
-  if (wishes.length > 1) wishes.sort((a, b) => (a.row.subscription_id < b.row.subscription_id ? -1 : 1));
+  if (consumers.length > 1)
+    consumers.sort((a, b) => (a.row.subscription_id < b.row.subscription_id ? -1 : 1));
   const wanted = events.filter(({ event }) =>
-    wishes.some(({ kinds }) => kinds === 'all' || kinds.has(event)),
+    consumers.some(({ kinds }) => kinds === 'all' || kinds.has(event)),
   );
   if (wanted.length === 0) return 0;
   await insertEvents(context.db, tx, wanted);
 
   const markText = marks === undefined ? null : JSON.stringify(marks);
   const deliveries: Insertable<Tables['deliveries']>[] = [];
-  for (const { row, kinds, isHeld } of wishes) {
+  for (const { row, kinds, isLocked } of consumers) {
     const mine = kinds === 'all' ? wanted : wanted.filter(({ event }) => kinds.has(event));
     if (mine.length === 0 || row.status !== 'active') continue;
-    const last = await (isHeld ? numberHeld : number)(tx, context, row, mine.length);
+    const last = await (isLocked ? numberLocked : number)(tx, context, row, mine.length);
     // Another process disabled the subscription after the row was read.
     if (last === undefined) continue;
     deliveries.push(...deliveriesOf(tx, context, row, mine, { last, marks: markText }));
@@ -261,7 +262,7 @@ async function number(
   return rows[0]?.sequence;
 }
 
-async function numberHeld(
+async function numberLocked(
   tx: Tx,
   { db }: Pick<Context, 'db'>,
   row: SubscriptionRow,
@@ -282,11 +283,11 @@ function deliveriesOf(
 ): Insertable<Tables['deliveries']>[] {
   const now = context.clock.now();
   const target = row.kind === 'listener' ? undefined : targetOf(context, row);
-  const offer = target && context.deliverer.offer(tx, target);
+  const handoff = target && context.deliverer.handoff(tx, target);
   return events.map((event, position) => {
     const deliveryId = newOrderedId('msg', now);
     const sequence = last - events.length + 1 + position;
-    const lease = offer?.take({
+    const lease = handoff?.take({
       deliveryId,
       sequence,
       event: event.event,

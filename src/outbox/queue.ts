@@ -1,7 +1,7 @@
 import { Crowd } from '../lib/crowd.ts';
 import type { Stop } from '../lib/stop.ts';
 import { slotAt, type Item } from './claim.ts';
-import { emptyShare, type Share } from './capacity.ts';
+import { emptyUsage, type Usage } from './capacity.ts';
 import type { Outcome } from './outcome.ts';
 import type { Target } from './target.ts';
 
@@ -9,22 +9,22 @@ import type { Target } from './target.ts';
  * The deliveries of one subscription in this process. A slow or failed attempt makes the queue degraded. A degraded queue
  * sends one delivery at a time, from a capacity of its own, so it does not delay healthy queues.
  */
-export interface Lane {
+export interface Queue {
   target: Target;
   /** Usage of the queue's owner. */
-  readonly share: Share;
+  readonly usage: Usage;
   /** When the target was read (epoch milliseconds). */
   readAt: number;
-  queue: Item[];
+  items: Item[];
   running: Crowd<Run>;
   /** Number of address changes. */
-  moves: number;
+  addressChanges: number;
   /** Number of running attempts that began at an earlier address. */
-  left: number;
+  runsAtOldAddress: number;
   /** Whether the last attempt succeeded. A healthy queue may hold more deliveries in memory. */
-  proven: boolean;
+  healthy: boolean;
   /** Whether the last attempt failed or was slow. */
-  suspect: boolean;
+  degraded: boolean;
   /** Attempts at the same time unless the queue is degraded or ordered. */
   width: number;
   /** End of the pause that the receiver asked this process for, epoch ms; the target has that of all processes. */
@@ -47,7 +47,7 @@ export interface Run {
   /** Whether the attempt counts as slow in the owner's usage. */
   slow: boolean;
   /** Number of address changes of the queue when the run began. */
-  moves: number;
+  addressChanges: number;
   /** Position in its set (lib/crowd.ts). */
   place: number;
 }
@@ -58,21 +58,21 @@ export interface Run {
  */
 const WIDTH_AT_FIRST = 5;
 const WIDTH_AT_MOST = 64;
-const QUEUED_UNPROVEN = 5;
-const QUEUED_PROVEN = 100;
+const QUEUED_NEW = 5;
+const QUEUED_HEALTHY = 100;
 const QUEUED_ORDERED = 20;
 
-export function newLane(target: Target, readAt: number, share: Share): Lane {
+export function newQueue(target: Target, readAt: number, usage: Usage): Queue {
   return {
     target,
-    share,
+    usage,
     readAt,
-    queue: [],
+    items: [],
     running: new Crowd(),
-    moves: 0,
-    left: 0,
-    proven: false,
-    suspect: false,
+    addressChanges: 0,
+    runsAtOldAddress: 0,
+    healthy: false,
+    degraded: false,
     width: WIDTH_AT_FIRST,
     holdUntil: 0,
     nextAt: 0,
@@ -84,7 +84,7 @@ export function newLane(target: Target, readAt: number, share: Share): Lane {
 }
 
 /** The queue of a subscription that has none in this process. */
-export const NOBODY = newLane(
+export const UNKNOWN_QUEUE = newQueue(
   {
     subscriptionId: '',
     environment: 'development',
@@ -101,49 +101,49 @@ export const NOBODY = newLane(
     holdUntil: 0,
   },
   0,
-  emptyShare(),
+  emptyUsage(),
 );
 
 /** Returns how many attempts may run at the same time. */
-export function concurrencyOf(lane: Lane): number {
-  return lane.suspect || lane.target.ordered ? 1 : lane.width;
+export function concurrencyOf(queue: Queue): number {
+  return queue.degraded || queue.target.ordered ? 1 : queue.width;
 }
 
 /** Replaces the target. A new address resets the queue's health. */
-export function retarget(lane: Lane, target: Target): void {
-  if (target.address !== lane.target.address) {
-    lane.holdUntil = 0;
-    lane.suspect = false;
-    lane.proven = false;
-    lane.width = WIDTH_AT_FIRST;
-    lane.moves++;
-    lane.left = lane.running.size;
+export function retarget(queue: Queue, target: Target): void {
+  if (target.address !== queue.target.address) {
+    queue.holdUntil = 0;
+    queue.degraded = false;
+    queue.healthy = false;
+    queue.width = WIDTH_AT_FIRST;
+    queue.addressChanges++;
+    queue.runsAtOldAddress = queue.running.size;
   }
-  lane.target = target;
+  queue.target = target;
 }
 
 /** Counts the running attempts that limit the next one. Attempts at an old address count only in an ordered queue. */
-export function underWay({ running, left, target }: Lane): number {
-  return target.ordered ? running.size : running.size - left;
+export function underWay({ running, runsAtOldAddress, target }: Queue): number {
+  return target.ordered ? running.size : running.size - runsAtOldAddress;
 }
 
 /** Removes an ended run. */
-export function end(lane: Lane, run: Run): void {
-  if (lane.running.delete(run) && run.moves !== lane.moves) lane.left--;
+export function end(queue: Queue, run: Run): void {
+  if (queue.running.delete(run) && run.addressChanges !== queue.addressChanges) queue.runsAtOldAddress--;
 }
 
 /** Updates the queue's health from an outcome. `soon`: the answer was not slow. Ignores outcomes of an old address. */
-export function judge(lane: Lane, { target, verdict, holdUntil }: Outcome, soon: boolean): void {
-  if (target.address !== lane.target.address) return;
-  lane.holdUntil = Math.max(lane.holdUntil, holdUntil);
-  const well = verdict === 'succeeded';
-  lane.suspect = !well || !soon;
-  lane.proven = well;
-  lane.width = lane.suspect ? WIDTH_AT_FIRST : Math.min(WIDTH_AT_MOST, lane.width + 1);
+export function updateHealth(queue: Queue, { target, verdict, holdUntil }: Outcome, soon: boolean): void {
+  if (target.address !== queue.target.address) return;
+  queue.holdUntil = Math.max(queue.holdUntil, holdUntil);
+  const succeeded = verdict === 'succeeded';
+  queue.degraded = !succeeded || !soon;
+  queue.healthy = succeeded;
+  queue.width = queue.degraded ? WIDTH_AT_FIRST : Math.min(WIDTH_AT_MOST, queue.width + 1);
 }
 
 /** Returns when the next attempt may begin, epoch ms. */
-export function slotOf({ nextAt }: Lane, { notBefore }: Item, now: number): number {
+export function slotOf({ nextAt }: Queue, { notBefore }: Item, now: number): number {
   return Math.max(slotAt(notBefore, now), slotAt(nextAt, now));
 }
 
@@ -151,29 +151,31 @@ export function slotOf({ nextAt }: Lane, { notBefore }: Item, now: number): numb
  * Returns how many more deliveries the queue may take. A degraded queue takes one at a time; otherwise leases would expire
  * unused.
  */
-export function roomOf(lane: Lane): number {
-  const { queue, target, suspect, proven } = lane;
-  const isFree = queue.length + underWay(lane) === 0;
-  if (suspect) return isFree ? 1 : 0;
+export function spaceIn(queue: Queue): number {
+  const { items, target, degraded, healthy } = queue;
+  const isFree = items.length + underWay(queue) === 0;
+  if (degraded) return isFree ? 1 : 0;
   // An ordered queue takes more only when it is empty, because the store knows which delivery is next.
   if (target.ordered) return isFree ? QUEUED_ORDERED : 0;
-  return (proven ? QUEUED_PROVEN : QUEUED_UNPROVEN) - queue.length;
+  return (healthy ? QUEUED_HEALTHY : QUEUED_NEW) - items.length;
 }
 
 /** Returns whether publish() may hand off deliveries: none waits in the store before them, and no pace applies. */
-export function takesOffers(lane: Lane, target: Target, now: number): boolean {
-  return !isPaced(target) && !lane.suspect && !lane.more && lane.holdUntil <= now && target.holdUntil <= now;
+export function takesHandoffs(queue: Queue, target: Target, now: number): boolean {
+  return (
+    !isPaced(target) && !queue.degraded && !queue.more && queue.holdUntil <= now && target.holdUntil <= now
+  );
 }
 
 /** Returns whether the receiver asked for a pause that has not ended. */
-export function isHeld({ holdUntil, target }: Lane, now: number): boolean {
+export function isOnHold({ holdUntil, target }: Queue, now: number): boolean {
   return holdUntil > now || target.holdUntil > now;
 }
 
 /** Returns whether the queue holds nothing, so that deleting it loses no state. */
-export function isIdle(lane: Lane, now: number): boolean {
-  const { queue, running, suspect, more } = lane;
-  return queue.length + running.size === 0 && !suspect && !more && lane.holdUntil <= now;
+export function isIdle(queue: Queue, now: number): boolean {
+  const { items, running, degraded, more } = queue;
+  return items.length + running.size === 0 && !degraded && !more && queue.holdUntil <= now;
 }
 
 /** Returns whether order or rate limit the deliveries. */

@@ -51,21 +51,21 @@ async function deleteEventsOf(db: Db, sourceId: string | null, before: number): 
       .select('event_id')
       .where('source_id', sourceId === null ? 'is' : '=', sourceId)
       .where('created_at', '<', before)
-      .where(nobodyWaits)
+      .where(noDeliveryWaits)
       .orderBy('created_at')
       .limit(limit)
       .execute();
     if (old.length === 0) return 0;
     const ids = old.map((row) => row.event_id);
-    await forgetDeliveries(db, ids);
+    await deleteDeliveries(db, ids);
     // A delivery that was replayed since the query stays, and so does its event.
-    await db.deleteFrom('events').where('event_id', 'in', ids).where(nobodyWaits).execute();
+    await db.deleteFrom('events').where('event_id', 'in', ids).where(noDeliveryWaits).execute();
     return old.length;
   });
 }
 
 /** Deletes deliveries in steps of their own: with 200 subscriptions to a source, 500 events have 100,000 deliveries. */
-async function forgetDeliveries(db: Db, eventIds: string[]): Promise<void> {
+async function deleteDeliveries(db: Db, eventIds: string[]): Promise<void> {
   await deleteInBatches((limit) =>
     db
       .deleteFrom('deliveries')
@@ -82,7 +82,7 @@ async function forgetDeliveries(db: Db, eventIds: string[]): Promise<void> {
 }
 
 /** Matches events without a waiting delivery. */
-function nobodyWaits(e: ExpressionBuilder<Tables, 'events'>) {
+function noDeliveryWaits(e: ExpressionBuilder<Tables, 'events'>) {
   return e.not(
     e.exists(
       e
