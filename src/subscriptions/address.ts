@@ -57,7 +57,7 @@ type SendContext = Pick<Context, 'db' | 'clock' | 'store' | 'deliverer'>;
  * Restarts the retry schedule of due deliveries that waited for the old address. Call it before the new address is stored,
  * because they are claimed for the new address right after that. PostgreSQL skips rows that another transaction locks.
  */
-export async function beginSchedulesAnew(
+export async function restartSchedules(
   { db, clock, store }: SendContext,
   subscriptionId: string,
 ): Promise<void> {

@@ -7,7 +7,7 @@ import { sealBinding, type SubscriptionRow } from '../outbox/target.ts';
 type DescribeContext = Pick<Context, 'db' | 'keys' | 'log'>;
 
 /** State of a source. `reason`: the last failure of a request to the app; null after a poll that works. */
-interface Heard {
+interface SourceState {
   kind: 'native' | 'polling';
   reason: string | null;
 }
@@ -24,7 +24,7 @@ export async function describeSubscription(context: DescribeContext, row: Subscr
   return describe(context, row, sources.get(row.source_id ?? ''));
 }
 
-async function sourcesOf(db: Db, rows: readonly SubscriptionRow[]): Promise<Map<string, Heard>> {
+async function sourcesOf(db: Db, rows: readonly SubscriptionRow[]): Promise<Map<string, SourceState>> {
   const ids = rows.map((row) => row.source_id).filter((id) => id !== null);
   if (ids.length === 0) return new Map();
   const sources = await db
@@ -32,12 +32,16 @@ async function sourcesOf(db: Db, rows: readonly SubscriptionRow[]): Promise<Map<
     .select(['source_id', 'kind', 'reason'])
     .where('source_id', 'in', [...new Set(ids)])
     .execute();
-  return new Map(sources.map(({ source_id: sourceId, ...heard }) => [sourceId, heard]));
+  return new Map(sources.map(({ source_id: sourceId, ...source }) => [sourceId, source]));
 }
 
 const eventsText = z.array(z.string());
 
-function describe(context: Pick<Context, 'keys' | 'log'>, row: SubscriptionRow, heard: Heard | undefined) {
+function describe(
+  context: Pick<Context, 'keys' | 'log'>,
+  row: SubscriptionRow,
+  source: SourceState | undefined,
+) {
   return {
     subscriptionId: row.subscription_id,
     ...(row.credential_id === null ? {} : { connectionId: row.credential_id }),
@@ -46,8 +50,8 @@ function describe(context: Pick<Context, 'keys' | 'log'>, row: SubscriptionRow, 
     events: eventsText.parse(JSON.parse(row.events)),
     status: row.status,
     ...(row.reason === null ? {} : { reason: row.reason }),
-    ...(heard ? { source: heard.kind } : {}),
-    ...(heard && heard.reason !== null ? { sourceReason: heard.reason } : {}),
+    ...(source ? { source: source.kind } : {}),
+    ...(source && source.reason !== null ? { sourceReason: source.reason } : {}),
     headers: headerNames(row, context),
     ratePerSecond: row.rate_per_second,
     ordered: row.ordered === 1,

@@ -9,7 +9,7 @@ import { ensureSource } from '../sources/sources.ts';
 import { newSigningSecret } from '../outbox/signature.ts';
 import { sealBinding, toTarget, type Target } from '../outbox/target.ts';
 import { holdSource, planInventory, releaseIfUnconsumed } from '../sources/consumers.ts';
-import { forgetDeliveries } from './subscriptions.ts';
+import { deleteDeliveries } from './subscriptions.ts';
 
 /*
  * `gatehouse listen` is a subscription whose deliveries are fetched from the store instead of being sent. It exists while
@@ -55,7 +55,7 @@ export async function openListener(
   const subscriptionId = newId('sub');
   const now = context.clock.now();
   const row = await context.db.transaction().execute(async (tx) => {
-    const sourceId = source && (await ensureSource(tx, context, wishOf(context, source))).sourceId;
+    const sourceId = source && (await ensureSource(tx, context, sourceInput(context, source))).sourceId;
     if (sourceId !== undefined) await planInventory(tx, context, sourceId);
     return tx
       .insertInto('subscriptions')
@@ -83,7 +83,7 @@ export async function openListener(
   return { subscriptionId, secret, target: toTarget(context, row) };
 }
 
-function wishOf(
+function sourceInput(
   { catalog }: Pick<Context, 'catalog'>,
   source: { credential: Credential; scope: EventScope },
 ) {
@@ -162,7 +162,7 @@ export async function closeListener(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
   subscriptionId: string,
 ): Promise<void> {
-  await forgetDeliveries({ db }, subscriptionId);
+  await deleteDeliveries({ db }, subscriptionId);
   await db.transaction().execute(async (tx) => {
     const row = await tx
       .selectFrom('subscriptions')

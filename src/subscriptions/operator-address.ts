@@ -1,6 +1,6 @@
 import { newId } from '../lib/ids.ts';
 import type { Environment } from '../store/schema.ts';
-import { assertAddress, atAddress, beginSchedulesAnew, sendAtNewAddress } from './address.ts';
+import { assertAddress, atAddress, restartSchedules, sendAtNewAddress } from './address.ts';
 import { cancelWaiting } from '../outbox/cancel.ts';
 import { findOperatorSubscription, OPERATOR_EVENTS, OPERATOR_SCOPE } from '../outbox/operator-events.ts';
 import { newSigningSecret } from '../outbox/signature.ts';
@@ -69,7 +69,7 @@ async function enableAt(
   const { subscription_id: subscriptionId } = before;
   await cancelWaiting(context, subscriptionId);
   const isMoved = address !== before.address;
-  if (isMoved) await beginSchedulesAnew(context, subscriptionId);
+  if (isMoved) await restartSchedules(context, subscriptionId);
   await context.db
     .updateTable('subscriptions')
     .set({

@@ -11,7 +11,7 @@ import { againAfterDeadlock } from '../store/deadlock.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
-import { assertAddress, atAddress, beginSchedulesAnew, sendAtNewAddress } from './address.ts';
+import { assertAddress, atAddress, restartSchedules, sendAtNewAddress } from './address.ts';
 import { cancelWaiting } from '../outbox/cancel.ts';
 import { BACKFILL_MARK } from '../outbox/publish.ts';
 import { holdSource, planInventory, releaseIfUnconsumed } from '../sources/consumers.ts';
@@ -32,7 +32,7 @@ const MOST_OLD_SECRETS = 8;
 /** Other texts never reach the store, because it may refuse their characters. */
 const SUBSCRIPTION_ID = /^sub_[0-9A-Za-z]{22}$/;
 
-export interface SubscriptionWish {
+export interface SubscriptionInput {
   /** The connection, which also names the user. */
   credential: Credential;
   address: string;
@@ -46,7 +46,7 @@ export interface SubscriptionWish {
 
 /** Changes to a subscription. Scope and connection cannot change, because they identify it. */
 export type SubscriptionChanges = Partial<
-  Pick<SubscriptionWish, 'address' | 'events' | 'headers' | 'ratePerSecond' | 'ordered'>
+  Pick<SubscriptionInput, 'address' | 'events' | 'headers' | 'ratePerSecond' | 'ordered'>
 >;
 
 /**
@@ -57,15 +57,15 @@ export type SubscriptionChanges = Partial<
  */
 export async function createSubscription(
   context: SubscriptionContext,
-  wish: SubscriptionWish,
+  input: SubscriptionInput,
 ): Promise<{ subscription: SubscriptionRow; source: 'native' | 'polling'; secret: string }> {
-  const { credential, scope } = wish;
+  const { credential, scope } = input;
   const { environment, userId } = credential;
-  if (wish.backfill && !wish.events.includes('created')) {
+  if (input.backfill && !input.events.includes('created')) {
     const rule = 'needs created among events: what is there already is delivered as created';
     throw invalidRequest([{ field: 'backfill', rule }]);
   }
-  await assertAddress(context, wish.address, 'address');
+  await assertAddress(context, input.address, 'address');
   const connector = context.catalog.connector(environment, credential.connectorId);
   if (!connector) {
     throw new GatehouseError(
@@ -89,24 +89,24 @@ export async function createSubscription(
           credential_id: credential.credentialId,
           source_id: source.sourceId,
           scope,
-          address: wish.address,
-          events: JSON.stringify(wish.events),
-          headers_sealed: sealHeaders(context, subscriptionId, wish.headers),
+          address: input.address,
+          events: JSON.stringify(input.events),
+          headers_sealed: sealHeaders(context, subscriptionId, input.headers),
           secret_sealed: context.keys.seal(secret, sealBinding(subscriptionId, 'secret')),
           status: 'active',
-          rate_per_second: wish.ratePerSecond,
-          ordered: wish.ordered ? 1 : 0,
-          backfill: wish.backfill ? 'wanted' : 'none',
+          rate_per_second: input.ratePerSecond,
+          ordered: input.ordered ? 1 : 0,
+          backfill: input.backfill ? 'wanted' : 'none',
           created_at: now,
           updated_at: now,
         })
         .returningAll()
         .executeTakeFirstOrThrow();
-      if (wish.backfill) {
+      if (input.backfill) {
         const payload = { subscriptionId, sourceId: source.sourceId };
         await planJob(tx, context, { kind: 'backfill', key: subscriptionId, payload });
       }
-      if (wish.events.includes('deleted')) await planInventory(tx, context, source.sourceId);
+      if (input.events.includes('deleted')) await planInventory(tx, context, source.sourceId);
       return { subscription, source: source.kind };
     }),
   );
@@ -190,7 +190,7 @@ export async function updateSubscription(
   }
   if (changes.ratePerSecond !== undefined) set.rate_per_second = changes.ratePerSecond;
   if (changes.ordered !== undefined) set.ordered = changes.ordered ? 1 : 0;
-  if (isMoved) await beginSchedulesAnew(context, subscriptionId);
+  if (isMoved) await restartSchedules(context, subscriptionId);
   const changed = await change(context, environment, subscriptionId, set);
   if (isMoved) await sendAtNewAddress(context, subscriptionId);
   if (changes.events?.includes('deleted') && changed.source_id !== null)
@@ -211,7 +211,7 @@ export async function deleteSubscription(
     status: 'disabled',
     reason: 'It is being deleted. Delete it again, should it still be there.',
   });
-  await forgetDeliveries(context, subscriptionId);
+  await deleteDeliveries(context, subscriptionId);
   const ended = await againAfterDeadlock(() =>
     context.db.transaction().execute(async (tx) => {
       const { source_id: sourceId } = await requireSubscription(tx, environment, subscriptionId);
@@ -242,7 +242,7 @@ export async function deleteIfThere(
  * twenty seconds. Events of its backfill are deleted too: only these deliveries mark them as backfill, and no other
  * subscription may receive them.
  */
-export async function forgetDeliveries({ db }: Pick<Context, 'db'>, subscriptionId: string): Promise<void> {
+export async function deleteDeliveries({ db }: Pick<Context, 'db'>, subscriptionId: string): Promise<void> {
   const deleteSome = (limit: number) =>
     db.transaction().execute(async (tx) => {
       const gone = await tx
