@@ -13,7 +13,7 @@ export default defineConfig({
   // Expressions are evaluated in processes, which begin with a file of their own.
   input: { main: 'src/main.ts', 'expression-process': 'src/upstream/expression-process.ts' },
   platform: 'node',
-  // Native code finds its binary beside itself.
+  // Native code looks for its binary next to its own file.
   external: ['better-sqlite3'],
   plugins: [thriftyBuiltIns(), web(), definitions('data/connectors')],
   output: {
@@ -53,7 +53,7 @@ function thriftyBuiltIns(): Plugin {
   };
 }
 
-/** What browsers load stays as it is, a file for each. */
+/** Emits the files for browsers as they are, one for each source file. */
 function web(): Plugin {
   return {
     name: 'web',

@@ -172,7 +172,7 @@ test('packages stay in their homes', () => {
   expect(strays).toEqual([]);
 });
 
-test('the environment is read in config.ts alone, and nothing calls fetch but the outbound door', () => {
+test('only config.ts reads the environment, and only the outbound door calls fetch', () => {
   const strays = files.flatMap((file) => {
     const name = relative(SRC, file);
     const text = readFileSync(file, 'utf8');

@@ -18,15 +18,10 @@ import type { Continuation } from '../source.ts';
 const MAX_PAGES = 40;
 /** Approximate memory for the records of one poll. The poll ends with the page that exceeds it. */
 const MAX_MEMORY = 64 * MIB;
-/**
- * Limit of page walks through a list whose pages shift. The list is walked again until a walk finds nothing
- * new.
- */
+/** Limit of page walks through a list whose pages shift. A walk that finds nothing new ends them. */
 const MAX_WALKS = 4;
 const PAGE_RECORDS = 250;
-/**
- * Milliseconds that all page walks of a poll may take. The next poll continues, so that progress is stored.
- */
+/** Milliseconds that all page walks of a poll may take. The next poll continues with the rest. */
 const MAX_POLL_MS = 2 * MINUTE;
 
 /** Records that one poll read of a list. Times are epoch milliseconds on the app's clock. */
