@@ -5,7 +5,7 @@ import { ROUTES } from '../../src/http/routes/routes.ts';
 import { isJsonObject } from '../../src/lib/json.ts';
 import { startService, type Service } from '../support/service.ts';
 
-/* What is not asked for is refused, and a short input never makes a long answer. */
+/* Requests with unexpected members are rejected, and a short input cannot cause a long answer. */
 let service: Service;
 let userId: string;
 let jwt: string;
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-describe('a route that takes no body', () => {
+describe('a route without a body', () => {
   const bare = ROUTES.filter(({ method, spec }) => method !== 'GET' && !spec.body && !spec.rawBody);
   test.each(bare.map((route): [string, Route] => [`${route.method} ${route.path}`, route]))(
     '%s refuses a member by its name',
@@ -36,7 +36,7 @@ describe('a route that takes no body', () => {
     },
   );
 
-  test('refuses to rotate the key of another environment, and every key lives on', async () => {
+  test('rejects a body for the rotation, and every key stays valid', async () => {
     const refused = await service.call('POST', '/api/keys/rotate', { body: { environment: 'production' } });
     expect(refused).toMatchObject({
       status: 400,
@@ -46,7 +46,7 @@ describe('a route that takes no body', () => {
       expect((await service.call('GET', '/api/servers', { bearer })).status).toBe(200);
   });
 
-  test('takes an empty object', async () => {
+  test('accepts an empty object', async () => {
     const rotated = await service.call('POST', '/api/keys/rotate', {
       bearer: service.productionKey,
       body: {},
@@ -55,7 +55,7 @@ describe('a route that takes no body', () => {
   });
 });
 
-test('of many faults the first fifty are listed, with how many are left out', async () => {
+test('at most fifty faults are listed, with the number of the others', async () => {
   const body = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`unknown_${at}`, at]));
   const answer = await service.call('POST', '/users', { body: { username: 'eve', ...body } });
   expect(answer.status).toBe(400);
@@ -64,7 +64,7 @@ test('of many faults the first fifty are listed, with how many are left out', as
   expect(JSON.stringify(answer.body).length).toBeLessThan(10_000);
 });
 
-test('a fault quotes no more than the beginning of a long name', async () => {
+test('a fault quotes only the start of a long name', async () => {
   const answer = await service.call('POST', '/users', {
     body: { username: 'eve', ['x'.repeat(500_000)]: 1 },
   });
@@ -72,7 +72,7 @@ test('a fault quotes no more than the beginning of a long name', async () => {
   expect(JSON.stringify(answer.body).length).toBeLessThan(2000);
 });
 
-test('the metadata of a user holds 64 KiB and no more', async () => {
+test('the metadata of a user is at most 64 KiB', async () => {
   const most = 64 * 1024;
   const holding = (bytes: number) => ({ note: 'x'.repeat(bytes - '{"note":""}'.length) });
   const put = (metadata: object) => service.call('PUT', `/users/${userId}`, { body: { metadata } });
@@ -88,7 +88,7 @@ test('the metadata of a user holds 64 KiB and no more', async () => {
   expect(made.status).toBe(400);
 });
 
-test('a token that stood where an id belongs is in neither the audit nor the executions', async () => {
+test('a token in place of an id is in neither the audit log nor the executions', async () => {
   const made = await service.call('POST', '/api/servers', { body: { name: 'Audited' } });
   const token = made.text('accessToken');
   const wrong = [token, service.developmentKey, jwt, made.text('accessUrl')];

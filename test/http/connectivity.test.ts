@@ -42,7 +42,7 @@ const execute = (actionId: string, body: object, headers: Record<string, string>
   call('POST', `/connectors/shop/actions/${actionId}/execute`, { body, headers });
 
 describe('connectors', () => {
-  test('are listed with what a chooser needs', async () => {
+  test('are listed with the facts for a choice', async () => {
     const answer = await service.call('GET', '/connectors');
     expect(answer.body).toMatchObject({
       data: [
@@ -117,7 +117,7 @@ describe('connectors', () => {
     );
   });
 
-  test('say what their credentials need', async () => {
+  test('return the forms of their credentials', async () => {
     const answer = await service.call('GET', '/connectors/shop/credentials/metadata');
     expect(answer.body).toMatchObject({
       connectorId: 'shop',
@@ -182,7 +182,7 @@ describe('credentials', () => {
     expect((await call('GET', path)).text('code')).toBe('credential_not_found');
   });
 
-  test('of another user are 403 by header, 404 by id, and never sent anywhere', async () => {
+  test('are 403 by another user’s header, 404 by id, and never sent', async () => {
     const other = (await service.call('POST', '/users', { body: { username: 'bob' } })).text('userId');
     const crossed = await call('POST', `/users/${userId}/credentials`, {
       body: { connectorId: 'shop', data: { apiKey: GOOD_KEY, origin: party.origin } },
@@ -214,7 +214,7 @@ describe('credentials', () => {
     expect([unknown.status, unknown.at('code')]).toEqual([404, 'user_not_found']);
   });
 
-  test('that the third party refuses are 409, naming no secret', async () => {
+  test('that the third party rejects are 409, without a secret in the answer', async () => {
     const answer = await create({ data: { apiKey: 'wrong_key_never_shown', origin: party.origin } });
     expect([answer.status, answer.at('code'), answer.at('details.reason')]).toEqual([
       409,
@@ -258,7 +258,7 @@ describe('running an action', () => {
     expect(party.seen).toEqual([]);
   });
 
-  test('passes on what the third party says', async () => {
+  test('returns the error of the third party', async () => {
     party.answer = () => ({ status: 422, body: { message: `no, ${GOOD_KEY}` } });
     const refused = await execute('create_thing', { input: { label: 'a' } });
     expect([refused.status, refused.at('code'), refused.at('details.status')]).toEqual([
@@ -271,7 +271,7 @@ describe('running an action', () => {
     expect((await execute('create_thing', { input: { label: 'a' } })).status).toBe(502);
   });
 
-  test('with an Idempotency-Key gives the first answer again', async () => {
+  test('with an Idempotency-Key returns the first answer again', async () => {
     const key = { 'idempotency-key': 'rest-1' };
     const first = await execute('create_thing', { input: { label: 'a' } }, key);
     const again = await execute('create_thing', { input: { label: 'a' } }, key);
@@ -342,6 +342,6 @@ describe('GET /api/executions', () => {
   );
 });
 
-test('the secret of a credential is in no log', () => {
+test('the log contains no secret of a credential', () => {
   expect(service.logged.join('')).not.toContain(GOOD_KEY);
 });

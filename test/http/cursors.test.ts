@@ -3,12 +3,12 @@ import type { Json } from '../../src/lib/json.ts';
 import type { Answer } from '../support/service.ts';
 import { manual, message, startWorkflows, type WorkflowService } from '../support/workflows.ts';
 
-/* Lists that are followed by cursor: each record once, in the order of the list. */
+/* Lists that are read by cursor return each record once, in the order of the list. */
 
 const MANY = 7;
 
 let service: WorkflowService;
-/** What the placeholders in the paths of LISTS stand for. */
+/** Values of the placeholders in the paths of LISTS. */
 const ids = new Map<string, string>();
 
 beforeAll(async () => {
@@ -42,7 +42,7 @@ async function made(method: string, path: string, body?: unknown): Promise<Answe
   return answer;
 }
 
-/** Only credentials are asked for in the name of their user. */
+/** Only the list of credentials needs x-svc-userid. */
 function asUser(path: string): Record<string, string> {
   return path.includes('credentials') ? { 'x-svc-userid': service.userId } : {};
 }
@@ -83,13 +83,16 @@ function pageOf(list: string, query: string): Promise<Answer> {
   return service.call('GET', `${path}?${query}`, { headers: asUser(path) });
 }
 
-/** The ids of a page's records: the first member of each. A delivery's other members change at each attempt. */
+/**
+ * Returns the ids of a page’s records: the first member of each. Other members of a delivery change at each
+ * attempt.
+ */
 function idsOf(page: Answer): Json[] {
   const records = page.at('data');
   return Array.isArray(records) ? records.map((record) => Object.values(record ?? {})[0] ?? null) : [];
 }
 
-test.each(LISTS)('%s gives each record once by cursor', async (list) => {
+test.each(LISTS)('%s returns each record once by cursor', async (list) => {
   const all = idsOf(await pageOf(list, ''));
   expect(new Set(all).size).toBe(all.length);
   expect(all.length).toBeGreaterThanOrEqual(MANY);
@@ -107,7 +110,7 @@ test.each(LISTS)('%s gives each record once by cursor', async (list) => {
   expect(new Set(found).size).toBe(found.length);
 });
 
-test.each(LISTS)('%s refuses a cursor of no page, and one with an offset', async (list) => {
+test.each(LISTS)('%s rejects an invalid cursor, and a cursor with an offset', async (list) => {
   const cursor = (await pageOf(list, 'limit=1')).text('pagination.nextCursor');
   for (const query of ['cursor=zzz', 'cursor=WzEsIlx1MDAwMCJd', `cursor=${cursor}&offset=1`]) {
     const answer = await pageOf(list, query);
@@ -115,7 +118,7 @@ test.each(LISTS)('%s refuses a cursor of no page, and one with an offset', async
   }
 });
 
-test('the audit refuses offsets beyond 10,000 and names the cursor', async () => {
+test('the audit log rejects offsets beyond 10,000 and names the cursor', async () => {
   expect((await service.call('GET', '/api/audit?offset=10000')).at('data')).toEqual([]);
   const refused = await service.call('GET', '/api/audit?offset=10001');
   expect(refused.status).toBe(400);

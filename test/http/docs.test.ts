@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** A GET whose answer is not decoded. */
+/** Sends a GET and does not decode the answer. */
 function get(path: string, headers: Record<string, string> = {}) {
   return new Promise<{ status: number | undefined; headers: Record<string, unknown>; body: Buffer }>(
     (resolve, reject) => {
@@ -26,7 +26,7 @@ function get(path: string, headers: Record<string, string> = {}) {
   );
 }
 
-test('the bare address leads a browser to the reference, which names every operation', async () => {
+test('the bare address leads a browser to the reference of all operations', async () => {
   const page = await fetch(service.url);
   expect([page.url, page.status]).toEqual([`${service.url}/docs`, 200]);
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');

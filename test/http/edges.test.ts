@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startEvents, type EventsService } from '../support/events.ts';
 import { startService } from '../support/service.ts';
 
-/* What stands at the edges of requests: methods, characters, letter case. */
+/* Edge cases of requests: methods, characters, letter case. */
 
 let service: EventsService;
 beforeAll(async () => {
@@ -14,7 +14,7 @@ const api = { 'x-api-version': '2025-09' };
 
 describe('HEAD', () => {
   test.each(['/health', '/ready', '/openapi.json', '/api/servers', '/sdk.js'])(
-    'of %s answers as GET does, without a body',
+    '%s answers like GET, without a body',
     async (path) => {
       const headers = { authorization: `Bearer ${service.developmentKey}` };
       const get = await fetch(service.url + path, { headers });
@@ -25,19 +25,19 @@ describe('HEAD', () => {
     },
   );
 
-  test('where there is no GET is refused, and Allow names it where there is', async () => {
+  test('without a GET route is rejected, and Allow lists HEAD where it exists', async () => {
     const head = await fetch(`${service.url}/api/keys/rotate`, { method: 'HEAD' });
     expect(head.status).toBe(405);
     const put = await service.call('PUT', '/api/servers', { body: {} });
     expect([put.status, put.headers.get('allow')]).toEqual([405, 'POST, GET, HEAD']);
   });
 
-  test('without a key is refused as GET is', async () => {
+  test('without a key is rejected like GET', async () => {
     expect((await fetch(`${service.url}/api/servers`, { method: 'HEAD' })).status).toBe(401);
   });
 });
 
-test('half of a surrogate pair is refused in words, and a whole pair is kept', async () => {
+test('half of a surrogate pair is rejected, and a whole pair is stored', async () => {
   for (const rawBody of ['{"username":"a\\ud83d"}', '{"username":"b","metadata":{"x\\udc00":[1]}}']) {
     const refused = await service.call('POST', '/users', { headers: api, rawBody });
     expect([refused.status, refused.at('code')]).toEqual([400, 'invalid_request']);
@@ -66,7 +66,7 @@ test.each([
   }
 });
 
-test('addresses that differ in the letter case of scheme and host are one subscription', async () => {
+test('addresses that differ only in the case of scheme and host are equal', async () => {
   const path = `/2023-03/one/webhooks?connectionId=${service.connectionId}`;
   const to = (address: string) => service.call('POST', path, { body: { address, scope: 'commerce/orders' } });
   const first = await to('HTTPS://LocalHost:4443/Hooks?Key=A');
@@ -76,7 +76,7 @@ test('addresses that differ in the letter case of scheme and host are one subscr
   expect((await to('https://localhost:4443/hooks?Key=A')).status).toBe(201);
 });
 
-test('a connector lists the OAuth scopes that its sign-in asks for', async () => {
+test('a connector lists the OAuth scopes of its sign-in', async () => {
   await using plain = await startService();
   const sandbox = await plain.call('GET', '/connectors/sandbox', { headers: api });
   const metadata = await plain.call('GET', '/connectors/sandbox/credentials/metadata', { headers: api });

@@ -21,7 +21,7 @@ const label = (route: Route): [string, Route] => [`${route.method} ${route.path}
 
 const WORKFLOW = { trigger: { type: 'manual' }, steps: [{ stepId: 'one', map: '1' }] };
 
-/** A valid body per operation, so that what is refused is the stranger and not the body. */
+/** A valid body for each operation, so that the caller is rejected and not the body. */
 const BODIES: Record<string, unknown> = {
   createServer: { name: 'isolation' },
   updateServer: { description: 'changed' },
@@ -141,7 +141,7 @@ describe('with the JWT of a user', () => {
   );
 });
 
-/** What belongs to somebody: its parameter and the ids under which strangers look for it. */
+/** Owned things: their path parameter, and ids that other callers try. */
 const OWNED = ['serverId', 'userId', 'credentialId', 'subscriptionId', 'deliveryId', 'workflowId', 'runId'];
 describe.each(OWNED)('a %s that is not the caller’s', (parameter) => {
   const owned = routes.filter((route) => takesKeys(route) && lastParameter(route) === parameter);
@@ -189,7 +189,7 @@ test('a server of another owner is 404 for x-svc-userid and for a JWT', async ()
   }
 });
 
-test('a subscription is made for a connection of one’s own environment and user alone', async () => {
+test('a subscription needs a connection of the caller’s environment and user', async () => {
   const body = BODIES['createSubscription'];
   const path = (id: string) => `/2023-03/one/webhooks?connectionId=${id}`;
   const absent = await service.call('POST', path('absent'), { body });
@@ -212,7 +212,7 @@ describe('a subscription, with x-svc-userid', () => {
   });
   afterAll(() => receiver[Symbol.asyncDispose]());
 
-  /** A subscription that has told something and is at rest. */
+  /** Returns a subscription with finished deliveries. */
   const told = async () => {
     const ids = { subscriptionId: await newSubscription(`${receiver.url}/${Math.random()}`), deliveryId: '' };
     ids.deliveryId = (await service.call('POST', `/webhooks/${ids.subscriptionId}/test`)).text('deliveryId');
@@ -231,7 +231,7 @@ describe('a subscription, with x-svc-userid', () => {
       ...(route.spec.operationId in BODIES ? { body: BODIES[route.spec.operationId] } : {}),
     });
 
-  test.each(ofSubscription.map(label))('%s is for its own user alone', async (_, route) => {
+  test.each(ofSubscription.map(label))('%s is only for its own user', async (_, route) => {
     const ids = await told();
     const before = await kept(ids);
     const absent = await as(other, route, { ...ids, subscriptionId: 'absent' });
@@ -243,7 +243,7 @@ describe('a subscription, with x-svc-userid', () => {
     expect((await as(userId, route, ids)).status).toBe(route.spec.success.status);
   });
 
-  test('the operator’s own is nobody’s', async () => {
+  test('the operator’s subscription belongs to no user', async () => {
     await service.call('PUT', '/api/settings', { body: { eventsAddress: receiver.url } });
     const settings = await service.call('GET', '/api/settings');
     const ids = { subscriptionId: settings.text('eventsSubscriptionId') };
@@ -256,7 +256,7 @@ describe('a subscription, with x-svc-userid', () => {
   });
 });
 
-test('unified records are read through a connection of the user of x-svc-userid alone', async () => {
+test('unified records are read only through a connection of the user', async () => {
   const other = (await service.call('POST', '/users', { body: { username: 'mallory' } })).text('userId');
   const read = (path: string, connection: string, user?: string) =>
     service.call('GET', `/2023-03/one/commerce/${path}?connectionId=${connection}`, {
@@ -308,9 +308,9 @@ interface RequestOptions {
   bearer?: string | null;
   id?: string;
   user?: string | null;
-  /** No id of the path is anybody's. */
+  /** The ids in the path do not exist. */
   nowhere?: boolean;
-  /** The client's address, as a trusted proxy tells it: too many 401s of one are told to slow down. */
+  /** The client’s address from a trusted proxy. Too many 401s of one address would become 429. */
   from?: string;
 }
 
@@ -337,7 +337,7 @@ async function request(
   if (nowhere) for (const name of OWNED) ids[name] = 'absent';
   const path = pathOf(route, ids);
   const body = BODIES[route.spec.operationId];
-  // The header follows the path, so that a stranger's path is refused for what it is.
+  // The header equals the user in the path, so that another check rejects the request.
   const header =
     user === null ? null : nowhere ? 'absent' : last === 'userId' && id !== undefined ? id : user;
   const query = takesUserId(route) ? `?userId=${nowhere ? 'absent' : userId}` : '';
@@ -408,7 +408,7 @@ async function deletedId(parameter: string): Promise<string> {
   if (parameter === 'deliveryId') return `msg_${'0'.repeat(22)}`;
   const made = await service.call('POST', `/users/${userId}/credentials`, {
     headers: { 'x-svc-userid': userId },
-    // An account of its own: the one of the matrix would be renewed, and deleted here.
+    // Uses a separate account, because the shared one would be renewed and deleted here.
     body: { connectorId: 'sandbox', data: { apiKey: `sandbox_${Math.random()}` } },
   });
   const id = made.text('credentialId');
@@ -416,7 +416,7 @@ async function deletedId(parameter: string): Promise<string> {
   return id;
 }
 
-/** Status and body without what differs by nature: the request's id and the id that was asked for. */
+/** Returns status and body without the request id and the id that was asked for. */
 function neutral(answer: Answer): unknown {
   const text = JSON.stringify(answer.body).replaceAll(
     /"[^"]*(srv|usr|cred|sub|msg|wf|run)_\w+[^"]*"|\\"absent\\"|\\"(srv|usr|cred|sub|msg|wf|run)_\w+\\"/g,

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 describe('an API key', () => {
-  test('has prefix, 43 digits and a checksum that finds every changed character', () => {
+  test('has a prefix, 43 digits and a checksum that detects every changed character', () => {
     const key = newApiKey('production');
     expect(key).toMatch(/^gh_prod_[0-9A-Za-z]{49}$/);
     expect(apiKeyEnvironment(key)).toBe('production');
@@ -31,7 +31,7 @@ describe('an API key', () => {
     expect(answer.headers.get('www-authenticate')).toBe('Bearer');
   });
 
-  test('rotation ends the old key at once and leaves the other environment alone', async () => {
+  test('rotation revokes the old key at once, only in its environment', async () => {
     const own = await startService();
     try {
       const rotated = await own.call('POST', '/api/keys/rotate');
@@ -44,7 +44,7 @@ describe('an API key', () => {
     }
   });
 
-  test('the store holds no key in clear', async () => {
+  test('the store holds no key in plain text', async () => {
     const rows = await service.context.db.selectFrom('api_keys').selectAll().execute();
     expect(JSON.stringify(rows)).not.toContain(service.developmentKey);
   });
@@ -59,7 +59,7 @@ describe('x-api-version', () => {
     expect([unknown.status, unknown.text('code')]).toEqual([400, 'api_version_unsupported']);
   });
 
-  test('is not asked for by /api and the dated paths', async () => {
+  test('is not required by /api and the dated paths', async () => {
     const headers = { authorization: `Bearer ${service.developmentKey}`, 'content-type': 'application/json' };
     expect((await fetch(`${service.url}/api/servers`, { headers })).status).toBe(200);
     const body = JSON.stringify({ username: 'dated' });
@@ -124,12 +124,12 @@ describe('users', () => {
   );
 });
 
-test('health needs no key, readiness tells what is missing', async () => {
+test('health needs no key, readiness names the missing parts', async () => {
   expect(await (await fetch(`${service.url}/health`)).json()).toEqual({
     status: 'healthy',
     timestamp: expect.stringMatching(/Z$/),
   });
-  // A machine with much else to do may block the event loop for a second, and then that is what is missing for a while.
+  // A busy machine may block the event loop for a second, and readiness reports that for a while.
   await expect
     .poll(async () => (await fetch(`${service.url}/ready`)).json(), { timeout: 15_000 })
     .toEqual({ status: 'ready', missing: [] });

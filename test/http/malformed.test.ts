@@ -5,7 +5,7 @@ import { rpc } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 
-/** Ids and texts that no store can hold are refused or not found, whichever database it is. */
+/** Ids and texts that a database cannot store are rejected or not found, on both databases. */
 describe.each(STORE_KINDS)('with %s', (kind) => {
   let service: Service;
   let userId: string;
@@ -31,14 +31,14 @@ describe.each(STORE_KINDS)('with %s', (kind) => {
           ...(method === 'GET' || method === 'DELETE' ? {} : { body: BODIES[spec.operationId] ?? {} }),
           headers: spec.user === undefined ? {} : { 'x-svc-userid': userId },
         });
-        // A consent that comes back is told of on a page, whatever it is.
+        // The return from a consent always answers with a page.
         const fine = spec.operationId === 'oauthCallback' ? [200] : [400, 403, 404];
         expect(fine).toContain(answer.status);
       }
     },
   );
 
-  test('U+0000 in a query, a body or an MCP address is no fault of ours', async () => {
+  test('U+0000 in a query, a body or an MCP address is not an internal error', async () => {
     for (const path of [
       '/users?username=a%00b',
       '/connectors?search=%00',
@@ -60,7 +60,7 @@ describe.each(STORE_KINDS)('with %s', (kind) => {
     }
   });
 
-  test('what a store cannot hold of a third party’s text does not keep the rest from being stored', async () => {
+  test('characters that a store rejects do not stop the rest from being stored', async () => {
     const { db } = service.context;
     await db.updateTable('users').set({ metadata: '"a\0b"' }).where('user_id', '=', userId).execute();
     const row = await db
@@ -73,7 +73,7 @@ describe.each(STORE_KINDS)('with %s', (kind) => {
   });
 });
 
-/** Where an empty body would be refused for itself. */
+/** Routes that would reject an empty body for its own sake. */
 const BODIES: Record<string, unknown> = {
   createCredential: { connectorId: 'sandbox', data: { apiKey: 'sandbox_x' } },
   executeAction: { input: {} },

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { startService, type Service } from '../support/service.ts';
 
-/* The OpenAPI document, judged as a generator of clients would: from the outside, as JSON. */
+/* Reads the OpenAPI document as a client generator does: over HTTP, as JSON. */
 
 const schemaObject = z.looseObject({});
 const content = z.record(
@@ -45,7 +45,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** Every schema object below a value, with where it stands. Examples and defaults are data. */
+/** Returns every schema object below a value, with its place. Examples and defaults are data. */
 function schemasIn(value: unknown, at: string): { at: string; schema: Record<string, unknown> }[] {
   if (Array.isArray(value)) return value.flatMap((one, index) => schemasIn(one, `${at}.${index}`));
   const object = schemaObject.safeParse(value);
@@ -64,7 +64,7 @@ const everywhere = () => [
   ...operations.flatMap(({ operation }) => schemasIn(operation, operation.operationId)),
 ];
 
-/** The fields of every schema: where they stand, and what is said of them. */
+/** Returns the fields of every schema with their places and descriptions. */
 const fields = () =>
   everywhere()
     .filter(({ at }) => at.endsWith('.properties'))
@@ -114,7 +114,7 @@ test('every field, parameter, model and tag has a description', () => {
       .filter(([, schema]) => typeof schema['description'] !== 'string')
       .map(([name]) => name),
   ];
-  // Describe what is listed here in data/api-fields.yaml.
+  // Describe the fields listed here in data/api-fields.yaml.
   expect(silent).toEqual([]);
   expect(fields().length).toBeGreaterThan(700);
 });
@@ -146,7 +146,7 @@ test('objects without fixed members are open', () => {
   expect(free.length).toBeGreaterThan(50);
 });
 
-test('every operation shows an example of its body and its answer, which fit their schemas', () => {
+test('every operation has examples of body and answer that fit their schemas', () => {
   const ajv = addFormats.default(new Ajv2020.default({ strict: false, allErrors: true }));
   ajv.addSchema({ $id: 'gatehouse', components: document.components });
   const faults = operations.flatMap(({ operation }) => {
@@ -166,7 +166,7 @@ test('every operation shows an example of its body and its answer, which fit the
   expect(faults).toEqual([]);
 });
 
-test('the service takes every example of a body as valid', async () => {
+test('the service accepts every example of a body', async () => {
   const refused: string[] = [];
   const asked = operations.filter(
     ({ path, operation }) => operation.requestBody && !path.startsWith('/mcp/'),

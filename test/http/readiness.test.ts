@@ -15,7 +15,7 @@ describe('while the disk of SQLite is full', () => {
   let service: Service;
   let one: Awaited<ReturnType<typeof shop>>;
   const pragma = (text: string) => sql.raw(`pragma ${text}`).execute(service.context.db);
-  /** SQLite refuses new pages then as it does on a full disk: SQLITE_FULL. */
+  /** Makes SQLite reject new pages as on a full disk: SQLITE_FULL. */
   const fill = async () => {
     await pragma('max_page_count = 1');
     await expect.poll(async () => (await makeUser(service)).status).toBe(503);
@@ -27,7 +27,7 @@ describe('while the disk of SQLite is full', () => {
   afterEach(() => pragma('max_page_count = 1073741823'));
   afterAll(() => service.stop());
 
-  test('a write is 503 with Retry-After, and goes through once there is room', async () => {
+  test('a write is 503 with Retry-After, and succeeds once there is space', async () => {
     await fill();
     const refused = await makeUser(service);
     expect(refused).toMatchObject({ status: 503, body: { code: 'unavailable' } });
@@ -37,7 +37,7 @@ describe('while the disk of SQLite is full', () => {
     expect((await makeUser(service)).status).toBe(201);
   });
 
-  test('reads go on over REST and MCP', async () => {
+  test('reads still work over REST and MCP', async () => {
     await fill();
     expect((await service.call('GET', '/users')).status).toBe(200);
     expect((await service.call('GET', '/api/servers')).status).toBe(200);
@@ -66,7 +66,7 @@ describe('while the disk of SQLite is full', () => {
     );
   });
 
-  test('/ready is 503 and says so, until there is room', async () => {
+  test('/ready is 503 and names the cause until there is space', async () => {
     await expect.poll(() => ready(service), { timeout: 15_000 }).toEqual([200, []]);
     await fill();
     await expect
@@ -77,7 +77,7 @@ describe('while the disk of SQLite is full', () => {
   });
 });
 
-test('while PostgreSQL is down requests are 503 and /ready says so', async () => {
+test('while PostgreSQL is down requests are 503 and /ready names the cause', async () => {
   const server = await startPostgres([]);
   const service = await startService({ env: { DATABASE_URL: server.url } });
   let stopped = false;

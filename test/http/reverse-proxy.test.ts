@@ -9,7 +9,7 @@ import { startService, type Service } from '../support/service.ts';
 /* Behind a reverse proxy that sets the headers of the nginx example in README.md. */
 
 const PUBLIC_URL = 'https://gatehouse.example.com:8443';
-/** What nginx calls the parts of a request that a client sent to PUBLIC_URL. */
+/** Returns the nginx variables of a request to PUBLIC_URL. */
 const VARIABLES: Record<string, string> = {
   $http_host: 'gatehouse.example.com:8443',
   $host: 'gatehouse.example.com',
@@ -25,14 +25,14 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** The headers that the example sets. */
+/** Returns the headers that the example sets. */
 function proxyHeaders(): Record<string, string> {
   const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
   const lines = [...readme.matchAll(/proxy_set_header (\S+) (\$\w+);/g)];
   return Object.fromEntries(lines.map(([, name = '', variable = '']) => [name, VARIABLES[variable] ?? '']));
 }
 
-/** A request with a Host header of its own, which fetch() does not send. */
+/** Sends a request with its own Host header, which fetch() cannot send. */
 async function proxied(
   method: string,
   path: string,
@@ -55,7 +55,7 @@ async function proxied(
   return { status: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) };
 }
 
-test('access URLs behind the proxy of the README keep its scheme and port', async () => {
+test('access URLs behind the README’s proxy keep its scheme and port', async () => {
   const made = await proxied('POST', '/api/servers', { body: { name: 'proxied' } });
   const server = parseJson(made.body);
   expect(String(valueAt(server, 'accessUrl'))).toMatch(`${PUBLIC_URL}/mcp/srv_`);
@@ -69,7 +69,7 @@ test('the API document behind the proxy names the public address', async () => {
   expect(valueAt(parseJson(body), 'servers.0.url')).toBe(PUBLIC_URL);
 });
 
-test('a Host without the port is refused by MCP, which is why the README passes $http_host', async () => {
+test('MCP rejects a Host without the port, so the README passes $http_host', async () => {
   const made = await proxied('POST', '/api/servers', { body: { name: 'without port' } });
   const path = new URL(String(valueAt(parseJson(made.body), 'accessUrl'))).pathname;
   const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };

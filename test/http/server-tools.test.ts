@@ -16,7 +16,7 @@ const tools = (query = '', serverId = one.serverId) =>
   service.call('GET', `/api/servers/${serverId}/tools${query}`);
 const named = z.array(z.looseObject({ name: z.string() }));
 
-test('lists what clients are listed, in pages', async () => {
+test('lists the tools that clients see, in pages', async () => {
   const listed = named.parse((await rpc(one.accessUrl, 'tools/list')).at('result.tools'));
   const first = await tools('?limit=10');
   expect(first.body).toMatchObject({
@@ -32,7 +32,7 @@ test('lists what clients are listed, in pages', async () => {
   expect(both[0]).not.toHaveProperty('tokens');
 });
 
-test('format=tokens tells what each tool costs a model, and what the other mode would', async () => {
+test('format=tokens returns the token cost of each tool and of each mode', async () => {
   const cost = z.object({ tools: z.int(), bytes: z.int(), tokens: z.int() });
   const report = z
     .object({
@@ -72,7 +72,7 @@ test('follows the mode and the restrictions of the server', async () => {
   expect((await tools('', wide.serverId)).body).toMatchObject({ mode: 'direct', actions: 3 });
 });
 
-test('refuses other formats, and knows no other servers', async () => {
+test('rejects other formats and unknown servers', async () => {
   expect((await tools('?format=openai')).at('details.faults.0')).toEqual({
     field: 'format',
     rule: 'must be definitions or tokens',
@@ -85,18 +85,21 @@ describe('the CPU time of a listing', () => {
   const LETTERS = 'etaoinsrlc';
   const letter = (number: number, place: number) =>
     LETTERS[Math.floor(number / LETTERS.length ** place) % LETTERS.length];
-  /** Three letters that most names hold in many orders, and an end that no name has: nothing rules an entry out early. */
+  /**
+   * Three letters that most names contain in many orders, with an end that no name has, so no entry can be ruled
+   * out early.
+   */
   const hostile = (round: number) =>
     Array.from(
       { length: ENTRIES },
       (_, number) => `*${letter(number, 0)}*${letter(number, 1)}*${letter(number, 2)}${round}*`,
     );
-  /** No two entries share a part of the connector's name, and all name every connector. */
+  /** No two entries share a part of the connector’s name, and each entry matches every connector. */
   const spread = (round: number) =>
     Array.from({ length: ENTRIES }, (_, number) => `*.*${letter(number, 0)}*${round}${number}*`);
 
   let listings = 0;
-  /** The least CPU time of five listings of the whole catalogue, each of a server that was not listed before. */
+  /** Returns the least CPU time of five listings of the whole catalogue, each of a new server. */
   async function leastCpu(restrictions: (round: number) => object, again = false): Promise<number> {
     const wide = await shop(service, { toolMode: 'direct' });
     const costs: number[] = [];
@@ -122,7 +125,7 @@ describe('the CPU time of a listing', () => {
     expect(await leastCpu((round) => blocked(entries(round)))).toBeLessThan(2 * unrestricted);
   });
 
-  test('is at most halved when the same is listed again', async () => {
+  test('is at most halved when a list is read again', async () => {
     const first = await leastCpu((round) => blocked(hostile(round)));
     expect(await leastCpu((round) => blocked(hostile(round + 5)), true)).toBeLessThan(first / 2);
   });

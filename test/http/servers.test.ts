@@ -13,7 +13,7 @@ let names = 0;
 const newName = () => `server ${++names}`;
 
 describe('creating an MCP server', () => {
-  test('answers 201 with its addresses and the token, which is not shown again', async () => {
+  test('returns 201 with its addresses and the token, which is not shown again', async () => {
     const made = await create({ name: '  Support  ', description: 'for support' });
     expect(made.status).toBe(201);
     expect(made.body).toMatchObject({
@@ -62,7 +62,7 @@ describe('creating an MCP server', () => {
     expect(answer.text('error')).toContain(sentence);
   });
 
-  test('refuses another content type and a body over 1 MiB', async () => {
+  test('rejects another content type and a body over 1 MiB', async () => {
     const form = await service.call('POST', '/api/servers', {
       rawBody: 'name=a',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -72,7 +72,7 @@ describe('creating an MCP server', () => {
     expect([large.status, large.text('code')]).toEqual([413, 'payload_too_large']);
   });
 
-  test('a name is taken without regard to case, in its own environment alone', async () => {
+  test('a name is unique in its environment, case-insensitive', async () => {
     await create({ name: 'Taken' });
     const again = await create({ name: 'tAKEN ' });
     expect([again.status, again.text('code')]).toEqual([409, 'server_exists']);
@@ -83,7 +83,7 @@ describe('creating an MCP server', () => {
     expect(elsewhere.status).toBe(201);
   });
 
-  test('two at once with one name make one server', async () => {
+  test('two requests with one name at the same time create one server', async () => {
     const name = newName();
     const statuses = (await Promise.all([create({ name }), create({ name })]))
       .map((answer) => answer.status)
@@ -98,7 +98,7 @@ describe('creating an MCP server', () => {
 });
 
 describe('listing', () => {
-  test('pages, and counts all', async () => {
+  test('returns pages and the total', async () => {
     const own = await startService();
     try {
       for (const name of ['a', 'b', 'c']) await own.call('POST', '/api/servers', { body: { name } });
@@ -127,7 +127,7 @@ describe('listing', () => {
 });
 
 describe('changing', () => {
-  test('changes what it names and replaces restrictions whole', async () => {
+  test('changes the given members and replaces restrictions whole', async () => {
     const made = await create({
       name: newName(),
       description: 'kept',
@@ -149,7 +149,7 @@ describe('changing', () => {
     );
   });
 
-  test('to a taken name is 409, to its own name in another case is not', async () => {
+  test('to a taken name is 409, to its own name in another case is accepted', async () => {
     await create({ name: 'Alpha' });
     const path = `/api/servers/${(await create({ name: 'Beta' })).text('serverId')}`;
     expect((await service.call('PUT', path, { body: { name: 'ALPHA' } })).status).toBe(409);
@@ -157,7 +157,7 @@ describe('changing', () => {
   });
 });
 
-test('deleting answers with message and id, and later reads are 404', async () => {
+test('a deleted server is confirmed with message and id, later reads are 404', async () => {
   const serverId = (await create({ name: newName() })).text('serverId');
   const gone = await service.call('DELETE', `/api/servers/${serverId}`);
   expect([gone.status, gone.at('serverId'), typeof gone.at('message')]).toEqual([200, serverId, 'string']);
@@ -167,7 +167,7 @@ test('deleting answers with message and id, and later reads are 404', async () =
   }
 });
 
-test('rotation gives a new token and keeps the server', async () => {
+test('rotation returns a new token and keeps the server', async () => {
   const made = await create({ name: newName(), tokenExpiresInDays: 1 });
   expect(made.at('tokenExpiresAt')).toBeTypeOf('string');
   const rotated = await service.call('POST', `/api/servers/${made.text('serverId')}/token`, { body: {} });
@@ -185,7 +185,7 @@ describe('with the JWT of a user', () => {
     jwt = (await service.call('GET', `/2023-12/user/${userId}/token`)).text('token');
   });
 
-  test('sees, changes and deletes only what its JWTs made', async () => {
+  test('sees, changes and deletes only servers that its JWTs created', async () => {
     const byKey = await create({ name: newName() }, { 'x-svc-userid': userId });
     const made = await service.call('POST', '/api/servers', { bearer: jwt, body: { name: newName() } });
     expect(made.body).toMatchObject({ ownerUserId: userId });
@@ -199,7 +199,7 @@ describe('with the JWT of a user', () => {
     ).toBe(200);
   });
 
-  test('naming somebody else in x-svc-userid is 403', async () => {
+  test('another user in x-svc-userid is 403', async () => {
     const other = (await service.call('POST', '/users', { body: { username: 'other' } })).text('userId');
     const answer = await service.call('GET', '/api/servers', {
       bearer: jwt,
@@ -208,14 +208,14 @@ describe('with the JWT of a user', () => {
     expect([answer.status, answer.text('code')]).toEqual([403, 'forbidden']);
   });
 
-  test('cannot make servers where the operator turned that off', async () => {
+  test('cannot create servers when the operator disabled that', async () => {
     await service.call('PUT', '/api/settings', { body: { userServers: 'off' } });
     const answer = await service.call('POST', '/api/servers', { bearer: jwt, body: { name: newName() } });
     expect([answer.status, answer.text('code')]).toEqual([403, 'forbidden']);
     await service.call('PUT', '/api/settings', { body: { userServers: 'on' } });
   });
 
-  test('stops working when the user’s tokens are revoked, and a new one works at once', async () => {
+  test('stops working when the user’s tokens are revoked, a new one works at once', async () => {
     await service.call('POST', `/users/${userId}/tokens/revoke`);
     const refused = await service.call('GET', '/api/servers', { bearer: jwt });
     expect([refused.status, refused.text('code')]).toEqual([401, 'unauthorized']);
@@ -224,7 +224,7 @@ describe('with the JWT of a user', () => {
   });
 });
 
-test('access tokens are hidden from keys without servers:token, and showing them is audited', async () => {
+test('keys without servers:token get no token, and showing one is audited', async () => {
   const { createApiKey } = await import('../../src/identity/api-keys.ts');
   const bearer = await createApiKey(service.context, {
     environment: 'development',
@@ -250,7 +250,7 @@ test('an unknown address is 404 and a wrong method 405 with Allow, both as JSON'
   ]);
 });
 
-test('no access token reaches the log', async () => {
+test('the log contains no access token', async () => {
   const made = await create({ name: newName() });
   await fetch(made.text('accessUrl'), { method: 'POST', body: '{}' });
   expect(service.logged.join('')).not.toContain(made.text('accessToken'));

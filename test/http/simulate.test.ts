@@ -81,7 +81,7 @@ test.each([
   expect(answer.text('reason')).not.toBe('');
 });
 
-test('says which account it would act with, and names the check that failed', async () => {
+test('returns the account that it would use, and the failed check', async () => {
   await service.call('PUT', `/api/servers/${one.serverId}`, { body: { restrictions: {} } });
   const runs = await simulate({ ...READ, userId: one.userId });
   expect(runs.text('credentialId')).toBe(one.credentialId);
@@ -94,14 +94,14 @@ test('says which account it would act with, and names the check that failed', as
   ]);
 });
 
-test('of a server that is off is denied', async () => {
+test('a server that is disabled denies every call', async () => {
   const off = await shop(service);
   await service.call('PUT', `/api/servers/${off.serverId}`, { body: { enabled: false } });
   const answer = await simulate({ ...READ, userId: off.userId }, off.serverId);
   expect(answer.body).toMatchObject({ outcome: 'denied', code: 'forbidden' });
 });
 
-test('calls nobody and leaves no execution', async () => {
+test('sends no request and leaves no execution', async () => {
   const quiet = await shop(service);
   await simulate({ ...DELETE, userId: quiet.userId }, quiet.serverId);
   await service.context.executions.flush();
@@ -114,7 +114,7 @@ test('calls nobody and leaves no execution', async () => {
   expect(call.at('result.isError')).toBeUndefined();
 });
 
-test('tells a user of a server of theirs nothing about others', async () => {
+test('a user’s own server reveals nothing about other users', async () => {
   const jwt = (await service.call('GET', `/2023-12/user/${one.userId}/token`)).text('token');
   const bound = await service.call('POST', '/api/servers', { bearer: jwt, body: { name: 'own' } });
   const ask = (userId: string) =>

@@ -17,7 +17,7 @@ describe('the REST limit of users', () => {
   });
   afterAll(() => service.stop());
 
-  test('refuses a fourth call with 429, and counts refused calls', async () => {
+  test('rejects a fourth call with 429, and counts rejected calls', async () => {
     const call = (path: string) => service.call('GET', path, { bearer: ada.jwt });
     const limits = (headers: Headers) =>
       ['ratelimit-limit', 'ratelimit-remaining'].map((name) => headers.get(name));
@@ -38,7 +38,7 @@ describe('the REST limit of users', () => {
     expect(refused.text('error')).toContain('Try again in');
   });
 
-  test('counts all JWTs of a user together and each user apart', async () => {
+  test('counts all JWTs of a user together, and each user separately', async () => {
     const { userId, jwt } = await userOf(service, 'bob');
     const second = (await service.call('GET', `/2023-12/user/${userId}/token`)).text('token');
     const statuses: number[] = [];
@@ -47,7 +47,7 @@ describe('the REST limit of users', () => {
     expect(statuses).toEqual([200, 200, 200, 429]);
   });
 
-  test('does not hold for API keys', async () => {
+  test('does not apply to API keys', async () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => service.call('GET', '/api/servers')));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
     expect(answers[0]?.headers.get('ratelimit-limit')).toBeNull();
@@ -63,7 +63,7 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
   const make = (bearer: string, name: string) =>
     service.call('POST', '/api/servers', { bearer, body: { name } });
 
-  test('JWTs of a user make 20 servers, also all at once', async () => {
+  test('JWTs of a user create at most 20 servers, also at the same time', async () => {
     const ada = await userOf(service, 'ada');
     const answers = await Promise.all(
       Array.from({ length: 25 }, (_, number) => make(ada.jwt, `ada ${number}`)),
@@ -80,7 +80,7 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     expect((await make(ada.jwt, 'ada too many')).status).toBe(409);
   });
 
-  test('the limit counts neither other users nor servers of an API key', async () => {
+  test('the limit ignores other users and servers of an API key', async () => {
     const bob = await userOf(service, 'bob');
     for (const name of ['bob 1', 'bob 2']) {
       const made = await service.call('POST', '/api/servers', {
@@ -102,7 +102,7 @@ describe('entries of a list of actions', () => {
   const tooMany = { actions: { blockedActions: ['*.*_*', '*a*b*c*d*'] } };
   const rule = 'must hold at most 4 `*`';
 
-  test('with five stars are refused for a server and for the environment', async () => {
+  test('with five stars are rejected for a server and for the environment', async () => {
     const server = await service.call('POST', '/api/servers', {
       body: { name: 'stars', restrictions: tooMany },
     });
