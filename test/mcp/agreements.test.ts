@@ -9,8 +9,8 @@ import { startService, type Service } from '../support/service.ts';
 import { startThirdParty, type ThirdParty } from '../support/third-party.ts';
 
 /*
- * What a person agreed to is done once (MCP 2026-07-28), whoever repeats the request: an app that asks back before it
- * pays, at two processes on one store.
+ * An agreement of the user is used once (MCP 2026-07-28), even when the request is repeated. The app asks before it
+ * pays. Two processes share one store.
  */
 
 const APP = `id: bank
@@ -36,7 +36,7 @@ let folder: string;
 let app: ThirdParty;
 let services: Service[];
 let url: string;
-/** What the app did, rather than asked. */
+/** Payments that the app made. */
 let effects = 0;
 let slow = 0;
 beforeAll(async () => {
@@ -73,7 +73,7 @@ beforeEach(() => {
   slow = 0;
 });
 
-/** One request, at either of the two processes. */
+/** Sends one request to either of the two processes. */
 function call(
   name: string,
   more: JsonObject = {},
@@ -98,7 +98,7 @@ function stateOf(asked: RpcAnswer): Json {
 }
 const outcome = (answer: RpcAnswer) => answer.at('error.data.code') ?? answer.at('result.content.0.text');
 
-/** The last request of a call that was agreed to, and that its app asked about. */
+/** The last request of a call that the user agreed to and that its app asked about. */
 async function finalRequest() {
   const asked = await call('bank_close_account');
   expect(asked.at('result.inputRequests')).toHaveProperty('confirm');
@@ -108,7 +108,7 @@ async function finalRequest() {
   return answering(again, 'really');
 }
 
-/** Nothing can be written to the store until it ends. */
+/** Blocks writes to the store until it ends. */
 function busyStore() {
   const gate = Promise.withResolvers<void>();
   const work = services[0]?.context.db.transaction().execute(() => gate.promise);
@@ -120,7 +120,7 @@ function busyStore() {
   };
 }
 
-/** Sends a request, and closes the line while the store is busy. */
+/** Sends a request, and closes the connection while the store is busy. */
 async function hangUp(request: JsonObject): Promise<unknown> {
   const leave = new AbortController();
   const lost = call('bank_close_account', request, { signal: leave.signal });
@@ -129,7 +129,7 @@ async function hangUp(request: JsonObject): Promise<unknown> {
 }
 
 describe('an agreement of several requests', () => {
-  test('runs its call once, however often the last request is repeated', async () => {
+  test('runs its call once when the last request is repeated', async () => {
     const last = await finalRequest();
     expect(outcome(await call('bank_close_account', last))).toBe('Done.');
     for (const at of [0, 1, 0]) {
@@ -140,7 +140,7 @@ describe('an agreement of several requests', () => {
     expect(effects).toBe(1);
   });
 
-  test('runs its call once when its last request comes many times at once, at two processes', async () => {
+  test('runs its call once when two processes get its last request at the same time', async () => {
     const last = await finalRequest();
     const outcomes = await Promise.all(
       [0, 1, 0, 1, 0, 1].map(async (at) => outcome(await call('bank_close_account', last, { at }))),
@@ -150,7 +150,7 @@ describe('an agreement of several requests', () => {
     expect(effects).toBe(1);
   });
 
-  test('is not multiplied by repeating a request in the middle of it', async () => {
+  test('is not multiplied by repeating a middle request', async () => {
     const asked = await call('bank_close_account');
     const middle = answering(asked, 'confirm');
     const states = [await call('bank_close_account', middle), await call('bank_close_account', middle)];
@@ -160,7 +160,7 @@ describe('an agreement of several requests', () => {
     ]);
   });
 
-  test('is taken again by who lost the line before anything was done', async () => {
+  test('can be used again when the client disconnected before the work started', async () => {
     const last = await finalRequest();
     const busy = busyStore();
     await expect(hangUp(last)).rejects.toThrow('abort');
@@ -174,7 +174,7 @@ describe('an agreement of several requests', () => {
     expect(effects).toBe(1);
   });
 
-  test('is used by who lost the line while the app was at work', async () => {
+  test('is used up when the client disconnected during the work', async () => {
     const last = await finalRequest();
     slow = 400;
     const leave = new AbortController();
@@ -186,7 +186,7 @@ describe('an agreement of several requests', () => {
     expect(effects).toBe(1);
   });
 
-  test('may begin with a token, which is not asked for again', async () => {
+  test('can start with a token, and then is not asked for again', async () => {
     const sampling = { capabilities: { sampling: {}, elicitation: { url: {} } } };
     const ask = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } };
     const before = app.answer;
@@ -209,14 +209,14 @@ describe('an agreement of several requests', () => {
   });
 });
 
-test('what an app alone asked about is done once, too', async () => {
+test('an agreement that only an app asked for is used once', async () => {
   const last = answering(await call('bank_pay'), 'really');
   expect(outcome(await call('bank_pay', last))).toBe('Done.');
   expect(outcome(await call('bank_pay', last, { at: 1 }))).toBe('request_state_invalid');
   expect(effects).toBe(1);
 });
 
-test('a state with any one character changed, cut or grown is refused, and nothing is done', async () => {
+test('an altered state is rejected without effect', async () => {
   const last = await finalRequest();
   const state = String(last['requestState']);
   const dot = state.indexOf('.');
@@ -243,7 +243,7 @@ test('a state with any one character changed, cut or grown is refused, and nothi
   expect(effects).toBe(0);
 });
 
-test('states are under a secret of their own, loaded when one is first needed', async () => {
+test('states have their own secret, which is loaded at first use', async () => {
   const fresh = await startService({ catalogFolder: join(folder, 'catalog') });
   const names = async () =>
     (await fresh.context.db.selectFrom('secrets').select('name').execute()).map(({ name }) => name);

@@ -10,9 +10,7 @@ import { rpc, shop } from '../support/mcp.ts';
 import { modernHeaders, modernParams } from '../support/modern.ts';
 import { startService, type Service } from '../support/service.ts';
 
-/*
- * What a client can get wrong, or mean badly. Every answer is JSON with a code, never a page, a dump or a silence.
- */
+/* Wrong and hostile requests. Every request gets an answer that is JSON with a code. */
 let service: Service;
 let one: Awaited<ReturnType<typeof shop>>;
 beforeAll(async () => {
@@ -98,7 +96,7 @@ describe('a body', () => {
     });
   });
 
-  test('of an unknown method is told which', async () => {
+  test('with an unknown method gets an error that names it', async () => {
     const answer = await rpc(one.accessUrl, 'tools/lst');
     expect(answer.at('error')).toMatchObject({
       code: -32601,
@@ -107,7 +105,7 @@ describe('a body', () => {
     });
   });
 
-  test('that would make a call a task is answered as if it did not', async () => {
+  test('with a task is answered like one without', async () => {
     const params = { name: 'list_connectors_svc', task: { ttl: 1000 } };
     for (const answer of [
       await rpc(one.accessUrl, 'tools/call', params),
@@ -116,7 +114,7 @@ describe('a body', () => {
       expect(answer.at('result.structuredContent.connectors')).toHaveLength(1);
   });
 
-  test('with wrong arguments is told each of them in plain words', async () => {
+  test('with wrong arguments gets an error for each of them', async () => {
     const call = async (name: string, args: object) =>
       (await rpc(one.accessUrl, 'tools/call', { name, arguments: args })).at('result.content.0.text');
     expect(await call('list_connectors_svc', { category: 5, more: 1 })).toBe(
@@ -132,25 +130,25 @@ describe('a body', () => {
     expect(await call('execute_batch_svc', { calls: [] })).toContain('calls: must be at least 1 items.');
   });
 
-  test('that is compressed is refused with words that say so', async () => {
+  test('with a Content-Encoding is rejected with the reason', async () => {
     const answer = await rpc(one.accessUrl, 'ping', undefined, { headers: { 'content-encoding': 'gzip' } });
     expect([answer.status, answer.at('error.data.code')]).toEqual([415, 'unsupported_media_type']);
     expect(answer.at('error.message')).toContain('Content-Encoding');
   });
 
-  test('with a member that nobody knows is answered, and so is one in UTF-8 with a mark', async () => {
+  test('with an unknown member or a byte order mark is answered', async () => {
     const raw = '{"jsonrpc":"2.0","id":1,"method":"ping","extra":true}';
     expect((await rpc(one.accessUrl, '', undefined, { raw })).status).toBe(200);
   });
 
-  test('that is an answer to nobody is taken and dropped', async () => {
+  test('with an answer to no request is accepted and ignored', async () => {
     const raw = '{"jsonrpc":"2.0","id":1,"result":{}}';
     expect((await rpc(one.accessUrl, '', undefined, { raw })).status).toBe(202);
   });
 });
 
 describe('headers', () => {
-  test.each(['PUT', 'PATCH'])('%s is 405 with what is allowed', async (method) => {
+  test.each(['PUT', 'PATCH'])('%s is 405 with the allowed methods', async (method) => {
     const answer = await fetch(one.accessUrl, { method });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST, GET, DELETE, OPTIONS']);
     expect(await answer.text()).toContain(`${method} is not allowed here. Send JSON-RPC by POST.`);
@@ -162,25 +160,25 @@ describe('headers', () => {
     expect(await answer.text()).toContain(`${method} is not allowed here without a session (Mcp-Session-Id)`);
   });
 
-  test('a user token that is none is told by its header', async () => {
+  test('an invalid user token gets an error that names its header', async () => {
     const answer = await rpc(one.accessUrl, 'ping', undefined, { headers: { 'x-svc-user-token': 'abc' } });
     expect(answer.status).toBe(401);
     expect(answer.at('error.message')).toContain('x-svc-user-token');
   });
 
-  test('a version that nobody speaks is refused without a session too', async () => {
+  test('an unknown version is rejected without a session', async () => {
     const answer = await rpc(one.accessUrl, 'tools/list', undefined, {
       headers: { 'mcp-protocol-version': '1999-01-01' },
     });
     expect([answer.status, answer.at('error.code')]).toEqual([400, -32600]);
   });
 
-  test('Mcp-Method alone makes no modern request: clients of the older form send it too', async () => {
+  test('Mcp-Method alone selects an older version, because its clients send it too', async () => {
     const answer = await rpc(one.accessUrl, 'ping', undefined, { headers: { 'mcp-method': 'ping' } });
     expect(answer.at('result')).toEqual({});
   });
 
-  test('a page of another origin may send the headers of the modern form', async () => {
+  test('pages of other origins may send the headers of MCP 2026-07-28', async () => {
     const answer = await fetch(one.accessUrl, {
       method: 'OPTIONS',
       headers: {
@@ -196,7 +194,7 @@ describe('headers', () => {
 });
 
 describe('a session', () => {
-  test('answers each of a batch, ids that come twice too, and refuses empty and long ones', async () => {
+  test('answers each message of a batch and rejects empty and long batches', async () => {
     const sessionId = await open('2025-03-26');
     const post = (messages: object[]) =>
       rpc(one.accessUrl, '', undefined, {
@@ -223,7 +221,7 @@ describe('a session', () => {
     await answer.text();
   });
 
-  test('is gone after its end, and a second initialize in it is refused', async () => {
+  test('is gone after its end, and rejects a second initialize', async () => {
     const headers = { 'mcp-session-id': await open() };
     const again = await rpc(one.accessUrl, 'initialize', { protocolVersion: '2025-11-25' }, { headers });
     expect([again.status, again.at('error.code')]).toEqual([400, -32600]);
@@ -233,7 +231,7 @@ describe('a session', () => {
     expect([late.status, late.at('error.code')]).toEqual([404, -32001]);
   });
 
-  test('those that one token opens beyond a thousand cost it its own oldest, and nobody else theirs', async () => {
+  test('a caller with over a thousand sessions loses only its own oldest', async () => {
     const other = await shop(service);
     const theirs = String((await initialize(undefined, other.accessUrl)).headers.get('mcp-session-id'));
     const first = await open();
@@ -245,7 +243,7 @@ describe('a session', () => {
     expect(await ping(one.accessUrl, await open())).toBe(200);
   });
 
-  test('its stream ends when its token is no longer good', async () => {
+  test('its stream ends when its token expires', async () => {
     const own = await shop(service);
     const sessionId = String((await initialize(undefined, own.accessUrl)).headers.get('mcp-session-id'));
     const stream = await fetch(own.accessUrl, {
@@ -262,7 +260,7 @@ describe('a session', () => {
   });
 });
 
-test('a client that hangs up while it sends is no failure of the service', async () => {
+test('a client that disconnects while it sends causes no error in the log', async () => {
   const { port, pathname } = new URL(one.accessUrl);
   const seen = service.logged.length;
   const socket = connect(Number(port), '127.0.0.1');
@@ -273,7 +271,7 @@ test('a client that hangs up while it sends is no failure of the service', async
   expect(service.logged.slice(seen).join('')).not.toContain('"level":50');
 });
 
-test('a request whose client hung up before its body was read comes to its end', async () => {
+test('a request whose client disconnected early still ends', async () => {
   const { context, app, logged } = service;
   const leave = new AbortController();
   const closed = new Promise<void>((resolve) => {
@@ -284,7 +282,7 @@ test('a request whose client hung up before its body was read comes to its end',
   });
   context.servers.forget();
   const seen = logged.length;
-  // The store has one connection, so that the request waits.
+  // The store has one connection, so the request waits.
   await context.db.transaction().execute(async () => {
     await expect(rpc(one.accessUrl, 'ping', {}, { signal: leave.signal })).rejects.toThrow('aborted');
     await closed;
@@ -292,8 +290,8 @@ test('a request whose client hung up before its body was read comes to its end',
   await expect.poll(() => logged.slice(seen).join(''), { timeout: 2000 }).toContain('"request"');
 });
 
-describe('a client that never reads', () => {
-  test('loses an event stream that grew beyond a mebibyte', async () => {
+describe('a client that does not read', () => {
+  test('loses an event stream with more than 1 MiB unread', async () => {
     let closed = false;
     const server = createServer((_req, res) => {
       res.on('close', () => (closed = true));
@@ -309,7 +307,7 @@ describe('a client that never reads', () => {
     server.close();
   });
 
-  test('is given a minute for an answer that is one piece', async () => {
+  test('loses its connection after a minute without reading an answer', async () => {
     let timeout = 0;
     const server = createServer((req, res) => {
       sendJson(res, 200, JSON.stringify('x'.repeat(20_000_000)));
@@ -322,7 +320,7 @@ describe('a client that never reads', () => {
   });
 });
 
-test('ten thousand sessions of a few callers end none of somebody else', async () => {
+test('sessions of a few callers do not evict the session of another', async () => {
   const live = await service.context.servers.byId('development', one.serverId);
   if (!live) throw new Error('no server');
   const sessions = createSessions(systemClock);
@@ -345,7 +343,7 @@ test('ten thousand sessions of a few callers end none of somebody else', async (
   sessions.close();
 });
 
-test('one caller cannot listen a thousand times', async () => {
+test('a caller cannot open a thousand listeners', async () => {
   const own = await shop(service);
   const leave = new AbortController();
   const listen = () =>
@@ -360,7 +358,7 @@ test('one caller cannot listen a thousand times', async () => {
       }),
       signal: leave.signal,
     });
-  // An answer that nobody holds any more is closed by fetch when its garbage is collected.
+  // fetch closes an answer without references when its garbage is collected.
   const streams: Response[] = [];
   for (let batch = 0; batch < 20; batch++)
     streams.push(...(await Promise.all(Array.from({ length: 50 }, listen))));
@@ -370,7 +368,7 @@ test('one caller cannot listen a thousand times', async () => {
   leave.abort();
 }, 60_000);
 
-/** A socket that has asked for something and reads nothing of the answer. */
+/** Returns a socket that sent a request and does not read the answer. */
 async function deaf(server: ReturnType<typeof createServer>) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();

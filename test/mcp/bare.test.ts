@@ -17,7 +17,7 @@ const withKey = (headers: Record<string, string> = {}) => ({
   headers: { authorization: `Bearer ${service.developmentKey}`, ...headers },
 });
 
-test('HEAD of an MCP address is 405, and Allow names the methods that it takes', async () => {
+test('HEAD of an MCP address is 405 with the allowed methods', async () => {
   const { accessUrl } = one;
   const byKey = accessUrl.slice(0, accessUrl.lastIndexOf('/'));
   for (const [url, init] of [
@@ -30,7 +30,7 @@ test('HEAD of an MCP address is 405, and Allow names the methods that it takes',
 });
 
 describe('a bare request on the token URL', () => {
-  test('lists tools: the built-in ones first, then one per action, in the same order each time', async () => {
+  test('lists built-in tools first, then actions in a stable order', async () => {
     const first = await rpc(one.accessUrl, 'tools/list');
     const names = JSON.stringify(first.at('result.tools'));
     expect(first.status).toBe(200);
@@ -48,7 +48,7 @@ describe('a bare request on the token URL', () => {
     expect((await rpc(one.accessUrl, 'prompts/list', {}, { id })).at('id')).toBe(id);
   });
 
-  test('runs an action with the stored credential, and pages to the end', async () => {
+  test('runs an action with the stored credential and reads all pages', async () => {
     const seen = new Set<unknown>();
     let offset = 0;
     for (;;) {
@@ -64,7 +64,7 @@ describe('a bare request on the token URL', () => {
     expect(seen.size).toBe(240);
   });
 
-  test('answers wrong parameters with faults by field and the schema', async () => {
+  test('returns faults by field and the schema for wrong parameters', async () => {
     const answer = await rpc(one.accessUrl, 'tools/call', {
       name: 'execute_action_svc',
       arguments: { connectorId: 'sandbox', actionId: 'get_customer', parameters: { customer: 'x' } },
@@ -81,7 +81,7 @@ describe('a bare request on the token URL', () => {
     expect(answer.at('result.structuredContent.error.details.inputSchema.required')).toEqual(['customerId']);
   });
 
-  test('tells what the third party refused as a tool error', async () => {
+  test('returns the rejection of the third party as a tool error', async () => {
     const answer = await rpc(one.accessUrl, 'tools/call', {
       name: 'sandbox_get_customer',
       arguments: { customerId: 'cus_0' },
@@ -145,7 +145,7 @@ describe('a bare request on the token URL', () => {
     expect(completed.at('result.completion.values')).toEqual(['sandbox']);
   });
 
-  test('keeps a result that is too large, and gives it page by page', async () => {
+  test('stores a result that is too large, and returns it page by page', async () => {
     const { toResultText, INLINE_BYTES } = await import('../../src/mcp/tools/results.ts');
     const live = await service.context.servers.byId('development', one.serverId);
     if (!live) throw new Error('no server');
@@ -174,7 +174,7 @@ describe('a bare request on the token URL', () => {
   });
 });
 
-describe('what is wrong with a request is said with the contract’s codes', () => {
+describe('an invalid request gets the codes of the contract', () => {
   test.each([
     ['{"jsonrpc":"2.0",', 400, -32700],
     ['not json', 400, -32700],
@@ -203,7 +203,7 @@ describe('what is wrong with a request is said with the contract’s codes', () 
     expect([answer.status, answer.at('error.data.code')]).toEqual([413, 'payload_too_large']);
   });
 
-  test('Accept and Content-Type: missing ones take the defaults, wrong ones are refused', async () => {
+  test('missing Accept and Content-Type have defaults, wrong ones are rejected', async () => {
     const body = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
     const send = (headers: Record<string, string>) =>
       rpc(one.accessUrl, '', undefined, { raw: body, headers });
@@ -219,7 +219,7 @@ describe('what is wrong with a request is said with the contract’s codes', () 
     expect(await send({ 'content-type': 'text/plain' })).toMatchObject({ status: 415 });
   });
 
-  test('notifications are 202, GET and DELETE without a session 405 with Allow', async () => {
+  test('notifications are 202, GET and DELETE without a session 405', async () => {
     expect(
       (
         await rpc(one.accessUrl, '', undefined, {
@@ -233,7 +233,7 @@ describe('what is wrong with a request is said with the contract’s codes', () 
     }
   });
 
-  test('a foreign Origin or Host is 403, our own and this machine’s are not', async () => {
+  test('a foreign Origin or Host is 403, our own and loopback ones are not', async () => {
     const origin = (value: string) => rpc(one.accessUrl, 'tools/list', {}, { headers: { origin: value } });
     expect((await origin('https://evil.example')).status).toBe(403);
     expect((await origin('null')).status).toBe(403);
@@ -254,7 +254,7 @@ describe('what is wrong with a request is said with the contract’s codes', () 
 });
 
 describe('authentication', () => {
-  test('an unknown server and a wrong token answer alike', async () => {
+  test('an unknown server and a wrong token get the same answer', async () => {
     const wrong = await rpc(`${one.url}/gh_mcp_${'A'.repeat(43)}`, 'tools/list');
     const unknown = await rpc(one.accessUrl.replace(one.serverId, 'srv_unknown'), 'tools/list');
     const junk = await rpc(`${one.url}/junk`, 'tools/list');
@@ -283,14 +283,14 @@ describe('authentication', () => {
     }
   });
 
-  test('rotation ends the old address at once', async () => {
+  test('a rotated token ends the old address at once', async () => {
     const rotating = await shop(service);
     const fresh = await service.call('POST', `/api/servers/${rotating.serverId}/token`, { body: {} });
     expect((await rpc(rotating.accessUrl, 'tools/list')).status).toBe(401);
     expect((await rpc(fresh.text('accessUrl'), 'tools/list')).status).toBe(200);
   });
 
-  test('the API-key URL takes a key with a user, the token as bearer, and a JWT', async () => {
+  test('the API-key URL accepts a key with a user, the token, and a JWT', async () => {
     expect((await rpc(one.url, 'tools/list', {}, withKey({ 'x-svc-userid': one.userId }))).status).toBe(200);
     expect(
       (await rpc(one.url, 'tools/list', {}, { headers: { authorization: `Bearer ${one.accessToken}` } }))
@@ -311,7 +311,7 @@ describe('authentication', () => {
     expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/);
   });
 
-  test('a key needs x-svc-userid, and it must name a user', async () => {
+  test('a key needs x-svc-userid with an existing user', async () => {
     const missing = await rpc(one.url, 'tools/list', {}, withKey());
     expect([missing.status, missing.at('error.data.code')]).toEqual([400, 'user_id_missing']);
     const unknown = await rpc(one.url, 'tools/list', {}, withKey({ 'x-svc-userid': 'usr_nobody' }));
@@ -328,14 +328,14 @@ describe('authentication', () => {
     ]);
   });
 
-  test('a server that is switched off is 403', async () => {
+  test('a disabled server is 403', async () => {
     const off = await shop(service);
     await service.call('PUT', `/api/servers/${off.serverId}`, { body: { enabled: false } });
     const answer = await rpc(off.accessUrl, 'tools/list');
     expect([answer.status, answer.at('error.code')]).toEqual([403, -32003]);
   });
 
-  test('no access token and no key is in the log', () => {
+  test('the log contains no access token and no key', () => {
     const log = service.logged.join('');
     expect(log).not.toContain(one.accessToken);
     expect(log).not.toContain(service.developmentKey);
@@ -345,7 +345,7 @@ describe('authentication', () => {
 });
 
 describe('isolation of users', () => {
-  test('a JWT acts for its own user alone', async () => {
+  test('a JWT acts only for its own user', async () => {
     const other = await shop(service);
     const jwt = (await service.call('GET', `/2023-12/user/${one.userId}/token`)).text('token');
     const crossed = await rpc(
@@ -388,7 +388,7 @@ describe('isolation of users', () => {
     expect(byHeader.at('result.structuredContent.error.code')).toBe('credential_not_found');
   });
 
-  test('a server that a JWT made serves its owner alone, by any token', async () => {
+  test('a server that a JWT created serves only its owner, with any token', async () => {
     const owner = await shop(service);
     const jwt = (await service.call('GET', `/2023-12/user/${owner.userId}/token`)).text('token');
     const bound = await service.call('POST', '/api/servers', {
@@ -409,7 +409,7 @@ describe('isolation of users', () => {
       expect([answer.status, answer.at('error.code')]).toEqual([403, -32003]);
   });
 
-  test('two accounts of one app are a choice, and the header makes it', async () => {
+  test('a user with two accounts of an app chooses one by the header', async () => {
     const rich = await shop(service);
     const second = await service.call('POST', `/users/${rich.userId}/credentials`, {
       headers: { 'x-svc-userid': rich.userId },
@@ -442,7 +442,7 @@ describe('isolation of users', () => {
 });
 
 describe('limits', () => {
-  test('each caller has its own, with headers, and 429 says when to come back', async () => {
+  test('each caller has its own limit, with headers and Retry-After', async () => {
     const own = await startService({ env: { GATEHOUSE_RATE_LIMIT_MCP: '3/60s' } });
     try {
       const limited = await shop(own);
@@ -461,7 +461,7 @@ describe('limits', () => {
     }
   });
 
-  test('an address that is refused 30 times a minute is told to slow down', async () => {
+  test('an address with 30 failed attempts in a minute is 429', async () => {
     const own = await startService();
     try {
       const statuses: number[] = [];

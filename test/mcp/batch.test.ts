@@ -54,7 +54,7 @@ describe.each(STORE_KINDS)('a batch on %s', (kind) => {
     });
   });
 
-  test('calls run at the same time, and each leaves its own record', async () => {
+  test('calls run at the same time and are recorded separately', async () => {
     const started = performance.now();
     const answer = await batch(Array.from({ length: 10 }, () => call('slow', { milliseconds: 400 })));
     expect(performance.now() - started).toBeLessThan(2500);
@@ -64,7 +64,7 @@ describe.each(STORE_KINDS)('a batch on %s', (kind) => {
     expect(rows.at('data')).toHaveLength(10);
   });
 
-  test('tells how many calls are done to who asks for progress', async () => {
+  test('reports progress as the number of finished calls', async () => {
     const answer = await rpc(one.accessUrl, 'tools/call', {
       name: 'execute_batch_svc',
       arguments: { calls: [call('get_product', { productId: 'prd_101' }), call('list_products')] },
@@ -76,7 +76,7 @@ describe.each(STORE_KINDS)('a batch on %s', (kind) => {
     ]);
   });
 
-  test('takes one to ten calls, and holds the restrictions for each', async () => {
+  test('accepts one to ten calls and checks the restrictions of each', async () => {
     expect((await batch([])).at('result.structuredContent.error.code')).toBe('invalid_request');
     const eleven = Array.from({ length: 11 }, () => call('list_products'));
     expect((await batch(eleven)).at('result.structuredContent.error.code')).toBe('invalid_request');
@@ -91,7 +91,7 @@ describe.each(STORE_KINDS)('a batch on %s', (kind) => {
     ]);
   });
 
-  test('an account that is missing is told with a link per call', async () => {
+  test('a call without an account gets its own link', async () => {
     const stranger = await service.call('POST', '/users', { body: { username: 'stranger' } });
     const server = await service.call('POST', '/api/servers', {
       headers: { 'x-svc-userid': stranger.text('userId') },
@@ -114,7 +114,7 @@ describe.each(STORE_KINDS)('a batch on %s', (kind) => {
     ]);
   });
 
-  test('all answers together stay within what is inlined', async () => {
+  test('all answers together stay within the inline limit', async () => {
     const calls = Array.from({ length: 10 }, () => call('list_orders', { limit: 50 }));
     const answer = await batch(calls);
     const text = String(answer.at('result.content.0.text'));
@@ -122,7 +122,7 @@ describe.each(STORE_KINDS)('a batch on %s', (kind) => {
     expect(answer.at('result.structuredContent.results.0.result.uri')).toMatch(/^svc:\/\/results\//);
   });
 
-  test('REST: a batch is checked, repeated and recorded as its calls would be alone', async () => {
+  test('REST: a batch is checked, repeated and recorded like single calls', async () => {
     const send = (calls: object[], headers: Record<string, string> = {}) =>
       service.call('POST', '/actions/execute', {
         headers: { 'x-svc-userid': one.userId, ...headers },
@@ -156,7 +156,7 @@ describe.each(STORE_KINDS)('a batch on %s', (kind) => {
     expect((await send([])).status).toBe(400);
   });
 
-  test('REST: a single call answers with the fields that are asked for', async () => {
+  test('REST: a single call returns only the requested fields', async () => {
     const answer = await service.call('POST', '/connectors/sandbox/actions/list_orders/execute', {
       headers: { 'x-svc-userid': one.userId },
       body: { input: { limit: 1 }, fields: ['lines.quantity', 'customer.name'] },
@@ -176,7 +176,7 @@ describe.each(STORE_KINDS)('a batch on %s', (kind) => {
     });
   });
 
-  test('a call that needs agreement runs with its own token, the others without', async () => {
+  test('a call that needs agreement runs with its own token', async () => {
     const careful = await shop(service, { restrictions: { confirm: ['destructive'] } });
     const calls = ['cus_1001', 'cus_1002'].map((customerId) => call('delete_customer', { customerId }));
     const read = call('get_customer', { customerId: 'cus_1003' });
@@ -196,7 +196,7 @@ describe.each(STORE_KINDS)('a batch on %s', (kind) => {
     expect(done.at('result.structuredContent.results')).toMatchObject([{ data: {} }, { data: {} }]);
   });
 
-  test('an app’s own content stays what it is, and has no fields to choose from', async () => {
+  test('the content of an app is not changed, and has no fields to select', async () => {
     const say = (more: object) => ({ connectorId: 'everything', actionId: 'test_simple_text', ...more });
     const answer = await batch([say({}), say({ fields: ['text'] })]);
     expect(answer.at('result.structuredContent.results')).toMatchObject([

@@ -10,7 +10,7 @@ import { modern } from '../support/modern.ts';
 import { startService, type Service } from '../support/service.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 
-/* A server whose destructive calls wait for the agreement of their user, who cannot be asked by these clients. */
+/* A server whose destructive calls wait for the agreement of their user. These clients cannot ask the user. */
 describe.each(STORE_KINDS)('without a client that asks its user, over %s', (kind) => {
   const clock = manualClock();
   let services: Service[];
@@ -51,7 +51,7 @@ describe.each(STORE_KINDS)('without a client that asks its user, over %s', (kind
     return read.at('result.isError') !== true;
   };
 
-  test('a call is refused with a token, and runs with it, once', async () => {
+  test('a rejected call returns a token that runs it once', async () => {
     const asked = await execute(wish('cus_1001'));
     expect(asked.at('result.isError')).toBe(true);
     const error = asked.at('result.structuredContent.error.details');
@@ -65,7 +65,7 @@ describe.each(STORE_KINDS)('without a client that asks its user, over %s', (kind
     expect(outcome(await execute({ ...wish('cus_1001'), confirmationToken: token }))).toBe('spent');
   });
 
-  test('a token is good for one process of several', async () => {
+  test('a token is valid at every process', async () => {
     const token = await tokenFor('cus_1002');
     const answers = await Promise.all(
       [0, 1, 0, 1].map((index) => execute({ ...wish('cus_1002'), confirmationToken: token }, at(index))),
@@ -73,7 +73,7 @@ describe.each(STORE_KINDS)('without a client that asks its user, over %s', (kind
     expect(answers.map(outcome).sort()).toEqual(['ran', 'spent', 'spent', 'spent']);
   });
 
-  test('a tool of one action takes it beside its own arguments', async () => {
+  test('a direct tool accepts a token next to its own arguments', async () => {
     const tool = (args: object) =>
       rpc(one.accessUrl, 'tools/call', { name: 'sandbox_delete_customer', arguments: args });
     const asked = await tool({ customerId: 'cus_1003' });
@@ -81,7 +81,7 @@ describe.each(STORE_KINDS)('without a client that asks its user, over %s', (kind
     expect(outcome(await tool({ customerId: 'cus_1003', confirmationToken }))).toBe('ran');
   });
 
-  test('a token of other arguments, another action, server or account opens nothing', async () => {
+  test('a token is valid only for its arguments, action, server and account', async () => {
     const token = await tokenFor('cus_1004');
     const other = await shop(first(), { restrictions: { confirm: ['destructive', 'write'] } });
     const answers = [
@@ -120,7 +120,7 @@ describe.each(STORE_KINDS)('without a client that asks its user, over %s', (kind
     });
   });
 
-  test('a token with any one character changed opens nothing', async () => {
+  test('an altered token is rejected', async () => {
     const token = await tokenFor('cus_1007');
     const changed = [...token].map((character, index) => {
       const other = character === 'A' ? 'B' : 'A';
@@ -134,19 +134,19 @@ describe.each(STORE_KINDS)('without a client that asks its user, over %s', (kind
     expect(await isThere('cus_1007')).toBe(true);
   });
 
-  test('a token is too old after ten minutes', async () => {
+  test('a token expires after ten minutes', async () => {
     const token = await tokenFor('cus_1008');
     clock.advance(10 * MINUTE);
     expect(outcome(await execute({ ...wish('cus_1008'), confirmationToken: token }))).toBe('expired');
     clock.advance(HOUR);
   });
 
-  test('what cannot run asks nobody: wrong input is told first', async () => {
+  test('wrong input is rejected before the user is asked', async () => {
     const wrong = await execute({ ...wish(''), parameters: {} });
     expect(outcome(wrong)).toBe('invalid_request');
   });
 
-  test('what is asked and what runs are rows of the record', async () => {
+  test('a question and the run after it are separate executions', async () => {
     clock.advance(MINUTE);
     const token = await tokenFor('cus_1009');
     clock.advance(MINUTE);
@@ -177,7 +177,7 @@ describe('a restriction on effects', () => {
     return answer;
   };
 
-  test('leaves the official client nothing but reads', async () => {
+  test('leaves only reads to the official client', async () => {
     const changed = await restrict({ effects: { allowed: ['read'] } });
     expect(changed.at('hasRestrictions')).toBe(true);
     const client = await connectClient(one.accessUrl);
@@ -225,7 +225,7 @@ describe('a client that asks its user', () => {
   });
   afterAll(() => service.stop());
 
-  /** The official client in a session, whose person answers like this. */
+  /** Returns the official client in a session whose user answers like this. */
   async function asking(answer: (message: string) => 'accept' | 'decline' | 'cancel') {
     const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {} } });
     const asked: string[] = [];
@@ -239,7 +239,7 @@ describe('a client that asks its user', () => {
   const remove = (client: Client, customerId: string) =>
     client.callTool({ name: 'sandbox_delete_customer', arguments: { customerId } });
 
-  test('runs the call that its user accepts, and asks for each', async () => {
+  test('runs each call that its user accepts', async () => {
     const { client, asked } = await asking(() => 'accept');
     expect((await remove(client, 'cus_1001')).isError).toBeUndefined();
     expect((await remove(client, 'cus_1002')).isError).toBeUndefined();
@@ -252,7 +252,7 @@ describe('a client that asks its user', () => {
     await client.close();
   });
 
-  test.each(['decline', 'cancel'] as const)('sends nothing when its user says %s', async (action) => {
+  test.each(['decline', 'cancel'] as const)('sends nothing when its user answers %s', async (action) => {
     const { client, asked } = await asking(() => action);
     const refused = await remove(client, 'cus_1003');
     expect(refused.structuredContent).toMatchObject({
@@ -267,7 +267,7 @@ describe('a client that asks its user', () => {
     await client.close();
   });
 
-  test('shows what nobody would see, and cannot be made to show less', async () => {
+  test('writes out hidden characters and cannot be made to hide parameters', async () => {
     const { client, asked } = await asking(() => 'decline');
     await client.callTool({
       name: 'sandbox_create_ticket',
@@ -278,7 +278,7 @@ describe('a client that asks its user', () => {
     await client.close();
   });
 
-  describe('between two requests of the modern form', () => {
+  describe('between two requests of MCP 2026-07-28', () => {
     const asks = { capabilities: { elicitation: { form: {} } } };
     const call = (customerId: string, more: JsonObject = {}) =>
       modern(
@@ -292,7 +292,7 @@ describe('a client that asks its user', () => {
       requestState: asked.at('result.requestState') ?? null,
     });
 
-    test('runs once it comes with the answer, and not a second time', async () => {
+    test('runs once when the answer arrives', async () => {
       const asked = await call('cus_1010');
       expect(asked.at('result')).toMatchObject({
         resultType: 'input_required',
@@ -306,7 +306,7 @@ describe('a client that asks its user', () => {
       expect(again.at('error.message')).toContain('one agreement is good for one call');
     });
 
-    test('does nothing when the user declines, and takes no answer for other arguments', async () => {
+    test('does nothing after a refusal or with other arguments', async () => {
       const asked = await call('cus_1011');
       const declined = await call('cus_1011', answered(asked, 'decline'));
       expect(declined.at('result.structuredContent.error.code')).toBe('confirmation_declined');
@@ -314,7 +314,7 @@ describe('a client that asks its user', () => {
       expect(other.at('error.data.code')).toBe('request_state_invalid');
     });
 
-    test('asks anew when another account would be meant by now', async () => {
+    test('asks again when the account of the call has changed', async () => {
       const asked = await call('cus_1013');
       const headers = { 'x-svc-userid': one.userId };
       const made = await service.call('POST', `/users/${one.userId}/credentials`, {
@@ -327,7 +327,7 @@ describe('a client that asks its user', () => {
       expect(made.status).toBe(201);
     });
 
-    test('gets a token where it cannot ask', async () => {
+    test('gets a token when it cannot ask', async () => {
       const bare = await modern(one.accessUrl, 'tools/call', {
         name: 'sandbox_delete_customer',
         arguments: { customerId: 'cus_1014' },
@@ -336,7 +336,7 @@ describe('a client that asks its user', () => {
     });
   });
 
-  test('is told beforehand which actions ask', async () => {
+  test('reads in advance which actions need agreement', async () => {
     const read = await rpc(one.accessUrl, 'tools/call', {
       name: 'get_action_svc',
       arguments: {
@@ -352,7 +352,7 @@ describe('a client that asks its user', () => {
     expect([asking, plain]).toEqual([expect.stringContaining('agreed'), undefined]);
   });
 
-  test('leaves rows that say denied, and no internal failure', async () => {
+  test('leaves executions with the outcome denied, and no error in the log', async () => {
     await service.context.executions.flush();
     const rows = await service.call('GET', `/api/executions?serverId=${one.serverId}`);
     const found = rows.at('data');

@@ -24,7 +24,7 @@ const listCustomers = {
 };
 
 describe('without a session', () => {
-  test('create_credential_svc gives a link, and the call succeeds once it was followed', async () => {
+  test('create_credential_svc returns a link, and calls succeed after it is used', async () => {
     const { accessUrl } = await serverOf('bare');
     const refused = await rpc(accessUrl, 'tools/call', listCustomers);
     expect(refused.at('result.isError')).toBe(true);
@@ -41,7 +41,7 @@ describe('without a session', () => {
     expect(done.at('result.structuredContent.pagination.hasMore')).toBe(true);
   });
 
-  test('the link returns to x-redirect-uri, where that is allowed', async () => {
+  test('the link returns to x-redirect-uri when that is allowed', async () => {
     const { accessUrl } = await serverOf('redirect');
     const ask = (uri: string) =>
       rpc(
@@ -70,7 +70,7 @@ describe('without a session', () => {
     expect(asked.at('result.structuredContent.error.code')).toBe(code);
   });
 
-  test('a server without a user says that it has none', async () => {
+  test('a server without a user returns an error that says so', async () => {
     const created = await service.call('POST', '/api/servers', { body: { name: 'nobody' } });
     const asked = await rpc(created.text('accessUrl'), 'tools/call', {
       name: 'create_credential_svc',
@@ -81,7 +81,7 @@ describe('without a session', () => {
 });
 
 describe('in a session of a client that opens links', () => {
-  test('a call asks for the account with -32042, is told when it is there, and succeeds in the same session', async () => {
+  test('a call gets -32042, a notification after connecting, and then succeeds', async () => {
     const { accessUrl } = await serverOf('session');
     const client = await linkClient(accessUrl, async () => ({ action: 'accept' }));
     const completed = new Promise<string>((resolve) => {
@@ -103,7 +103,7 @@ describe('in a session of a client that opens links', () => {
     await client.close();
   });
 
-  test('create_credential_svc opens the link through the client, or hears that nobody wants to', async () => {
+  test('create_credential_svc opens the link through the client or is declined', async () => {
     const { accessUrl } = await serverOf('elicited');
     const asked: unknown[] = [];
     const answers: ('accept' | 'decline')[] = ['decline', 'accept'];
@@ -120,7 +120,7 @@ describe('in a session of a client that opens links', () => {
     await client.close();
   });
 
-  test('a client that takes no links is given one in the result', async () => {
+  test('a client that does not open links gets one in the result', async () => {
     const { accessUrl } = await serverOf('plain session');
     const client = new Client({ name: 'test', version: '1' });
     await client.connect(new StreamableHTTPClientTransport(new URL(accessUrl)));
@@ -131,7 +131,7 @@ describe('in a session of a client that opens links', () => {
   });
 });
 
-test('an API key that a page of another origin sends opens nothing', async () => {
+test('an API key sent by a page of another origin is rejected', async () => {
   const { userId } = await serverOf('page');
   const listed = await service.call('GET', '/api/servers', { headers: { 'x-svc-userid': userId } });
   const asked = await rpc(listed.text('servers.0.url'), 'tools/list', undefined, {
@@ -154,7 +154,7 @@ async function linkClient(
   return client;
 }
 
-/** A server of a user who has connected nothing. */
+/** Creates a server of a user without accounts. */
 async function serverOf(username: string, restrictions: object = {}) {
   const userId = (await service.call('POST', '/users', { body: { username } })).text('userId');
   const created = await service.call('POST', '/api/servers', {
@@ -164,7 +164,7 @@ async function serverOf(username: string, restrictions: object = {}) {
   return { userId, accessUrl: created.text('accessUrl') };
 }
 
-/** What the page behind a link does when somebody types a key. */
+/** Does what the page behind a link does when a user enters a key. */
 async function follow(link: string) {
   const opened = await service.call('POST', `${new URL(link).pathname}/open`, { bearer: null, body: {} });
   const [cookie = ''] = (opened.headers.get('set-cookie') ?? '').split(';', 1);

@@ -9,7 +9,7 @@ import { connectClient, rpc, shop } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
 import { freshDatabase, STORE_KINDS } from '../support/stores.ts';
 
-/** A catalogue of the sandbox alone, its file changed. */
+/** Returns a catalogue with only the sandbox, from a changed file. */
 function sandboxWith(change: (text: string) => string): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-definitions-'));
   cpSync(join(CATALOG_FOLDER, 'sandbox'), join(folder, 'sandbox'), { recursive: true });
@@ -21,7 +21,10 @@ function sandboxWith(change: (text: string) => string): string {
 }
 
 const OLD = sandboxWith((text) => text);
-/** The connector says something else of itself, one description more than it did, one action is new, one is gone, one prompt asks for something else. */
+/**
+ * Changes the connector's description and one action's description, adds an action, removes one, and changes a
+ * prompt.
+ */
 const NEW = sandboxWith((text) =>
   text
     .replace(
@@ -79,7 +82,7 @@ describe.each(STORE_KINDS)('definitions of a release that changes some, over %s'
     return answer;
   };
   const prompts = async (url: string) => JSON.stringify((await rpc(url, 'prompts/list')).body);
-  /** All that is shown of connectors. */
+  /** Returns all texts of connectors that are shown. */
   const said = async (url: string) =>
     JSON.stringify([
       (await rpc(url, 'tools/call', { name: 'list_connectors_svc', arguments: {} })).body,
@@ -92,12 +95,12 @@ describe.each(STORE_KINDS)('definitions of a release that changes some, over %s'
   const remove = (url: string) =>
     rpc(url, 'tools/call', { name: 'sandbox_delete_customer', arguments: { customerId: 'cus_1001' } });
 
-  test('are at first those that are installed', () => {
+  test('are approved for the first installed release', () => {
     expect(atFirst.changes).toEqual([]);
     expect(atFirst.pinned).toEqual(atFirst.open);
   });
 
-  test('are listed to the operator with what they were and are', async () => {
+  test('are listed to the operator with old and new values', async () => {
     expect((await changes()).at('data')).toMatchObject([
       {
         connectorId: 'sandbox',
@@ -119,7 +122,7 @@ describe.each(STORE_KINDS)('definitions of a release that changes some, over %s'
     expect(other.at('data')).toEqual([]);
   });
 
-  test('are told in the log', async () => {
+  test('are logged', async () => {
     await reportChanges(service.context);
     const line = service.logged.find((one) => one.includes('differ from those that were approved')) ?? '';
     expect(JSON.parse(line)).toMatchObject({
@@ -130,7 +133,7 @@ describe.each(STORE_KINDS)('definitions of a release that changes some, over %s'
     });
   });
 
-  test('are held back by a server that pins its tools, in lists and in calls, and by no other', async () => {
+  test('are hidden in lists and calls only by a server that pins its tools', async () => {
     const held = await names(pinned.accessUrl);
     expect(held).toContain('sandbox_create_customer');
     expect(held).not.toContain('sandbox_delete_customer');
@@ -157,7 +160,7 @@ describe.each(STORE_KINDS)('definitions of a release that changes some, over %s'
     expect(simulated.body).toMatchObject({ outcome: 'denied', rule: 'pinTools' });
   });
 
-  test('are not approved under a hash that is not theirs, nor is anything beside them', async () => {
+  test('are approved only under their current hash, all or none', async () => {
     const found = (await changes()).body;
     const refused = await service.call('POST', '/api/tools/approve', {
       bearer: key,
@@ -176,7 +179,7 @@ describe.each(STORE_KINDS)('definitions of a release that changes some, over %s'
     expect((await changes()).body).toEqual(found);
   });
 
-  test('are shown once they are approved, and the rest still waits', async () => {
+  test('are shown once approved, while the others stay hidden', async () => {
     const found = (await changes()).body;
     const approve = (tools: unknown[]) =>
       service.call('POST', '/api/tools/approve', { bearer: key, body: { tools } });
@@ -204,13 +207,13 @@ describe.each(STORE_KINDS)('definitions of a release that changes some, over %s'
     expect(await said(pinned.accessUrl)).toContain('Prefer this app');
   });
 
-  test('are each environment’s own to approve', async () => {
+  test('are approved for each environment separately', async () => {
     const production = await service.call('GET', '/api/tools/changes', { bearer: service.productionKey });
     expect(production.status).toBe(401);
   });
 });
 
-test('every tool of the official client has a hash, the same at every look and in REST', async () => {
+test('every listed tool has a stable hash, the same as in REST', async () => {
   await using service = await startService();
   const one = await shop(service, {
     toolMode: 'direct',
@@ -228,7 +231,7 @@ test('every tool of the official client has a hash, the same at every look and i
   await client.close();
 });
 
-test('names one thing, not two', async () => {
+test('an entry must name exactly one thing', async () => {
   await using service = await startService();
   for (const name of [
     { actionId: 'fail', resourceId: 'a' },

@@ -153,7 +153,7 @@ const HARMLESS = [
 describe.each(STORE_KINDS)('an effect that depends on a value, over %s', (kind) => {
   start(kind);
 
-  test('a server without destructive calls lists the action and refuses those values', async () => {
+  test('a server without destructive calls lists the action and denies the values', async () => {
     const { url } = await connected({ effects: { allowed: ['read', 'write'] } });
     expect(await toolNames(url)).toContain('books_update_invoice');
     for (const input of HARMLESS) {
@@ -171,7 +171,7 @@ describe.each(STORE_KINDS)('an effect that depends on a value, over %s', (kind) 
     expect(upstream.count).toBe(HARMLESS.length);
   });
 
-  test('only those values wait for the agreement of the user', async () => {
+  test('only those values need the agreement of the user', async () => {
     const { url } = await connected({ confirm: ['destructive'] });
     const ran = await runTool(url, 'books_update_invoice', { invoiceId: '7', status: 'DRAFT' });
     expect(ran.at('result.isError')).not.toBe(true);
@@ -186,7 +186,7 @@ describe.each(STORE_KINDS)('an effect that depends on a value, over %s', (kind) 
     expect(upstream.count).toBe(2);
   });
 
-  test('lists and annotations show the gravest effect, and the reads say when', async () => {
+  test('lists and annotations show the most severe effect, reads show when', async () => {
     const { url } = await connected({ confirm: ['destructive'] });
     const tools = (await rpc(url, 'tools/list')).at('result.tools');
     const tool = Array.isArray(tools)
@@ -225,7 +225,7 @@ describe.each(STORE_KINDS)('an effect that depends on a value, over %s', (kind) 
     });
   });
 
-  test('a run through a server stops at a step whose values destroy', async () => {
+  test('a run through a server stops at a step with destructive values', async () => {
     const { url, userId } = await connected({ effects: { allowed: ['read', 'write'] } });
     const change = (status: string) => ({
       stepId: 'change',
@@ -249,7 +249,7 @@ describe.each(STORE_KINDS)('an effect that depends on a value, over %s', (kind) 
   });
 });
 
-describe.each(STORE_KINDS)('what an action needs, over %s', (kind) => {
+describe.each(STORE_KINDS)('needs of an action, over %s', (kind) => {
   start(kind);
   const oauth = (scopes: string[]) => ({ accessToken: `access_${++made}_0123456789`, scopes });
 
@@ -267,7 +267,7 @@ describe.each(STORE_KINDS)('what an action needs, over %s', (kind) => {
     expect(await toolNames(url)).toContain('books_search_all');
   });
 
-  test('a call that the account cannot make is refused in words before anything is sent', async () => {
+  test('a call that the account cannot run is rejected before anything is sent', async () => {
     const userId = await newUser();
     const { url } = await serverOf(userId);
     const credentialId = await connect(userId, 'oauth2', oauth(['invoices']));
@@ -287,7 +287,7 @@ describe.each(STORE_KINDS)('what an action needs, over %s', (kind) => {
     expect(upstream.count).toBe(0);
   });
 
-  test('of several accounts the one that can run the action is taken', async () => {
+  test('the account that can run the action is chosen from several', async () => {
     const userId = await newUser();
     await connect(userId, 'oauth2', oauth(['everything']));
     await connect(userId, 'bearer', { token: 'token_of_bearer_56789' });
@@ -297,7 +297,7 @@ describe.each(STORE_KINDS)('what an action needs, over %s', (kind) => {
     );
   });
 
-  test('a read of the action names its needs', async () => {
+  test('a read of the action returns its needs', async () => {
     expect((await service.call('GET', '/connectors/books/actions/search_all')).body).toMatchObject({
       authentication: ['bearer'],
     });
@@ -307,7 +307,7 @@ describe.each(STORE_KINDS)('what an action needs, over %s', (kind) => {
   });
 });
 
-describe('what a failure means', () => {
+describe('the meaning of a failure', () => {
   start('sqlite');
   const answering = async (status: number, body: Json, headers = {}, actionId = 'search_all') => {
     const { userId } = await connected();
@@ -315,7 +315,7 @@ describe('what a failure means', () => {
     return runRest(userId, actionId);
   };
 
-  test('a header tells a limit from a missing right', async () => {
+  test('a header separates a limit from a missing right', async () => {
     const limited = await answering(403, { message: 'no' }, { 'x-remaining': '0', 'retry-after': '7200' });
     expect(limited).toMatchObject({ status: 429, body: { code: 'upstream_rate_limited' } });
     expect(limited.headers.get('retry-after')).toBe('7200');
@@ -323,7 +323,7 @@ describe('what a failure means', () => {
     expect(refused.at('code')).toBe('upstream_rejected');
   });
 
-  test('the words of the message tell a missing right, and the credential stays active', async () => {
+  test('the app’s message shows a missing right, and the credential stays active', async () => {
     const { userId } = await connected();
     upstream.handler = (_req, res) => json(res, 401, { message: 'The key has no Write Permissions.' });
     const refused = await runRest(userId, 'search_all');
@@ -339,7 +339,7 @@ describe('what a failure means', () => {
     expect((await answering(200, { id: '1' }, { 'x-remaining': '0' })).status).toBe(200);
   });
 
-  test('GraphQL errors inside a 200 are failures, whatever data comes with them', async () => {
+  test('GraphQL errors in a 200 are failures, even with data', async () => {
     const errors = [{ message: 'not yours', extensions: { code: 'FORBIDDEN' } }];
     const refused = await answering(200, { data: { me: null }, errors }, {}, 'ask');
     expect(refused).toMatchObject({ status: 422, body: { code: 'upstream_rejected' } });
@@ -349,14 +349,14 @@ describe('what a failure means', () => {
     expect((await answering(200, { data: { me: { id: '1' } }, errors: [] }, {}, 'ask')).status).toBe(200);
   });
 
-  test('an action that takes what comes fails only without data', async () => {
+  test('an action that accepts partial data fails only without data', async () => {
     const errors = [{ message: 'a part is missing' }];
     const partly = await answering(200, { data: { me: { id: '1' } }, errors }, {}, 'ask_partly');
     expect(partly.body).toEqual({ data: { me: { id: '1' } } });
     expect((await answering(200, { data: { me: null }, errors }, {}, 'ask_partly')).status).toBe(422);
   });
 
-  test('a transient fault is tried again, and told as such in the end', async () => {
+  test('a transient fault is retried and reported as transient', async () => {
     const { userId } = await connected();
     const busy = { errors: [{ type: 'OTHER' }, { type: 'BUSY' }] };
     upstream.count = 0;
@@ -371,7 +371,7 @@ describe('what a failure means', () => {
   });
 });
 
-describe('a file is told its faults', () => {
+describe('a faulty file is rejected with its faults', () => {
   const faultsOf = async (from: string, to: string) => {
     const file = join(folder, 'faulty.yaml');
     writeFileSync(file, BOOKS.replace(from, to));

@@ -15,11 +15,12 @@ import { startService, type Service } from '../support/service.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 
 /*
- * Who hears of events without a session over HTTP. What must not be told is seen by what is told later: nobody waits in vain.
+ * Notifications of events to clients without an HTTP session. A later expected notification proves that no
+ * unexpected one came before it.
  */
 const CUSTOMERS = 'svc://events/commerce/customers';
 const ORDERS = 'svc://events/commerce/orders';
-/** Told within a second; a machine that is busy with other tests may take longer to notice. */
+/** Notifications take less than a second. A machine that runs other tests may need longer. */
 const SOON = { timeout: 4000, interval: 20 };
 
 const closing: (() => PromiseLike<unknown> | void)[] = [];
@@ -39,7 +40,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
     await receiver[Symbol.asyncDispose]();
   });
 
-  test('a listener of the modern form hears of what it named, its user has and its server shows', async () => {
+  test('a listener of MCP 2026-07-28 is notified only of events it may see', async () => {
     const one = await seller();
     const other = await seller();
     const blind = await service.call('POST', '/api/servers', {
@@ -68,7 +69,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
   });
 
   test.each(['from the store', 'over the bridge'])(
-    'a client over stdio hears of events of another process: %s',
+    'a client over stdio is notified of events of another process: %s',
     async (way) => {
       const one = await seller();
       const { client, updates } = await connected(
@@ -89,7 +90,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
     },
   );
 
-  /** A user with a server, to whose customers and orders somebody subscribed. */
+  /** Creates a user with a server and subscriptions to customers and orders. */
   async function seller() {
     const one = await shop(service);
     const account = { ...service, userId: one.userId, connectionId: one.credentialId };
@@ -100,7 +101,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
     return { ...one, happened };
   }
 
-  /** The official client on a process of `gatehouse stdio`, and of which resources it has been told. */
+  /** Returns the official client on a process of `gatehouse stdio`, and the resources that it was notified of. */
   async function connected(args: string[]) {
     const client = new Client({ name: 'test', version: '1.0.0' });
     closing.push(() => client.close());
@@ -122,7 +123,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
   }
 });
 
-/** What a stream that listens for one resource has heard so far, from its acknowledgement on. */
+/** Returns the messages of a stream that listens to one resource, from its acknowledgement on. */
 async function listen(url: string, uri: string, headers: Record<string, string> = {}): Promise<Json[]> {
   const leave = new AbortController();
   closing.push(() => leave.abort());

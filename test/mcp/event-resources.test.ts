@@ -12,7 +12,7 @@ import { STORE_KINDS, type StoreKind } from '../support/stores.ts';
 
 const SCOPE = 'commerce/customers';
 const URI = `svc://events/${SCOPE}`;
-/** Told within a second; a machine that is busy with other tests may take longer to notice. */
+/** Notifications take less than a second. A machine that runs other tests may need longer. */
 const SOON = { timeout: 4000, interval: 20 };
 
 const closing: (() => PromiseLike<unknown>)[] = [];
@@ -25,7 +25,7 @@ test.each([
   ['all but the list', { actions: { blockedActions: ['sandbox.list_customers', 'shop.*'] } }],
   ['all but reading one', { actions: { blockedActions: ['sandbox.get_customer', 'shop.*'] } }],
   ['no action that reads', { effects: { allowed: ['write'] } }],
-])('a server that allows %s neither lists nor shows events, nor tells of them', async (_, restrictions) => {
+])('a server that allows %s neither lists, shows nor reports events', async (_, restrictions) => {
   const { service, one, happened } = await sold(restrictions);
   await happened.sandbox(['c1']);
   const { client, updates } = await connected(service, one.accessUrl);
@@ -37,23 +37,20 @@ test.each([
   expect(updates).toEqual([]);
 });
 
-test.each(STORE_KINDS)(
-  'on %s both actions of a model show its events, and they are told of',
-  async (kind) => {
-    const actions = { allowedActions: ['sandbox.list_customers', 'sandbox.get_customer'] };
-    const { service, one, happened } = await sold({ actions }, kind);
-    await happened.sandbox(['c1']);
-    const { client, updates } = await connected(service, one.accessUrl);
-    expect((await addresses(client)).filter((uri) => uri.startsWith('svc://events/'))).toEqual([URI]);
-    expect(await shown(client)).toEqual(['c1']);
-    await client.subscribeResource({ uri: URI });
-    await happened.sandbox(['c2']);
-    await expect.poll(() => updates, SOON).toEqual([URI]);
-    expect(await shown(client)).toEqual(['c2', 'c1']);
-  },
-);
+test.each(STORE_KINDS)('on %s both actions of a model give access to its events', async (kind) => {
+  const actions = { allowedActions: ['sandbox.list_customers', 'sandbox.get_customer'] };
+  const { service, one, happened } = await sold({ actions }, kind);
+  await happened.sandbox(['c1']);
+  const { client, updates } = await connected(service, one.accessUrl);
+  expect((await addresses(client)).filter((uri) => uri.startsWith('svc://events/'))).toEqual([URI]);
+  expect(await shown(client)).toEqual(['c1']);
+  await client.subscribeResource({ uri: URI });
+  await happened.sandbox(['c2']);
+  await expect.poll(() => updates, SOON).toEqual([URI]);
+  expect(await shown(client)).toEqual(['c2', 'c1']);
+});
 
-test('events that are not shown take no place from those that are', async () => {
+test('hidden events do not count towards the shown ones', async () => {
   const { service, one, happened } = await sold({ connectors: { blockedIds: ['shop'] } });
   await happened.sandbox(['c1']);
   await happened.shop(Array.from({ length: 60 }, (_, n) => `hidden_${n}`));
@@ -65,7 +62,7 @@ test('events that are not shown take no place from those that are', async () => 
   expect(updates).toEqual([]);
 });
 
-test('what a server is denied later is not told of any more', async () => {
+test('a server that loses the right to a model sends no more notifications', async () => {
   const { service, one, happened } = await sold({});
   const { client, updates } = await connected(service, one.accessUrl);
   await client.subscribeResource({ uri: URI });
@@ -79,7 +76,7 @@ test('what a server is denied later is not told of any more', async () => {
   expect(updates.length).toBe(before);
 });
 
-test('the newest events are found by an index, however many there are', async () => {
+test('the newest events are found by an index', async () => {
   const { service, one, happened } = await sold({});
   await happened.sandbox(['c1']);
   await happened.shop(['c2']);
@@ -108,7 +105,7 @@ test('the newest events are found by an index, however many there are', async ()
   }
 });
 
-test('for all who listen for the same user one look is enough', async () => {
+test('listeners of the same user share one check', async () => {
   const { service, one } = await sold({});
   for (let n = 0; n < 5; n++) {
     const { client } = await connected(service, one.accessUrl);
@@ -128,11 +125,11 @@ test('for all who listen for the same user one look is enough', async () => {
   await new Promise((resolve) => setTimeout(resolve, 2000));
   Reflect.deleteProperty(db, 'selectFrom');
   expect(reads.changes).toBeGreaterThan(1);
-  // Polling reads sources, too.
+  // Polling also reads sources.
   expect(reads.sources).toBeLessThan(3 * reads.changes);
 });
 
-/** A user with accounts of the sandbox and of the shop, whose customers somebody subscribed to. */
+/** Creates a user with accounts of the sandbox and the shop, and a subscription to customers. */
 async function sold(restrictions: object, kind: StoreKind = 'sqlite') {
   const service = await startService({ kind, catalogFolder: eventsCatalog() });
   closing.push(() => service.stop());
@@ -157,7 +154,7 @@ async function sold(restrictions: object, kind: StoreKind = 'sqlite') {
   return { service, one, happened };
 }
 
-/** A client whose standing stream is open, and of which resources it has been told. */
+/** Returns a client with an open standing stream, and the resources that it was notified of. */
 async function connected(service: Service, url: string) {
   const client = await connectClient(url);
   closing.push(() => client.close());
@@ -180,7 +177,7 @@ async function addresses(client: Client): Promise<string[]> {
   return (await client.listResources()).resources.map(({ uri }) => uri);
 }
 
-/** The ids of the records in the events of customers, newest first. */
+/** Returns the ids of the records in the events of customers, newest first. */
 async function shown(client: Client): Promise<unknown[]> {
   const { contents } = await client.readResource({ uri: URI });
   const [content] = contents;

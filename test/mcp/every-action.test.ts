@@ -8,7 +8,7 @@ import { connectClient, shop } from '../support/mcp.ts';
 import { refusals, resultFaults } from '../support/model-apis.ts';
 import { startService, type Service } from '../support/service.ts';
 
-/* Every action of the shipped catalogue, as a model meets it: through tools/list and tools/call of one server. */
+/* Every action of the shipped catalogue as a model uses it: through tools/list and tools/call of one server. */
 let service: Service;
 let client: Client;
 let actions: { connectorId: string; actionId: string; name: string; app: string }[];
@@ -30,7 +30,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** The structured answer of a tool, which must be no error. */
+/** Returns the structured answer of a tool, which must not be an error. */
 async function call(name: string, args: JsonObject): Promise<Json> {
   const answer = await client.callTool({ name, arguments: args });
   if (answer.isError) throw new Error(`${name} ${JSON.stringify(args)}: ${JSON.stringify(answer.content)}`);
@@ -43,7 +43,7 @@ async function inTurns<T, R>(all: readonly T[], size: number, run: (some: T[]) =
   return turns;
 }
 
-test('a search for an action by its name finds it, for every action', async () => {
+test('every action is found by a search for its name', async () => {
   const missed = await inTurns(actions, 20, (some) =>
     Promise.all(
       some.map(async ({ connectorId, actionId, name, app }) => {
@@ -59,7 +59,7 @@ test('a search for an action by its name finds it, for every action', async () =
   expect(missed.flat(2)).toEqual([]);
 });
 
-test('a search by the name alone is answered, for every action', async () => {
+test('every action’s name alone is a valid search', async () => {
   const names = [...new Set(actions.map(({ name }) => name))];
   const sizes = await inTurns(names, 20, (some) =>
     Promise.all(
@@ -72,7 +72,7 @@ test('a search by the name alone is answered, for every action', async () => {
   expect(Math.min(...sizes.flat())).toBeGreaterThan(0);
 });
 
-test('the right action is among the first five for nine of ten things that people ask for', async () => {
+test('the first five results hold the right action for 90 % of the queries', async () => {
   const { tuned, heldOut } = readIntents();
   expect(unknownActions(service.context.catalog, [...tuned, ...heldOut])).toEqual([]);
   expect(tuned.length + heldOut.length).toBeGreaterThanOrEqual(150);
@@ -80,7 +80,7 @@ test('the right action is among the first five for nine of ten things that peopl
   expect((await evaluate(askTool(client), heldOut)).firstFive).toBeGreaterThanOrEqual(0.9);
 });
 
-test('a hit whose schema cannot be read spoils no other hit', async () => {
+test('a hit with an unreadable schema does not affect other hits', async () => {
   const broken = service.context.catalog.action('development', 'stripe', 'create_customer');
   if (!broken) throw new Error('stripe.create_customer is gone');
   const { modelInput } = broken;
@@ -94,7 +94,7 @@ test('a hit whose schema cannot be read spoils no other hit', async () => {
   expect(hits).toHaveLength(10);
 });
 
-test('no model API refuses a listed tool', async () => {
+test('model APIs accept every listed tool', async () => {
   const { tools } = await client.listTools();
   expect(tools.length).toBeGreaterThan(actions.length);
   const faults = tools.flatMap(({ name, inputSchema, outputSchema }) => [
@@ -114,7 +114,7 @@ describe('get_action_svc', () => {
     read = answers.flat().map(asObject);
   });
 
-  test('no model API refuses what it answers', () => {
+  test('model APIs accept its answers', () => {
     const faults = read.flatMap(({ connectorId, actionId, inputSchema, outputSchema }) => {
       const name = `${String(connectorId)}_${String(actionId)}`;
       return [
@@ -126,7 +126,7 @@ describe('get_action_svc', () => {
     expect(faults).toEqual([]);
   });
 
-  test('the example of every action is good by its schema and holds no placeholder', () => {
+  test('every example passes the schema of its action and has no placeholder', () => {
     const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }));
     ajv.addFormat('binary', true);
     const faulty = read.filter(({ inputSchema, example }) => {
@@ -143,7 +143,7 @@ describe('get_action_svc', () => {
   });
 });
 
-test('the example of an action is the input of a recorded call where there is one', async () => {
+test('an example is the input of a recorded call when there is one', async () => {
   const read = await call('get_action_svc', {
     actions: [
       { connectorId: 'xero', actionId: 'create_contact' },

@@ -5,9 +5,11 @@ import { refusals } from '../support/model-apis.ts';
 import { modern } from '../support/modern.ts';
 import { appFile, startShop, type Shop } from '../support/shop.ts';
 
-/* Arguments of models that have one meaning although they break their schema, and names that model APIs refuse. */
+/* Invalid arguments of models that have only one possible meaning, and names that model APIs reject. */
 
-/** An app whose parameters have what model APIs refuse: other characters in names, references, recursion. */
+/**
+ * An app whose parameters have features that model APIs reject: special characters in names, references, recursion.
+ */
 const ODD = appFile(
   'odd',
   `schemas:
@@ -51,7 +53,7 @@ afterAll(() => shop[Symbol.asyncDispose]());
 beforeEach(() => void (shop.party.seen.length = 0));
 
 const tool = (name: string, args: object) => rpc(url, 'tools/call', { name, arguments: args });
-/** The last request that the app got. */
+/** Returns the last request that the app received. */
 const sent = (): Json => parseJson(shop.party.seen.at(-1)?.body ?? 'null');
 const corrections = (answer: RpcAnswer) => answer.at('result._meta.gatehouse/corrections');
 const note = (answer: RpcAnswer) => {
@@ -60,7 +62,7 @@ const note = (answer: RpcAnswer) => {
   return texts.find((text) => text.startsWith('Arguments were corrected'));
 };
 
-describe('names that model APIs refuse', () => {
+describe('names that model APIs reject', () => {
   test('are listed under an alias, without references and recursion', async () => {
     const listed = await rpc(url, 'tools/list');
     const tools = [listed.at('result.tools') ?? null].flat();
@@ -91,7 +93,7 @@ describe('names that model APIs refuse', () => {
     expect(sent()).toEqual({ fileName: 'a.txt', attachments: [{ '@odata.type': '#file' }] });
   });
 
-  test('are named by their alias in a refusal', async () => {
+  test('appear under their alias in an error', async () => {
     const answer = await tool('odd_save_file', { fileName: 'a.txt', attachments: [{ bytes: 'eA==' }] });
     expect(answer.at('result.structuredContent.error.details.faults')).toEqual([
       { field: 'attachments.0.odata.type', rule: 'is required' },
@@ -150,7 +152,7 @@ describe('parameters with one meaning', () => {
     expect(note(answer)?.split('\n')).toHaveLength(1);
   });
 
-  test('are read in a direct tool and in a batch', async () => {
+  test('are corrected in a direct tool and in a batch', async () => {
     const direct = await tool('odd_save_file', {
       file_name: 'a',
       shared: 'TRUE',
@@ -171,7 +173,7 @@ describe('parameters with one meaning', () => {
     ]);
   });
 
-  test('of the newest form are read as well', async () => {
+  test('are corrected with MCP 2026-07-28', async () => {
     const answer = await modern(url, 'tools/call', {
       name: 'shop_create_thing',
       arguments: { Label: 'lamp' },
@@ -194,7 +196,7 @@ describe('names with one meaning', () => {
     expect(note(answer)).toContain('get_me');
   });
 
-  test('are found where an action is read', async () => {
+  test('are found when an action is read', async () => {
     const answer = await tool('get_action_svc', {
       actions: ['shop.get_me', { connectorId: 'SHOP', actionId: 'getThing' }],
     });
@@ -230,7 +232,7 @@ describe('names with one meaning', () => {
     expect(shop.party.seen).toEqual([]);
   });
 
-  test('of an unknown parameter are proposed', async () => {
+  test('are suggested for an unknown parameter', async () => {
     const answer = await tool('shop_create_thing', { label: 'lamp', coumt: 3 });
     expect(answer.at('result.content.0.text')).toContain(
       'coumt: is not a known parameter. Did you mean "count"?',
@@ -256,7 +258,7 @@ describe('arguments without a certain meaning', () => {
   });
 });
 
-test('a correction is told of without the characters that nobody sees', async () => {
+test('a reported correction holds no hidden characters', async () => {
   const answer = await tool('execute_action_svc', {
     connectorId: 'shop',
     actionId: 'create_thing',
@@ -265,7 +267,7 @@ test('a correction is told of without the characters that nobody sees', async ()
   expect(note(answer)).toContain('\\u{200B}');
 });
 
-test('input over REST stays strict, and a refusal proposes the name', async () => {
+test('input over REST stays strict, and an error suggests the name', async () => {
   const refused = await shop.execute('create_thing', { Label: 'lamp' });
   expect([refused.status, refused.text('error')]).toEqual([
     400,

@@ -6,7 +6,7 @@ import { modernHeaders, modernParams, VERSION } from '../support/modern.ts';
 import { startService, type Service } from '../support/service.ts';
 
 /*
- * Whatever a client sends, in whichever form: the answer is JSON-RPC with a code of the contract, and nothing breaks.
+ * Random requests of every version get a JSON-RPC answer with a code of the contract, and cause no internal error.
  */
 const META = 'io.modelcontextprotocol/';
 const KNOWN_STATUSES = [200, 202, 400, 403, 404, 406, 413, 429];
@@ -113,7 +113,7 @@ describe('random requests', () => {
     expect(service.logged).toEqual([]);
   });
 
-  test('of the modern form, its own words about itself random too', async () => {
+  test('in MCP 2026-07-28, with random members in _meta', async () => {
     const meta = fc.array(
       fc.tuple(
         fc.constantFrom('protocolVersion', 'clientCapabilities', 'clientInfo', 'logLevel', 'other'),
@@ -145,7 +145,7 @@ describe('random requests', () => {
     expect(service.logged).toEqual([]);
   });
 
-  test('bodies that are no requests at all', async () => {
+  test('bodies that are not requests', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(fc.json({ maxDepth: 3 }), fc.string(), fc.string({ unit: 'binary' })),
@@ -161,7 +161,10 @@ describe('random requests', () => {
   });
 });
 
-/** JSON-RPC with a code, a status of the contract, and no mishap of ours; the tests see to it that nothing is logged. */
+/**
+ * Expects JSON-RPC with a code and a status of the contract, and no internal error. The tests check that the log is
+ * empty.
+ */
 function sound(answer: RpcAnswer): void {
   expect(KNOWN_STATUSES).toContain(answer.status);
   const type = answer.headers.get('content-type');
@@ -175,7 +178,7 @@ function requestText(name: string, given: string): string {
   return `{"jsonrpc":"2.0",${id}"method":${JSON.stringify(name)},"params":${given}}`;
 }
 
-/** An object that has `__proto__` as a member like any other. */
+/** Returns an object with an own member `__proto__`. */
 function pairsToText(pairs: [string, unknown][]): object {
   const made: object = Object.create(null);
   for (const [key, one] of pairs)
@@ -183,7 +186,7 @@ function pairsToText(pairs: [string, unknown][]): object {
   return made;
 }
 
-/** A call in a session may ask its client, which here never answers. */
+/** A call in a session may ask its client, which does not answer here. */
 function soon(): AbortSignal {
   return AbortSignal.timeout(1500);
 }

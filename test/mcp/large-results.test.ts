@@ -31,7 +31,7 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
     rpc(url, 'resources/read', { uri }, { headers });
   const orders = (args: object) => execute({ actionId: 'list_orders', ...args });
 
-  test('of a list shows whole records and the offset behind them, so that the rest is a call away', async () => {
+  test('that is a list shows whole records and the offset of the next one', async () => {
     const seen: Json[] = [];
     let offset = 0;
     for (let call = 0; call < 100; call += 1) {
@@ -48,7 +48,7 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
     expect(seen).toHaveLength(240);
   });
 
-  test('of a list is whole in pages of a resource, to which the answer links', async () => {
+  test('that is a list links to a resource with all its pages', async () => {
     const whole = await orders({ parameters: { limit: 50 } });
     const short = await orders({ parameters: { limit: 50 }, maxBytes: 2000 });
     const uri = String(short.at('result.structuredContent.result.uri'));
@@ -64,7 +64,7 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
     );
   });
 
-  test('of one record shows its beginning, and is whole in the resource', async () => {
+  test('that is one record shows its start and links to the whole', async () => {
     const lines = Array.from({ length: 30 }, (_, at) => ({ productId: `prd_${101 + at}`, quantity: 1 }));
     const parameters = { customerId: 'cus_1001', lines };
     const made = await execute({ actionId: 'create_order', parameters, maxBytes: 1024 });
@@ -81,13 +81,13 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
     expect((await read(`${uri}?page=2`)).at('error.code')).toBe(-32002);
   });
 
-  test('is read by the same caller, user and server alone, and for an hour', async () => {
+  test('is readable only by the same caller, user and server, for an hour', async () => {
     const uri = String((await orders({ maxBytes: 1024 })).at('result.structuredContent.result.uri'));
     const other = await shop(service);
     const withKey = { authorization: `Bearer ${service.developmentKey}`, 'x-svc-userid': one.userId };
     expect((await read(uri)).at('result.contents.0.uri')).toBe(uri);
     expect((await read(uri, other.accessUrl)).at('error.code')).toBe(-32002);
-    // The same user and server, by another token.
+    // The same user and server with another token.
     expect((await read(uri, one.url, withKey)).at('error.code')).toBe(-32002);
     await service.call('PUT', `/api/servers/${one.serverId}`, {
       body: { restrictions: { actions: { blockedActions: ['list_orders'] } } },
@@ -98,7 +98,7 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
     expect((await read(uri)).at('error.code')).toBe(-32002);
   });
 
-  test('is sealed in the store, and goes with its user', async () => {
+  test('is sealed in the store and deleted with its user', async () => {
     const other = await shop(service);
     const answer = await execute({ actionId: 'list_customers', maxBytes: 1024 }, other.accessUrl);
     const resultId = String(answer.at('result.structuredContent.result.resultId'));
@@ -110,7 +110,7 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
     expect(await pages()).toHaveLength(0);
   });
 
-  test('has pages that tear no character', async () => {
+  test('has pages that do not split a character', async () => {
     const grant = await grantOf(one);
     for (const text of ['🦉'.repeat(50_000), `x${'🦉'.repeat(50_000)}`]) {
       const { resultId, pages } = await keepResult(service.context, grant, text, undefined);
@@ -122,7 +122,7 @@ describe.each(STORE_KINDS)('on %s, a result over the budget', (kind) => {
     }
   });
 
-  test('makes room: the oldest go, of the same user first', async () => {
+  test('evicts the oldest results, first of the same user', async () => {
     const { context } = service;
     const mine = await grantOf(await shop(service));
     const theirs = await grantOf(await shop(service));

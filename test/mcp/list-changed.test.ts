@@ -18,14 +18,14 @@ import { modernHeaders, modernParams } from '../support/modern.ts';
 import { startService, type Service } from '../support/service.ts';
 import { STORE_KINDS } from '../support/stores.ts';
 
-/** Told within a second; a machine that is busy with other tests may take longer to notice. */
+/** Notifications take less than a second. A machine that runs other tests may need longer. */
 const SOON = { timeout: 4000, interval: 20 };
 const LISTEN = modernParams({
   notifications: { toolsListChanged: true, resourceSubscriptions: ['svc://events/commerce/customers'] },
 });
 type Shop = Awaited<ReturnType<typeof shop>>;
 
-/* Two processes over one store: what is changed through the one is told by the other, within a second. */
+/* Two processes share a store. A change through one is reported by the other within a second. */
 describe.each(STORE_KINDS)('over %s', (kind) => {
   let here: Service;
   let there: Service;
@@ -38,7 +38,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
     await here.stop();
   });
 
-  /** Changes are made through the other process. */
+  /** Makes changes through the other process. */
   const change = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
     there.call(method, path, { bearer: here.developmentKey, headers, ...(body ? { body } : {}) });
   const restrict = (one: Shop, restrictions: object) =>
@@ -64,7 +64,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
     return { client, heard };
   }
 
-  test('restrictions, settings, accounts and approvals are told to those whom they concern', async () => {
+  test('changed restrictions, settings, accounts and approvals reach their listeners', async () => {
     const one = await newShop();
     const other = await newShop();
     const [mine, theirs] = await Promise.all([listening(one.accessUrl), listening(other.accessUrl)]);
@@ -86,7 +86,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
     await theirs.client.close();
   });
 
-  test('it takes less than a second', async () => {
+  test('a notification takes less than a second', async () => {
     const one = await newShop();
     const { client, heard } = await listening(one.accessUrl);
     const took: number[] = [];
@@ -118,7 +118,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
     await client.close();
   });
 
-  test('what is restricted through one process is refused by the other within a second, listeners or not', async () => {
+  test('a new restriction of one process holds at the other within a second', async () => {
     const one = await newShop();
     const remove = async () =>
       (
@@ -143,7 +143,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
     }
   });
 
-  test('a session that lost its right is ended, whatever took it', async () => {
+  test('a session ends when it loses its rights', async () => {
     const endings: [string, (one: Shop) => Promise<unknown>][] = [
       ['switched off', (one) => change('PUT', `/api/servers/${one.serverId}`, { enabled: false })],
       ['token rotated', (one) => change('POST', `/api/servers/${one.serverId}/token`, {})],
@@ -172,7 +172,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
     await expect.poll(() => closed.done, SOON).toBe(true);
   });
 
-  test('a modern listener and a client over stdio hear it too', async () => {
+  test('a listener of MCP 2026-07-28 and a client over stdio are notified too', async () => {
     const one = await newShop();
     const leave = new AbortController();
     const stream = collected(await listener(one.accessUrl, {}, leave.signal));
@@ -201,7 +201,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
     leave.abort();
   });
 
-  test('while nobody listens the store is left alone, and a quiet listener costs one look for all', async () => {
+  test('no listener costs no check, and quiet listeners share one check', async () => {
     const looks = await countedLooks(here, 1200);
     expect(looks).toBe(0);
     const one = await newShop();
@@ -223,7 +223,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
     [
       'a modern listener',
       async ({ accessUrl }) => {
-        // So that the request waits behind its checks.
+        // So that the request waits after its checks.
         await rpc(accessUrl, 'ping');
         await hungUp(here, 'sources', (signal) => listener(accessUrl, {}, signal));
       },
@@ -248,7 +248,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
   ];
   const closing: (() => Promise<void>)[] = [];
 
-  test.each(hangUps)('%s that hangs up before it listens is not kept', async (_, hangUp) => {
+  test.each(hangUps)('%s that disconnects before it listens is removed', async (_, hangUp) => {
     await hangUp(await newShop());
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(await countedLooks(here, 1100)).toBe(0);
@@ -256,7 +256,7 @@ describe.each(STORE_KINDS)('over %s', (kind) => {
   });
 });
 
-test('who listens hears in time while the keys of the JWTs of others do not come', async () => {
+test('slow issuers of other JWTs do not delay a listener', async () => {
   await using issuer = await startAuthorizationServer('ada');
   let hangs = false;
   const keys = createServer(async (_req, res) => {
@@ -296,7 +296,7 @@ test('who listens hears in time while the keys of the JWTs of others do not come
 
 const LOOKED_AT = new Set(['changes', 'servers', 'users', 'api_keys', 'settings']);
 
-/** What a process reads of these by itself. */
+/** Counts the process’s own queries of these tables. */
 async function countedLooks({ context }: Service, ms: number): Promise<number> {
   const { db } = context;
   const original = db.selectFrom.bind(db);
@@ -317,7 +317,7 @@ function sessionsOpen({ app }: Service): Promise<number> {
   return new Promise((resolve) => app.server.getConnections((_error, count) => resolve(count)));
 }
 
-/** Sends a request that waits for a table of the store, and hangs up meanwhile. */
+/** Sends a request that waits for a table of the store, and disconnects before the answer. */
 async function hungUp(
   { context, app }: Service,
   table: 'servers' | 'sources',
@@ -332,7 +332,7 @@ async function hungUp(
   });
   if (table === 'servers') context.servers.forget();
   await context.db.transaction().execute(async (tx) => {
-    // SQLite has one connection, which is ours now.
+    // SQLite has one connection, and this test holds it.
     if (context.store.kind === 'postgres')
       await sql`lock table ${sql.table(table)} in access exclusive mode`.execute(tx);
     await expect(send(leave.signal)).rejects.toThrow('aborted');
@@ -346,7 +346,7 @@ async function newSession(url: string, headers: Record<string, string> = {}): Pr
   return opened.headers.get('mcp-session-id') ?? '';
 }
 
-/** The stream of a listener of the modern form. */
+/** Opens the stream of a listener of MCP 2026-07-28. */
 function listener(
   url: string,
   headers: Record<string, string> = {},
@@ -365,7 +365,7 @@ function listener(
   });
 }
 
-/** A session with its standing stream, and whether that has ended. */
+/** Opens a session with its standing stream, and tracks whether the stream ended. */
 async function standingStream(url: string, headers: Record<string, string> = {}) {
   const sessionId = await newSession(url, headers);
   const stream = await fetch(url, {
@@ -381,7 +381,7 @@ async function standingStream(url: string, headers: Record<string, string> = {})
   return closed;
 }
 
-/** What a stream has sent so far, its messages' methods on lines. */
+/** Returns the methods of a stream’s messages so far, one a line. */
 function collected(response: Response): { text: string } {
   const so = { text: '' };
   void (async () => {

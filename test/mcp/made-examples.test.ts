@@ -6,7 +6,7 @@ import { valueAt } from '../../src/lib/json.ts';
 import { rpc } from '../support/mcp.ts';
 import { startService, type Service } from '../support/service.ts';
 
-/* A connector without examples.yaml has no recorded calls, so its examples are made from patterns. */
+/* A connector without examples.yaml has no recorded calls, so its examples are built from patterns. */
 
 const PATTERNS = [
   '^[A-Z]{2}\\d{6}$',
@@ -85,7 +85,7 @@ test.each(PATTERNS.map((pattern, index) => [pattern, index] as const))(
   },
 );
 
-test('an action whose values cannot be made says that no example is known', async () => {
+test('an action without a valid example says so', async () => {
   const found = await read('get_nothing');
   expect(valueAt(found, 'example')).toBeUndefined();
   expect(valueAt(found, 'noExample')).toMatch(/No example is known/);

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 describe('requests', () => {
-  test('server/discover tells versions, capabilities and instructions', async () => {
+  test('server/discover returns versions, capabilities and instructions', async () => {
     const answer = await modern(one.accessUrl, 'server/discover');
     expect(answer.status).toBe(200);
     expect(answer.at('result')).toMatchObject({
@@ -34,7 +34,7 @@ describe('requests', () => {
     });
   });
 
-  test('tools/list is the same list as elsewhere, and tells how long it may be kept', async () => {
+  test('tools/list returns the same list with a cache lifetime', async () => {
     const bare = await rpc(one.accessUrl, 'tools/list');
     const answer = await modern(one.accessUrl, 'tools/list', {}, { id: 7 });
     expect(answer.at('id')).toBe(7);
@@ -46,14 +46,14 @@ describe('requests', () => {
     expect(answer.at('result.tools')).toEqual(bare.at('result.tools'));
   });
 
-  test('tools/call answers complete results, which are not cached', async () => {
+  test('tools/call returns complete results, which are not cached', async () => {
     const answer = await call('sandbox_list_customers', { limit: 1 });
     expect(answer.at('result')).toMatchObject({ resultType: 'complete', structuredContent: { data: [{}] } });
     expect(answer.at('result.ttlMs')).toBeUndefined();
   });
 
   test.each(['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list'])(
-    '%s carries what a cache needs',
+    '%s returns the members that a cache needs',
     async (method) => {
       const answer = await modern(one.accessUrl, method);
       expect(answer.at('result')).toMatchObject({
@@ -64,14 +64,14 @@ describe('requests', () => {
     },
   );
 
-  test('a session id that is left over means nothing', async () => {
+  test('a leftover session id is ignored', async () => {
     const headers = { 'mcp-session-id': 'of-yesterday' };
     expect((await modern(one.accessUrl, 'tools/list', {}, { headers })).status).toBe(200);
     const older = await rpc(one.accessUrl, 'tools/list', {}, { headers });
     expect([older.status, older.at('error.code'), older.at('id')]).toEqual([404, -32001, 'q1']);
   });
 
-  test('a resource that is not there is invalid params', async () => {
+  test('a missing resource is invalid params', async () => {
     const answer = await modern(one.accessUrl, 'resources/read', { uri: 'test://nothing' });
     expect([answer.status, answer.at('error.code'), answer.at('error.data.uri')]).toEqual([
       200,
@@ -89,7 +89,7 @@ describe('requests', () => {
   );
 });
 
-describe('what a request says of itself', () => {
+describe('the metadata of a request', () => {
   test.each([
     ['no _meta', {}, -32602],
     ['no version', { _meta: { [`${META}clientCapabilities`]: {} } }, -32602],
@@ -133,7 +133,7 @@ describe('what a request says of itself', () => {
     expect(answer.status).toBe(200);
   });
 
-  test('another version is 400 and -32022, with those that are spoken', async () => {
+  test('another version is 400 and -32022, with the supported versions', async () => {
     const answer = await modern(
       one.accessUrl,
       'tools/list',
@@ -203,7 +203,7 @@ describe('questions to the client', () => {
     ]);
   });
 
-  test('a state holds for its own call, server and user alone', async () => {
+  test('a state is valid only for its call, server and user', async () => {
     const asked = await call('test_elicitation', { message: 'a' }, asks);
     const state = {
       inputResponses: { form: accepted({}) },
@@ -241,7 +241,7 @@ describe('questions to the client', () => {
     expect(done.at('result.messages.0.content.text')).toBe('Prompt with context: tea');
   });
 
-  test('a missing account is asked for with a link, and the same call goes on once it is connected', async () => {
+  test('a missing account gets a link, and the same call works after connecting', async () => {
     const { accessUrl } = await strangerServer();
     const list = (more = {}) =>
       modern(
@@ -271,7 +271,7 @@ describe('questions to the client', () => {
 });
 
 describe('while a call runs', () => {
-  test('progress comes to who gave a token, on the stream of the answer', async () => {
+  test('progress goes to the caller with a token, on the answer’s stream', async () => {
     const answer = await call('test_tool_with_progress', {}, { meta: { progressToken: 'p' } });
     expect(answer.messages.map((message) => valueAt(message, 'params.progress') ?? 'result')).toEqual([
       0,
@@ -281,7 +281,7 @@ describe('while a call runs', () => {
     ]);
   });
 
-  test('log messages come from the level on that was asked for, and without one not at all', async () => {
+  test('log messages start at the requested level, without one there are none', async () => {
     const counted = async (meta: object) =>
       (await call('test_tool_with_logging', {}, { meta: { ...meta } })).messages.filter(
         (message) => valueAt(message, 'params.logger') === undefined,
@@ -307,7 +307,7 @@ describe('while a call runs', () => {
 });
 
 describe('subscriptions/listen', () => {
-  test('acknowledges what there is to hear of, tells it, and nothing else', async () => {
+  test('acknowledges the valid part of its filter and reports only that', async () => {
     const heard = await listen(
       { toolsListChanged: true, resourceSubscriptions: ['test://watched-resource', 'test://nothing'] },
       async () => {
@@ -329,7 +329,7 @@ describe('subscriptions/listen', () => {
     });
   });
 
-  test('tells of restrictions that changed, and ends when the right to listen ends', async () => {
+  test('reports changed restrictions, and ends with the right to listen', async () => {
     const own = await shop(service);
     const change = (body: object) =>
       service.call('PUT', `/api/servers/${own.serverId}`, { headers: { 'x-svc-userid': own.userId }, body });
@@ -363,7 +363,7 @@ function call(name: string, args: object, options = {}, more: object = {}) {
   return modern(one.accessUrl, 'tools/call', { name, arguments: { ...args }, ...more }, options);
 }
 
-/** The messages of a subscription until `count` of them came or it ended; `then` runs after the first. */
+/** Returns the messages of a subscription until `count` came or it ended. `then` runs after the first. */
 async function listen(
   notifications: object,
   then: () => Promise<void>,
@@ -407,7 +407,7 @@ async function listen(
   return heard;
 }
 
-/** A server of a user who has connected nothing. */
+/** Creates a server of a user without accounts. */
 async function strangerServer() {
   const username = `stranger ${Math.random()}`;
   const userId = (await service.call('POST', '/users', { body: { username } })).text('userId');
@@ -418,7 +418,7 @@ async function strangerServer() {
   return { accessUrl: created.text('accessUrl') };
 }
 
-/** What the page behind a link does when somebody types a key. */
+/** Does what the page behind a link does when a user enters a key. */
 async function follow(link: string) {
   const opened = await service.call('POST', `${new URL(link).pathname}/open`, { bearer: null, body: {} });
   const [cookie = ''] = (opened.headers.get('set-cookie') ?? '').split(';', 1);

@@ -29,7 +29,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-test('a question of one is answered to the other, in as many rounds as it takes', async () => {
+test('a question of one process can be answered at the other', async () => {
   const call = (service: Service, more: object = {}) =>
     modern(
       service.url + path,
@@ -48,7 +48,7 @@ test('a question of one is answered to the other, in as many rounds as it takes'
   expect(done.at('result.content.0.text')).toBe('Multi-round complete for Ada who likes blue');
 });
 
-test('a session is of the process that opened it: the other says so, and the client initializes anew', async () => {
+test('a session is unknown to the other process, so its client initializes again', async () => {
   const opened = await rpc(first.url + path, 'initialize', { protocolVersion: '2025-11-25' });
   const headers = { 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' };
   const elsewhere = await rpc(second.url + path, 'ping', undefined, { headers });

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** What the user is shown, or the code of the refusal that came instead. */
+/** Returns the question that the user sees, or the code of the error. */
 interface Asked {
   shown?: string;
   code?: unknown;
@@ -77,7 +77,7 @@ const WAYS: [name: string, ask: Ask][] = [
 ];
 
 describe.each(WAYS)('%s', (_, ask) => {
-  test('shows a value that stands behind a padded one', async () => {
+  test('shows a value after a padded one', async () => {
     const padded = `Ada ${'x'.repeat(20_000)} Lovelace`;
     const { shown } = await ask('sandbox_create_customer', { name: padded, email: 'attacker@evil.example' });
     expect(shown).toContain('"email": "attacker@evil.example"');
@@ -98,7 +98,7 @@ describe.each(WAYS)('%s', (_, ask) => {
     expect(JSON.parse(parameters)).toEqual({ customerId: 'cus_1001', note: 'n'.repeat(500), lines });
   });
 
-  test('is not used when not even the ends of all values fit', async () => {
+  test('is not asked when even the ends of all values do not fit', async () => {
     const lines = Array.from({ length: 50 }, (_line, index) => ({
       product_id: `${index}${'p'.repeat(1000)}`,
       quantity: 1,
@@ -110,7 +110,7 @@ describe.each(WAYS)('%s', (_, ask) => {
     });
   });
 
-  test('cuts no character in two and cannot be made to look cut', async () => {
+  test('splits no character and cannot be made to look cut', async () => {
     const name = `${'a'.repeat(1999)}😀${'b'.repeat(9000)}😀${'c'.repeat(1999)}`;
     const email = 'x@y.example';
     const { shown } = await ask('sandbox_create_customer', {

@@ -21,7 +21,7 @@ const restrict = async (restrictions: Restrictions) => {
 };
 const tool = (name: string, args: object) => rpc(one.accessUrl, 'tools/call', { name, arguments: args });
 
-/** What a client sees and can do of the sandbox and of one of its actions. */
+/** Returns the outcome of each list, read and call for the sandbox and one of its actions. */
 async function seen() {
   const text = async (method: string, params: object = {}) =>
     JSON.stringify((await rpc(one.accessUrl, method, params)).body);
@@ -184,7 +184,7 @@ describe('users', () => {
     }
   });
 
-  test('no user is refused under an allowlist', async () => {
+  test('an allowlist rejects requests without a user', async () => {
     const nobody = await service.call('POST', '/api/servers', {
       body: { name: 'nobody', restrictions: { users: { allowedIds: ['usr_x'] } } },
     });
@@ -192,7 +192,7 @@ describe('users', () => {
   });
 });
 
-test('REST with an API key is the operator’s own and is not restricted', async () => {
+test('REST with an API key is not restricted', async () => {
   await restrict({ connectors: { allowedIds: [] } });
   const answer = await service.call('POST', '/connectors/sandbox/actions/list_products/execute', {
     headers: { 'x-svc-userid': one.userId },
@@ -201,7 +201,7 @@ test('REST with an API key is the operator’s own and is not restricted', async
   expect(answer.status).toBe(200);
 });
 
-test('the environment’s userServerRestrictions limit every server that a JWT made, and no other', async () => {
+test('userServerRestrictions limit exactly the servers that a JWT created', async () => {
   await restrict({});
   const jwt = (await service.call('GET', `/2023-12/user/${one.userId}/token`)).text('token');
   const bound = await service.call('POST', '/api/servers', {
@@ -225,7 +225,7 @@ test('the environment’s userServerRestrictions limit every server that a JWT m
   );
 });
 
-test('every decision leaves a row: who, what, allowed or denied by which rule', async () => {
+test('every decision is recorded with caller, target and rule', async () => {
   await restrict({ actions: { blockedActions: ['delete_customer'] } });
   await tool('execute_action_svc', {
     connectorId: 'sandbox',

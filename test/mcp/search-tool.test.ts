@@ -22,7 +22,7 @@ describe.each(STORE_KINDS)('search_actions_svc on %s', (kind) => {
     return structuredContent;
   };
 
-  test('says of what it finds what it needs, what it does, and whether the user is connected', async () => {
+  test('shows the arguments, effect and connection state of each hit', async () => {
     const { accessUrl } = await shop(service);
     const found = await search(accessUrl, { query: 'who is this shopper', connectorId: 'sandbox', limit: 2 });
     expect(found).toMatchObject({
@@ -34,7 +34,7 @@ describe.each(STORE_KINDS)('search_actions_svc on %s', (kind) => {
     });
   });
 
-  test('shows what the server allows alone, and follows a change within a second', async () => {
+  test('shows only allowed actions, and follows a change within a second', async () => {
     const one = await shop(service, { restrictions: { connectors: { allowedIds: ['gmail', 'sandbox'] } } });
     const query = { query: 'send an email', limit: 10 };
     const first = JSON.stringify(await search(one.accessUrl, query));
@@ -47,7 +47,7 @@ describe.each(STORE_KINDS)('search_actions_svc on %s', (kind) => {
     expect(second).toContain('"microsoft-outlook"');
   });
 
-  test('says what to do when nothing fits', async () => {
+  test('suggests a next step when no action fits', async () => {
     const { accessUrl } = await shop(service);
     const next = expect.stringContaining('list_connectors_svc');
     expect(await search(accessUrl, { query: 'xqzzy' })).toEqual({ actions: [], next });

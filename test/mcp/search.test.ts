@@ -39,25 +39,25 @@ describe('a query', () => {
   });
 
   test.each(['', ' ', '?!', '"', 'the of and', 'f0 : x', 'xqzzy', '\0', '🦉'])(
-    '%j is about nothing, and finds nothing',
+    '%j has no search terms, and finds nothing',
     async (query) => {
       expect(await found(query)).toEqual([]);
     },
   );
 
   test.each(['() OR NEAR(', 'customer*', '"customer" AND', 'c_customer', 'f0: customer'])(
-    '%j is words, and no language',
+    '%j is read as words, without operators',
     async (query) => {
       expect((await found(query)).length).toBeGreaterThan(0);
     },
   );
 
-  test('of 500 words is answered', async () => {
+  test('with 500 words is answered', async () => {
     const words = Array.from({ length: 500 }, (_, at) => `order${at} orders`).join(' ');
     expect(await found(words)).toHaveLength(5);
   });
 
-  test('sees what is allowed alone, however well another action fits', async () => {
+  test('finds only allowed actions, even when another fits better', async () => {
     const few = all.filter(({ connectorId }) => connectorId === 'gmail');
     expect((await found('send a message in slack', few)).every((name) => name.startsWith('gmail.'))).toBe(
       true,
@@ -66,7 +66,7 @@ describe('a query', () => {
   });
 });
 
-test('PostgreSQL finds the same in the same order', async () => {
+test('PostgreSQL finds the same actions in the same order', async () => {
   const { database, remove } = await freshDatabase('postgres');
   const store = await openStore(database);
   try {
@@ -84,7 +84,7 @@ test('PostgreSQL finds the same in the same order', async () => {
       expect([say, ...names]).toEqual([say, ...(await found(say, allowed))]);
     }
 
-    // Whatever another process has deleted comes back.
+    // A row that another process deleted is stored again.
     const kept = () => db.selectFrom('search_documents').selectAll().execute();
     expect(await kept()).toHaveLength(all.length);
     clock.advance(8 * DAY);

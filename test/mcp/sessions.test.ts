@@ -63,7 +63,7 @@ describe('the official client', () => {
     await client.close();
   });
 
-  test('hears progress of a slow action, and its cancellation reaches the third party', async () => {
+  test('gets progress of a slow action, and cancels it at the third party', async () => {
     const client = await connectClient(one.accessUrl);
     const heard: number[] = [];
     await client.callTool({ name: 'sandbox_slow', arguments: { milliseconds: 400 } }, undefined, {
@@ -84,7 +84,7 @@ describe('the official client', () => {
     await client.close();
   });
 
-  test('is told when what the server shows has changed', async () => {
+  test('is notified when the server’s lists have changed', async () => {
     const changing = await shop(service, {
       toolMode: 'direct',
       restrictions: { connectors: { allowedIds: ['sandbox'] } },
@@ -115,20 +115,17 @@ describe('versions', () => {
     expect(VERSIONS[0]).toBe(LATEST_PROTOCOL_VERSION);
   });
 
-  test.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])(
-    '%s is taken as asked for',
-    async (version) => {
-      const answer = await initialize(version);
-      expect(answer.at('result.protocolVersion')).toBe(version);
-      expect(answer.headers.get('mcp-session-id')).toMatch(/^[\x21-\x7e]+$/);
-    },
-  );
+  test.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])('%s is accepted', async (version) => {
+    const answer = await initialize(version);
+    expect(answer.at('result.protocolVersion')).toBe(version);
+    expect(answer.headers.get('mcp-session-id')).toMatch(/^[\x21-\x7e]+$/);
+  });
 
-  test.each(['1999-01-01', '2026-07-28'])('%s is answered with the newest', async (version) => {
+  test.each(['1999-01-01', '2026-07-28'])('%s is answered with the newest version', async (version) => {
     expect((await initialize(version)).at('result.protocolVersion')).toBe('2025-11-25');
   });
 
-  test('batches are for sessions of 2025-03-26 and earlier', async () => {
+  test('batches are only for sessions of 2025-03-26 and earlier', async () => {
     const batch = JSON.stringify([
       { jsonrpc: '2.0', id: 1, method: 'ping' },
       { jsonrpc: '2.0', method: 'notifications/initialized' },
@@ -148,14 +145,14 @@ describe('versions', () => {
     expect((await send(await open('2025-11-25'))).status).toBe(400);
   });
 
-  test('a version header that nobody knows is 400', async () => {
+  test('an unknown version header is 400', async () => {
     const headers = { 'mcp-session-id': await open(), 'mcp-protocol-version': '1999-01-01' };
     expect((await rpc(one.accessUrl, 'ping', {}, { headers })).status).toBe(400);
   });
 });
 
 describe('a session', () => {
-  test('answers ping, takes notifications, and ends with DELETE', async () => {
+  test('answers ping, accepts notifications, and ends with DELETE', async () => {
     const headers = { 'mcp-session-id': await open() };
     expect((await rpc(one.accessUrl, 'ping', {}, { headers })).at('result')).toEqual({});
     expect(
@@ -174,7 +171,7 @@ describe('a session', () => {
     expect([gone.status, gone.at('error.code')]).toEqual([404, -32001]);
   });
 
-  test('of another server, user or caller is not found', async () => {
+  test('is not found for another server, user or caller', async () => {
     const other = await shop(service);
     const session = await open();
     expect((await rpc(other.accessUrl, 'ping', {}, { headers: { 'mcp-session-id': session } })).status).toBe(
@@ -193,7 +190,7 @@ describe('a session', () => {
     ).toBe(404);
   });
 
-  test('is judged anew at every request', async () => {
+  test('is authorised again for every request', async () => {
     const closing = await shop(service);
     const session = String((await initialize('2025-11-25', closing.accessUrl)).headers.get('mcp-session-id'));
     const ping = () => rpc(closing.accessUrl, 'ping', {}, { headers: { 'mcp-session-id': session } });
@@ -204,7 +201,7 @@ describe('a session', () => {
     expect((await ping()).status).toBe(403);
   });
 
-  test('takes log levels, and sends log messages from then on', async () => {
+  test('accepts log levels, and then sends log messages', async () => {
     const headers = { 'mcp-session-id': await open() };
     expect(
       (await rpc(one.accessUrl, 'logging/setLevel', { level: 'loud' }, { headers })).at('error.code'),
@@ -225,7 +222,7 @@ describe('a session', () => {
     expect(answer.at('result.structuredContent.connectors.0.connectorId')).toBe('sandbox');
   });
 
-  test('subscribes to resources that are there', async () => {
+  test('subscribes only to existing resources', async () => {
     const headers = { 'mcp-session-id': await open() };
     expect(
       (await rpc(one.accessUrl, 'resources/subscribe', { uri: 'svc://connectors' }, { headers })).at(
@@ -239,7 +236,7 @@ describe('a session', () => {
     ).toBe(-32002);
   });
 
-  test('a broken stream is taken up again where it broke, with the answer', async () => {
+  test('a broken stream resumes where it broke, with the answer', async () => {
     const session = await open();
     const headers = {
       'mcp-session-id': session,
@@ -272,7 +269,7 @@ describe('a session', () => {
     expect(rest).not.toContain(`id: ${lastId}\n`);
   });
 
-  test('a bare call whose client goes away is cancelled', async () => {
+  test('a call without a session is cancelled when its client disconnects', async () => {
     const gone = new AbortController();
     const call = rpc(
       one.accessUrl,

@@ -25,7 +25,7 @@ afterAll(() => service.stop());
 describe.each(['from the store', 'over the bridge'])('%s', (way) => {
   const start = () => talk(way);
 
-  test('the modern form: discovery, lists and calls', async () => {
+  test('MCP 2026-07-28: discovery, lists and calls', async () => {
     await using line = start();
     const found = await line.ask('server/discover', modernParams({}));
     expect(valueAt(found, 'result.resultType')).toBe('complete');
@@ -46,7 +46,7 @@ describe.each(['from the store', 'over the bridge'])('%s', (way) => {
     ]);
   });
 
-  test('the modern form: a subscription hears of changes until it is cancelled', async () => {
+  test('MCP 2026-07-28: a subscription reports changes until it is cancelled', async () => {
     await using line = start();
     line.send({
       jsonrpc: '2.0',
@@ -70,7 +70,7 @@ describe.each(['from the store', 'over the bridge'])('%s', (way) => {
     expect(line.heard.filter(changed)).toHaveLength(1);
   });
 
-  test('after initialize: questions are put while a call runs, log messages come from the level on', async () => {
+  test('after initialize: a running call can ask questions and send log messages', async () => {
     await using line = start();
     await line.ask('initialize', {
       protocolVersion: '2025-11-25',
@@ -101,7 +101,7 @@ describe.each(['from the store', 'over the bridge'])('%s', (way) => {
     ]);
   });
 
-  test('without initialize: a bare request is answered', async () => {
+  test('without initialize: a request is answered', async () => {
     await using line = start();
     const listed = await line.ask('tools/list', {});
     expect(valueAt(listed, 'result.tools.0.name')).toBe('list_connectors_svc');
@@ -110,7 +110,7 @@ describe.each(['from the store', 'over the bridge'])('%s', (way) => {
   });
 });
 
-/** A client's end of standard input and output. */
+/** A client’s end of standard input and output. */
 function talk(way: string) {
   const input = new PassThrough();
   const output = new PassThrough();

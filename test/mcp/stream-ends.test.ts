@@ -6,11 +6,11 @@ import { modernHeaders, modernParams } from '../support/modern.ts';
 import { startService, type Service } from '../support/service.ts';
 
 /*
- * A stream that only listens ends with the right to it, about when a POST of the same caller is refused. Whatever ends
- * the right happens at another process.
+ * A listening stream ends with its rights, at about the time when a POST of the same caller is rejected. The change
+ * happens at another process.
  */
 
-/** A look each half second, and half a second of memory; a machine that is busy with other tests adds to it. */
+/** A check each half second, and caches of half a second. A machine that runs other tests adds to it. */
 const SOON_MS = 1000;
 const BUSY_MS = 1000;
 
@@ -43,7 +43,7 @@ const environment = () => ({
   ]),
 });
 
-/** When the body of a stream ended, in the milliseconds of performance.now(). */
+/** Returns when the body of a stream ended, in the milliseconds of performance.now(). */
 async function endOf(response: Response): Promise<number> {
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
   for await (const _ of response.body ?? []);
@@ -52,7 +52,9 @@ async function endOf(response: Response): Promise<number> {
 
 const ACCEPT = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 
-/** A session with its standing stream, and a subscription of the modern form; when each of them ended. */
+/**
+ * Opens a session with its standing stream and a subscription of MCP 2026-07-28. Returns when each of them ended.
+ */
 async function listening(url: string, headers: Record<string, string>) {
   const opened = await rpc(
     url,
@@ -76,7 +78,7 @@ async function listening(url: string, headers: Record<string, string>) {
   return { session, ended: [endOf(standing), endOf(subscribed)] as const };
 }
 
-/** When a POST is refused for the first time, and with what. */
+/** Returns when a POST is first rejected, and with which code. */
 async function refusal(url: string, headers: Record<string, string>) {
   for (;;) {
     const { status } = await rpc(url, 'tools/list', {}, { headers });
@@ -85,10 +87,10 @@ async function refusal(url: string, headers: Record<string, string>) {
   }
 }
 
-/** How much later than a POST was refused the streams ended, in milliseconds. */
+/** Returns the milliseconds from the rejection of a POST to the end of the streams. */
 async function lag(url: string, headers: Record<string, string>, act: () => Promise<unknown>) {
   const { ended } = await listening(url, headers);
-  // Past the first look, which each stream is given as it begins.
+  // Waits for the first check, which each stream gets when it opens.
   await sleep(700);
   const from = performance.now();
   await act();
@@ -97,12 +99,15 @@ async function lag(url: string, headers: Record<string, string>, act: () => Prom
 }
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
-/** Half a minute is granted to clocks that differ: this token is good for a few seconds more. */
+/**
+ * A token stays valid for half a minute after its expiry, because clocks differ. This token is valid for a few more
+ * seconds.
+ */
 const dying = (seconds = 3, name = `user ${Math.random()}`) =>
   issuer.token('ours', name, `-${30 - seconds} seconds`);
 
 describe('the session of a stream', () => {
-  test('is there for a newer JWT of its user when the older one ended', async () => {
+  test('is found by a newer JWT of its user after the older one expired', async () => {
     const { url } = await shop(here);
     const username = `user ${Math.random()}`;
     const { ended, session } = await listening(url, bearer(await dying(2, username)));
@@ -113,7 +118,7 @@ describe('the session of a stream', () => {
     expect((await rpc(url, 'tools/list', {}, { headers: other })).status).toBe(404);
   });
 
-  test('is gone once the tokens of its user are revoked', async () => {
+  test('is gone after the tokens of its user are revoked', async () => {
     const { url, userId } = await shop(here);
     const token = async () => (await here.call('GET', `/2023-12/user/${userId}/token`)).text('token');
     const { ended, session } = await listening(url, bearer(await token()));
@@ -123,7 +128,7 @@ describe('the session of a stream', () => {
     expect((await rpc(url, 'tools/list', {}, { headers })).status).toBe(404);
   });
 
-  test('keeps its standing stream when a call of it was taken up again', async () => {
+  test('keeps its standing stream after a call of it was resumed', async () => {
     const one = await shop(here, { restrictions: { connectors: { allowedIds: ['everything'] } } });
     const { accessUrl: url, serverId } = one;
     const { session, ended } = await listening(url, {});
@@ -143,7 +148,7 @@ describe('the session of a stream', () => {
       }),
     });
     const [, lastEventId = ''] = /^id: (.+)$/m.exec(await called.text()) ?? [];
-    // The app takes its time, so that the client is let go (MCP 2025-11-25) and comes again.
+    // The app is slow, so the server closes the stream (MCP 2025-11-25) and the client reconnects.
     const resumed = await fetch(url, {
       headers: { ...session, accept: 'text/event-stream', 'last-event-id': lastEventId },
     });
@@ -155,7 +160,7 @@ describe('the session of a stream', () => {
   });
 });
 
-// The last one, since it ends with another key than all began with.
+// Runs last, because it replaces the key that the other tests use.
 describe('a stream ends with', () => {
   const cases: [string, number, () => Promise<Parameters<typeof lag>>][] = [
     [
@@ -243,10 +248,10 @@ describe('a stream ends with', () => {
     ],
   ];
 
-  test('whatever ended the right to it, within a second of the first refusal', async () => {
+  test('the loss of its rights, within a second of the first rejection', async () => {
     const prepared = [];
     for (const [name, status, prepare] of cases) prepared.push({ name, status, args: await prepare() });
-    // The rotated key is the one that the others are made with.
+    // The rotated key is the one that created the others.
     const last = prepared.pop();
     const seen = await Promise.all(
       prepared.map(async ({ name, status, args }) => ({ name, expected: status, ...(await lag(...args)) })),

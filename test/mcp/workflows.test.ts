@@ -40,7 +40,7 @@ const names = async (url: string) => {
 const run = (url: string, name: string, args: object) => rpc(url, 'tools/call', { name, arguments: args });
 
 describe('an installed workflow with a manual trigger', () => {
-  test('is a tool, listed with its input, and answers with what its last step came to', async () => {
+  test('is a tool with its input, and returns the output of its last step', async () => {
     const { accessUrl } = await installed(greeting, 'Grüße someone!');
     const client = await connectClient(accessUrl);
     const { tools } = await client.listTools();
@@ -55,7 +55,7 @@ describe('an installed workflow with a manual trigger', () => {
     await client.close();
   });
 
-  test('is one in the bare and the direct form, and for its own user alone', async () => {
+  test('is a tool in every mode, and only for its own user', async () => {
     const { accessUrl } = await installed(greeting, 'bare one');
     const stranger = await shop(service);
     expect((await names(accessUrl)).some((text) => text.includes('"run_bare_one"'))).toBe(true);
@@ -70,7 +70,7 @@ describe('an installed workflow with a manual trigger', () => {
     expect((await names(discovery.accessUrl)).some((text) => text.includes('"run_'))).toBe(false);
   });
 
-  test('tells wrong input by field, and which step failed', async () => {
+  test('reports wrong input by field, and the step that failed', async () => {
     const { accessUrl } = await installed(greeting, 'strict one');
     const wrong = await run(accessUrl, 'run_strict_one', { name: 7 });
     expect(wrong.at('result.isError')).toBe(true);
@@ -84,7 +84,7 @@ describe('an installed workflow with a manual trigger', () => {
     expect(JSON.stringify(failed.body)).toContain('gate');
   });
 
-  test('is not there while it is disabled, and no longer once it is uninstalled', async () => {
+  test('is not listed while it is disabled or after it is uninstalled', async () => {
     const { accessUrl, userId, workflowId } = await installed(greeting, 'off one');
     const path = `/workflows/${workflowId}/install?userId=${userId}`;
     await service.call('PUT', path, { body: { enabled: false } });
@@ -131,7 +131,7 @@ describe('the restrictions of a server hold for workflows', () => {
     expect((await names(closed.accessUrl)).some((text) => text.includes('"run_'))).toBe(false);
   });
 
-  test('an http step does what its method does', async () => {
+  test('an http step has the effect of its method', async () => {
     const definition = {
       ...manual([{ stepId: 'call', http: { method: 'DELETE', url: 'https://example.com/x' } }]),
       allowedHosts: ['example.com'],
