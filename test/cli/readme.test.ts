@@ -31,7 +31,7 @@ test('README.md has each variable, each npm script and each command', async () =
 });
 
 test('links between our pages lead to a file, and to one of its headings', () => {
-  const pages = ['README.md', 'ARCHITECTURE.md', ...docsPages()];
+  const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', ...docsPages()];
   const broken = pages.flatMap((page) =>
     [...read(page).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)]
       .filter(([, path = '', heading]) => {
@@ -46,7 +46,7 @@ test('links between our pages lead to a file, and to one of its headings', () =>
 });
 
 test('a file that our pages name exists', () => {
-  const named = ['ARCHITECTURE.md', ...docsPages()].flatMap((page) =>
+  const named = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', ...docsPages()].flatMap((page) =>
     [...read(page).matchAll(/`((?:[\w-]+\/)*[\w-]+\.(?:ts|js)|(?:[\w-]+\/)+)`/g)].map(([, path = '']) => ({
       page,
       path,
