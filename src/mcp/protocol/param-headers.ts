@@ -9,15 +9,15 @@ import { headerText } from './headers.ts';
  * Mcp-Param-Region, so that proxies can route by it (SEP-2243).
  */
 
-const kept = new WeakMap<Action, [parameter: string, header: string][]>();
+const cached = new WeakMap<Action, [parameter: string, header: string][]>();
 
 /**
  * Compares the headers of parameters with the arguments.
  * @throws GatehouseError `header_mismatch` when a header is missing or differs from its argument.
  */
 export function checkParamHeaders(req: IncomingMessage, action: Action, args: JsonObject): void {
-  let repeated = kept.get(action);
-  if (!repeated) kept.set(action, (repeated = repeatedIn(action.inputSchema)));
+  let repeated = cached.get(action);
+  if (!repeated) cached.set(action, (repeated = repeatedIn(action.inputSchema)));
   for (const [parameter, header] of repeated) {
     const value = args[parameter];
     if (value === undefined || value === null) {

@@ -57,14 +57,14 @@ export function createActionSearch(
   { catalog }: Pick<Context, 'catalog'>,
   makeIndex: MakeIndex = createSearchIndex,
 ): SearchActions {
-  const kept = new Map<Environment, Built>();
+  const indexes = new Map<Environment, Built>();
 
   const builtFor = (environment: Environment): Built => {
-    const known = kept.get(environment);
+    const known = indexes.get(environment);
     if (known?.version === catalog.version) return known;
     known?.index.close();
     const fresh = build(catalog.connectors(environment), catalog.version, makeIndex);
-    kept.set(environment, fresh);
+    indexes.set(environment, fresh);
     return fresh;
   };
 

@@ -52,12 +52,12 @@ export interface Visibility {
 
 export function createVisibility(context: Pick<Context, 'catalog' | 'publicUrl'>): Visibility {
   const cached = new LRUCache<string, Visible>({ max: MAX_CACHED, maxSize: MAX_CACHED_BYTES });
-  let keptVersion = context.catalog.version;
+  let cachedVersion = context.catalog.version;
   const names = new Map<Environment, Map<string, Action>>();
 
   const forgetOld = () => {
-    if (keptVersion === context.catalog.version) return;
-    keptVersion = context.catalog.version;
+    if (cachedVersion === context.catalog.version) return;
+    cachedVersion = context.catalog.version;
     cached.clear();
     names.clear();
   };
@@ -147,14 +147,14 @@ function visibleConnectors(
   return catalog
     .connectors(server.environment)
     .map((connector) => ({
-      connector: !pins || pins.other(connector, {}) ? connector : unsaid(connector),
+      connector: !pins || pins.other(connector, {}) ? connector : withoutDescriptions(connector),
       actions: allowedActions(connector, decision).filter((action) => !unable?.has(action)),
     }))
     .filter(({ actions }) => actions.length > 0);
 }
 
 /** Returns a connector without its name and description, which pinning withholds. */
-function unsaid(connector: Connector): Connector {
+function withoutDescriptions(connector: Connector): Connector {
   return Object.create(connector, {
     name: { value: connector.connectorId, enumerable: true },
     description: { value: '', enumerable: true },
