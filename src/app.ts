@@ -75,7 +75,7 @@ export async function listen(context: OpenContext): Promise<App> {
     async close() {
       context.stopping = true;
       clearTimeout(report);
-      mcp.hush();
+      mcp.closeStreams();
       await Promise.all([
         drain(server, connections),
         keepAlive.close(),

@@ -12,8 +12,8 @@ import type { RpcRequest } from './message.ts';
  * They stand in `params._meta`. HTTP requests repeat some of them in headers, so that proxies can route by them.
  */
 
-export const MODERN_VERSION = '2026-07-28';
-const FIRST_MODERN = '2026';
+export const VERSION_2026 = '2026-07-28';
+const FIRST_2026 = '2026';
 const META = 'io.modelcontextprotocol/';
 export const SUBSCRIPTION_ID = `${META}subscriptionId`;
 
@@ -50,7 +50,7 @@ const CACHED: { [method: string]: number } = {
 };
 
 /** A parsed request of MCP 2026-07-28. */
-export interface ModernRequest {
+export interface Mcp2026Request {
   /** The request as the handlers know it, without the members that only this version has. */
   request: RpcRequest;
   abilities: Abilities;
@@ -64,14 +64,14 @@ export interface ModernRequest {
  * Returns whether a message is of MCP 2026-07-28. Decides by members that only this version has. Ignores the header
  * Mcp-Method, because SDK v2 also sends it with older versions.
  */
-export function isModern(
+export function isMcp2026(
   headers: IncomingMessage['headers'] | undefined,
   { method, params }: { method: string; params?: JsonObject | undefined },
 ): boolean {
   const meta = params?.['_meta'];
   if (isJsonObject(meta) && meta[`${META}protocolVersion`] !== undefined) return true;
   const version = headers?.['mcp-protocol-version'];
-  if (version !== undefined) return version >= FIRST_MODERN;
+  if (version !== undefined) return version >= FIRST_2026;
   return method === 'server/discover' || method === 'subscriptions/listen';
 }
 
@@ -80,7 +80,7 @@ export function isModern(
  * @throws GatehouseError `header_mismatch` (-32020), `protocol_version_unsupported` (-32022), `request_meta_invalid`
  * (-32602), `method_not_found` (-32601).
  */
-export function readModern(request: RpcRequest, req?: IncomingMessage): ModernRequest {
+export function readMcp2026(request: RpcRequest, req?: IncomingMessage): Mcp2026Request {
   const { method, params = {} } = request;
   const { _meta: given, inputResponses, requestState, ...rest } = params;
   const meta = isJsonObject(given) ? given : {};
@@ -96,7 +96,7 @@ export function readModern(request: RpcRequest, req?: IncomingMessage): ModernRe
   if (!METHODS.has(method)) {
     throw new GatehouseError(
       'method_not_found',
-      `MCP ${MODERN_VERSION} has no method "${method.slice(0, 64)}" here.`,
+      `MCP ${VERSION_2026} has no method "${method.slice(0, 64)}" here.`,
     );
   }
   const level = meta[`${META}logLevel`];
@@ -111,7 +111,7 @@ export function readModern(request: RpcRequest, req?: IncomingMessage): ModernRe
   const own = Object.fromEntries(Object.entries(meta).filter(([key]) => !key.startsWith(META)));
   return {
     request: { ...request, params: Object.keys(own).length > 0 ? { ...rest, _meta: own } : rest },
-    abilities: abilitiesOf(MODERN_VERSION, capabilities),
+    abilities: abilitiesOf(VERSION_2026, capabilities),
     logLevel,
     requestState,
     responses: inputResponses,
@@ -165,12 +165,12 @@ function checkVersion(inBody: Json | undefined, req: IncomingMessage | undefined
   if (req && header === undefined)
     throw mismatch('The header MCP-Protocol-Version is missing; it repeats what params._meta says.');
   if (typeof inBody !== 'string') {
-    if (header !== undefined && header !== MODERN_VERSION) throw unsupported(header);
-    throw invalidMeta('protocolVersion', `must be a version such as ${MODERN_VERSION}`);
+    if (header !== undefined && header !== VERSION_2026) throw unsupported(header);
+    throw invalidMeta('protocolVersion', `must be a version such as ${VERSION_2026}`);
   }
   if (header !== undefined && header !== inBody)
     throw mismatch('The header MCP-Protocol-Version says something else than params._meta.');
-  if (inBody !== MODERN_VERSION) throw unsupported(inBody);
+  if (inBody !== VERSION_2026) throw unsupported(inBody);
 }
 
 function unsupported(requested: string): GatehouseError {
@@ -186,7 +186,7 @@ function invalidMeta(member: string, rule: string): GatehouseError {
 }
 
 /** Every version that this address supports. Versions before 2026 begin with `initialize`. */
-const SUPPORTED = [MODERN_VERSION, ...VERSIONS];
+const SUPPORTED = [VERSION_2026, ...VERSIONS];
 
 /** Returns the result of server/discover. */
 export function discoverResult(instructions: string): string {

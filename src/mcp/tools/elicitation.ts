@@ -27,7 +27,7 @@ export interface Askable {
   readonly asked: Map<string, (result: JsonObject | undefined) => void>;
   /** Aborts when the session ends. */
   readonly gone: AbortSignal;
-  tell(method: string, params?: JsonObject): void;
+  notify(method: string, params?: JsonObject): void;
 }
 
 type LookContext = Pick<Context, 'db' | 'clock' | 'log'>;
@@ -95,7 +95,7 @@ export function elicitationRequired(error: GatehouseError, elicitation: UrlElici
 async function announce(context: LookContext, session: Askable, elicitationId: string): Promise<void> {
   try {
     if ((await connectEnd(context, elicitationId, session.gone)) === 'gone') return;
-    session.tell('notifications/elicitation/complete', { elicitationId });
+    session.notify('notifications/elicitation/complete', { elicitationId });
   } catch (error) {
     if (!session.gone.aborted)
       context.log.warn({ err: error, elicitationId }, 'elicitation end not reported');

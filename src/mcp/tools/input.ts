@@ -97,7 +97,7 @@ function capabilityOf(method: string): JsonObject {
  * Returns the inputs of a request of MCP 2026-07-28. Uses the answers that the request holds; a missing answer ends
  * the request. Rejects with GatehouseError `request_state_invalid` for a state of another call.
  */
-export async function modernInputs({
+export async function mcp2026Inputs({
   abilities,
   states,
   requestState,

@@ -96,17 +96,17 @@ async function deliver(side: Side, line: string): Promise<void> {
   }
   const { id, method, params } = message;
   if (method === 'initialize') side.state.initialize = line;
-  const modern = headersFor(method, params);
+  const routingHeaders = headersFor(method, params);
   if (method === 'notifications/cancelled' && cancelled(side, params)) return;
   const cancel = new AbortController();
-  const stands = id !== undefined && 'mcp-method' in modern;
+  const stands = id !== undefined && 'mcp-method' in routingHeaders;
   if (stands) side.state.running.set(id, cancel);
   try {
-    let answer = await post(side, line, modern, cancel.signal);
+    let answer = await post(side, line, routingHeaders, cancel.signal);
     if (answer.status === 404 && side.state.session !== undefined && method !== 'initialize') {
       await answer.body.dump();
       await reinitialize(side);
-      answer = await post(side, line, modern, cancel.signal);
+      answer = await post(side, line, routingHeaders, cancel.signal);
     }
     const session = headerOf(answer, 'mcp-session-id');
     if (method === 'initialize' && session !== undefined) side.state.session = session;

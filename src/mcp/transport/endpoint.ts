@@ -27,7 +27,7 @@ export function mcpPathOf(url: string): McpPath | undefined {
 }
 
 /** An authenticated request: the server and the caller. grantOf() checks the user later. */
-export interface Knock {
+export interface Authentication {
   live: LiveServer;
   caller: Caller;
 }
@@ -37,7 +37,11 @@ export interface Knock {
  * token. On the token URL an unknown server and a wrong token give the same answer.
  * @throws GatehouseError `unauthorized`, `token_expired`, `forbidden` (scope), `server_not_found`.
  */
-export async function knock(context: Context, req: IncomingMessage, path: McpPath): Promise<Knock> {
+export async function authenticate(
+  context: Context,
+  req: IncomingMessage,
+  path: McpPath,
+): Promise<Authentication> {
   if (path.accessToken !== undefined) return byToken(context, path.serverId, path.accessToken);
   try {
     return await byBearer(context, req, path);
@@ -46,7 +50,7 @@ export async function knock(context: Context, req: IncomingMessage, path: McpPat
   }
 }
 
-async function byBearer(context: Context, req: IncomingMessage, path: McpPath): Promise<Knock> {
+async function byBearer(context: Context, req: IncomingMessage, path: McpPath): Promise<Authentication> {
   const bearer = bearerOf(req.headers.authorization);
   if (isAccessToken(bearer)) return byToken(context, path.serverId, bearer, { 'WWW-Authenticate': 'Bearer' });
   const own = looksLikeJwt(bearer) ? await protectedResourceOf(context, path.serverId) : undefined;
@@ -82,7 +86,7 @@ async function byToken(
   serverId: string,
   accessToken: string,
   headers: Record<string, string> = {},
-): Promise<Knock> {
+): Promise<Authentication> {
   const live = isAccessToken(accessToken) ? await servers.byToken(accessToken) : undefined;
   if (live?.server.serverId !== serverId) {
     throw new GatehouseError(
@@ -117,7 +121,7 @@ async function byToken(
 export async function grantOf(
   context: Context,
   req: IncomingMessage,
-  { live, caller }: Knock,
+  { live, caller }: Authentication,
 ): Promise<Grant> {
   const jwt = headerText(req, 'x-svc-user-token');
   const token = jwt === undefined ? undefined : await userToken(context, jwt);
@@ -163,10 +167,10 @@ export function assertHost(
 export async function assertOrigin(
   context: Context,
   origin: string,
-  knocked: Knock | undefined,
+  authentication: Authentication | undefined,
 ): Promise<void> {
   if (origin === new URL(context.publicUrl).origin) return;
-  if (knocked?.caller.kind === 'api_key') {
+  if (authentication?.caller.kind === 'api_key') {
     throw new GatehouseError(
       'forbidden',
       'An API key was sent by a web page. Keys stay on your server; give pages a token URL, and replace this key.',
@@ -175,7 +179,7 @@ export async function assertOrigin(
   const url = URL.canParse(origin) ? new URL(origin) : undefined;
   if (url && isLoopback(context.config.host) && isLoopback(url.hostname)) return;
   // A preflight carries no key, so its environment is unknown: both environments' lists count.
-  const environments = knocked ? [knocked.live.server.environment] : ENVIRONMENTS;
+  const environments = authentication ? [authentication.live.server.environment] : ENVIRONMENTS;
   for (const environment of environments) {
     if ((await readSettings(context.db, environment)).origins.includes(origin)) return;
   }

@@ -3,16 +3,16 @@ import { isJsonObject } from '../../lib/json.ts';
 import { newestOf } from '../tools/events.ts';
 import { log, logOutcome, progressOf, streamOf, type Flow, type Stream } from './flow.ts';
 import type { Grant } from '../tools/grant.ts';
-import { modernInputs } from '../tools/input.ts';
-import { earOf, filterOf, type Ear, type Listeners } from './listeners.ts';
+import { mcp2026Inputs } from '../tools/input.ts';
+import { sinkOf, filterOf, type EventSink, type Listeners } from './listeners.ts';
 import { hasFailed, responseText, type Answer, type RpcRequest } from '../protocol/message.ts';
 import {
   completeResult,
   discoverResult,
   interimResult,
   openingOf,
-  readModern,
-  type ModernRequest,
+  readMcp2026,
+  type Mcp2026Request,
 } from '../protocol/mcp-2026.ts';
 import { checkParamHeaders } from '../protocol/param-headers.ts';
 import { sendResult, whenClosed } from './reply.ts';
@@ -27,34 +27,34 @@ const OLD_NOT_FOUND = -32002;
 const STATUSES: { [code: number]: number } = { [-32021]: 400, [-32601]: 404 };
 
 /** A request of MCP 2026-07-28 under way, on any transport. */
-export interface ModernCall {
+export interface Mcp2026Call {
   grant: Grant;
   requestId: string;
   signal: AbortSignal;
   /** Returns the caller's current rights, for a subscription. */
   rights: () => Promise<Grant>;
   /** Opens the sink for the messages of a subscription. */
-  ear: () => Ear;
+  sink: () => EventSink;
 }
 
 /** Answers requests of MCP 2026-07-28. Each request holds everything that its answer needs. */
-export interface ModernExchange {
+export interface Mcp2026Exchange {
   /** Answers a POST. */
   post(flow: Flow, request: RpcRequest, rights: () => Promise<Grant>): Promise<void>;
   /**
    * Answers a parsed request. Returns undefined when it opened a subscription. Rejects when the call's signal aborts.
    */
-  answer(read: ModernRequest, stream: Pick<Stream, 'send'>, call: ModernCall): Promise<Answer | undefined>;
+  answer(read: Mcp2026Request, stream: Pick<Stream, 'send'>, call: Mcp2026Call): Promise<Answer | undefined>;
 }
 
-export function createModernExchange(
+export function createMcp2026Exchange(
   context: Pick<Context, 'db' | 'keys' | 'clock' | 'catalog'>,
   { core, listeners, watch }: { core: McpCore; listeners: Listeners; watch: Watch },
-): ModernExchange {
+): Mcp2026Exchange {
   return {
     async post(flow, asked, rights) {
       const { res, headers, grant, requestId, framing } = flow;
-      const read = readModern(asked, flow.req);
+      const read = readMcp2026(asked, flow.req);
       const { method, id, params } = read.request;
       const whole = method === 'tools/list' && params?.['cursor'] === undefined && framing.json;
       const list = whole ? await core.toolList(grant) : undefined;
@@ -71,9 +71,9 @@ export function createModernExchange(
       whenClosed(res, () => {
         if (!res.writableFinished) gone.abort();
       });
-      const ear = () => earOf(res, headers);
+      const sink = () => sinkOf(res, headers);
       try {
-        const call = { grant, requestId, signal: gone.signal, rights, ear };
+        const call = { grant, requestId, signal: gone.signal, rights, sink };
         const answer = await this.answer(read, stream, call);
         if (!answer) return;
         const status = 'error' in answer ? (STATUSES[answer.error.code] ?? 200) : 200;
@@ -85,7 +85,7 @@ export function createModernExchange(
 
     async answer({ request, abilities, logLevel, requestState, responses }, stream, call) {
       const { method } = request;
-      const { grant, requestId, signal, rights, ear } = call;
+      const { grant, requestId, signal, rights, sink } = call;
       if (method === 'server/discover') {
         const { instructions } = core.visible(grant);
         return { result: completeResult(method, discoverResult(instructions)), failed: false };
@@ -99,7 +99,7 @@ export function createModernExchange(
         // A client that left by now has fired its close event already, so its listener would never be removed.
         signal.throwIfAborted();
         const since = context.clock.now();
-        listeners.open(ear(), { id: request.id, grant, filter, newest, since, rights });
+        listeners.open(sink(), { id: request.id, grant, filter, newest, since, rights });
         return undefined;
       }
       const states = requestStates(context, grant, request);
@@ -107,19 +107,19 @@ export function createModernExchange(
         grant,
         requestId,
         signal,
-        inputs: await modernInputs({ abilities, states, requestState, responses, signal }),
+        inputs: await mcp2026Inputs({ abilities, states, requestState, responses, signal }),
         trace: traceOf(request),
         onProgress: progressOf(request, stream),
         onLog: (message) => log(stream, logLevel, message),
         onChanged: (lists) => watch.announce(grant.live.server.serverId, lists),
       });
       logOutcome(stream, logLevel, request, hasFailed(answer));
-      return modernAnswer(method, answer);
+      return mcp2026Answer(method, answer);
     },
   };
 }
 
-function modernAnswer(method: string, answer: Answer): Answer {
+function mcp2026Answer(method: string, answer: Answer): Answer {
   if ('error' in answer) {
     const { error } = answer;
     return error.code === OLD_NOT_FOUND ? { error: { ...error, code: -32602 } } : answer;

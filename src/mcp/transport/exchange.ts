@@ -25,7 +25,7 @@ import {
   type RpcFault,
   type RpcRequest,
 } from '../protocol/message.ts';
-import { createModernExchange } from './exchange-2026.ts';
+import { createMcp2026Exchange } from './exchange-2026.ts';
 import { sendEmpty, sendJson, sendResult, whenClosed } from './reply.ts';
 import type { McpCore } from '../tools/server.ts';
 import type { Session, Sessions } from './sessions.ts';
@@ -52,7 +52,7 @@ export function createExchange(
   core: McpCore,
   { sessions, listeners, watch }: { sessions: Sessions; listeners: Listeners; watch: Watch },
 ): Exchange {
-  const modern = createModernExchange(context, { core, listeners, watch });
+  const mcp2026 = createMcp2026Exchange(context, { core, listeners, watch });
   return {
     end: (session) => sessions.end(session),
     session(grant, sessionId) {
@@ -67,7 +67,7 @@ export function createExchange(
         return sendEmpty(res, 202, headers);
       }
       const { request } = message;
-      if (rights) return modern.post(flow, request, rights);
+      if (rights) return mcp2026.post(flow, request, rights);
       if (request.method === 'initialize') return initialize(flow, request);
       const listed = request.method === 'tools/list' && request.params?.['cursor'] === undefined;
       const result = listed && flow.framing.json ? await core.toolList(flow.grant) : undefined;

@@ -5,12 +5,20 @@ import { clientAddress } from '../../lib/client-address.ts';
 import { answerError, GatehouseError, hidesCause } from '../../lib/errors.ts';
 import { jsonFromBody, MIB, readBody } from '../../lib/http-body.ts';
 import type { Json } from '../../lib/json.ts';
-import { assertHost, assertOrigin, grantOf, knock, mcpPathOf, type Knock, type McpPath } from './endpoint.ts';
+import {
+  assertHost,
+  assertOrigin,
+  grantOf,
+  authenticate,
+  mcpPathOf,
+  type Authentication,
+  type McpPath,
+} from './endpoint.ts';
 import type { Grant } from '../tools/grant.ts';
 import { createExchange, type Exchange } from './exchange.ts';
 import { VERSIONS } from '../protocol/initialize.ts';
 import { readMessage, type Message } from '../protocol/message.ts';
-import { isModern } from '../protocol/mcp-2026.ts';
+import { isMcp2026 } from '../protocol/mcp-2026.ts';
 import { beginEvents, framingOf, sendEmpty, sendRefusal } from './reply.ts';
 import { headerText } from '../protocol/headers.ts';
 import { createListeners } from './listeners.ts';
@@ -26,7 +34,7 @@ export interface McpHandler {
   /** Answers a request below /mcp/. Never rejects. */
   handle(req: IncomingMessage, res: ServerResponse): Promise<void>;
   /** Ends the listening streams, so that a shutdown waits only for running calls. */
-  hush(): void;
+  closeStreams(): void;
   close(): Promise<void>;
 }
 
@@ -67,9 +75,9 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
         'request',
       );
     },
-    hush() {
-      sessions.hush();
-      listeners.hush();
+    closeStreams() {
+      sessions.closeStreams();
+      listeners.closeStreams();
     },
     async close() {
       watch.close();
@@ -93,22 +101,22 @@ async function enter(context: Context, exchange: Exchange, visit: Visit): Promis
   const origin = headerText(req, 'origin');
   if (req.method === 'OPTIONS') return preflight(context, visit, origin);
 
-  const knocked = await authenticated(context, visit, () => knock(context, req, path));
-  visit.serverId = knocked.live.server.serverId;
+  const authentication = await countingFailures(context, visit, () => authenticate(context, req, path));
+  visit.serverId = authentication.live.server.serverId;
   if (origin !== undefined) {
-    await assertOrigin(context, origin, knocked);
+    await assertOrigin(context, origin, authentication);
     headers['Access-Control-Allow-Origin'] = origin;
     headers['Access-Control-Expose-Headers'] = 'Mcp-Session-Id, X-Request-Id, Retry-After, WWW-Authenticate';
     headers['Vary'] = 'Origin';
   }
   switch (req.method) {
     case 'POST':
-      return post(context, exchange, visit, knocked, path);
+      return post(context, exchange, visit, authentication, path);
     case 'GET':
-      return listen(context, exchange, visit, knocked, path);
+      return listen(context, exchange, visit, authentication, path);
     case 'DELETE': {
       if (sessionIdOf(req) === undefined) throw notAllowed('DELETE');
-      const session = exchange.session(await grant(context, visit, knocked), sessionIdOf(req));
+      const session = exchange.session(await grant(context, visit, authentication), sessionIdOf(req));
       exchange.end(session);
       return sendEmpty(res, 200, headers);
     }
@@ -121,11 +129,11 @@ async function post(
   context: Context,
   exchange: Exchange,
   visit: Visit,
-  knocked: Knock,
+  authentication: Authentication,
   path: McpPath,
 ): Promise<void> {
   const { req, res, headers } = visit;
-  const key = `${knocked.live.server.serverId} ${knocked.caller.label}`;
+  const key = `${authentication.live.server.serverId} ${authentication.caller.label}`;
   Object.assign(headers, await context.limits.mcp(key, 1));
   const framing = framingOf(req.headers.accept);
   if (!framing.events) {
@@ -149,7 +157,7 @@ async function post(
     );
   }
   const body = parse(await readBody(req, MIB));
-  const granted = await grant(context, visit, knocked);
+  const granted = await grant(context, visit, authentication);
   const message = Array.isArray(body) ? undefined : readMessage(body);
   if (message && 'method' in message) visit.rpcMethod = message.method.slice(0, 64);
   if (message?.kind === 'request') visit.id = message.request.id;
@@ -159,7 +167,7 @@ async function post(
   // MCP 2026-07-28 has no sessions. A session id means that the request is of an older version, so headers do not
   // decide then.
   const form = sessionId === undefined ? req.headers : undefined;
-  if (message && message.kind !== 'response' && isModern(form, message))
+  if (message && message.kind !== 'response' && isMcp2026(form, message))
     return exchange.one(flow, message, () => rightsOf(context, req, path));
 
   const session = sessionId === undefined ? undefined : exchange.session(granted, sessionId);
@@ -175,7 +183,7 @@ async function listen(
   context: Context,
   exchange: Exchange,
   visit: Visit,
-  knocked: Knock,
+  authentication: Authentication,
   path: McpPath,
 ): Promise<void> {
   const { req, res, headers } = visit;
@@ -187,7 +195,7 @@ async function listen(
       'A GET opens an event stream: Accept must include text/event-stream.',
     );
   }
-  const granted = await grant(context, visit, knocked);
+  const granted = await grant(context, visit, authentication);
   const session = exchange.session(granted, sessionId);
   const lastEventId = headerText(req, 'last-event-id');
   const last = lastEventId === undefined ? undefined : placeOf(session, lastEventId);
@@ -235,7 +243,7 @@ function paramHeadersIn(req: IncomingMessage): string[] {
 }
 
 /** Counts 401s by address. Bars an address after too many of them. */
-async function authenticated<T>(context: Context, { req }: Visit, check: () => Promise<T>): Promise<T> {
+async function countingFailures<T>(context: Context, { req }: Visit, check: () => Promise<T>): Promise<T> {
   try {
     return await check();
   } catch (error) {
@@ -250,11 +258,11 @@ async function authenticated<T>(context: Context, { req }: Visit, check: () => P
 
 /** Returns the current rights of a request that opened a stream. Throws what authentication and grantOf throw. */
 async function rightsOf(context: Context, req: IncomingMessage, path: McpPath): Promise<Grant> {
-  return grantOf(context, req, await knock(context, req, path));
+  return grantOf(context, req, await authenticate(context, req, path));
 }
 
-function grant(context: Context, visit: Visit, knocked: Knock): Promise<Grant> {
-  return authenticated(context, visit, () => grantOf(context, visit.req, knocked));
+function grant(context: Context, visit: Visit, authentication: Authentication): Promise<Grant> {
+  return countingFailures(context, visit, () => grantOf(context, visit.req, authentication));
 }
 
 function refuse(context: Context, { req, res, requestId, id, headers, route }: Visit, thrown: unknown): void {

@@ -21,7 +21,7 @@ export interface Filter {
 }
 
 /** The sink for the messages of a listener: an open POST, or lines of standard output. */
-export interface Ear {
+export interface EventSink {
   send(message: string): void;
   ping(): void;
   end(): void;
@@ -44,10 +44,10 @@ export interface Listeners {
   /** @throws GatehouseError `rate_limited` when there are too many listeners. */
   admit(grant: Grant): void;
   /** Sends a listener's messages to the sink. The first one acknowledges the filter. */
-  open(ear: Ear, listening: Listening): void;
+  open(sink: EventSink, listening: Listening): void;
   all(): Iterable<Watcher>;
   /** Ends all listeners, each with its result. */
-  hush(): void;
+  closeStreams(): void;
 }
 
 interface Listener extends Watcher {
@@ -66,22 +66,22 @@ export function createListeners(): Listeners {
         headers: { 'Retry-After': '60' },
       });
     },
-    open(ear, listening) {
+    open(sink, listening) {
       const owner = ownerOf(listening.grant);
-      const listener = listenerOf(ear, listening);
+      const listener = listenerOf(sink, listening);
       listeners.add(listener);
       perCaller.set(owner, (perCaller.get(owner) ?? 0) + 1);
-      ear.onClose(() => {
+      sink.onClose(() => {
         listeners.delete(listener);
         const left = (perCaller.get(owner) ?? 1) - 1;
         if (left > 0) perCaller.set(owner, left);
         else perCaller.delete(owner);
       });
       const notifications = { ...listening.filter };
-      ear.send(tagged(listening.id, 'notifications/subscriptions/acknowledged', { notifications }));
+      sink.send(tagged(listening.id, 'notifications/subscriptions/acknowledged', { notifications }));
     },
     all: () => listeners,
-    hush() {
+    closeStreams() {
       for (const listener of listeners) listener.end();
     },
   };
@@ -116,7 +116,7 @@ function ownerOf({ live, caller }: Grant): string {
   return `${live.server.serverId} ${caller}`;
 }
 
-function listenerOf(ear: Ear, { id, grant, filter, newest, since, rights }: Listening): Listener {
+function listenerOf(sink: EventSink, { id, grant, filter, newest, since, rights }: Listening): Listener {
   const subscriptions = new Set(filter.resourceSubscriptions);
   const wanted = new Set([
     ...LISTS.flatMap((list) => (filter[`${list}ListChanged`] ? [`notifications/${list}/list_changed`] : [])),
@@ -124,8 +124,8 @@ function listenerOf(ear: Ear, { id, grant, filter, newest, since, rights }: List
   ]);
   const end = (): void => {
     const result = completeResult('subscriptions/listen', '{}', { [SUBSCRIPTION_ID]: id });
-    ear.send(responseText(id, { result, failed: false }));
-    ear.end();
+    sink.send(responseText(id, { result, failed: false }));
+    sink.end();
   };
   return {
     environment: grant.environment,
@@ -137,10 +137,10 @@ function listenerOf(ear: Ear, { id, grant, filter, newest, since, rights }: List
     since,
     endsAt: grant.endsAt,
     rights,
-    tell(method, params = {}) {
-      if (wanted.has(method)) ear.send(tagged(id, method, params));
+    notify(method, params = {}) {
+      if (wanted.has(method)) sink.send(tagged(id, method, params));
     },
-    ping: () => ear.ping(),
+    ping: () => sink.ping(),
     leave: end,
     end,
   };
@@ -152,7 +152,7 @@ function tagged(id: string | number, method: string, params: JsonObject): string
 }
 
 /** Returns a sink that writes to the response of a POST. */
-export function earOf(res: ServerResponse, headers: Record<string, string>): Ear {
+export function sinkOf(res: ServerResponse, headers: Record<string, string>): EventSink {
   beginEvents(res, headers);
   return {
     send: (message) => writeEvent(res, eventText(message)),

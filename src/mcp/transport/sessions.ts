@@ -66,7 +66,7 @@ export interface Sessions {
   /** Sessions with a standing stream. They are notified of changes. */
   listening(): Iterable<Session>;
   /** Ends the standing streams. */
-  hush(): void;
+  closeStreams(): void;
   close(): void;
 }
 
@@ -150,7 +150,7 @@ export function createSessions(clock: Clock): Sessions {
           // The closed request must not stay in memory.
           session.rights = atFirst;
         },
-        tell: (method, params) => notify(session, method, params),
+        notify: (method, params) => notify(session, method, params),
         ping: () => ping(session),
         // A client whose token expired reconnects with a newer one, and must find its session.
         leave: (why) => (why.code === 'token_expired' ? hang(session) : end(session)),
@@ -173,7 +173,7 @@ export function createSessions(clock: Clock): Sessions {
       return session;
     },
     end,
-    hush() {
+    closeStreams() {
       for (const session of listening) hang(session);
     },
     listening: () => listening,

@@ -15,10 +15,10 @@ import { newestOf } from '../tools/events.ts';
 import { levelFault, log, logOutcome, progressOf, USUAL_LEVEL } from './flow.ts';
 import { grantFor, type Grant } from '../tools/grant.ts';
 import { initializeResult, negotiate } from '../protocol/initialize.ts';
-import { createListeners, type Ear } from './listeners.ts';
+import { createListeners, type EventSink } from './listeners.ts';
 import { hasFailed, readMessage, responseText, type Answer, type RpcRequest } from '../protocol/message.ts';
-import { isModern, readModern } from '../protocol/mcp-2026.ts';
-import { createModernExchange, type ModernExchange } from './exchange-2026.ts';
+import { isMcp2026, readMcp2026 } from '../protocol/mcp-2026.ts';
+import { createMcp2026Exchange, type Mcp2026Exchange } from './exchange-2026.ts';
 import { createMcpCore, type McpCore } from '../tools/server.ts';
 import { traceOf } from '../protocol/trace.ts';
 import { watchChanges, type Watch, type Watcher } from './watch.ts';
@@ -54,7 +54,7 @@ export async function runStdio(
     context,
     core,
     send,
-    modern: createModernExchange(context, { core, listeners, watch }),
+    mcp2026: createMcp2026Exchange(context, { core, listeners, watch }),
     rights: async () => (await grantOf(context, { ...wish, server })).grant,
     watch,
     running: new Map(),
@@ -75,7 +75,7 @@ export async function runStdio(
     ended.abort();
     await Promise.all(pending);
   } finally {
-    listeners.hush();
+    listeners.closeStreams();
     watch.close();
     for (const controller of line.running.values()) controller.abort();
     await core.close();
@@ -86,7 +86,7 @@ export async function runStdio(
 interface Line {
   context: Context;
   core: McpCore;
-  modern: ModernExchange;
+  mcp2026: Mcp2026Exchange;
   watch: Watch;
   send(message: object | string): void;
   rights(): Promise<Grant>;
@@ -119,8 +119,8 @@ async function answerLine(line: Line, text: string): Promise<void> {
     let listens = false;
     try {
       const grant = await line.rights();
-      const answer = isModern(undefined, request)
-        ? await answerModern(line, request, { grant, requestId, signal })
+      const answer = isMcp2026(undefined, request)
+        ? await answerMcp2026(line, request, { grant, requestId, signal })
         : await answerPlain(line, request, { grant, requestId, signal });
       listens = answer === undefined;
       if (answer && !signal.aborted) line.send(responseText(id, answer));
@@ -149,21 +149,21 @@ interface LineCall {
 }
 
 /** Answers a request of MCP 2026-07-28. Returns undefined when it opened a subscription. */
-async function answerModern(
-  { modern, send, rights, running }: Line,
+async function answerMcp2026(
+  { mcp2026, send, rights, running }: Line,
   asked: RpcRequest,
   call: LineCall,
 ): Promise<Answer | undefined> {
-  const ear = (): Ear => {
+  const sink = (): EventSink => {
     const closed: (() => void)[] = [];
     const end = () => {
       running.delete(asked.id);
-      for (const tell of closed.splice(0)) tell();
+      for (const onClosed of closed.splice(0)) onClosed();
     };
     call.signal.addEventListener('abort', end, { once: true });
-    return { send, ping: () => {}, end, onClose: (tell) => closed.push(tell) };
+    return { send, ping: () => {}, end, onClose: (onClosed) => closed.push(onClosed) };
   };
-  return modern.answer(readModern(asked), { send }, { ...call, rights, ear });
+  return mcp2026.answer(readMcp2026(asked), { send }, { ...call, rights, sink });
 }
 
 /** Answers a request of an older version, with or without `initialize`. */
@@ -189,7 +189,7 @@ async function answerPlain(line: Line, request: RpcRequest, call: LineCall): Pro
         abilities: abilitiesOf(protocolVersion, params['capabilities']),
         asked: new Map(),
         gone: line.ended,
-        tell: (method, told = {}) => send({ jsonrpc: '2.0', method, params: told }),
+        notify: (method, values = {}) => send({ jsonrpc: '2.0', method, params: values }),
       };
       const { instructions } = core.visible(call.grant);
       return { result: JSON.stringify(initializeResult(protocolVersion, instructions)), failed: false };

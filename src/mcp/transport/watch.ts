@@ -46,7 +46,7 @@ export interface Watcher {
   /** Returns the current rights of its caller and user. @throws GatehouseError once they are revoked or expired. */
   rights(): Promise<Grant>;
   /** Sends a notification. Drops notifications that the client did not ask for. */
-  tell(method: string, params?: JsonObject): void;
+  notify(method: string, params?: JsonObject): void;
   ping(): void;
   /** Ends its stream because its rights ended. */
   leave(why: GatehouseError): void;
@@ -62,12 +62,12 @@ type WatchContext = Pick<Context, 'db' | 'clock' | 'log' | 'catalog' | 'servers'
 type Note = Pick<Tables['changes'], 'environment' | 'kind' | 'subject' | 'at'>;
 
 /** State of one watcher between checks. */
-interface Met {
+interface WatcherState {
   /** Number of the watcher's first poll. It spreads the periodic checks of all watchers over time. */
   readonly look: number;
   readonly since: number;
   /** Changes that concern the watcher and were not yet checked. */
-  owed: Note[];
+  pendingNotes: Note[];
   /** An earlier check of the watcher is still running. */
   busy: boolean;
 }
@@ -78,7 +78,7 @@ interface Met {
  */
 export function watchChanges(context: WatchContext, watchers: () => Iterable<Watcher>): Watch {
   const notes = noteReader(context);
-  const met = new WeakMap<Watcher, Met>();
+  const states = new WeakMap<Watcher, WatcherState>();
   let looking = false;
   let looks = 0;
 
@@ -96,16 +96,16 @@ export function watchChanges(context: WatchContext, watchers: () => Iterable<Wat
     const due: (() => Promise<void>)[] = [];
     for (const watcher of all) {
       const { since } = watcher;
-      const before = met.get(watcher);
+      const before = states.get(watcher);
       // The lists may have changed between the watcher's request and this poll.
       const first = before?.since !== since;
-      const one = first ? { look: looks, since, owed: [], busy: false } : before;
-      if (first) met.set(watcher, one);
+      const one = first ? { look: looks, since, pendingNotes: [], busy: false } : before;
+      if (first) states.set(watcher, one);
       const round = !first && (looks - one.look) % PING_EVERY === 0;
       if (round) watcher.ping();
-      for (const note of fresh) if (concerns(note, watcher)) one.owed.push(note);
+      for (const note of fresh) if (concerns(note, watcher)) one.pendingNotes.push(note);
       if (one.busy) continue;
-      const asks = first || round || one.owed.length > 0 || watcher.endsAt <= context.clock.now();
+      const asks = first || round || one.pendingNotes.length > 0 || watcher.endsAt <= context.clock.now();
       if (asks || watcher.subscriptions.size > 0) due.push(() => lookAt(watcher, one, { asks, read }));
     }
     for (let at = 0; at < due.length; at += LOOKED_AT_ONCE) {
@@ -117,21 +117,21 @@ export function watchChanges(context: WatchContext, watchers: () => Iterable<Wat
   /** Checks one watcher. Never rejects. */
   const lookAt = async (
     watcher: Watcher,
-    one: Met,
+    one: WatcherState,
     { asks, read }: { asks: boolean; read: ReturnType<typeof readSources> },
   ): Promise<void> => {
-    const own = one.owed;
-    one.owed = [];
+    const own = one.pendingNotes;
+    one.pendingNotes = [];
     one.busy = true;
     try {
       if (asks) {
         const rights = await watcher.rights();
         watcher.endsAt = rights.endsAt;
-        const told = tellShape(watcher, rights);
+        const notified = notifyOfShape(watcher, rights);
         const accounts = own.some(({ kind, at }) => kind === 'accounts' && at >= watcher.since);
-        if (accounts && !told) tellLists(watcher, LISTS_OF_ACCOUNTS);
+        if (accounts && !notified) notifyOfLists(watcher, LISTS_OF_ACCOUNTS);
       }
-      await tellEvents(context, watcher, read);
+      await notifyOfEvents(context, watcher, read);
     } catch (error) {
       if (error instanceof GatehouseError && error.status < 500) watcher.leave(error);
       else context.log.warn({ err: error }, 'check for changes failed');
@@ -152,7 +152,7 @@ export function watchChanges(context: WatchContext, watchers: () => Iterable<Wat
 
   return {
     announce(serverId, lists) {
-      for (const watcher of watchers()) if (watcher.serverId === serverId) tellLists(watcher, lists);
+      for (const watcher of watchers()) if (watcher.serverId === serverId) notifyOfLists(watcher, lists);
     },
     close: () => clearInterval(timer),
   };
@@ -201,21 +201,21 @@ function concerns({ environment, kind, subject }: Note, watcher: Watcher): boole
 }
 
 /** Notifies a watcher that all lists changed when the server's shape changed. Returns whether it changed. */
-function tellShape(watcher: Watcher, { live }: Grant): boolean {
+function notifyOfShape(watcher: Watcher, { live }: Grant): boolean {
   const { shape } = watcher.live;
   watcher.live = live;
   if (shape === live.shape) return false;
-  tellLists(watcher, LISTS);
-  for (const uri of watcher.subscriptions) watcher.tell('notifications/resources/updated', { uri });
+  notifyOfLists(watcher, LISTS);
+  for (const uri of watcher.subscriptions) watcher.notify('notifications/resources/updated', { uri });
   return true;
 }
 
-function tellLists(watcher: Watcher, lists: readonly Changed[]): void {
-  for (const list of lists) watcher.tell(`notifications/${list}/list_changed`);
+function notifyOfLists(watcher: Watcher, lists: readonly Changed[]): void {
+  for (const list of lists) watcher.notify(`notifications/${list}/list_changed`);
 }
 
 /** Notifies a watcher of new events in its subscribed scopes. */
-async function tellEvents(
+async function notifyOfEvents(
   context: Pick<Context, 'db' | 'catalog'>,
   watcher: Watcher,
   read: ReturnType<typeof readSources>,
@@ -228,6 +228,6 @@ async function tellEvents(
     newest.set(scope, event);
     const uri = uris.get(scope);
     if (before !== undefined && before !== event && uri !== undefined)
-      watcher.tell('notifications/resources/updated', { uri });
+      watcher.notify('notifications/resources/updated', { uri });
   }
 }
