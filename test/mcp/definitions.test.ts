@@ -124,7 +124,8 @@ describe.each(STORE_KINDS)('definitions of a release that changes some, over %s'
 
   test('are logged', async () => {
     await reportChanges(service.context);
-    const line = service.logged.find((one) => one.includes('differ from those that were approved')) ?? '';
+    const line =
+      service.logged.find((one) => one.includes('definitions differ from the approved ones')) ?? '';
     expect(JSON.parse(line)).toMatchObject({
       connectorId: 'sandbox',
       added: ['count_orders', 'fail_again'],
