@@ -64,7 +64,7 @@ export async function listen(context: OpenContext): Promise<App> {
   context.serving = true;
   const presence = await startPresence(context);
   const keepAlive = startKeepAlive(context);
-  context.deliverer.start();
+  context.dispatcher.start();
   context.sources.start(context);
   context.runs.start(context);
   const report = setTimeout(() => void reportLater(context), REPORT_AFTER_MS);
@@ -82,7 +82,7 @@ export async function listen(context: OpenContext): Promise<App> {
         presence.close(),
         context.sources.close(),
         context.runs.close(),
-        context.deliverer.close(),
+        context.dispatcher.close(),
       ]);
       await mcp.close();
     },

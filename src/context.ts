@@ -9,7 +9,7 @@ import { loadKeyRing, type KeyRing } from './crypto/key-ring.ts';
 import { createAudit, type Audit } from './guard/audit.ts';
 import { createListening, type Listening } from './sources/account-switch.ts';
 import { createSources, type Sources } from './sources/loops.ts';
-import { createDeliverer, type Deliverer } from './outbox/dispatcher.ts';
+import { Dispatcher } from './outbox/dispatcher.ts';
 import { createOperator, type Operator } from './outbox/operator-events.ts';
 import { createLimits, type Limits } from './guard/limits.ts';
 import { createReadiness, type Readiness } from './guard/readiness.ts';
@@ -56,7 +56,7 @@ export interface Context {
   /** The checks behind /ready. */
   readonly readiness: Readiness;
   /** Sends the deliveries of the outbox, in serving processes. */
-  readonly deliverer: Deliverer;
+  readonly dispatcher: Dispatcher;
   /** Polls, received webhooks and registrations. They run for sources that have consumers. */
   readonly sources: Sources;
   /** Notifies the operator of an environment about its credentials and subscriptions. */
@@ -140,7 +140,7 @@ export async function openContext(
       ],
     });
     const executions = createExecutionLog({ db, clock, log });
-    const deliverer = createDeliverer(
+    const dispatcher = new Dispatcher(
       { db, store, clock, keys, log },
       { outbound: toReceivers, scheduleMs: config.retrySchedule, sweeps: [closeIdleListeners] },
     );
@@ -166,8 +166,8 @@ export async function openContext(
       publicUrl: config.publicUrl ?? `http://${config.host}:${config.port}`,
       stopping: false,
       serving: false,
-      deliverer,
-      operator: createOperator({ db, clock, keys, log, deliverer }),
+      dispatcher,
+      operator: createOperator({ db, clock, keys, log, dispatcher }),
       listening: createListening({ clock }),
       sources: createSources(),
       expressions: createBoundedExpressions(),
@@ -183,7 +183,7 @@ export async function openContext(
         await base.sources.close();
         await base.runs.close();
         await base.expressions.close();
-        await deliverer.close();
+        await dispatcher.close();
         await executions.close();
         await toReceivers.close();
         await toIssuers.close();

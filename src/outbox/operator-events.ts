@@ -78,7 +78,7 @@ export async function tellGapRisk(
   reason: string,
 ): Promise<void> {
   await context.db.transaction().execute((tx) => tellGapRiskIn(tx, context, source, reason));
-  context.deliverer.wake();
+  context.dispatcher.wake();
 }
 
 /** Does the same as tellGapRisk(), in the caller's transaction. */

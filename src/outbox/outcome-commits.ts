@@ -22,7 +22,11 @@ export interface Outcomes {
 
 const WRITE_AGAIN_MS = SECOND;
 
-export function createOutcomes(context: PublishContext & Pick<Context, 'log' | 'store'>): Outcomes {
+/** `recovered` is called when the last outcome that could not be stored is stored. */
+export function createOutcomes(
+  context: PublishContext & Pick<Context, 'log' | 'store'>,
+  recovered: () => void,
+): Outcomes {
   const { db, log } = context;
   const unwritten = new Set<string>();
   const cancelling = new Map<string, Promise<void>>();
@@ -54,7 +58,7 @@ export function createOutcomes(context: PublishContext & Pick<Context, 'log' | '
       for (;;) {
         try {
           const disabled = await commits.add(outcome);
-          unwritten.delete(deliveryId);
+          if (unwritten.delete(deliveryId) && unwritten.size === 0) recovered();
           if (disabled) cancel(disabled.target.subscriptionId);
           return disabled;
         } catch (error) {

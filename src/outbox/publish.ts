@@ -24,7 +24,7 @@ export interface EventSource {
   environment: Environment;
 }
 
-export type PublishContext = Pick<Context, 'clock' | 'db' | 'keys' | 'log' | 'deliverer'>;
+export type PublishContext = Pick<Context, 'clock' | 'db' | 'keys' | 'log' | 'dispatcher'>;
 /** Context of publish(), which also starts workflow runs. */
 export type EventContext = PublishContext & Pick<Context, 'runs' | 'store'>;
 type Tx = Transaction<Tables>;
@@ -138,7 +138,7 @@ const setNumber = perDatabase((db) =>
  * Inserts events of a source in the caller's transaction, with a numbered delivery for each active subscription that
  * selects their type. A disabled subscription collects no deliveries; recover() creates them later from the events. An
  * event is stored if any subscription, also a disabled one, selects its type. Starts the workflow installations that
- * listen to the source. Call `context.deliverer.committed(tx)` or `wake()` after the commit to send at once.
+ * listen to the source. Call `context.dispatcher.committed(tx)` or `wake()` after the commit to send at once.
  * @returns the number of deliveries inserted.
  */
 export async function publish(
@@ -283,7 +283,7 @@ function deliveriesOf(
 ): Insertable<Tables['deliveries']>[] {
   const now = context.clock.now();
   const target = row.kind === 'listener' ? undefined : targetOf(context, row);
-  const handoff = target && context.deliverer.handoff(tx, target);
+  const handoff = target && context.dispatcher.handoff(tx, target);
   return events.map((event, position) => {
     const deliveryId = newOrderedId('msg', now);
     const sequence = last - events.length + 1 + position;

@@ -6,8 +6,8 @@ import type { Outcome } from './outcome.ts';
 import type { Target } from './target.ts';
 
 /**
- * The deliveries of one subscription in this process. A slow or failed attempt makes the queue degraded. A degraded queue
- * sends one delivery at a time, from a capacity of its own, so it does not delay healthy queues.
+ * The deliveries of one subscription in this process. A degraded queue sends one delivery at a time, from a capacity of
+ * its own, so it does not delay healthy queues. A healthy queue may hold more deliveries in memory.
  */
 export interface Queue {
   target: Target;
@@ -21,10 +21,8 @@ export interface Queue {
   addressChanges: number;
   /** Number of running attempts that began at an earlier address. */
   runsAtOldAddress: number;
-  /** Whether the last attempt succeeded. A healthy queue may hold more deliveries in memory. */
-  healthy: boolean;
-  /** Whether the last attempt failed or was slow. */
-  degraded: boolean;
+  /** 'new' before the first outcome at this address, 'degraded' after a failed or slow attempt. */
+  health: 'new' | 'healthy' | 'degraded';
   /** Attempts at the same time unless the queue is degraded or ordered. */
   width: number;
   /** End of the pause that the receiver asked this process for, epoch ms; the target has that of all processes. */
@@ -71,8 +69,7 @@ export function newQueue(target: Target, readAt: number, usage: Usage): Queue {
     running: new Crowd(),
     addressChanges: 0,
     runsAtOldAddress: 0,
-    healthy: false,
-    degraded: false,
+    health: 'new',
     width: WIDTH_AT_FIRST,
     holdUntil: 0,
     nextAt: 0,
@@ -106,15 +103,14 @@ export const UNKNOWN_QUEUE = newQueue(
 
 /** Returns how many attempts may run at the same time. */
 export function concurrencyOf(queue: Queue): number {
-  return queue.degraded || queue.target.ordered ? 1 : queue.width;
+  return queue.health === 'degraded' || queue.target.ordered ? 1 : queue.width;
 }
 
 /** Replaces the target. A new address resets the queue's health. */
 export function retarget(queue: Queue, target: Target): void {
   if (target.address !== queue.target.address) {
     queue.holdUntil = 0;
-    queue.degraded = false;
-    queue.healthy = false;
+    queue.health = 'new';
     queue.width = WIDTH_AT_FIRST;
     queue.addressChanges++;
     queue.runsAtOldAddress = queue.running.size;
@@ -136,10 +132,8 @@ export function end(queue: Queue, run: Run): void {
 export function updateHealth(queue: Queue, { target, verdict, holdUntil }: Outcome, soon: boolean): void {
   if (target.address !== queue.target.address) return;
   queue.holdUntil = Math.max(queue.holdUntil, holdUntil);
-  const succeeded = verdict === 'succeeded';
-  queue.degraded = !succeeded || !soon;
-  queue.healthy = succeeded;
-  queue.width = queue.degraded ? WIDTH_AT_FIRST : Math.min(WIDTH_AT_MOST, queue.width + 1);
+  queue.health = verdict === 'succeeded' && soon ? 'healthy' : 'degraded';
+  queue.width = queue.health === 'healthy' ? Math.min(WIDTH_AT_MOST, queue.width + 1) : WIDTH_AT_FIRST;
 }
 
 /** Returns when the next attempt may begin, epoch ms. */
@@ -152,19 +146,18 @@ export function slotOf({ nextAt }: Queue, { notBefore }: Item, now: number): num
  * unused.
  */
 export function spaceIn(queue: Queue): number {
-  const { items, target, degraded, healthy } = queue;
+  const { items, target, health } = queue;
   const isFree = items.length + underWay(queue) === 0;
-  if (degraded) return isFree ? 1 : 0;
+  if (health === 'degraded') return isFree ? 1 : 0;
   // An ordered queue takes more only when it is empty, because the store knows which delivery is next.
   if (target.ordered) return isFree ? QUEUED_ORDERED : 0;
-  return (healthy ? QUEUED_HEALTHY : QUEUED_NEW) - items.length;
+  return (health === 'healthy' ? QUEUED_HEALTHY : QUEUED_NEW) - items.length;
 }
 
 /** Returns whether publish() may hand off deliveries: none waits in the store before them, and no pace applies. */
 export function takesHandoffs(queue: Queue, target: Target, now: number): boolean {
-  return (
-    !isPaced(target) && !queue.degraded && !queue.more && queue.holdUntil <= now && target.holdUntil <= now
-  );
+  const isOpen = !isPaced(target) && queue.health !== 'degraded' && !queue.more;
+  return isOpen && queue.holdUntil <= now && target.holdUntil <= now;
 }
 
 /** Returns whether the receiver asked for a pause that has not ended. */
@@ -174,8 +167,8 @@ export function isOnHold({ holdUntil, target }: Queue, now: number): boolean {
 
 /** Returns whether the queue holds nothing, so that deleting it loses no state. */
 export function isIdle(queue: Queue, now: number): boolean {
-  const { items, running, degraded, more } = queue;
-  return items.length + running.size === 0 && !degraded && !more && queue.holdUntil <= now;
+  const { items, running, health, more } = queue;
+  return items.length + running.size === 0 && health !== 'degraded' && !more && queue.holdUntil <= now;
 }
 
 /** Returns whether order or rate limit the deliveries. */

@@ -3,7 +3,7 @@ import type { Crowd } from '../lib/crowd.ts';
 import { release, type Item } from './claim.ts';
 
 /** Releases deliveries that this process leased and will not send, in the background. */
-interface Releases {
+export interface Releases {
   add(items: readonly Item[]): void;
   /** Resolves when all releases have ended. Leases that could not be released expire. */
   idle(): Promise<void>;

@@ -51,7 +51,7 @@ export function atAddress(address: string) {
   return { address, next_slot_at: null, hold_until: null, failing_since: null };
 }
 
-type SendContext = Pick<Context, 'db' | 'clock' | 'store' | 'deliverer'>;
+type SendContext = Pick<Context, 'db' | 'clock' | 'store' | 'dispatcher'>;
 
 /**
  * Restarts the retry schedule of due deliveries that waited for the old address. Call it before the new address is stored,
@@ -108,7 +108,7 @@ export async function restartSchedules(
  * after the new address is stored. PostgreSQL skips locked rows; those are being written or claimed, and go there as well.
  */
 export async function sendAtNewAddress(
-  { db, clock, store, deliverer }: SendContext,
+  { db, clock, store, dispatcher }: SendContext,
   subscriptionId: string,
 ): Promise<void> {
   const now = clock.now();
@@ -129,5 +129,5 @@ export async function sendAtNewAddress(
       )
       .executeTakeFirst(),
   );
-  deliverer.wake();
+  dispatcher.wake();
 }

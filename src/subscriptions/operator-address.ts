@@ -82,6 +82,6 @@ async function enableAt(
     })
     .where('subscription_id', '=', subscriptionId)
     .execute();
-  context.deliverer.changed(subscriptionId);
+  context.dispatcher.changed(subscriptionId);
   if (isMoved) await sendAtNewAddress(context, subscriptionId);
 }

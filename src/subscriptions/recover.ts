@@ -51,7 +51,7 @@ export async function replayDelivery(
       .where('lease_token', 'is', null)
       .execute();
   });
-  context.deliverer.wake();
+  context.dispatcher.wake();
 }
 
 /**
@@ -80,7 +80,7 @@ export async function recover(
     // SQLite blocks the event loop, and there may be a million events.
     await nextTurn();
   }
-  if (begun > 0) context.deliverer.wake();
+  if (begun > 0) context.dispatcher.wake();
   return begun;
 }
 
@@ -194,7 +194,7 @@ export async function sendTest(context: PublishContext, key: Key): Promise<strin
     }
     return made;
   });
-  context.deliverer.wake();
+  context.dispatcher.wake();
   return deliveryId;
 }
 

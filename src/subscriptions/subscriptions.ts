@@ -21,7 +21,7 @@ import { previousSecrets, sealBinding, type PreviousSecret, type SubscriptionRow
 
 export type SubscriptionContext = Pick<
   Context,
-  'db' | 'store' | 'clock' | 'keys' | 'catalog' | 'outbound' | 'deliverer' | 'sources' | 'config'
+  'db' | 'store' | 'clock' | 'keys' | 'catalog' | 'outbound' | 'dispatcher' | 'sources' | 'config'
 >;
 
 /** How long an old secret signs after a rotation. */
@@ -220,7 +220,7 @@ export async function deleteSubscription(
       return sourceId !== null && (await releaseIfUnconsumed(tx, context, sourceId)) ? sourceId : undefined;
     }),
   );
-  context.deliverer.changed(subscriptionId);
+  context.dispatcher.changed(subscriptionId);
   if (ended !== undefined) await deleteSource(context, ended);
 }
 
@@ -291,7 +291,7 @@ export async function rotateSecret(
       ),
     });
   });
-  context.deliverer.changed(subscriptionId);
+  context.dispatcher.changed(subscriptionId);
   return { subscription, secret };
 }
 
@@ -315,7 +315,7 @@ export async function enableSubscription(
 }
 
 async function change(
-  context: Pick<Context, 'clock' | 'deliverer'> & { db: DbOrTx },
+  context: Pick<Context, 'clock' | 'dispatcher'> & { db: DbOrTx },
   environment: Environment,
   subscriptionId: string,
   set: Updateable<Tables['subscriptions']>,
@@ -331,7 +331,7 @@ async function change(
       .executeTakeFirst(),
   );
   if (!row) throw notFound(subscriptionId);
-  context.deliverer.changed(subscriptionId);
+  context.dispatcher.changed(subscriptionId);
   return row;
 }
 

@@ -76,7 +76,7 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     await using receiver = await startReceiver();
     await subscribe(service, { address: receiver.url });
     await created(service, ['never'], { rollBack: true });
-    service.context.deliverer.wake();
+    service.context.dispatcher.wake();
     await created(service, ['o1']);
     await receiver.arrived(1);
     await new Promise((next) => setTimeout(next, 1200));
@@ -127,8 +127,8 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     await subscribe(first, { address: receiver.url });
     for (let n = 0; n < 30; n++) {
       await created(first, [`a${n}`, `b${n}`], { wake: false });
-      second.context.deliverer.wake();
-      first.context.deliverer.wake();
+      second.context.dispatcher.wake();
+      first.context.dispatcher.wake();
     }
     // Both processes publish at the same time to the same subscription.
     const { userId, connectionId } = first;
@@ -198,7 +198,7 @@ test('120 hours of failures disable a subscription, and a 503 does not count', a
   await attemptAfter(1, 500);
   expect(await state()).toBe('active');
   clock.advance(121 * 3_600_000);
-  service.context.deliverer.wake();
+  service.context.dispatcher.wake();
   await until(async () => (await state()) === 'disabled');
 });
 
@@ -216,12 +216,12 @@ test('Retry-After pauses all deliveries of the subscription in all processes', a
   await created(service, ['o2']);
   await new Promise((next) => setTimeout(next, 200));
   expect(receiver.received.length).toBe(1);
-  await service.context.deliverer.close();
+  await service.context.dispatcher.close();
   await using second = await startService({ env: service.env, clock });
   await new Promise((next) => setTimeout(next, 300));
   expect(receiver.received.length).toBe(1);
   clock.advance(600_000);
-  second.context.deliverer.wake();
+  second.context.dispatcher.wake();
   await receiver.arrived(3);
 });
 
@@ -314,7 +314,7 @@ test('a stop lets running attempts finish and releases the other deliveries', as
     Array.from({ length: 12 }, (_, n) => `o${n}`),
   );
   await receiver.arrived(5);
-  await service.context.deliverer.close();
+  await service.context.dispatcher.close();
   const rows = await service.context.db.selectFrom('deliveries').select(['status', 'lease_token']).execute();
   const done = rows.filter(({ status }) => status === 'succeeded').length;
   expect(done).toBe(receiver.received.length);

@@ -78,7 +78,7 @@ test('the total size of deliveries in memory is limited', async () => {
           { eventScope: 'commerce/orders', event: 'created', recordId: id, body: { id, note } },
         ]),
       );
-  context.deliverer.wake();
+  context.dispatcher.wake();
   let most = 0;
   await until(async () => {
     const { leased } = await context.db
@@ -99,7 +99,7 @@ test('a drained queue is claimed again before all others have begun', async () =
   await using service = await startEvents(QUIET);
   await using receiver = await startReceiver();
   await subscribeMany(service, receiver, 200);
-  await service.context.deliverer.close();
+  await service.context.dispatcher.close();
   await created(service, many('o', 8));
 
   // All queues are new: each claims five deliveries at first, and more when they are done.

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql, type Transaction } from 'kysely';
-import { createDeliverer } from '../../src/outbox/dispatcher.ts';
+import { Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { publish } from '../../src/outbox/publish.ts';
 import { newOrderedId } from '../../src/lib/ids.ts';
 import type { Tables } from '../../src/store/schema.ts';
@@ -25,10 +25,10 @@ afterAll(async () => {
 /** Starts another dispatcher over the same store. It publishes a customer and runs `then` in the same transaction. */
 function startBeside() {
   const { context } = service;
-  const deliverer = createDeliverer(context, { outbound: context.outbound, scheduleMs: [1000] });
-  deliverer.start();
+  const dispatcher = new Dispatcher(context, { outbound: context.outbound, scheduleMs: [1000] });
+  dispatcher.start();
   return {
-    deliverer,
+    dispatcher,
     publish: (recordId: string, then: (tx: Transaction<Tables>) => Promise<unknown>) =>
       context.db.transaction().execute(async (tx) => {
         const { source_id: sourceId } = await tx
@@ -36,7 +36,7 @@ function startBeside() {
           .select('source_id')
           .where('scope', '=', 'commerce/customers')
           .executeTakeFirstOrThrow();
-        await publish(tx, { ...context, deliverer }, { sourceId, environment: 'development' }, [
+        await publish(tx, { ...context, dispatcher }, { sourceId, environment: 'development' }, [
           { eventScope: 'commerce/customers', event: 'created', recordId, body: { id: recordId } },
         ]);
         await then(tx);
@@ -99,22 +99,22 @@ test('an ordered subscription waits for a handoff until its lease expires', asyn
 });
 
 test('a handoff is sent after a failed query of its commit succeeds', async () => {
-  const { deliverer, publish } = startBeside();
+  const { dispatcher, publish } = startBeside();
   const before = receiver.received.length;
   await publish('unseen', (tx) => sql`alter table deliveries rename to hidden_deliveries`.execute(tx));
-  deliverer.wake();
+  dispatcher.wake();
   await until(() => service.logged.some((line) => line.includes('deliveries not taken over')));
   await sql`alter table hidden_deliveries rename to deliveries`.execute(service.context.db);
   await receiver.arrived(before + 1);
   expect(receiver.received.at(-1)?.body).toBe('{"id":"unseen"}');
-  await deliverer.close();
+  await dispatcher.close();
 });
 
 test('a stop releases the handoffs of open transactions', async () => {
-  const { deliverer, publish } = startBeside();
+  const { dispatcher, publish } = startBeside();
   const before = receiver.received.length;
   let closed: Promise<void> | undefined;
-  await publish('late', async () => void (closed = deliverer.close()));
+  await publish('late', async () => void (closed = dispatcher.close()));
   await closed;
   await receiver.arrived(before + 1);
   expect(receiver.received.at(-1)?.body).toBe('{"id":"late"}');

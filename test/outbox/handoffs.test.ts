@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDeliverer } from '../../src/outbox/dispatcher.ts';
+import { Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { publish } from '../../src/outbox/publish.ts';
 import { startEvents, subscribe, type EventsService } from '../support/events.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
@@ -44,16 +44,16 @@ test('a commit during a query of other commits is sent at once, a rollback never
     const before = receiver.received.length;
     const one = await publishHeld(`order_${round}`);
     const began = performance.now();
-    context.deliverer.wake();
+    context.dispatcher.wake();
     await sleep(round % 3);
     one.held.resolve();
     const tx = await one.ended;
-    context.deliverer.committed(tx);
+    context.dispatcher.committed(tx);
     await receiver.arrived(before + 1);
     took.push(performance.now() - began);
   }
   const gone = await publishHeld('gone');
-  context.deliverer.wake();
+  context.dispatcher.wake();
   gone.held.reject(new Error('rolled back'));
   await expect(gone.ended).rejects.toThrow('rolled back');
   await sleep(1200);
@@ -66,21 +66,21 @@ test.each(['wake', 'committed'] as const)(
   'a handoff committed after its process closed goes to others at once (%s)',
   async (how) => {
     const { context } = service;
-    const deliverer = createDeliverer(context, { outbound: context.outbound, scheduleMs: [1000] });
-    deliverer.start();
+    const dispatcher = new Dispatcher(context, { outbound: context.outbound, scheduleMs: [1000] });
+    dispatcher.start();
     const before = receiver.received.length;
     const ended = await context.db.transaction().execute(async (tx) => {
       const source = await tx.selectFrom('sources').select('source_id').executeTakeFirstOrThrow();
       await publish(
         tx,
-        { ...context, deliverer },
+        { ...context, dispatcher },
         { sourceId: source.source_id, environment: 'development' },
         [{ eventScope: 'commerce/orders', event: 'created', recordId: how, body: { id: how } }],
       );
-      await deliverer.close();
+      await dispatcher.close();
       return tx;
     });
-    deliverer[how](ended);
+    dispatcher[how](ended);
     await receiver.arrived(before + 1);
     expect(receiver.received.at(-1)?.body).toBe(`{"id":"${how}"}`);
   },

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { expect, onTestFinished, test } from 'vitest';
 import { cancelLeftovers } from '../../src/outbox/cancel.ts';
-import { createDeliverer } from '../../src/outbox/dispatcher.ts';
+import { Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { newSigningSecret } from '../../src/outbox/signature.ts';
 import { sealBinding } from '../../src/outbox/target.ts';
 import { HOUR } from '../../src/lib/clock.ts';
@@ -112,7 +112,7 @@ test('deliveries in memory stay within the limit with many subscriptions', async
   const { context } = service;
   const { db, keys, clock } = context;
   const { subscriptionId } = await subscribe(service, { address: 'http://127.0.0.1:9/' });
-  await context.deliverer.close();
+  await context.dispatcher.close();
   const row = await db.selectFrom('subscriptions').selectAll().executeTakeFirstOrThrow();
   const now = clock.now();
   await db.transaction().execute(async (tx) => {
@@ -133,7 +133,7 @@ test('deliveries in memory stay within the limit with many subscriptions', async
   let begun = 0;
   const hang = () => new Promise<never>(() => void begun++);
   const outbound = { ...context.outbound, request: hang };
-  createDeliverer(context, { outbound, scheduleMs: [1000] }).start();
+  new Dispatcher(context, { outbound, scheduleMs: [1000] }).start();
   const inMemory = async () => {
     const { rows } = await sql<{ count: number }>`select count(*) as count from deliveries
       where lease_token is not null`.execute(db);
@@ -220,10 +220,10 @@ test('a rate continues after the clock is set back, and Retry-After holds', asyn
   await receiver.arrived(2);
 
   // A new dispatcher knows the pause only from the store.
-  await context.deliverer.close();
+  await context.dispatcher.close();
   clock.advance(HOUR / 2);
   const { outbound } = context;
-  const other = createDeliverer(context, { outbound, scheduleMs: [1000] });
+  const other = new Dispatcher(context, { outbound, scheduleMs: [1000] });
   onTestFinished(() => other.close());
   other.start();
   await created(service, ['o3']);
@@ -269,7 +269,7 @@ test('a subscription whose secret cannot be opened does not stop others', async 
       scope: 'commerce/products',
       ratePerSecond: 10,
     });
-  await service.context.deliverer.close();
+  await service.context.dispatcher.close();
   await created(service, ['o1']);
   await created(service, ['p1'], { scope: 'commerce/products' });
   await db
@@ -277,12 +277,12 @@ test('a subscription whose secret cannot be opened does not stop others', async 
     .set({ secret_sealed: 'broken' })
     .where('subscription_id', '=', broken.subscriptionId)
     .execute();
-  const deliverer = createDeliverer(service.context, {
+  const dispatcher = new Dispatcher(service.context, {
     outbound: service.context.outbound,
     scheduleMs: [1000],
   });
-  onTestFinished(() => deliverer.close());
-  deliverer.start();
+  onTestFinished(() => dispatcher.close());
+  dispatcher.start();
   const paths = (await receiver.arrived(3)).map(({ path }) => path);
   expect(paths.toSorted()).toEqual(['/hook?1', '/hook?2', '/hook?3']);
   expect(service.logged.join('')).toContain('subscription not opened');

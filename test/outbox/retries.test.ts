@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { TIMING } from '../../src/outbox/claim.ts';
-import { createDeliverer } from '../../src/outbox/dispatcher.ts';
+import { Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
@@ -40,12 +40,12 @@ test('a failed delivery follows the retry schedule and is dead after the last', 
     expect(waitMs / wait).toBeGreaterThanOrEqual(0.8);
     expect(waitMs / wait).toBeLessThanOrEqual(1.2);
     clock.advance(waitMs);
-    service.context.deliverer.wake();
+    service.context.dispatcher.wake();
   }
   const dead = await tried(service, subscriptionId, 10);
   expect([dead.at('data.0.status'), dead.at('data.0.nextAttemptAt')]).toEqual(['dead', null]);
   clock.advance(DAY);
-  service.context.deliverer.wake();
+  service.context.dispatcher.wake();
   await new Promise((next) => setTimeout(next, 100));
   expect(receiver.received).toHaveLength(10);
 });
@@ -70,15 +70,15 @@ test('a missing answer times out, and an unfinished answer counts by its status'
     if (receiver.received.length > 1) res.writeHead(200).write('so far');
   };
   const { subscriptionId } = await subscribe(service, { address: receiver.url });
-  await context.deliverer.close();
+  await context.dispatcher.close();
   await created(service, ['o1']);
-  const deliverer = createDeliverer(context, {
+  const dispatcher = new Dispatcher(context, {
     outbound: context.outbound,
     scheduleMs: [SECOND],
     timing: { attemptMs: 300, marginMs: 100, leaseMs: 5 * SECOND },
   });
-  onTestFinished(() => deliverer.close());
-  deliverer.start();
+  onTestFinished(() => dispatcher.close());
+  dispatcher.start();
   const failed = await tried(service, subscriptionId, 1);
   expect(failed.at('data.0')).toMatchObject({
     status: 'waiting',

@@ -52,7 +52,7 @@ async function serve({ life, events, overMs }: z.infer<typeof order>): Promise<v
         })),
       ),
     );
-    context.deliverer.wake();
+    context.dispatcher.wake();
     // A synchronous write, because the pipe's content survives the process.
     writeSync(1, `${ids.join(' ')}\n`);
     await sleep((overMs * AT_ONCE) / events);

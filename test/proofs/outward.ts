@@ -4,7 +4,7 @@ import { claim, type Proof } from './proof.ts';
 import { HOSTILE, PUBLIC } from '../support/addresses.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { createDeliverer } from '../../src/outbox/dispatcher.ts';
+import { Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { assertAddress } from '../../src/subscriptions/address.ts';
 import { createOutbound } from '../../src/lib/outbound.ts';
 import type { Lookup } from '../../src/lib/outbound-names.ts';
@@ -115,7 +115,7 @@ async function sendTo(service: EventsService, subscriptionId: string, addresses:
       .set({ address })
       .where('subscription_id', '=', subscriptionId)
       .execute();
-    context.deliverer.changed(subscriptionId);
+    context.dispatcher.changed(subscriptionId);
     await created(service, [`inside-${n}`], { wake: false });
     await service.call('POST', `/webhooks/${subscriptionId}/test`);
     await until(async () => (await attemptsOf(service, subscriptionId)) >= 2 * (n + 1) + 1);
@@ -180,10 +180,10 @@ async function rebound(
     );
   };
   const outbound = createOutbound({ allowedNetworks: [], allowPrivateNetwork: false, lookup });
-  const deliverer = createDeliverer(context, { outbound, scheduleMs: [86_400_000] });
-  await context.deliverer.close();
-  deliverer.start();
-  const rebinding = { ...service, context: { ...context, deliverer } };
+  const dispatcher = new Dispatcher(context, { outbound, scheduleMs: [86_400_000] });
+  await context.dispatcher.close();
+  dispatcher.start();
+  const rebinding = { ...service, context: { ...context, dispatcher } };
   const before = await attemptsOf(service, subscriptionId);
   for (let n = 0; n < count; n++) {
     const address = `https://r${n}.example.com:${port}/`;
@@ -193,11 +193,11 @@ async function rebound(
       .set({ address })
       .where('subscription_id', '=', subscriptionId)
       .execute();
-    deliverer.changed(subscriptionId);
+    dispatcher.changed(subscriptionId);
     await created(rebinding, [`rebound-${n}`]);
     await until(async () => (await attemptsOf(service, subscriptionId)) > before + n);
   }
-  await deliverer.close();
+  await dispatcher.close();
   await outbound.close();
   return count;
 }

@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module';
 import { z } from 'zod';
 import { readConfig } from '../../src/config.ts';
-import { createDeliverer } from '../../src/outbox/dispatcher.ts';
+import { Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { createOutbound } from '../../src/lib/outbound.ts';
 import { createLog } from '../../src/log.ts';
 import { openProof } from './scene.ts';
@@ -14,7 +14,7 @@ const order = z.object({
 });
 const { catalogFolder, timing } = order.parse(JSON.parse(process.argv[2] ?? '{}'));
 const context = await openProof(readConfig(), catalogFolder);
-const deliverer = createDeliverer(
+const dispatcher = new Dispatcher(
   { ...context, log: createLog('info', process.stdout) },
   {
     outbound: createOutbound({ allowedNetworks: [], allowPrivateNetwork: true }),
@@ -23,6 +23,6 @@ const deliverer = createDeliverer(
     timing,
   },
 );
-deliverer.start();
+dispatcher.start();
 flushCompileCache();
 process.stdout.write('{"msg":"ready"}\n');

@@ -142,11 +142,11 @@ describe.each(STORE_KINDS)('on %s', (kind) => {
     await receiver.arrived(4);
     const succeeded = () => service.call('GET', `/webhooks/${subscriptionId}/deliveries?status=succeeded`);
     await until(async () => (await succeeded()).at('data.2') !== undefined);
-    await second.context.deliverer.close();
+    await second.context.dispatcher.close();
     clock.advance(MINUTE);
     endFirst();
     await until(() => receiver.open === 0);
-    await service.context.deliverer.close();
+    await service.context.dispatcher.close();
     const sequences = receiver.received.map(({ headers }) => headers['x-svc-sequence']);
     expect(sequences).toEqual(['1', '1', '2', '3']);
     const attempts = [0, 1, 2].map(async (n) => (await succeeded()).at(`data.${n}.attemptCount`));

@@ -166,7 +166,7 @@ test('a recovery omits events before the subscription and backfills of others', 
       marks: { 'x-svc-backfill': 'only' },
     }),
   );
-  context.deliverer.wake();
+  context.dispatcher.wake();
   await receiver.arrived(2);
   expect((await recover(second.subscriptionId)).at('recovered')).toBe(0);
 

@@ -119,7 +119,7 @@ export async function created(
   };
   try {
     const made = await context.db.transaction().execute(write);
-    if (options.wake !== false) context.deliverer.wake();
+    if (options.wake !== false) context.dispatcher.wake();
     return made;
   } catch (error) {
     if (error instanceof RolledBack) return 0;

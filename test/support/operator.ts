@@ -1,11 +1,11 @@
 import type { Context } from '../../src/context.ts';
-import { createDeliverer } from '../../src/outbox/dispatcher.ts';
+import { Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { createOperator, type Operator } from '../../src/outbox/operator-events.ts';
 
 /** Creates operator notices of a process that does not serve: the notices wait in the store. */
 export function silentOperator(
   context: Pick<Context, 'db' | 'store' | 'clock' | 'keys' | 'log' | 'outbound'>,
 ): Operator {
-  const deliverer = createDeliverer(context, { outbound: context.outbound, scheduleMs: [] });
-  return createOperator({ ...context, deliverer });
+  const dispatcher = new Dispatcher(context, { outbound: context.outbound, scheduleMs: [] });
+  return createOperator({ ...context, dispatcher });
 }

@@ -135,7 +135,7 @@ async function sendBatch(
       .execute();
     return isLast ? 'none' : 'more';
   });
-  context.deliverer.wake();
+  context.dispatcher.wake();
   return left;
 }
 

@@ -138,7 +138,7 @@ async function confirm(
     const id = unifiedId(source.scope, source.credentialId, remoteId);
     return recordDeletion(tx, context, source, { id, remoteId });
   });
-  if (deliveries > 0) context.deliverer.wake();
+  if (deliveries > 0) context.dispatcher.wake();
 }
 
 async function storeAttempt({ db, clock }: PollContext, source: Source, remoteId: string): Promise<void> {

@@ -30,7 +30,7 @@ export type PollContext = Pick<
   | 'outbound'
   | 'throttle'
   | 'config'
-  | 'deliverer'
+  | 'dispatcher'
   | 'expressions'
   | 'operator'
   | 'runs'
@@ -306,7 +306,7 @@ async function recordAll(
 const groupCommits = new WeakMap<Db, GroupCommit<Write, number | undefined>>();
 type Write = (tx: Transaction<Tables>) => Promise<number | undefined>;
 
-function groupCommit({ db, deliverer }: PollContext): GroupCommit<Write, number | undefined> {
+function groupCommit({ db, dispatcher }: PollContext): GroupCommit<Write, number | undefined> {
   const known = groupCommits.get(db);
   if (known) return known;
   const write = async (tx: Transaction<Tables>, writes: Write[]) => {
@@ -314,7 +314,7 @@ function groupCommit({ db, deliverer }: PollContext): GroupCommit<Write, number 
     for (const one of writes) results.push(await one(tx));
     return results;
   };
-  const made = createGroupCommit(db, write, (tx) => deliverer.committed(tx));
+  const made = createGroupCommit(db, write, (tx) => dispatcher.committed(tx));
   groupCommits.set(db, made);
   return made;
 }
@@ -362,7 +362,7 @@ async function onPollFailed(context: PollContext, source: Source, error: unknown
     if (numUpdatedRows === 0n || stops || failures !== FAILURES_REPORTED) return;
     await tellGapRiskIn(tx, context, source, `${failures} polls in a row failed, the last one so: ${reason}`);
   });
-  context.deliverer.wake();
+  context.dispatcher.wake();
 }
 
 /**

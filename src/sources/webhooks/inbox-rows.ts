@@ -162,5 +162,5 @@ async function giveUp(
     if (numUpdatedRows === 0n) return;
     await tellGapRiskIn(tx, context, source, `A webhook was given up: ${reason}`);
   });
-  context.deliverer.wake();
+  context.dispatcher.wake();
 }

@@ -152,7 +152,7 @@ async function interpretBatch(
   }
   await postponeReads(context, sender, reading);
   const deliveries = await commitAll(context, source, interpretations);
-  if (deliveries > 0) context.deliverer.wake();
+  if (deliveries > 0) context.dispatcher.wake();
   // SQLite is synchronous, and there may be thousands of webhooks.
   await nextTurn();
   return true;

@@ -81,7 +81,7 @@ export function createIntake(context: IntakeContext): Intake {
   const arrivals = createGroupCommit<Arrival, Stored>(
     context.db,
     (tx, some) => storeAll(tx, context, some),
-    (tx) => context.deliverer.committed(tx),
+    (tx) => context.dispatcher.committed(tx),
   );
 
   /**

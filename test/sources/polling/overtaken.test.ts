@@ -68,7 +68,7 @@ test.each(STORE_KINDS.flatMap((kind) => Object.keys(ENDS).map((how) => [how, kin
   async (how, kind) => {
     await using app = await openApp(kind);
     const { clock, order, service } = app;
-    await service.context.deliverer.close();
+    await service.context.dispatcher.close();
     await app.warn();
     const connectionId = await app.listen('sequential', { polled: true });
     // One more failure would notify the operator.

@@ -1,0 +1,90 @@
+import type { Context } from '../context.ts';
+import { MINUTE } from '../lib/clock.ts';
+import { Capacity, Held } from './capacity.ts';
+import type { Item } from './claim.ts';
+import { isIdle, isOnHold, newQueue, retarget, spaceIn, UNKNOWN_QUEUE, type Queue } from './queue.ts';
+import { createReleases, type Releases } from './releases.ts';
+import type { Target } from './target.ts';
+
+/** The queues of this process by subscription, the deliveries in them, and the capacity that they share. */
+export class Queues {
+  readonly capacity = new Capacity();
+  readonly held = new Held(this.capacity);
+  readonly releases: Releases;
+  readonly #clock: Context['clock'];
+  readonly #queues = new Map<string, Queue>();
+
+  /** `token`: the lease token of this process. */
+  constructor(context: Pick<Context, 'db' | 'clock' | 'log'>, token: string) {
+    this.#clock = context.clock;
+    this.releases = createReleases(context, { token, held: this.held });
+  }
+
+  get(subscriptionId: string): Queue | undefined {
+    return this.#queues.get(subscriptionId);
+  }
+
+  all(): Iterable<Queue> {
+    return this.#queues.values();
+  }
+
+  /** Adds leased deliveries to the queue of their subscription, as it was read with them. */
+  add(target: Target, items: readonly Item[]): Queue {
+    let queue = this.#queues.get(target.subscriptionId);
+    if (!queue) {
+      queue = newQueue(target, this.#clock.now(), this.capacity.usageOf(target.owner));
+      this.#queues.set(target.subscriptionId, queue);
+    }
+    retarget(queue, target);
+    queue.readAt = this.#clock.now();
+    for (const item of items) {
+      this.held.add(item);
+      queue.items.push(item);
+    }
+    this.capacity.take(queue.usage, 'queued', items.length);
+    return queue;
+  }
+
+  /** Takes the first delivery out of a queue, to send it. It stays in `held`. */
+  shift(queue: Queue): void {
+    queue.items.shift();
+    this.capacity.release(queue.usage, 'queued');
+  }
+
+  /** Releases the deliveries of a queue that have not begun. They are claimed again from the store. */
+  release(queue: Queue): void {
+    const items = queue.items.splice(0);
+    if (items.length === 0) return;
+    this.capacity.release(queue.usage, 'queued', items.length);
+    this.releases.add(items);
+  }
+
+  /** Removes the queue of a disabled or deleted subscription, and aborts its attempts. */
+  cancel(queue: Queue): void {
+    this.#queues.delete(queue.target.subscriptionId);
+    clearTimeout(queue.timer);
+    const items = queue.items.splice(0);
+    for (const item of items) this.held.delete(item);
+    this.capacity.release(queue.usage, 'queued', items.length);
+    for (const run of queue.running) run.ended.abort();
+  }
+
+  /** Returns how many more deliveries a subscription may claim now. */
+  freeSlotsOf(subscriptionId: string): number {
+    const queue = this.#queues.get(subscriptionId);
+    return queue ? this.freeSlots(queue) : spaceIn(UNKNOWN_QUEUE);
+  }
+
+  freeSlots(queue: Queue): number {
+    const isFull = !this.capacity.has(queue.usage, 'queued') || !this.capacity.has(queue.usage, 'chars');
+    return isFull || isOnHold(queue, this.#clock.now()) ? 0 : spaceIn(queue);
+  }
+
+  /** Removes queues that were idle for a minute. */
+  prune(): void {
+    const now = this.#clock.now();
+    for (const [id, queue] of this.#queues)
+      if (isIdle(queue, now) && now - queue.readAt > MINUTE) this.#queues.delete(id);
+    this.capacity.prune(new Set([...this.all()].map((queue) => queue.target.owner)));
+  }
+}
