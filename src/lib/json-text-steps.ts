@@ -1,3 +1,4 @@
+import { isJsonObject } from './json.ts';
 import type { Pause } from './json-steps.ts';
 
 /** Approximate weight of one step, which takes 3 ms. A value weighs 1, and a text 1 more for each 16 characters. */
@@ -71,9 +72,17 @@ function weigh(value: unknown, most: number): number {
   if (typeof value === 'string') return Math.min(most, 1 + value.length / CHARS_A_WEIGHT);
   if (typeof value !== 'object' || value === null) return 1;
   let weight = 1;
-  for (const name in value) {
-    weight += weigh(Reflect.get(value, name), most - weight);
-    if (weight >= most) return most;
+  // Loops of their own, because one that reads both kinds takes three times as long.
+  if (isJsonObject(value)) {
+    for (const name in value) {
+      weight += weigh(value[name], most - weight);
+      if (weight >= most) return most;
+    }
+  } else if (Array.isArray(value)) {
+    for (const item of value) {
+      weight += weigh(item, most - weight);
+      if (weight >= most) return most;
+    }
   }
   return weight;
 }

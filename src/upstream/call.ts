@@ -175,7 +175,7 @@ async function toAnswer(
   const facts = { status, headers, secrets, reflected };
   if (status < 300 && call.action.definition.response.body === 'file')
     return { ...facts, body: fileOf(type, bytes, reflected) };
-  if (!isLarge && bytes.toString('utf8').trim() === '') return { ...facts, body: null };
+  if (!isLarge && isBlank(bytes)) return { ...facts, body: null };
   if (status < 400 && !/json/i.test(type) && /^text\/(plain|csv)/i.test(type))
     return { ...facts, body: bytes.toString('utf8') };
   try {
@@ -197,6 +197,11 @@ async function toAnswer(
       cause: error,
     });
   }
+}
+
+/** Decodes the whole only when its beginning is blank. */
+function isBlank(bytes: Buffer): boolean {
+  return bytes.toString('utf8', 0, 64).trim() === '' && bytes.toString('utf8').trim() === '';
 }
 
 /** Returns a file as JSON: UTF-8 text unchanged, other content in base64. */
