@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Context, OpenContext } from './context.ts';
+import type { OpenContext } from './context.ts';
 import { startPresence } from './connect/presence.ts';
 import { startKeepAlive } from './credentials/keep-alive.ts';
 import { answerError } from './lib/errors.ts';
@@ -89,7 +89,7 @@ export async function listen(context: OpenContext): Promise<App> {
   };
 }
 
-async function reportLater(context: Context): Promise<void> {
+async function reportLater(context: OpenContext): Promise<void> {
   try {
     await reportChanges(context);
   } catch (error) {
@@ -101,7 +101,7 @@ async function reportLater(context: Context): Promise<void> {
  * Loads REST at its first request. Express and all route schemas would take a third of a start, and MCP needs
  * neither.
  */
-function restOf(context: Context): RequestListener {
+function restOf(context: OpenContext): RequestListener {
   let listener: RequestListener | undefined;
   let loading: Promise<void> | undefined;
   const load = async () => {

@@ -1,84 +1,40 @@
-import type { KeyObject } from 'node:crypto';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createExecutionLog, type ExecutionLog } from './actions/executions.ts';
+import { createExecutionLog } from './actions/executions.ts';
 import type { Config } from './config.ts';
-import type { Catalog } from './connectors/catalog.ts';
 import { loadCatalog } from './connectors/load.ts';
-import { loadKeyRing, type KeyRing } from './crypto/key-ring.ts';
-import { createAudit, type Audit } from './guard/audit.ts';
-import { createListening, type Listening } from './sources/account-switch.ts';
-import { createSources, type Sources } from './sources/loops.ts';
+import { loadKeyRing } from './crypto/key-ring.ts';
+import { createAudit } from './guard/audit.ts';
+import { createAccountChanges } from './sources/account-switch.ts';
+import { createSources } from './sources/loops.ts';
 import { Dispatcher } from './outbox/dispatcher.ts';
 import { createOperator, type Operator } from './outbox/operator-events.ts';
-import { createLimits, type Limits } from './guard/limits.ts';
-import { createReadiness, type Readiness } from './guard/readiness.ts';
-import { createCallers, type Callers } from './identity/caller.ts';
+import type { Context as HttpContext } from './http/context.ts';
+import { createLimits } from './guard/limits.ts';
+import { createReadiness } from './guard/readiness.ts';
+import { createCallers } from './identity/caller.ts';
 import { createIssuers } from './identity/issuers.ts';
 import { isSealed, loadHashKey } from './identity/secrets.ts';
 import type { AllowedAddress } from './lib/addresses.ts';
 import { systemClock, type Clock } from './lib/clock.ts';
-import { createOutbound, type Outbound } from './lib/outbound.ts';
+import { createOutbound } from './lib/outbound.ts';
 import { shareLookups } from './lib/outbound-names.ts';
 import type { Logger } from './log.ts';
+import type { Context as McpContext } from './mcp/context.ts';
 import type { Listings } from './mcp/tools/listing.ts';
 import { PACKAGE_FOLDER } from './package.ts';
 import { closeIdleListeners } from './subscriptions/idle-listeners.ts';
-import { createLiveServers, type LiveServer, type LiveServers } from './servers/live.ts';
-import type { ToolListing } from './servers/tool-listing.ts';
+import { createLiveServers, type LiveServer } from './servers/live.ts';
 import { migrate } from './store/migrate.ts';
-import { openStore, type Store } from './store/open.ts';
-import type { Db } from './store/schema.ts';
-import { createBoundedExpressions, type BoundedExpressions } from './upstream/bounded.ts';
-import { createThrottle, type Throttle } from './upstream/throttle.ts';
-import { createRuns, type Runs } from './workflows/runner.ts';
+import { openStore } from './store/open.ts';
+import { createBoundedExpressions } from './upstream/bounded.ts';
+import { createThrottle } from './upstream/throttle.ts';
+import { createRuns } from './workflows/runner.ts';
 
-/**
- * The parts of a running Gatehouse. Operations take the narrow part that they need: `Pick<Context, 'db' | 'clock'>`.
- */
-export interface Context {
-  readonly config: Config;
-  readonly log: Logger;
-  readonly clock: Clock;
-  readonly store: Store;
-  readonly db: Db;
-  readonly keys: KeyRing;
-  /** Key of all keyed hashes; see crypto/tokens.ts. */
-  readonly hashKey: KeyObject;
-  readonly catalog: Catalog;
-  readonly outbound: Outbound;
-  readonly throttle: Throttle;
-  readonly callers: Callers;
-  readonly servers: LiveServers;
-  readonly executions: ExecutionLog;
-  readonly audit: Audit;
-  readonly limits: Limits;
-  /** The checks behind /ready. */
-  readonly readiness: Readiness;
-  /** Sends the deliveries of the outbox, in serving processes. */
-  readonly dispatcher: Dispatcher;
-  /** Polls, received webhooks and registrations. They run for sources that have consumers. */
-  readonly sources: Sources;
-  /** Notifies the operator of an environment about its credentials and subscriptions. */
+/** A running Gatehouse with its lifetime. The code that opens it must close it. */
+export interface OpenContext extends HttpContext, McpContext {
   readonly operator: Operator;
-  /** Is notified when a connection changes to another account or address. */
-  readonly listening: Listening;
-  /** Evaluates expressions of workflows, within limits. */
-  readonly expressions: BoundedExpressions;
-  /** Starts and continues workflow runs, in serving processes. */
-  readonly runs: Runs;
-  /** Returns the tools that a server lists to its clients. */
-  toolsOf(live: LiveServer): Promise<ToolListing>;
-  /** The address at which clients reach Gatehouse, without trailing slash. */
-  readonly publicUrl: string;
-  /** True after a stop was requested; /ready reports it, so that a load balancer sends requests elsewhere. */
-  readonly stopping: boolean;
-  /** Whether this process listens on a port and can serve the links that it makes. */
-  readonly serving: boolean;
-}
-
-/** A context with its lifetime. The code that opens it must close it. */
-export interface OpenContext extends Context {
+  readonly dispatcher: Dispatcher;
   publicUrl: string;
   stopping: boolean;
   serving: boolean;
@@ -168,7 +124,7 @@ export async function openContext(
       serving: false,
       dispatcher,
       operator: createOperator({ db, clock, keys, log, dispatcher }),
-      listening: createListening({ clock }),
+      accountChanges: createAccountChanges({ clock }),
       sources: createSources(),
       expressions: createBoundedExpressions(),
       runs: createRuns(),

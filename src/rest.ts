@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import type { Context } from './context.ts';
+import type { OpenContext } from './context.ts';
 import { docsRoutes } from './http/pages/docs.ts';
 import { mountNotFound, mountRoutes } from './http/server/express.ts';
 import { ROUTES } from './http/routes/routes.ts';
@@ -15,7 +15,7 @@ const WEB_FOLDER = fileURLToPath(
 );
 
 /** Creates everything except MCP: the REST routes, then the sandbox if it is on. */
-export function createRest(context: Context): RequestListener {
+export function createRest(context: OpenContext): RequestListener {
   const routes = [...ROUTES, ...webRoutes(WEB_FOLDER)];
   routes.push(...docsRoutes(() => routes));
   const express = mountRoutes(context, routes);

@@ -6,27 +6,42 @@ const SRC = resolve(import.meta.dirname, '../src');
 
 /** Surfaces whose folders are rooms of their own. */
 const SPLIT = new Set(['http', 'mcp']);
-/** Room → the rooms that it imports (ARCHITECTURE.md, Layers). */
+/** Room → the rooms that it imports, types included (ARCHITECTURE.md, Layers). */
 const ALLOWED: Record<string, string[]> = {
   lib: [],
-  store: ['lib'],
-  crypto: ['lib', 'store'],
-  guard: ['lib', 'store'],
-  identity: ['lib', 'store', 'crypto'],
+  store: ['lib', 'config.ts'],
+  crypto: ['lib', 'store', 'config.ts'],
+  'config.ts': ['lib'],
+  'log.ts': [],
+  'package.ts': [],
   connectors: ['lib', 'store'],
-  upstream: ['lib', 'connectors'],
-  credentials: ['lib', 'store', 'crypto', 'identity', 'connectors', 'upstream'],
-  servers: ['lib', 'store', 'crypto', 'identity', 'connectors'],
-  actions: ['lib', 'store', 'crypto', 'identity', 'connectors', 'upstream', 'credentials', 'servers'],
-  connect: ['lib', 'store', 'crypto', 'identity', 'connectors', 'credentials', 'servers'],
+  'base.ts': ['lib', 'store', 'crypto', 'config.ts', 'log.ts', 'connectors'],
+  guard: ['lib', 'store', 'config.ts', 'base.ts'],
+  identity: ['lib', 'store', 'crypto', 'config.ts', 'base.ts'],
+  upstream: ['lib', 'connectors', 'base.ts'],
+  credentials: ['lib', 'store', 'crypto', 'connectors', 'base.ts', 'identity', 'upstream'],
+  servers: ['lib', 'store', 'crypto', 'connectors', 'base.ts', 'identity'],
+  actions: [
+    'lib',
+    'store',
+    'crypto',
+    'connectors',
+    'base.ts',
+    'identity',
+    'upstream',
+    'credentials',
+    'servers',
+  ],
+  connect: ['lib', 'store', 'crypto', 'connectors', 'base.ts', 'identity', 'credentials', 'servers'],
   unified: ['lib', 'store', 'crypto', 'connectors', 'upstream', 'credentials', 'actions'],
-  jobs: ['lib', 'store'],
-  outbox: ['lib', 'store', 'connectors'],
+  jobs: ['lib', 'store', 'base.ts'],
+  outbox: ['lib', 'store', 'connectors', 'base.ts'],
   sources: [
     'lib',
     'store',
     'crypto',
     'connectors',
+    'base.ts',
     'upstream',
     'credentials',
     'actions',
@@ -34,28 +49,41 @@ const ALLOWED: Record<string, string[]> = {
     'jobs',
     'outbox',
   ],
-  subscriptions: ['lib', 'store', 'connectors', 'credentials', 'jobs', 'outbox', 'sources'],
+  subscriptions: ['lib', 'store', 'connectors', 'base.ts', 'credentials', 'jobs', 'outbox', 'sources'],
   workflows: [
     'lib',
     'store',
     'crypto',
-    'identity',
+    'package.ts',
     'connectors',
+    'base.ts',
+    'identity',
     'upstream',
     'credentials',
     'servers',
     'actions',
     'outbox',
     'sources',
-    'package.ts',
   ],
-  'http/server': ['lib', 'store', 'crypto', 'identity', 'connectors', 'servers', 'package.ts'],
+  'http/context.ts': ['guard', 'identity', 'servers', 'connect', 'workflows'],
+  'http/server': [
+    'lib',
+    'store',
+    'crypto',
+    'package.ts',
+    'connectors',
+    'base.ts',
+    'identity',
+    'servers',
+    'http/context.ts',
+  ],
   'http/routes': [
     'lib',
     'store',
+    'connectors',
+    'base.ts',
     'guard',
     'identity',
-    'connectors',
     'credentials',
     'servers',
     'actions',
@@ -65,39 +93,42 @@ const ALLOWED: Record<string, string[]> = {
     'sources',
     'subscriptions',
     'workflows',
+    'http/context.ts',
     'http/server',
   ],
-  'http/pages': ['lib', 'store', 'servers', 'http/server'],
+  'http/pages': ['lib', 'store', 'base.ts', 'servers', 'http/context.ts', 'http/server'],
+  'mcp/context.ts': ['guard', 'identity', 'connect', 'workflows'],
   'mcp/protocol': ['lib', 'connectors', 'upstream'],
   'mcp/tools': [
     'lib',
     'store',
-    'identity',
     'connectors',
+    'base.ts',
+    'identity',
     'upstream',
     'credentials',
     'servers',
     'actions',
     'connect',
     'workflows',
+    'mcp/context.ts',
     'mcp/protocol',
   ],
   'mcp/transport': [
     'lib',
     'store',
     'crypto',
-    'identity',
     'connectors',
+    'base.ts',
+    'identity',
     'upstream',
     'servers',
+    'mcp/context.ts',
     'mcp/protocol',
     'mcp/tools',
   ],
-  sandbox: ['lib'],
+  sandbox: ['lib', 'log.ts'],
   web: [],
-  'config.ts': ['lib'],
-  'log.ts': [],
-  'package.ts': [],
   cli: ['*'],
   'app.ts': ['*'],
   'rest.ts': ['*'],
@@ -117,14 +148,13 @@ const HOMES: { package: RegExp; allowed: RegExp }[] = [
 interface Import {
   from: string;
   to: string;
-  typeOnly: boolean;
 }
 
 const files = sourceFiles(SRC);
 const imports = files.flatMap(importsOf);
 /** Imports from one room to another. */
 const arrows = imports
-  .filter(({ to, typeOnly }) => to.startsWith(SRC) && !(typeOnly && isSharedType(to)))
+  .filter(({ to }) => to.startsWith(SRC))
   .map(({ from, to }) => ({ from: relative(SRC, from), to: relative(SRC, to) }))
   .filter(({ from, to }) => roomOf(from) !== roomOf(to));
 
@@ -146,8 +176,8 @@ test('every allowed arrow is in use', () => {
   expect(unused).toEqual([]);
 });
 
-test('no cycle among files that run', () => {
-  const graph = new Map(files.map((file) => [file, runtimeImports(file)]));
+test('no cycle of imports, types included', () => {
+  const graph = new Map(files.map((file) => [file, ownImports(file)]));
   const done = new Set<string>();
   const cycles: string[] = [];
   const visit = (file: string, path: string[]): void => {
@@ -206,30 +236,23 @@ test('no file is longer than 450 lines', () => {
   expect(long).toEqual([]);
 });
 
-/** Types of the context and of the configuration may be named anywhere: they cost nothing at run time. */
-function isSharedType(to: string): boolean {
-  return ['context.ts', 'config.ts', 'log.ts'].includes(relative(SRC, to));
-}
-
 function roomOf(name: string): string {
   const [first = name, second = ''] = name.split('/');
   return SPLIT.has(first) ? `${first}/${second}` : first;
 }
 
-function runtimeImports(file: string): string[] {
+function ownImports(file: string): string[] {
   return importsOf(file)
-    .filter(({ to, typeOnly }) => !typeOnly && to.startsWith(SRC))
-    .map(({ to }) => to);
+    .map(({ to }) => to)
+    .filter((to) => to.startsWith(SRC));
 }
 
 function importsOf(from: string): Import[] {
   const text = readFileSync(from, 'utf8');
-  const found = text.matchAll(
-    /^\s*(?:import|export)\s+(type\s+)?[^'";]*?from\s+'([^']+)'|import\(\s*'([^']+)'\s*\)/gm,
-  );
+  const found = text.matchAll(/^\s*(?:import|export)\s[^'";]*?from\s+'([^']+)'|import\(\s*'([^']+)'\s*\)/gm);
   return [...found].map((match) => {
-    const to = match[2] ?? match[3] ?? '';
-    return { from, to: to.startsWith('.') ? join(dirname(from), to) : to, typeOnly: match[1] !== undefined };
+    const to = match[1] ?? match[2] ?? '';
+    return { from, to: to.startsWith('.') ? join(dirname(from), to) : to };
   });
 }
 

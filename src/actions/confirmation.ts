@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual, type KeyObject } from 'node:crypto';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { keptSecret } from '../identity/secrets.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { canonicalJson, type JsonObject } from '../lib/json.ts';
@@ -9,7 +9,7 @@ const ID_BYTES = 16;
 const TIME_BYTES = 6;
 const TOKEN = /^gh_confirm_([\w-]{30})\.([\w-]{43})$/;
 
-type ConfirmationContext = Pick<Context, 'db' | 'keys' | 'clock'>;
+type ConfirmationContext = Pick<Base, 'db' | 'keys' | 'clock'>;
 
 const keyOf = keptSecret('confirmation-key');
 
@@ -63,7 +63,7 @@ export async function takeConfirmation(
 }
 
 /** Returns true once for each id, among all processes. The id is stored until `expiresAt`. */
-export async function spend({ db }: Pick<Context, 'db'>, id: string, expiresAt: number): Promise<boolean> {
+export async function spend({ db }: Pick<Base, 'db'>, id: string, expiresAt: number): Promise<boolean> {
   const spent = await db
     .insertInto('spent_tokens')
     .values({ token_id: id, expires_at: expiresAt })

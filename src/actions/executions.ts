@@ -1,9 +1,10 @@
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { withoutTokens } from '../crypto/tokens.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { newOrderedId } from '../lib/ids.ts';
 import { manyRows } from '../store/kept.ts';
-import type { Db, Environment, Tables } from '../store/schema.ts';
+import type { Db, Tables } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import { deleteOldRows } from './retention.ts';
 
 /** One decision: who requested which action, whether it was allowed, and how it ended. Never a payload. */
@@ -57,7 +58,7 @@ const SWEEP_MS = 10 * MINUTE;
 type Row = Tables['executions'];
 const insertExecutions = manyRows((db, rows: Row[]) => db.insertInto('executions').values(rows));
 
-export function createExecutionLog({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>): ExecutionLog {
+export function createExecutionLog({ db, clock, log }: Pick<Base, 'db' | 'clock' | 'log'>): ExecutionLog {
   let waiting: Row[] = [];
   let timer: NodeJS.Timeout | undefined;
   /** The batch that is being written, and at most one further flush after it. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { sha256 } from '../crypto/key-ring.ts';
 import { DAY, SECOND } from '../lib/clock.ts';
 import { ERROR_CODES, GatehouseError, invalidRequest, type ErrorCode } from '../lib/errors.ts';
@@ -8,7 +8,7 @@ import { keepRenewing, LEASE_MS } from '../lib/lease.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import type { Tables } from '../store/schema.ts';
 
-type IdempotencyContext = Pick<Context, 'db' | 'clock' | 'keys' | 'log'>;
+type IdempotencyContext = Pick<Base, 'db' | 'clock' | 'keys' | 'log'>;
 
 /** How long the first answer is stored and repeated. */
 const KEPT_MS = DAY;

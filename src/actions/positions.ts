@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { StoreUnavailable } from '../lib/errors.ts';
 import { HOUR } from '../lib/clock.ts';
 
@@ -37,7 +37,7 @@ const storedPosition = z.object({ cursor: z.string(), pages: z.int(), earlier: z
  * sealed, because a cursor may hold a key of the list's records, and an address a secret.
  */
 export function storedPositions(
-  { db, clock, keys }: Pick<Context, 'db' | 'clock' | 'keys'>,
+  { db, clock, keys }: Pick<Base, 'db' | 'clock' | 'keys'>,
   list: { listHash: () => string; credentialId: string },
 ): Positions {
   const binding = (offset: number): string => `position|${list.listHash()}|${offset}`;

@@ -6,7 +6,8 @@ import { checkInput } from '../connectors/validate.ts';
 import { SECOND } from '../lib/clock.ts';
 import { appWords, GatehouseError, invalidRequest, ownWords } from '../lib/errors.ts';
 import { isJsonObject, valueAt, type Json, type JsonObject } from '../lib/json.ts';
-import type { UpstreamCall, UpstreamContext } from '../upstream/call.ts';
+import type { UpstreamContext } from '../upstream/call.ts';
+import type { UpstreamCall } from '../upstream/upstream-call.ts';
 import { mapValue } from '../upstream/expression.ts';
 import { readValue } from './results.ts';
 

@@ -2,14 +2,15 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Action, Connector } from '../connectors/catalog.ts';
 import type { ActionExample } from '../connectors/examples-format.ts';
 import { checkInput, compileSchema } from '../connectors/validate.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { checkFields, storedFields } from '../credentials/fields.ts';
 import { unsavedCredential } from '../credentials/open.ts';
 import { GatehouseError, type Fault } from '../lib/errors.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import type { Outbound, OutboundAnswer, OutboundRequest } from '../lib/outbound.ts';
 import type { OpenCredential } from '../upstream/credential.ts';
-import type { UpstreamCall, UpstreamContext } from '../upstream/call.ts';
+import type { UpstreamContext } from '../upstream/call.ts';
+import type { UpstreamCall } from '../upstream/upstream-call.ts';
 import { readPage } from './pages.ts';
 import { completed, withFilled } from './reads.ts';
 import { listSource, readValue, splitWindow } from './results.ts';
@@ -22,7 +23,7 @@ const EXAMPLE_KEY = 'example-key';
  * the differences, none when it matches. It uses no network: the response of the example is the answer.
  */
 export async function replayExample(
-  { clock, log }: Pick<Context, 'clock' | 'log'>,
+  { clock, log }: Pick<Base, 'clock' | 'log'>,
   connector: Connector,
   example: ActionExample,
 ): Promise<Fault[]> {
@@ -39,7 +40,7 @@ export async function replayExample(
   const reads = [...example.reads];
   const outbound = replayingOutbound(example, reads, sent);
   // Retries are off, because the first answer counts.
-  const throttle: Context['throttle'] = {
+  const throttle: UpstreamContext['throttle'] = {
     enter: async () => () => {},
     hold: () => {},
     mayRetry: () => false,

@@ -1,13 +1,15 @@
 import type { Action } from '../connectors/catalog.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { sha256 } from '../crypto/key-ring.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { canonicalJson, valueAt, type Json, type JsonObject } from '../lib/json.ts';
-import type { Environment } from '../store/schema.ts';
-import { callUpstream, type UpstreamCall, type UpstreamContext } from '../upstream/call.ts';
+import type { Environment } from '../store/environments.ts';
+import { callUpstream, type UpstreamContext } from '../upstream/call.ts';
+import type { UpstreamCall } from '../upstream/upstream-call.ts';
 import { resolveLink } from '../upstream/request.ts';
 import { interpretAnswer } from '../upstream/response.ts';
-import { defaultLimit, readPage, type ListPage, type ListSource, type Window } from './pages.ts';
+import { defaultLimit, readPage } from './pages.ts';
+import type { ListPage, ListSource, Window } from './list-page.ts';
 import type { UpstreamPage } from './places.ts';
 import { storedPositions } from './positions.ts';
 
@@ -15,7 +17,7 @@ import { storedPositions } from './positions.ts';
 const MAX_LIMIT = 50;
 const MAX_OFFSET = 1_000_000_000;
 
-type ResultContext = UpstreamContext & Pick<Context, 'db' | 'keys'>;
+type ResultContext = UpstreamContext & Pick<Base, 'db' | 'keys'>;
 type OnStatus = (status: number) => void;
 
 /** Returns the value of an action that is no list. `onStatus` gets the HTTP status of the answer. */

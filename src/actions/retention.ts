@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { DAY, HOUR } from '../lib/clock.ts';
 import { inSteps } from '../store/batches.ts';
-import { ENVIRONMENTS, type DbOrTx, type Environment, type Tables } from '../store/schema.ts';
+import type { DbOrTx, Tables } from '../store/schema.ts';
+import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 
 /** How long the record of executions is stored. */
 const EXECUTIONS_KEPT_MS = 90 * DAY;

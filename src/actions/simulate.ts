@@ -1,6 +1,6 @@
 import { checkInput } from '../connectors/validate.ts';
 import { effectOfCall, type Effect } from '../connectors/effects.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { chooseCredential } from '../credentials/choose.ts';
 import { requireUser } from '../identity/users.ts';
 import { GatehouseError, invalidRequest, type ErrorCode } from '../lib/errors.ts';
@@ -40,7 +40,7 @@ export interface Simulation {
 
 /** Runs the checks of a real call without calling the third party. */
 export async function simulate(
-  context: Pick<Context, 'db' | 'catalog'>,
+  context: Pick<Base, 'db' | 'catalog'>,
   live: LiveServer,
   supposed: Supposed,
 ): Promise<Simulation> {
@@ -118,7 +118,7 @@ export async function simulate(
  * @throws GatehouseError `user_not_found`, `forbidden` (disabled)
  */
 async function assertUser(
-  { db }: Pick<Context, 'db'>,
+  { db }: Pick<Base, 'db'>,
   { server }: LiveServer,
   userId: string | undefined,
 ): Promise<void> {

@@ -3,7 +3,7 @@ import type { Paging } from '../connectors/format.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import type { Json } from '../lib/json.ts';
 import { countAt, isTruthy, nextLink, valueAtPlace, type UpstreamPage } from './places.ts';
-import type { ListPage, ListSource, Window } from './pages.ts';
+import type { ListPage, ListSource, Window } from './list-page.ts';
 import type { Position, Positions } from './positions.ts';
 
 type SequentialPaging = Extract<Paging, { style: 'cursor' | 'keyset' | 'link' }>;

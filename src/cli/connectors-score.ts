@@ -1,7 +1,7 @@
 import { parametersOf } from '../connectors/schemas.ts';
 import type { ExamplesFile } from '../connectors/examples-format.ts';
 import type { ConnectorFile } from '../connectors/format.ts';
-import type { MeaningFault } from '../connectors/meaning.ts';
+import type { MeaningFault } from '../connectors/meaning-fault.ts';
 import { parseJson, valueAt } from '../lib/json.ts';
 
 /** Errors that every connector should have an example of: a limit, a dead credential, a fault, a refusal. */

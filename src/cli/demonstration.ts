@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { SANDBOX_ID } from '../connectors/catalog.ts';
-import type { Context } from '../context.ts';
+import type { OpenContext } from '../context.ts';
 import { createCredential } from '../credentials/records.ts';
 import { createUser } from '../identity/users.ts';
 import { createServer } from '../servers/records.ts';
@@ -16,7 +16,7 @@ export interface Demonstration {
 const SERVER_NAME = 'Sandbox';
 
 /** Creates a user, its sandbox credential and an MCP server for it. The app must be listening. */
-export async function createDemonstration(context: Context): Promise<Demonstration> {
+export async function createDemonstration(context: OpenContext): Promise<Demonstration> {
   const environment = 'development';
   const { userId } = await createUser(context, { environment, username: 'demo' });
   await createCredential(context, {

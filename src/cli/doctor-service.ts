@@ -7,7 +7,7 @@ import { isLoopback } from '../lib/addresses.ts';
 import { parseJson, valueAt } from '../lib/json.ts';
 import { createOutbound } from '../lib/outbound.ts';
 import { SECOND } from '../lib/clock.ts';
-import type { Finding } from './doctor.ts';
+import type { Finding } from './finding.ts';
 
 /** Checks that the port is free, or used by a healthy Gatehouse. */
 export async function checkPort({ host, port }: Config): Promise<Finding> {

@@ -9,7 +9,7 @@ import { MIB } from '../lib/http-body.ts';
 import { MIGRATIONS } from '../store/migrations.ts';
 import { openStore, type Store } from '../store/open.ts';
 import { probeWrite } from '../store/probe.ts';
-import type { Finding } from './doctor.ts';
+import type { Finding } from './finding.ts';
 
 const MOST_SKEW_MS = 30 * SECOND;
 /** Below the space that the write-ahead log and a day of executions may take. */

@@ -2,14 +2,7 @@ import { styleText } from 'node:util';
 import { ConfigError, readConfig, type Config } from '../config.ts';
 import { checkCatalogue, checkOutbound, checkPort, checkProxy, checkPublicUrl } from './doctor-service.ts';
 import { checkHome, checkMasterKey, checkNode, checkStore } from './doctor-store.ts';
-
-/** The result of one check. `fix` is the remedy for a warning or a failure. */
-export interface Finding {
-  name: string;
-  state: 'ok' | 'warn' | 'fail';
-  found: string;
-  fix?: string;
-}
+import type { Finding } from './finding.ts';
 
 /** Runs `gatehouse doctor`, with a line per finding. Returns exit code 1 when a check fails. */
 export async function doctor({ json }: { json: boolean }): Promise<number> {

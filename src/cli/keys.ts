@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readConfig } from '../config.ts';
 import { rotateApiKey } from '../identity/api-keys.ts';
 import { openStarted } from './started.ts';
-import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
+import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 
 export function isEnvironment(text: string): text is Environment {
   return ENVIRONMENTS.some((environment) => environment === text);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { readConfig, type Config } from '../config.ts';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import { eventScope } from '../connectors/events-format.ts';
-import type { Context } from '../context.ts';
+import type { OpenContext } from '../context.ts';
 import { requireConnection } from '../credentials/records.ts';
 import { READ_BYTES } from '../outbox/attempt.ts';
 import { TIMING } from '../outbox/claim.ts';
@@ -21,7 +21,7 @@ import { MINUTE } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { parseJson } from '../lib/json.ts';
 import { createOutbound, type Outbound } from '../lib/outbound.ts';
-import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
+import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 import { openStarted } from './started.ts';
 
 export interface ListenWish {
@@ -100,7 +100,7 @@ function forwardProxy({ egressProxy }: Pick<Config, 'egressProxy'>, { forward }:
 
 /** Prints and forwards events until the signal aborts. */
 export async function listenUntil(
-  context: Context,
+  context: OpenContext,
   wish: ListenWish,
   outbound: Outbound,
   signal: AbortSignal,

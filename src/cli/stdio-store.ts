@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { Readable, Writable } from 'node:stream';
 import { rememberedUrl } from '../connect/presence.ts';
 import { readConfig } from '../config.ts';
-import { openContext, type Context, type OpenContext } from '../context.ts';
+import { openContext, type OpenContext } from '../context.ts';
 import { createLog } from '../log.ts';
 import { runStdio, type StdioWish } from '../mcp/transport/stdio.ts';
 import { storeFails } from './store-fails.ts';
@@ -47,7 +47,7 @@ async function serveOn(streams: Streams, context: OpenContext, wish: StdioWish):
   }
 }
 
-async function serveSandbox(context: Context): Promise<Server> {
+async function serveSandbox(context: OpenContext): Promise<Server> {
   const { createSandboxApp } = await import('../sandbox/router.ts');
   const server = createServer(createSandboxApp(context, { tests: context.config.testConnectors }));
   await new Promise<void>((resolve, reject) => {

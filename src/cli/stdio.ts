@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
+import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 
 export type Wish =
   | { url: string; headers: Record<string, string> }

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { styleText } from 'node:util';
 import type { Config } from '../config.ts';
-import type { Context } from '../context.ts';
+import type { OpenContext } from '../context.ts';
 import { ensureKeys, type MadeKeys } from '../identity/api-keys.ts';
 import { publicError } from '../lib/errors.ts';
 import { PACKAGE_FOLDER } from '../package.ts';
-import { ENVIRONMENTS } from '../store/schema.ts';
+import { ENVIRONMENTS } from '../store/environments.ts';
 import { createDemonstration, type Demonstration } from './demonstration.ts';
 import { firstKeysFile, hasFirstKeys, removeFirstKeys, writeFirstKeys } from './first-keys.ts';
 import { version } from './version.ts';
@@ -18,7 +18,7 @@ import { version } from './version.ts';
  * store holds the keys, so that a kill at any point leaves keys that can be found.
  * @throws GatehouseError for a preset key that is malformed; StartError when the file cannot be written.
  */
-export async function welcome(context: Context, port: number): Promise<void> {
+export async function welcome(context: OpenContext, port: number): Promise<void> {
   const { config, log, publicUrl } = context;
   const keys = await ensureKeys(context, config.presetKeys, (made) =>
     writeFirstKeys(config, fileText(context, made)),
@@ -40,13 +40,13 @@ export async function welcome(context: Context, port: number): Promise<void> {
 
 const REMINDER = 'the first API keys are still in this file; keep them elsewhere, then delete it';
 
-function fileText({ config, publicUrl }: Context, keys: MadeKeys, demonstration?: Demonstration): string {
+function fileText({ config, publicUrl }: OpenContext, keys: MadeKeys, demonstration?: Demonstration): string {
   const keysAndTrial = firstKeys(config, keys, demonstration, plain);
   return `${greeting(publicUrl, plain)}${keysAndTrial}  Keep the keys elsewhere, then delete this file.\n`;
 }
 
 /** Makes the demonstration only together with both keys, because an operator who presets keys wants an empty store. */
-async function demonstrationFor(context: Context, keys: MadeKeys): Promise<Demonstration | undefined> {
+async function demonstrationFor(context: OpenContext, keys: MadeKeys): Promise<Demonstration | undefined> {
   if (!context.config.sandbox || !ENVIRONMENTS.every((environment) => keys[environment])) return undefined;
   try {
     return await createDemonstration(context);

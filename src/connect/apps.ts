@@ -1,14 +1,14 @@
 import type { Connector } from '../connectors/catalog.ts';
 import type { Authentication, CredentialField } from '../connectors/format.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { appFields, checkFields, credentialFields } from '../credentials/fields.ts';
 import { authenticationMetadata, type AuthenticationMetadata } from '../credentials/metadata.ts';
 import { connectorsWithOAuthApp, requireOAuthClient } from '../credentials/oauth-apps.ts';
-import type { OAuthClient } from '../credentials/oauth.ts';
+import type { OAuthClient } from '../credentials/oauth-client.ts';
 import { GatehouseError, invalidRequest, type Fault } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { schemeOf } from '../credentials/records.ts';
-import type { Environment } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import type { ConnectSession } from './sessions.ts';
 
 /** An app as the connect page shows it, with the forms of its ways to authenticate. */
@@ -23,7 +23,7 @@ export interface ConnectApp {
   authentication: (AuthenticationMetadata & { ready: boolean })[];
 }
 
-type AppContext = Pick<Context, 'db' | 'catalog' | 'keys' | 'publicUrl'>;
+type AppContext = Pick<Base, 'db' | 'catalog' | 'keys' | 'publicUrl'>;
 
 /** Returns the apps that a session offers. `given`: fields with known values, which the form leaves out. */
 export async function appsOf(
@@ -60,7 +60,7 @@ export async function appsOf(
  * without apps.
  */
 export function chosenConnectors(
-  { catalog }: Pick<Context, 'catalog'>,
+  { catalog }: Pick<Base, 'catalog'>,
   environment: Environment,
   {
     app,
@@ -88,7 +88,7 @@ export function chosenConnectors(
  * @throws GatehouseError `connector_not_found`, `invalid_request`
  */
 export function chosenScheme(
-  context: Pick<Context, 'catalog'>,
+  context: Pick<Base, 'catalog'>,
   session: ConnectSession,
   connectorId: string,
   type: string,
@@ -142,7 +142,7 @@ export function elsewhere({ fields }: OAuthClient, values: Record<string, string
 }
 
 function requireConnector(
-  { catalog }: Pick<Context, 'catalog'>,
+  { catalog }: Pick<Base, 'catalog'>,
   environment: Environment,
   connectorId: string,
 ): Connector {

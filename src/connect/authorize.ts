@@ -1,5 +1,5 @@
 import type { Connector } from '../connectors/catalog.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { hashToken, newRandomToken } from '../crypto/tokens.ts';
 import { requireOAuthClient } from '../credentials/oauth-apps.ts';
 import { authorizationUrl, newVerifier } from '../credentials/oauth.ts';
@@ -15,7 +15,7 @@ import type { ConnectContext, Submission } from './submit.ts';
 const STATE_MS = 10 * MINUTE;
 
 /** Returns the redirect address of a connector. Each connector has its own, so that answers cannot be mixed up. */
-export function callbackUrl({ publicUrl }: Pick<Context, 'publicUrl'>, connector: Connector): string {
+export function callbackUrl({ publicUrl }: Pick<Base, 'publicUrl'>, connector: Connector): string {
   return `${publicUrl}/oauth/callback/${connector.connectorId}`;
 }
 

@@ -6,13 +6,8 @@ import { assertSameAccount } from '../credentials/account-change.ts';
 import { requireCredential } from '../credentials/records.ts';
 import { forgetChoices } from '../credentials/choices.ts';
 import { requireOAuthClient } from '../credentials/oauth-apps.ts';
-import {
-  exchangeCode,
-  OAuthRefusal,
-  revokeTokens,
-  type OAuthClient,
-  type Tokens,
-} from '../credentials/oauth.ts';
+import { exchangeCode, OAuthRefusal, revokeTokens, type Tokens } from '../credentials/oauth.ts';
+import type { OAuthClient } from '../credentials/oauth-client.ts';
 import { probeTokens, valuesOf } from '../credentials/granted.ts';
 import { keepTokens, placeFor } from '../credentials/tokens.ts';
 import { requireEnabled } from '../identity/users.ts';

@@ -1,12 +1,13 @@
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { hashToken, newRandomToken } from '../crypto/tokens.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { forLiving, requireEnabled } from '../identity/users.ts';
-import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import type { DbOrTx, Tables } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 
 const LIFETIME_MS = 15 * MINUTE;
 /**
@@ -69,7 +70,7 @@ export interface NewSession {
   via: 'link' | 'modal';
 }
 
-type SessionContext = Pick<Context, 'db' | 'clock' | 'hashKey' | 'keys' | 'publicUrl'>;
+type SessionContext = Pick<Base, 'db' | 'clock' | 'hashKey' | 'keys' | 'publicUrl'>;
 
 /** Creates a session and its link, which is returned only here: single use, fifteen minutes. */
 export async function createSession(
@@ -147,7 +148,7 @@ export type Asker = { userId: string; environment: Environment } | { browserId: 
 
 /** @throws GatehouseError `connect_session_not_found`, also for another user's session. */
 export async function requireSession(
-  context: Pick<Context, 'db' | 'hashKey'>,
+  context: Pick<Base, 'db' | 'hashKey'>,
   sessionId: string,
   asker: Asker,
 ): Promise<ConnectSession> {
@@ -173,7 +174,7 @@ export async function requireSession(
  * its user was disabled after it was created.
  */
 export async function assertLive(
-  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  { db, clock }: Pick<Base, 'db' | 'clock'>,
   { status, expiresAt, environment, userId }: ConnectSession,
 ): Promise<void> {
   if (status === 'succeeded' || status === 'failed' || expiresAt <= clock.now()) {
@@ -191,7 +192,7 @@ export async function assertLive(
  */
 export async function settle(
   db: DbOrTx,
-  { clock }: Pick<Context, 'clock'>,
+  { clock }: Pick<Base, 'clock'>,
   sessionId: string,
   ended: Outcome,
 ): Promise<boolean> {
@@ -210,7 +211,7 @@ export async function settle(
 }
 
 /** Returns the values that the operator gave when the link was made. */
-export function prefillOf({ keys }: Pick<Context, 'keys'>, session: ConnectSession): Record<string, string> {
+export function prefillOf({ keys }: Pick<Base, 'keys'>, session: ConnectSession): Record<string, string> {
   if (session.prefill === null) return {};
   return z
     .record(z.string(), z.string())

@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { connectAccount, deleteCredential, updateCredential } from '../credentials/records.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
@@ -28,7 +28,7 @@ export type ConnectContext = Pick<
   | 'serving'
   | 'config'
   | 'operator'
-  | 'listening'
+  | 'accountChanges'
 >;
 
 /**

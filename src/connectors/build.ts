@@ -7,7 +7,8 @@ import {
   type ConnectorText,
 } from './catalog.ts';
 import { compileConnector } from './compile.ts';
-import { parseConnector, type FileFault } from './parse.ts';
+import { parseConnector } from './parse.ts';
+import type { FileFault } from './file-fault.ts';
 
 /**
  * Builds a catalogue of connector files.

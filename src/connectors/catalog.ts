@@ -1,8 +1,8 @@
 import { GatehouseError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/words.ts';
-import type { Environment } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import type { Effect } from './effects.ts';
-import type { FileFault } from './parse.ts';
+import type { FileFault } from './file-fault.ts';
 import type { ActionDefinition, ConnectorFile, JsonSchema, Paging } from './format.ts';
 import { recordedBeside, type RecordedInput } from './recorded.ts';
 

@@ -1,7 +1,7 @@
 import jsonata from 'jsonata';
 import { assertLinear } from '../lib/linear-pattern.ts';
 import type { ConnectorFile } from './format.ts';
-import type { MeaningFault } from './meaning.ts';
+import type { MeaningFault } from './meaning-fault.ts';
 import { checkUse } from './file-check.ts';
 import { inputSchemaOf, outputSchemaOf, pagingOf } from './schemas.ts';
 import { compileSchema } from './validate.ts';

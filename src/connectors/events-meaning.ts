@@ -1,6 +1,6 @@
 import type { EventScope } from './event-scopes.ts';
 import type { ConnectorFile } from './format.ts';
-import type { MeaningFault } from './meaning.ts';
+import type { MeaningFault } from './meaning-fault.ts';
 import { openNames } from './open-names.ts';
 import { pagingOf, parametersOf } from './schemas.ts';
 import { templateNames } from './templates.ts';

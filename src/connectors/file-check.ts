@@ -1,7 +1,7 @@
 import { isJsonObject } from '../lib/json.ts';
 import type { ConnectorFile, JsonSchema } from './format.ts';
 import { graphqlFaults } from './graphql-check.ts';
-import type { MeaningFault } from './meaning.ts';
+import type { MeaningFault } from './meaning-fault.ts';
 import { refsOf } from './schemas.ts';
 
 /**

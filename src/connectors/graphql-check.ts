@@ -1,7 +1,7 @@
 import { GraphQLError, Kind, OperationTypeNode, parse, type OperationDefinitionNode } from 'graphql';
 import { gravestOf, effectsIn } from './effects.ts';
 import type { ActionDefinition, ConnectorFile, Parameter } from './format.ts';
-import type { MeaningFault } from './meaning.ts';
+import type { MeaningFault } from './meaning-fault.ts';
 import { pagingOf } from './schemas.ts';
 
 /** Returns the faults of a GraphQL document: its syntax, its variables, and an effect that it does not have. */

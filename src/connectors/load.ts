@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { catalogOf, ConnectorFileError, homeOf, SANDBOX_ID, type Catalog } from './catalog.ts';
 import { unopenedConnector, type ConnectorHead } from './compile.ts';
 import { keep, keptName, readKept, writeKept, type Kept } from './kept.ts';
-import type { FileFault } from './parse.ts';
+import type { FileFault } from './file-fault.ts';
 import { readShipped, textHashOf } from './shipped.ts';
 
 /**

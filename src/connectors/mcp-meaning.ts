@@ -1,5 +1,5 @@
 import type { ConnectorFile } from './format.ts';
-import type { MeaningFault } from './meaning.ts';
+import type { MeaningFault } from './meaning-fault.ts';
 import { parametersOf } from './schemas.ts';
 import { templateNames } from './templates.ts';
 

@@ -11,12 +11,7 @@ import { pagingOf, parametersOf, refsOf } from './schemas.ts';
 import { templateNames } from './templates.ts';
 import { wireFaults } from './wire-meaning.ts';
 import { isLoopback } from '../lib/addresses.ts';
-
-/** A fault without its file. */
-export interface MeaningFault {
-  path: string;
-  rule: string;
-}
+import type { MeaningFault } from './meaning-fault.ts';
 
 /** Values that a scheme has without naming them. */
 const BROUGHT: { [type in Authentication['type']]: string[] } = {

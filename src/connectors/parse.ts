@@ -3,15 +3,7 @@ import { checkMeaning } from './meaning.ts';
 import { connectorFile, type ConnectorFile } from './format.ts';
 import { lineFinder, type LineOf } from './lines.ts';
 import { hiddenIn } from '../lib/hidden.ts';
-
-/** A fault of a file. `path` is dotted (`actions.list_orders.query.status`), empty for the whole file. */
-export interface FileFault {
-  file: string;
-  /** Line in the text, counted from 1. */
-  line?: number | undefined;
-  path: string;
-  rule: string;
-}
+import type { FileFault } from './file-fault.ts';
 
 /** Enough for anchors that shorten a file; more are an alias bomb. */
 const MAX_ALIASES = 100;

@@ -1,6 +1,6 @@
 import { namesOf } from './clauses.ts';
 import type { ActionDefinition, ConnectorFile, Parameter } from './format.ts';
-import type { MeaningFault } from './meaning.ts';
+import type { MeaningFault } from './meaning-fault.ts';
 import { namesRead } from './reads-meaning.ts';
 import { pagingOf, parametersOf } from './schemas.ts';
 

@@ -1,7 +1,7 @@
 import type { Fault } from '../lib/errors.ts';
 import { patternFault } from '../lib/linear-pattern.ts';
 import type { ConnectorFile } from './format.ts';
-import type { MeaningFault } from './meaning.ts';
+import type { MeaningFault } from './meaning-fault.ts';
 import { parametersOf } from './schemas.ts';
 
 /** Keywords whose values are data, in which a member named `pattern` has no meaning. */

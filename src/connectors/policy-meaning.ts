@@ -1,6 +1,6 @@
 import { isJsonObject } from '../lib/json.ts';
 import type { ActionDefinition, ConnectorFile, Parameter } from './format.ts';
-import type { MeaningFault } from './meaning.ts';
+import type { MeaningFault } from './meaning-fault.ts';
 import { schemesFor } from './needs.ts';
 import { parametersOf } from './schemas.ts';
 

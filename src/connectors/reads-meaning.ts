@@ -1,7 +1,7 @@
 import { effectsIn } from './effects.ts';
 import type { Condition } from './format-parts.ts';
 import type { ActionDefinition, ConnectorFile } from './format.ts';
-import type { MeaningFault } from './meaning.ts';
+import type { MeaningFault } from './meaning-fault.ts';
 import type { EachRead } from './reads-format.ts';
 import { pagingOf, parametersOf } from './schemas.ts';
 

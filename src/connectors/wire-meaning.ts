@@ -1,5 +1,5 @@
 import type { ActionDefinition, ConnectorFile } from './format.ts';
-import type { MeaningFault } from './meaning.ts';
+import type { MeaningFault } from './meaning-fault.ts';
 import { pagingOf } from './schemas.ts';
 
 /** Returns the faults of the names that an action sends: names that collide, and names that would not nest. */

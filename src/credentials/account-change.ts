@@ -1,6 +1,6 @@
 import type { Connector } from '../connectors/catalog.ts';
 import { templateNames } from '../connectors/templates.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { KeyError } from '../crypto/key-ring.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Account, Credential } from './credential.ts';
@@ -19,11 +19,7 @@ type AccountChange = 'none' | 'moved' | 'other';
  * Without an id on both sides the address decides, because ids can repeat: each shop counts its orders from 1.
  * Returns `none` when the old or the new address is unknown.
  */
-export function accountChange(
-  context: Pick<Context, 'keys' | 'catalog'>,
-  before: Led,
-  now: Led,
-): AccountChange {
+export function accountChange(context: Pick<Base, 'keys' | 'catalog'>, before: Led, now: Led): AccountChange {
   if (before.account && now.account && before.account.id !== now.account.id) return 'other';
   if (before.sealed === now.sealed) return 'none';
   const connector = context.catalog.connector(now.environment, now.connectorId);
@@ -41,7 +37,7 @@ export function placeIn(
   return JSON.stringify(names.map((name) => values[name] ?? variables[name]?.default ?? null));
 }
 
-function placeOf(context: Pick<Context, 'keys'>, connector: Connector, credential: Led): string | undefined {
+function placeOf(context: Pick<Base, 'keys'>, connector: Connector, credential: Led): string | undefined {
   try {
     return placeIn(connector, openValues(context, credential));
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { Connector } from '../connectors/catalog.ts';
 import type { Authentication } from '../connectors/format.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { KeyError } from '../crypto/key-ring.ts';
 import { hashToken } from '../crypto/tokens.ts';
 import { placeIn } from './account-change.ts';
@@ -21,7 +21,7 @@ interface Identified {
  * the longest-lived token.
  */
 export function accountKeyOf(
-  { hashKey }: Pick<Context, 'hashKey'>,
+  { hashKey }: Pick<Base, 'hashKey'>,
   connector: Connector,
   identified: Identified,
 ): string {
@@ -33,7 +33,7 @@ export function accountKeyOf(
  * type.
  */
 export function accountKeyOfStored(
-  context: Pick<Context, 'hashKey' | 'keys'>,
+  context: Pick<Base, 'hashKey' | 'keys'>,
   connector: Connector,
   credential: Credential,
 ): string | undefined {

@@ -3,7 +3,8 @@ import type { Means } from '../connectors/needs.ts';
 import { STALE_MS } from '../identity/caller.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createTtlCache, type TtlCache } from '../lib/ttl-cache.ts';
-import type { DbOrTx, Environment } from '../store/schema.ts';
+import type { DbOrTx } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import { scopesIn, toCredential, type Credential } from './credential.ts';
 
 /** The limit for a list that a person reads; a caller with more credentials names one by id. */

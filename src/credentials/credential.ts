@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Selectable } from 'kysely';
-import type { Environment, Tables } from '../store/schema.ts';
+import type { Tables } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 
 /** `needs_reconnect`: the third party rejected it, and a check or new data restores it. `revoked`: permanent. */
 export type CredentialState = Tables['credentials']['state'];

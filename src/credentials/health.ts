@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { appWords, ownWords, type GatehouseError } from '../lib/errors.ts';
 import { noteChange } from '../store/changes.ts';
 import { forgetChoices } from './choices.ts';
@@ -44,7 +44,7 @@ export async function endCredential(
     };
     // The operator is notified once, however often the app rejects the credential later.
     if (!(await endFrom('active'))) return endFrom('needs_reconnect');
-    await operator.tell(tx, environment, 'credential.needs_reconnect', {
+    await operator.notify(tx, environment, 'credential.needs_reconnect', {
       ...credentialFacts(credential),
       state,
       reason: told.reason,

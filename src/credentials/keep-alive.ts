@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { HOUR, MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { toCredential, type Credential } from './credential.ts';
@@ -22,7 +22,7 @@ export interface KeepAlive {
  * Renews unused credentials before their refresh tokens expire of disuse, every ten minutes.
  * Any number of processes may run it: the lease of each row lets only one of them renew.
  */
-export function startKeepAlive(context: RefreshContext & Pick<Context, 'log'>): KeepAlive {
+export function startKeepAlive(context: RefreshContext & Pick<Base, 'log'>): KeepAlive {
   const ended = new AbortController();
   let running = Promise.resolve();
   let timer: NodeJS.Timeout;

@@ -2,14 +2,15 @@ import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import { requireConnector, SANDBOX_ID, type Connector } from '../connectors/catalog.ts';
 import type { CredentialField } from '../connectors/format.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { SANDBOX_CLIENT_ID } from '../lib/sandbox.ts';
 import { Secret } from '../lib/secret.ts';
-import type { Environment, Tables } from '../store/schema.ts';
+import type { Tables } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import { forgetChoices } from './choices.ts';
 import { appFields, checkFields } from './fields.ts';
-import type { OAuthClient } from './oauth.ts';
+import type { OAuthClient } from './oauth-client.ts';
 
 /** An OAuth app that the operator registered at a third party, so that users can sign in there. */
 export interface OAuthApp {
@@ -31,7 +32,7 @@ const fieldsText = z.record(z.string(), z.string());
 
 /** Returns the OAuth app of a connector in an environment. The sandbox always has one. */
 export async function findOAuthApp(
-  context: Pick<Context, 'db' | 'keys' | 'catalog'>,
+  context: Pick<Base, 'db' | 'keys' | 'catalog'>,
   environment: Environment,
   connectorId: string,
 ): Promise<OAuthApp | undefined> {
@@ -56,7 +57,7 @@ export async function findOAuthApp(
 
 /** Returns the connectors that people can sign in to: those with an OAuth app, and the sandbox. */
 export async function connectorsWithOAuthApp(
-  { db }: Pick<Context, 'db'>,
+  { db }: Pick<Base, 'db'>,
   environment: Environment,
 ): Promise<Set<string>> {
   const rows = await db
@@ -69,7 +70,7 @@ export async function connectorsWithOAuthApp(
 
 /** Returns the client for a grant. @throws GatehouseError `oauth_app_missing` */
 export async function requireOAuthClient(
-  context: Pick<Context, 'db' | 'keys' | 'catalog'>,
+  context: Pick<Base, 'db' | 'keys' | 'catalog'>,
   environment: Environment,
   connector: Connector,
 ): Promise<OAuthClient> {
@@ -92,7 +93,7 @@ export async function requireOAuthClient(
  * when a required secret or host field is missing.
  */
 export async function saveOAuthApp(
-  context: Pick<Context, 'db' | 'keys' | 'catalog' | 'clock'>,
+  context: Pick<Base, 'db' | 'keys' | 'catalog' | 'clock'>,
   environment: Environment,
   connectorId: string,
   wish: {
@@ -145,7 +146,7 @@ export async function saveOAuthApp(
  * @throws GatehouseError `oauth_app_not_found`
  */
 export async function deleteOAuthApp(
-  { db }: Pick<Context, 'db'>,
+  { db }: Pick<Base, 'db'>,
   environment: Environment,
   connectorId: string,
 ): Promise<void> {
@@ -164,7 +165,7 @@ export function oauthAppNotFound(connectorId: string): GatehouseError {
   );
 }
 
-function toOAuthApp({ keys }: Pick<Context, 'keys'>, row: Selectable<Tables['oauth_apps']>): OAuthApp {
+function toOAuthApp({ keys }: Pick<Base, 'keys'>, row: Selectable<Tables['oauth_apps']>): OAuthApp {
   const secret = keys.open(row.sealed, binding(row.environment, row.connector_id, row.client_id));
   return {
     connectorId: row.connector_id,

@@ -1,5 +1,5 @@
 import { SANDBOX_ID } from '../connectors/catalog.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { parseJson, type Json } from '../lib/json.ts';
 import type { OutboundAnswer } from '../lib/outbound.ts';
@@ -14,7 +14,7 @@ const TRIES = 2;
  * @throws GatehouseError upstream_* when the lookup fails.
  */
 export async function lookUp(
-  context: Pick<Context, 'outbound'>,
+  context: Pick<Base, 'outbound'>,
   grant: Grant & { signal?: AbortSignal | undefined },
   accessToken: string,
 ): Promise<Json | undefined> {

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { OAuth2, OAuthClient } from './oauth.ts';
+import type { OAuth2, OAuthClient } from './oauth-client.ts';
 
 /**
  * Returns whether a redirect carries the HMAC that its scheme requires (`callbackSignature`); true if it requires

@@ -2,13 +2,13 @@ import type { ClientAuth } from 'oauth4webapi';
 import { SANDBOX_ID, type Connector } from '../connectors/catalog.ts';
 import type { OAuth } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { OutboundAnswer } from '../lib/outbound.ts';
 import { addressFault } from '../upstream/request.ts';
 import { appFields } from './fields.ts';
-import type { OAuthClient } from './oauth.ts';
+import type { OAuthClient } from './oauth-client.ts';
 
 /** The parts of a request to an authorization server. */
 export interface Grant {
@@ -102,7 +102,7 @@ function encodePart(text: string): string {
 
 /** Sends parameters as a form, as JSON or in the query, through the SSRF guard. @throws GatehouseError upstream_* */
 export async function sendParams(
-  { outbound }: Pick<Context, 'outbound'>,
+  { outbound }: Pick<Base, 'outbound'>,
   { connector }: Pick<Grant, 'connector'>,
   wish: {
     url: string;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { AuthorizationServer, Client, ClientAuth, TokenEndpointRequestOptions } from 'oauth4webapi';
 import type { Connector } from '../connectors/catalog.ts';
 import type { OAuth } from '../connectors/format.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Json } from '../lib/json.ts';
@@ -22,22 +22,10 @@ import {
   type Grant,
 } from './oauth-wire.ts';
 import { readTokenAnswer, refreshSecondsOf } from './token-answer.ts';
+import type { OAuthClient, OAuth2 } from './oauth-client.ts';
 
-/** Authorization code (RFC 6749 section 4.1). */
-export type OAuth2 = Extract<OAuth, { type: 'oauth2' }>;
 /** Client credentials (RFC 6749 section 4.4). */
 export type OAuth2ClientCredentials = Extract<OAuth, { type: 'oauth2_client_credentials' }>;
-
-/** An OAuth app that the operator registered at the third party. */
-export interface OAuthClient {
-  clientId: string;
-  /** Absent for public clients, which authenticate by PKCE alone. */
-  clientSecret: Secret | undefined;
-  /** The scopes of the OAuth app; undefined means the scheme's. */
-  scopes: string[] | undefined;
-  /** Values of the host fields, for connectors with several hosts: see `appFields`. */
-  fields: Record<string, string>;
-}
 
 /** The result of a grant. */
 export interface Tokens {
@@ -79,7 +67,7 @@ export interface Authorization extends Grant {
   verifier: string;
 }
 
-type OAuthContext = Pick<Context, 'outbound' | 'clock'>;
+type OAuthContext = Pick<Base, 'outbound' | 'clock'>;
 interface Cancellable {
   signal?: AbortSignal | undefined;
 }
@@ -222,7 +210,7 @@ export async function clientCredentialsTokens(
  * @throws OAuthRefusal when the app refused, GatehouseError upstream_* when it did not answer.
  */
 export async function revokeTokens(
-  context: Pick<Context, 'outbound'>,
+  context: Pick<Base, 'outbound'>,
   grant: Grant & Cancellable & { scheme: OAuth2 },
 ): Promise<void> {
   const { connector, scheme, client, values, signal } = grant;

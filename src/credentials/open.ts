@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Connector } from '../connectors/catalog.ts';
 import type { Authentication } from '../connectors/format.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { KeyError } from '../crypto/key-ring.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { Secret } from '../lib/secret.ts';
@@ -18,7 +18,7 @@ type Values = Record<string, string>;
 
 /** By key ring, then by sealed text: a changed box has another key, so nothing needs invalidation. */
 const keptByRing = new WeakMap<
-  Context['keys'],
+  Base['keys'],
   Map<string, { values: Readonly<Record<string, Secret>>; until: number }>
 >();
 
@@ -26,12 +26,12 @@ const keptByRing = new WeakMap<
 type Bound = Pick<Credential, 'environment' | 'userId' | 'credentialId' | 'connectorId' | 'type'>;
 
 /** Seals the values of a credential to their row, connector and type (KeyRing, AES-256-GCM). */
-export function sealValues({ keys }: Pick<Context, 'keys'>, bound: Bound, values: Values): string {
+export function sealValues({ keys }: Pick<Base, 'keys'>, bound: Bound, values: Values): string {
   return keys.seal(JSON.stringify(values), binding(bound));
 }
 
 /** Returns the plain values of a credential for a change. @throws KeyError when the row was altered or moved. */
-export function openValues({ keys }: Pick<Context, 'keys'>, credential: Bound & { sealed: string }): Values {
+export function openValues({ keys }: Pick<Base, 'keys'>, credential: Bound & { sealed: string }): Values {
   return sealedValues.parse(JSON.parse(openBox(keys, credential)));
 }
 
@@ -41,7 +41,7 @@ export function openValues({ keys }: Pick<Context, 'keys'>, credential: Bound & 
  * @throws KeyError when the row was altered or moved.
  */
 export function resealed(
-  { keys }: Pick<Context, 'keys'>,
+  { keys }: Pick<Base, 'keys'>,
   credential: Bound & { sealed: string },
 ): string | undefined {
   if (opens(keys, credential.sealed, binding(credential))) return undefined;
@@ -49,7 +49,7 @@ export function resealed(
 }
 
 /** Opens a box. Boxes of earlier releases are bound to their row until a job seals them again (reseal.ts). */
-function openBox(keys: Context['keys'], credential: Bound & { sealed: string }): string {
+function openBox(keys: Base['keys'], credential: Bound & { sealed: string }): string {
   try {
     return keys.open(credential.sealed, binding(credential));
   } catch (error) {
@@ -58,7 +58,7 @@ function openBox(keys: Context['keys'], credential: Bound & { sealed: string }):
   }
 }
 
-function opens(keys: Context['keys'], box: string, bound: string): boolean {
+function opens(keys: Base['keys'], box: string, bound: string): boolean {
   try {
     keys.open(box, bound);
     return true;
@@ -74,7 +74,7 @@ function opens(keys: Context['keys'], box: string, bound: string): boolean {
  * altered or moved.
  */
 export function openCredential(
-  context: Pick<Context, 'keys' | 'clock'>,
+  context: Pick<Base, 'keys' | 'clock'>,
   connector: Connector,
   credential: Credential,
 ): OpenCredential {
@@ -110,7 +110,7 @@ export function unsavedCredential(
 }
 
 function keptValues(
-  context: Pick<Context, 'keys' | 'clock'>,
+  context: Pick<Base, 'keys' | 'clock'>,
   credential: Credential,
 ): Readonly<Record<string, Secret>> {
   let kept = keptByRing.get(context.keys);

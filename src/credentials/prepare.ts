@@ -1,10 +1,10 @@
 import type { Connector } from '../connectors/catalog.ts';
 import type { Authentication, OAuth } from '../connectors/format.ts';
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest, type Fault } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
-import type { Environment } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import type { Account } from './credential.ts';
 import { checkFields, credentialFields, storedFields } from './fields.ts';
 import { probeTokens, valuesOf } from './granted.ts';
@@ -13,10 +13,10 @@ import {
   clientCredentialsTokens,
   OAuthRefusal,
   refreshTokens,
-  type OAuth2,
   type OAuth2ClientCredentials,
   type Tokens,
 } from './oauth.ts';
+import type { OAuth2 } from './oauth-client.ts';
 import { unsavedCredential } from './open.ts';
 import { probe, type ProbeContext } from './probe.ts';
 import { refreshByOf } from './renewal-times.ts';

@@ -1,8 +1,9 @@
 import type { Connector } from '../connectors/catalog.ts';
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { valueAt, type Json } from '../lib/json.ts';
-import { callUpstream, type UpstreamCall } from '../upstream/call.ts';
+import { callUpstream } from '../upstream/call.ts';
+import type { UpstreamCall } from '../upstream/upstream-call.ts';
 import { interpretAnswer } from '../upstream/response.ts';
 import type { Account } from './credential.ts';
 import type { OpenCredential } from '../upstream/credential.ts';

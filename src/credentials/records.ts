@@ -1,12 +1,13 @@
 import { requireConnector, type Connector } from '../connectors/catalog.ts';
 import type { Authentication } from '../connectors/format.ts';
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { forLiving } from '../identity/users.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
-import type { DbOrTx, Environment } from '../store/schema.ts';
+import type { DbOrTx } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import {
   credentialFacts,
   credentialNotFound,
@@ -35,7 +36,7 @@ import {
 } from './rows.ts';
 import { dropSpares } from './spares.ts';
 
-type ConnectContext = PrepareContext & Pick<Context, 'listening' | 'hashKey'>;
+type ConnectContext = PrepareContext & Pick<Context, 'accountChanges' | 'hashKey'>;
 type ChangeContext = ConnectContext;
 
 /** Other text never reaches the store, which may reject its characters. */
@@ -293,7 +294,7 @@ export async function deleteCredential(
       .executeTakeFirst();
     if (!row) throw credentialNotFound(credentialId);
     await tx.deleteFrom('page_positions').where('credential_id', '=', credentialId).execute();
-    await operator.tell(tx, key.environment, 'credential.deleted', credentialFacts(toCredential(row)));
+    await operator.notify(tx, key.environment, 'credential.deleted', credentialFacts(toCredential(row)));
     return toCredential(row);
   });
   forgetChoices(db);

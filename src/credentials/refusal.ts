@@ -1,5 +1,5 @@
 import type { Connector } from '../connectors/catalog.ts';
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { DbOrTx } from '../store/schema.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connector } from '../connectors/catalog.ts';
 import type { OAuth } from '../connectors/format.ts';
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { forgetChoices } from './choices.ts';

@@ -1,11 +1,11 @@
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { KeyError } from '../crypto/key-ring.ts';
 import { toCredential, type Credential } from './credential.ts';
 import { resealed } from './open.ts';
 
 const BATCH = 100;
 
-type ResealContext = Pick<Context, 'db' | 'keys' | 'log'>;
+type ResealContext = Pick<Base, 'db' | 'keys' | 'log'>;
 
 /** Reseals credentials that earlier releases sealed to the row alone. After a crash it starts from the beginning. */
 export async function resealCredentials(context: ResealContext, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Connector } from '../connectors/catalog.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Credential } from './credential.ts';
 import { requireOAuthClient } from './oauth-apps.ts';
@@ -11,7 +11,7 @@ import { openValues } from './open.ts';
  * A failure is only logged.
  */
 export async function endTokens(
-  context: Pick<Context, 'db' | 'keys' | 'catalog' | 'outbound' | 'log'>,
+  context: Pick<Base, 'db' | 'keys' | 'catalog' | 'outbound' | 'log'>,
   connector: Connector,
   credential: Credential,
   values?: Record<string, string>,

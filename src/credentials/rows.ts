@@ -1,11 +1,12 @@
 import { sql, type RawBuilder, type Transaction, type Updateable } from 'kysely';
 import type { Connector } from '../connectors/catalog.ts';
 import type { Authentication } from '../connectors/format.ts';
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { noteChange } from '../store/changes.ts';
 import { isPostgres } from '../store/kept.ts';
-import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import type { DbOrTx, Tables } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import { accountChange } from './account-change.ts';
 import { accountKeyOf, accountKeyOfStored } from './account-key.ts';
 import { credentialFacts, credentialNotFound, toCredential, type Credential } from './credential.ts';
@@ -40,7 +41,7 @@ export type CredentialChanges = Omit<Updateable<Tables['credentials']>, 'version
   version?: number | RawBuilder<number>;
 };
 
-type WriteContext = Pick<Context, 'clock' | 'keys' | 'hashKey' | 'catalog' | 'listening'>;
+type WriteContext = Pick<Context, 'clock' | 'keys' | 'hashKey' | 'catalog' | 'accountChanges'>;
 
 /**
  * Returns the record that the user already has for an account.
@@ -118,7 +119,7 @@ export async function insertCredential(
     .returningAll()
     .executeTakeFirstOrThrow();
   const credential = toCredential(row);
-  await context.operator.tell(tx, made.environment, 'credential.created', credentialFacts(credential));
+  await context.operator.notify(tx, made.environment, 'credential.created', credentialFacts(credential));
   await noteAccounts({ db: tx, clock: context.clock }, made);
   return credential;
 }
@@ -216,7 +217,7 @@ export async function updateRow(
   const now = toCredential(row);
   if (changes.account === undefined && changes.sealed === undefined) return now;
   const leads = accountChange(context, before, now);
-  if (leads !== 'none') await context.listening[leads](tx, key.credentialId);
+  if (leads !== 'none') await context.accountChanges[leads](tx, key.credentialId);
   return { ...now, accountKey: await rekey(tx, context, before, now) };
 }
 

@@ -1,5 +1,5 @@
 import { SANDBOX_ID, type Connector } from '../connectors/catalog.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { SANDBOX_HOST } from '../lib/sandbox.ts';
 
 /**
@@ -8,7 +8,7 @@ import { SANDBOX_HOST } from '../lib/sandbox.ts';
  * public address of this process.
  */
 export function browserAddress(
-  { publicUrl }: Pick<Context, 'publicUrl'>,
+  { publicUrl }: Pick<Base, 'publicUrl'>,
   { connectorId }: Pick<Connector, 'connectorId'>,
   url: string,
 ): string {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connector } from '../connectors/catalog.ts';
 import type { OAuth } from '../connectors/format.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import { forgetChoices } from './choices.ts';
 import { credentialNotFound, toCredential, type Credential } from './credential.ts';
@@ -12,7 +12,7 @@ import { refreshByOf, renewAtOf } from './renewal-times.ts';
 import { endTokens } from './revoke.ts';
 import { dropSpares, keepSpare } from './spares.ts';
 
-type SaveContext = Pick<Context, 'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound'>;
+type SaveContext = Pick<Base, 'db' | 'clock' | 'log' | 'keys' | 'catalog' | 'outbound'>;
 
 /** Pauses between attempts to save; a store that restarts is usually back within them. */
 const SAVE_AGAIN_MS = [SECOND / 4, SECOND, 4 * SECOND];
@@ -89,7 +89,7 @@ export async function saveTokens(context: SaveContext, renewed: Renewed): Promis
 }
 
 /** Retries the save, because the tokens exist only in this process. */
-async function patiently<T>({ log }: Pick<Context, 'log'>, save: () => Promise<T>): Promise<T> {
+async function patiently<T>({ log }: Pick<Base, 'log'>, save: () => Promise<T>): Promise<T> {
   for (const waitMs of SAVE_AGAIN_MS) {
     try {
       return await save();

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import type { DbOrTx } from '../store/schema.ts';
 import type { Credential } from './credential.ts';
 
@@ -20,7 +20,7 @@ type Bound = Pick<Credential, 'environment' | 'userId' | 'credentialId'>;
 
 /** Stores spare tokens, sealed: their refresh token may be the last valid one and cannot be requested again. */
 export async function keepSpare(
-  { db, clock, keys }: Pick<Context, 'db' | 'clock' | 'keys'>,
+  { db, clock, keys }: Pick<Base, 'db' | 'clock' | 'keys'>,
   credential: Credential,
   values: Record<string, string>,
 ): Promise<void> {
@@ -39,7 +39,7 @@ export async function keepSpare(
 
 /** Returns the spare tokens of a credential that belong to its account, newest first. */
 export async function findSpares(
-  { db, keys }: Pick<Context, 'db' | 'keys'>,
+  { db, keys }: Pick<Base, 'db' | 'keys'>,
   credential: Credential,
 ): Promise<Spare[]> {
   const rows = await db

@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely';
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { newId } from '../lib/ids.ts';
 import type { Tables } from '../store/schema.ts';
 import type { Account, Credential } from './credential.ts';
@@ -7,7 +7,10 @@ import { valuesOf, type Granted } from './granted.ts';
 import { refreshByOf } from './renewal-times.ts';
 import { findAccount, insertCredential, renewRow, type CheckedAccount, type CredentialKey } from './rows.ts';
 
-type KeepContext = Pick<Context, 'db' | 'clock' | 'keys' | 'hashKey' | 'catalog' | 'operator' | 'listening'>;
+type KeepContext = Pick<
+  Context,
+  'db' | 'clock' | 'keys' | 'hashKey' | 'catalog' | 'operator' | 'accountChanges'
+>;
 
 /** A grant with its owner, after its account was looked up. */
 export type LookedUp = Granted & Omit<CredentialKey, 'credentialId'> & { account: Account | undefined };

@@ -1,6 +1,6 @@
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { deleteUser } from '../identity/users.ts';
-import type { Environment } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import { forgetChoices } from './choices.ts';
 import { credentialFacts, toCredential } from './credential.ts';
 import { endTokens } from './revoke.ts';
@@ -26,7 +26,7 @@ export async function deleteUserWithCredentials(
     await deleteUser({ db: tx, clock }, environment, userId);
     const credentials = rows.map(toCredential);
     for (const credential of credentials)
-      await operator.tell(tx, environment, 'credential.deleted', credentialFacts(credential));
+      await operator.notify(tx, environment, 'credential.deleted', credentialFacts(credential));
     return credentials;
   });
   forgetChoices(db);

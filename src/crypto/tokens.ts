@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, type KeyObject } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { base62 } from '../lib/ids.ts';
-import type { Environment } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 
 const SECRET_BYTES = 32;
 const SECRET_DIGITS = 43;

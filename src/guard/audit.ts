@@ -1,7 +1,8 @@
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { newOrderedId } from '../lib/ids.ts';
 import { MAX_OFFSET, readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
-import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import type { DbOrTx, Tables } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 
 /** One administrative operation: caller, target and status. */
 export interface AuditEntry {
@@ -20,7 +21,7 @@ export interface Audit {
   record(entry: AuditEntry): Promise<void>;
 }
 
-export function createAudit({ db, clock }: Pick<Context, 'db' | 'clock'>): Audit {
+export function createAudit({ db, clock }: Pick<Base, 'db' | 'clock'>): Audit {
   return {
     async record(entry) {
       await db

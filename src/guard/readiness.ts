@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import { probeWrite } from '../store/probe.ts';
 
@@ -20,7 +20,7 @@ export interface Readiness {
   close(): void;
 }
 
-export function createReadiness(context: Pick<Context, 'db' | 'clock' | 'log'>): Readiness {
+export function createReadiness(context: Pick<Base, 'db' | 'clock' | 'log'>): Readiness {
   const loop = watchLoop();
   let asked: { at: number; faults: Promise<string[]> } | undefined;
   const storeFaults = (): Promise<string[]> => {
@@ -39,7 +39,7 @@ export function createReadiness(context: Pick<Context, 'db' | 'clock' | 'log'>):
   };
 }
 
-async function faultsOfStore({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>): Promise<string[]> {
+async function faultsOfStore({ db, clock, log }: Pick<Base, 'db' | 'clock' | 'log'>): Promise<string[]> {
   try {
     const key = await inTime(db.selectFrom('api_keys').select('key_id').limit(1).executeTakeFirst());
     if (!key) return ['the first API keys are not stored yet'];

@@ -1,16 +1,17 @@
 import { sql } from 'kysely';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { apiKeyEnvironment, hashToken, newApiKey } from '../crypto/tokens.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { noteChange } from '../store/changes.ts';
-import { ENVIRONMENTS, type DbOrTx, type Environment } from '../store/schema.ts';
+import type { DbOrTx } from '../store/schema.ts';
+import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 import { isScope, type Scope } from './scopes.ts';
 
 /** An arbitrary number that no other program should use for a PostgreSQL advisory lock. */
 const FIRST_KEYS_LOCK = 0x6b657973;
 
-type KeyContext = Pick<Context, 'db' | 'clock' | 'hashKey'>;
+type KeyContext = Pick<Base, 'db' | 'clock' | 'hashKey'>;
 
 export interface ApiKey {
   keyId: string;
@@ -30,7 +31,7 @@ export type MadeKeys = Partial<Record<Environment, string>>;
  * `keep`.
  */
 export async function ensureKeys(
-  context: KeyContext & Pick<Context, 'store'>,
+  context: KeyContext & Pick<Base, 'store'>,
   preset: Partial<Record<Environment, string | undefined>>,
   keep: (made: MadeKeys) => void = () => {},
 ): Promise<MadeKeys> {

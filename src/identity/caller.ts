@@ -1,9 +1,9 @@
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, parseJson } from '../lib/json.ts';
 import { createTtlCache } from '../lib/ttl-cache.ts';
-import type { Environment } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import { findApiKey } from './api-keys.ts';
 import type { Issuers, OwnAudience } from './issuers.ts';
 import { USER_SCOPES, type Scope } from './scopes.ts';
@@ -27,7 +27,7 @@ export interface Caller {
 export const STALE_MS = 500;
 const MAX_KEPT = 10_000;
 
-type CallerContext = Pick<Context, 'db' | 'clock' | 'hashKey' | 'keys' | 'publicUrl'>;
+type CallerContext = Pick<Base, 'db' | 'clock' | 'hashKey' | 'keys' | 'publicUrl'>;
 
 /** Resolves bearer texts to callers, cached for STALE_MS. */
 export interface Callers {

@@ -1,9 +1,9 @@
 import type { JWTVerifyGetKey } from 'jose';
 import type { JwtIssuer } from '../config.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { DAY, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import type { Environment } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import { CLOCK_TOLERANCE_SECONDS, jwtRefusal } from './user-tokens.ts';
 
 /** Asymmetric only: with a shared secret, everyone who verifies could also sign. */
@@ -53,7 +53,7 @@ export interface Issuers {
   verify(issuer: string, token: string, own?: OwnAudience): Promise<IssuedName>;
 }
 
-export function createIssuers(trusted: JwtIssuer[], context: Pick<Context, 'outbound' | 'clock'>): Issuers {
+export function createIssuers(trusted: JwtIssuer[], context: Pick<Base, 'outbound' | 'clock'>): Issuers {
   const keySets = new Map<JwtIssuer, JWTVerifyGetKey>();
   const keySetOf = async (issuer: JwtIssuer): Promise<JWTVerifyGetKey> => {
     const { createRemoteJWKSet, customFetch } = await import('jose');
@@ -143,7 +143,7 @@ function issueTime(iat: number | undefined, now: number): number {
 }
 
 /** Fetches the keys of one issuer. */
-function keyFetcher({ outbound, clock }: Pick<Context, 'outbound' | 'clock'>) {
+function keyFetcher({ outbound, clock }: Pick<Base, 'outbound' | 'clock'>) {
   let failed: { cause: unknown; until: number } | undefined;
   return async (url: string): Promise<Response> => {
     if (failed && clock.now() < failed.until) throw keysUnavailable(failed.cause);

@@ -1,10 +1,10 @@
 import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { KeyError } from '../crypto/key-ring.ts';
 import { perDatabase } from '../store/kept.ts';
 import type { DbOrTx } from '../store/schema.ts';
 
-type SecretContext = Pick<Context, 'db' | 'keys' | 'clock'>;
+type SecretContext = Pick<Base, 'db' | 'keys' | 'clock'>;
 
 /**
  * Loads the key of all keyed hashes. It opens only with the master key that this store was written with.

@@ -1,13 +1,13 @@
 import type { JWK } from 'jose';
 import { z } from 'zod';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { newId } from '../lib/ids.ts';
 import { DAY, HOUR, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { perDatabase, runKept } from '../store/kept.ts';
-import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
+import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 
-type TokenContext = Pick<Context, 'db' | 'clock' | 'keys' | 'publicUrl'>;
+type TokenContext = Pick<Base, 'db' | 'clock' | 'keys' | 'publicUrl'>;
 
 /** Loaded when the first token is issued or verified, so that a start does not wait for it. */
 const jose = () => import('jose');

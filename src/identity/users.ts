@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { parseJson, type Json } from '../lib/json.ts';
@@ -6,9 +6,10 @@ import { noteChange } from '../store/changes.ts';
 import { perDatabase, runKept } from '../store/kept.ts';
 import { isOrphan, isUniqueViolation } from '../store/open.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
-import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import type { DbOrTx, Tables } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 
-type UserContext = Pick<Context, 'db' | 'clock'>;
+type UserContext = Pick<Base, 'db' | 'clock'>;
 
 /** An end user of the operator's product. Times are epoch milliseconds. */
 export interface User {

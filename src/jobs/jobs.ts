@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql, type ExpressionBuilder } from 'kysely';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { publicError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
@@ -27,7 +27,7 @@ export interface JobKind {
 /** Plans a job in the transaction that requires it. There is one live job for each kind and key. */
 export async function planJob(
   db: DbOrTx,
-  { clock }: Pick<Context, 'clock'>,
+  { clock }: Pick<Base, 'clock'>,
   job: { kind: string; key: string; payload: Json; delayMs?: number },
 ): Promise<void> {
   const now = clock.now();
@@ -51,7 +51,7 @@ export async function planJob(
 /** Deletes a job unless it is running; a running one ends on its own. */
 export async function dropJob(
   db: DbOrTx,
-  { clock }: Pick<Context, 'clock'>,
+  { clock }: Pick<Base, 'clock'>,
   { kind, key }: { kind: string; key: string },
 ): Promise<void> {
   await db
@@ -65,7 +65,7 @@ export async function dropJob(
 /** Returns whether a process is running this job. */
 export async function isRunning(
   db: DbOrTx,
-  { clock }: Pick<Context, 'clock'>,
+  { clock }: Pick<Base, 'clock'>,
   { kind, key }: { kind: string; key: string },
 ): Promise<boolean> {
   const row = await db
@@ -134,7 +134,7 @@ function cutShort(context: JobContext, job: Job): Promise<void> {
   return settle(context, job, { againInMs: 0, error: 'cut short' });
 }
 
-type JobContext = Pick<Context, 'db' | 'clock' | 'log'>;
+type JobContext = Pick<Base, 'db' | 'clock' | 'log'>;
 
 interface Job {
   job_id: string;

@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { Outbound, OutboundAnswer } from '../lib/outbound.ts';
 import { scrub } from '../lib/scrub.ts';
@@ -14,7 +14,7 @@ export const READ_BYTES = 64 * 1024;
 /** Characters of an answer that the delivery log shows. */
 const KEPT_CHARS = 4 * 1024;
 
-type AttemptContext = Pick<Context, 'clock'> & {
+type AttemptContext = Pick<Base, 'clock'> & {
   scheduleMs: readonly number[];
   outbound: Outbound;
   attemptMs: number;

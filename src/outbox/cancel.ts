@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { updateInBatches } from '../store/batches.ts';
 import { IS_HANDED_OFF, WAITS } from './claim.ts';
 
@@ -16,7 +16,7 @@ import { IS_HANDED_OFF, WAITS } from './claim.ts';
  * still waits is cancelled by the next sweep; at worst it is delivered once more before that.
  */
 export async function cancelWaiting(
-  { db, clock, store }: Pick<Context, 'db' | 'clock' | 'store'>,
+  { db, clock, store }: Pick<Base, 'db' | 'clock' | 'store'>,
   subscriptionId: string,
   signal?: AbortSignal,
 ): Promise<void> {
@@ -51,7 +51,7 @@ export async function cancelWaiting(
 }
 
 /** Cancels deliveries of disabled subscriptions that were left waiting by a process that ended, or by a locked row. */
-export async function cancelLeftovers(context: Pick<Context, 'db' | 'clock' | 'store'>): Promise<void> {
+export async function cancelLeftovers(context: Pick<Base, 'db' | 'clock' | 'store'>): Promise<void> {
   const disabled = await context.db
     .selectFrom('subscriptions')
     .select('subscription_id')

@@ -1,6 +1,3 @@
-import { Crowd } from '../lib/crowd.ts';
-import type { Item } from './claim.ts';
-
 /** Capacity of this process that the deliveries of one user hold. */
 export interface Usage {
   /** Running attempts of healthy queues. */
@@ -69,25 +66,4 @@ export class Capacity {
 
 export function emptyUsage(): Usage {
   return { fast: 0, slow: 0, queued: 0, chars: 0 };
-}
-
-/** Deliveries in this process, from the claim until their outcome is stored. Their bodies count against the capacity. */
-export class Held extends Crowd<Item> {
-  readonly #capacity: Capacity;
-
-  constructor(capacity: Capacity) {
-    super();
-    this.#capacity = capacity;
-  }
-
-  override add(item: Item): void {
-    super.add(item);
-    this.#capacity.take(item.usage, 'chars', item.body.length);
-  }
-
-  override delete(item: Item): boolean {
-    const wasHeld = super.delete(item);
-    if (wasHeld) this.#capacity.release(item.usage, 'chars', item.body.length);
-    return wasHeld;
-  }
 }

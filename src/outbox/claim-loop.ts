@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import { claim, claimRequests, dueSubscriptions, withoutHeld } from './claim.ts';
 import type { Queue } from './queue.ts';
 import type { Queues } from './queues.ts';
 
-type ClaimContext = Pick<Context, 'db' | 'store' | 'clock' | 'keys' | 'log'>;
+type ClaimContext = Pick<Base, 'db' | 'store' | 'clock' | 'keys' | 'log'>;
 
 interface ClaimOptions {
   /** Lease token of this process. */

@@ -1,5 +1,5 @@
 import { sql, type Transaction } from 'kysely';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import { chunksOf, inTexts, perDatabase, runKept, textsFor } from '../store/kept.ts';
 import type { Db, Tables } from '../store/schema.ts';
@@ -7,7 +7,7 @@ import type { Capacity, Usage } from './capacity.ts';
 import { readTargets, type Target } from './target.ts';
 
 type Tx = Transaction<Tables>;
-type ClaimContext = Pick<Context, 'db' | 'clock' | 'keys' | 'store' | 'log'>;
+type ClaimContext = Pick<Base, 'db' | 'clock' | 'keys' | 'store' | 'log'>;
 
 /** Time limits of a delivery, in milliseconds. */
 export interface Timing {
@@ -119,7 +119,7 @@ const subscriptionsDue = perDatabase((db) =>
 );
 
 /** Returns the subscriptions with due deliveries. Costs two index look-ups when none is due. */
-export async function dueSubscriptions(context: Pick<Context, 'db' | 'clock' | 'store'>): Promise<string[]> {
+export async function dueSubscriptions(context: Pick<Base, 'db' | 'clock' | 'store'>): Promise<string[]> {
   const { db, clock } = context;
   const now = clock.now();
   const { rows: over } = await runKept(db, anyExpiredHandoff(db), [now]);
@@ -131,7 +131,7 @@ export async function dueSubscriptions(context: Pick<Context, 'db' | 'clock' | '
 }
 
 /** Ends handoffs whose lease expired, because their process stopped. They wait like all other deliveries from then on. */
-async function endHandoffs({ db, store }: Pick<Context, 'db' | 'store'>, now: number): Promise<void> {
+async function endHandoffs({ db, store }: Pick<Base, 'db' | 'store'>, now: number): Promise<void> {
   let over = db
     .selectFrom('deliveries')
     .select('delivery_id')
@@ -309,7 +309,7 @@ async function takeDue(
 /** Returns the first ids whose bodies have at most `chars` bytes together; at least one id. */
 async function fitting(
   tx: Tx,
-  { db }: Pick<Context, 'db'>,
+  { db }: Pick<Base, 'db'>,
   ids: readonly string[],
   chars: number,
 ): Promise<string[]> {
@@ -322,7 +322,7 @@ async function fitting(
 
 async function dueIds(
   tx: Tx,
-  { db, store }: Pick<Context, 'db' | 'store'>,
+  { db, store }: Pick<Base, 'db' | 'store'>,
   { subscriptionId, ordered }: Pick<Target, 'subscriptionId' | 'ordered'>,
   limit: number,
   now: number,
@@ -423,7 +423,7 @@ const storedItems = perDatabase((db) =>
 
 /** Releases the leases of deliveries without an attempt. They are due at once. */
 export async function release(
-  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  { db, clock }: Pick<Base, 'db' | 'clock'>,
   token: string,
   deliveryIds: readonly string[],
 ): Promise<void> {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import type { Outbound } from '../lib/outbound.ts';
 import type { Tables } from '../store/schema.ts';
 import { ClaimLoop } from './claim-loop.ts';
-import { TIMING, type Item, type Timing } from './claim.ts';
+import { TIMING, type Timing } from './claim.ts';
 import { createHandoffs, type Handoffs } from './handoffs.ts';
 import { createOutcomes, type Outcomes } from './outcome-commits.ts';
 import { spaceIn, takesHandoffs, UNKNOWN_QUEUE } from './queue.ts';
@@ -14,17 +14,9 @@ import { Queues } from './queues.ts';
 import { Sender } from './sender.ts';
 import { startSweeps, type Sweep } from './sweeps.ts';
 import type { Target } from './target.ts';
+import type { Deliveries, Handoff } from './context.ts';
 
-/** A delivery that publish() has not inserted yet, without lease. */
-export type NewItem = Omit<Item, 'token' | 'until' | 'notBefore' | 'place' | 'usage'>;
-
-/** Hands off deliveries of one subscription, which an open transaction inserts, to this process. */
-export interface Handoff {
-  /** Returns the lease to insert the delivery with; undefined when the delivery must wait in the store. */
-  take(item: NewItem): { token: string; until: number } | undefined;
-}
-
-type DispatcherContext = Pick<Context, 'db' | 'store' | 'clock' | 'keys' | 'log'>;
+type DispatcherContext = Pick<Base, 'db' | 'store' | 'clock' | 'keys' | 'log'>;
 
 interface DispatcherOptions {
   outbound: Outbound;
@@ -42,7 +34,7 @@ const DRAIN_MS = 20 * SECOND;
  * Sends the deliveries of the outbox between start() and close(). Outside that time they wait in the store. Handoffs and
  * claims fill the queues, the sender empties them.
  */
-export class Dispatcher {
+export class Dispatcher implements Deliveries {
   readonly #context: DispatcherContext;
   readonly #sweeps: readonly Sweep[];
   readonly #leaseMs: number;
@@ -92,7 +84,6 @@ export class Dispatcher {
     this.#sender = new Sender(context, { queues, claims, outcomes, outbound, scheduleMs, timing, mayBegin });
   }
 
-  /** Looks for due deliveries. Call it after each commit that published events or made deliveries due. */
   wake(): void {
     const scans = this.#handoffs.size === 0 || this.#claims.handoffRefused;
     this.#handoffs.look();
@@ -100,19 +91,16 @@ export class Dispatcher {
     else this.#claims.schedule();
   }
 
-  /** Does the same for callers that know the transaction: its handoffs are sent without a query. */
   committed(tx: Transaction<Tables>): void {
     this.#handoffs.committed(tx);
     if (this.#claims.handoffRefused) this.#claims.scan();
     else this.#claims.schedule();
   }
 
-  /** Reads a changed subscription again. Attempts to a disabled or deleted one are aborted. */
   changed(subscriptionId: string): void {
     this.#sender.changed(subscriptionId);
   }
 
-  /** Prepares handoffs from `tx`; undefined when this process does not send now or the subscription is disabled. */
   handoff(tx: Transaction<Tables>, target: Target): Handoff | undefined {
     if (this.#state !== 'running' || !target.active) return undefined;
     const { clock } = this.#context;

@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { perDatabase, runKept } from '../store/kept.ts';
 import type { Tables } from '../store/schema.ts';
 import type { Item } from './claim.ts';
@@ -48,7 +48,7 @@ const isThere = perDatabase((db) =>
 
 /** Creates the set of handoffs. `accept` receives the items of each committed transaction, by subscription. */
 export function createHandoffs(
-  { db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>,
+  { db, clock, log }: Pick<Base, 'db' | 'clock' | 'log'>,
   accept: (handedOff: HandedOff) => void,
 ): Handoffs {
   const byTransaction = new WeakMap<Tx, Handoff>();

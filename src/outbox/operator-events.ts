@@ -2,7 +2,8 @@ import type { Transaction } from 'kysely';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import { isoTime } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
-import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import type { DbOrTx, Tables } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import { announce, listeners, newEvent, type PublishContext } from './publish.ts';
 import type { Disabled } from './outcome.ts';
 import type { SubscriptionRow } from './target.ts';
@@ -27,7 +28,7 @@ export interface Operator {
    * Notifies the operator of an environment, in the transaction of the change. The event is sent within a second of the
    * commit. `data` holds ids and reasons, never a secret.
    */
-  tell(
+  notify(
     tx: Transaction<Tables>,
     environment: Environment,
     type: OperatorEvent,
@@ -36,14 +37,14 @@ export interface Operator {
 }
 
 export function createOperator(context: PublishContext): Operator {
-  return { tell: (tx, environment, type, data) => tellIn(tx, context, environment, type, data) };
+  return { notify: (tx, environment, type, data) => notifyOperator(tx, context, environment, type, data) };
 }
 
 /**
  * Notifies the operator of an environment, if an events address is set, and the listeners of the environment. `data`
  * holds ids and reasons, never a secret.
  */
-export async function tellIn(
+export async function notifyOperator(
   tx: Transaction<Tables>,
   context: PublishContext,
   environment: Environment,
@@ -72,23 +73,23 @@ interface GapRiskSource {
 }
 
 /** Reports that changes at an app may be missed or late, with the reason. */
-export async function tellGapRisk(
+export async function reportGapRisk(
   context: PublishContext,
   source: GapRiskSource,
   reason: string,
 ): Promise<void> {
-  await context.db.transaction().execute((tx) => tellGapRiskIn(tx, context, source, reason));
+  await context.db.transaction().execute((tx) => reportGapRiskIn(tx, context, source, reason));
   context.dispatcher.wake();
 }
 
-/** Does the same as tellGapRisk(), in the caller's transaction. */
-export async function tellGapRiskIn(
+/** Does the same as reportGapRisk(), in the caller's transaction. */
+export async function reportGapRiskIn(
   tx: Transaction<Tables>,
   context: PublishContext,
   { environment, sourceId, connectorId, credentialId, scope }: GapRiskSource,
   reason: string,
 ): Promise<void> {
-  await tellIn(tx, context, environment, 'poll.gap_risk', {
+  await notifyOperator(tx, context, environment, 'poll.gap_risk', {
     sourceId,
     connectorId,
     connectionId: credentialId,
@@ -104,7 +105,7 @@ export async function announceDisabled(
   { target, reason }: Disabled,
 ): Promise<void> {
   const { environment, subscriptionId, connectionId, scope, address } = target;
-  await tellIn(tx, context, environment, 'subscription.disabled', {
+  await notifyOperator(tx, context, environment, 'subscription.disabled', {
     subscriptionId,
     connectionId,
     scope,

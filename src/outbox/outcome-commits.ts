@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import { createGroupCommit } from '../store/group-commit.ts';
 import { cancelWaiting } from './cancel.ts';
@@ -24,7 +24,7 @@ const WRITE_AGAIN_MS = SECOND;
 
 /** `recovered` is called when the last outcome that could not be stored is stored. */
 export function createOutcomes(
-  context: PublishContext & Pick<Context, 'log' | 'store'>,
+  context: PublishContext & Pick<Base, 'log' | 'store'>,
   recovered: () => void,
 ): Outcomes {
   const { db, log } = context;
@@ -78,7 +78,7 @@ export function createOutcomes(
   };
 }
 
-function logAttempt(log: Context['log'], { item, target, status, error, durationMs }: Outcome): void {
+function logAttempt(log: Base['log'], { item, target, status, error, durationMs }: Outcome): void {
   log.info(
     {
       deliveryId: item.deliveryId,

@@ -1,5 +1,5 @@
 import { sql, type Insertable, type Transaction } from 'kysely';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { HOUR } from '../lib/clock.ts';
 import { inTexts, isPostgres, manyRows, perDatabase, runKept, textsFor } from '../store/kept.ts';
 import type { Tables } from '../store/schema.ts';
@@ -72,7 +72,7 @@ const storeFailure = perDatabase((db) =>
  */
 export async function recordOutcomes(
   tx: Tx,
-  context: Pick<Context, 'db' | 'clock' | 'store'>,
+  context: Pick<Base, 'db' | 'clock' | 'store'>,
   outcomes: readonly Outcome[],
 ): Promise<{ written: ReadonlySet<string>; disabled: Disabled[] }> {
   const now = context.clock.now();
@@ -112,7 +112,7 @@ export async function recordOutcomes(
  */
 async function addressesOf(
   tx: Tx,
-  { db }: Pick<Context, 'db'>,
+  { db }: Pick<Base, 'db'>,
   outcomes: readonly Outcome[],
 ): Promise<Map<string, string>> {
   const ids = [...new Set(outcomes.map(({ target }) => target.subscriptionId))];
@@ -135,7 +135,7 @@ function succeededAtOnce({ item, verdict }: Outcome): boolean {
 
 async function recordSuccesses(
   tx: Tx,
-  { db, store }: Pick<Context, 'db' | 'store'>,
+  { db, store }: Pick<Base, 'db' | 'store'>,
   outcomes: readonly Outcome[],
   now: number,
 ): Promise<Set<string>> {
@@ -215,7 +215,7 @@ function toAttempt(outcome: Outcome): Insertable<Tables['delivery_attempts']> {
  */
 async function updateReceivers(
   tx: Tx,
-  context: Pick<Context, 'db'>,
+  context: Pick<Base, 'db'>,
   outcomes: readonly Outcome[],
   now: number,
 ): Promise<Disabled[]> {
@@ -296,7 +296,7 @@ const disableFailing = perDatabase((db) =>
  */
 async function disable(
   tx: Tx,
-  { db }: Pick<Context, 'db'>,
+  { db }: Pick<Base, 'db'>,
   subscriptionId: string,
   { reason, failingBefore, now }: { reason: string; failingBefore: number; now: number },
 ): Promise<boolean> {

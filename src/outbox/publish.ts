@@ -1,28 +1,13 @@
 import { sql, type Insertable, type Selectable, type Transaction } from 'kysely';
 import { z } from 'zod';
-import type { EventScope } from '../connectors/event-scopes.ts';
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { newOrderedId } from '../lib/ids.ts';
-import type { JsonObject } from '../lib/json.ts';
 import { isPostgres, manyRows, perDatabase, runKept } from '../store/kept.ts';
-import type { Environment, Tables } from '../store/schema.ts';
+import type { Tables } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import { SUBSCRIPTION_ORDER } from './claim.ts';
 import { targetOf, type SubscriptionRow } from './target.ts';
-
-/** Something that happened to a record of an app. */
-export interface NewEvent {
-  eventScope: EventScope;
-  event: 'created' | 'updated' | 'deleted';
-  /** The unified record's `id`. */
-  recordId: string;
-  /** The unified record as it is delivered; `{id, remoteId, deletedAt}` after a deletion. */
-  body: JsonObject;
-}
-
-export interface EventSource {
-  sourceId: string;
-  environment: Environment;
-}
+import type { NewEvent, EventSource } from './event.ts';
 
 export type PublishContext = Pick<Context, 'clock' | 'db' | 'keys' | 'log' | 'dispatcher'>;
 /** Context of publish(), which also starts workflow runs. */

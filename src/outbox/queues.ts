@@ -1,6 +1,7 @@
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { MINUTE } from '../lib/clock.ts';
-import { Capacity, Held } from './capacity.ts';
+import { Capacity } from './capacity.ts';
+import { Held } from './held.ts';
 import type { Item } from './claim.ts';
 import { isIdle, isOnHold, newQueue, retarget, spaceIn, UNKNOWN_QUEUE, type Queue } from './queue.ts';
 import { createReleases, type Releases } from './releases.ts';
@@ -11,11 +12,11 @@ export class Queues {
   readonly capacity = new Capacity();
   readonly held = new Held(this.capacity);
   readonly releases: Releases;
-  readonly #clock: Context['clock'];
+  readonly #clock: Base['clock'];
   readonly #queues = new Map<string, Queue>();
 
   /** `token`: the lease token of this process. */
-  constructor(context: Pick<Context, 'db' | 'clock' | 'log'>, token: string) {
+  constructor(context: Pick<Base, 'db' | 'clock' | 'log'>, token: string) {
     this.#clock = context.clock;
     this.releases = createReleases(context, { token, held: this.held });
   }

@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import type { Crowd } from '../lib/crowd.ts';
 import { release, type Item } from './claim.ts';
 
@@ -11,7 +11,7 @@ export interface Releases {
 
 /** `token`: the lease token of this process; `held`: the deliveries in this process. */
 export function createReleases(
-  context: Pick<Context, 'db' | 'clock' | 'log'>,
+  context: Pick<Base, 'db' | 'clock' | 'log'>,
   { token, held }: { token: string; held: Crowd<Item> },
 ): Releases {
   const underWay = new Set<Promise<void>>();

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ExpressionBuilder } from 'kysely';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { DAY } from '../lib/clock.ts';
 import { deleteInBatches, inSteps } from '../store/batches.ts';
 import type { Db, Tables } from '../store/schema.ts';
@@ -9,7 +9,7 @@ import type { Db, Tables } from '../store/schema.ts';
 const EVENTS_KEPT_MS = 30 * DAY;
 
 /** Deletes events that are older than 30 days or whose source is gone, unless one of their deliveries waits. */
-export async function deleteOldEvents({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<void> {
+export async function deleteOldEvents({ db, clock }: Pick<Base, 'db' | 'clock'>): Promise<void> {
   const now = clock.now();
   const before = now - EVENTS_KEPT_MS;
   // Events of the environment itself have no source.

@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { SECOND } from '../lib/clock.ts';
 import type { Outbound } from '../lib/outbound.ts';
 import { TimerAfterSending } from '../lib/sending.ts';
@@ -13,7 +13,7 @@ import type { Queue, Run } from './queue.ts';
 import type { Queues } from './queues.ts';
 import { readTargets } from './target.ts';
 
-type SenderContext = Pick<Context, 'db' | 'store' | 'clock' | 'keys' | 'log'>;
+type SenderContext = Pick<Base, 'db' | 'store' | 'clock' | 'keys' | 'log'>;
 
 interface SenderOptions {
   queues: Queues;

@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { cancelLeftovers } from './cancel.ts';
 import { deleteOldEvents } from './retention.ts';
@@ -6,14 +6,14 @@ import { deleteOldEvents } from './retention.ts';
 const SWEEP_MS = 10 * MINUTE;
 
 /** Removes expired rows. Runs at an interval. */
-export type Sweep = (context: Pick<Context, 'db' | 'clock' | 'store'>) => Promise<void>;
+export type Sweep = (context: Pick<Base, 'db' | 'clock' | 'store'>) => Promise<void>;
 
 /**
  * Starts the interval that deletes old events, cancels leftover deliveries of disabled subscriptions, and runs `more`.
  * @returns the timer.
  */
 export function startSweeps(
-  context: Pick<Context, 'db' | 'clock' | 'store' | 'log'>,
+  context: Pick<Base, 'db' | 'clock' | 'store' | 'log'>,
   more: readonly Sweep[],
 ): NodeJS.Timeout {
   return setInterval(() => {

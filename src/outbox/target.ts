@@ -1,8 +1,9 @@
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { inTexts, perDatabase, runKept, textsFor } from '../store/kept.ts';
-import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import type { DbOrTx, Tables } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import { signingKey, type SigningKey } from './signature.ts';
 
 export type SubscriptionRow = Selectable<Tables['subscriptions']>;
@@ -43,14 +44,14 @@ export function sealBinding(subscriptionId: string, part: 'secret' | 'previous' 
 }
 
 /** Opened secrets and headers, cached by subscription until the sealed text changes. Opening costs 35 µs each. */
-const opened = new WeakMap<Context['keys'], Map<string, { row: SubscriptionRow; target: Target }>>();
+const opened = new WeakMap<Base['keys'], Map<string, { row: SubscriptionRow; target: Target }>>();
 const MAX_OPENED = 10_000;
 
 /**
  * Returns the target of a subscription row, with its secrets and headers opened.
  * @throws KeyError when the row was altered or moved.
  */
-export function toTarget({ keys }: Pick<Context, 'keys'>, row: SubscriptionRow): Target {
+export function toTarget({ keys }: Pick<Base, 'keys'>, row: SubscriptionRow): Target {
   let kept = opened.get(keys);
   if (!kept) opened.set(keys, (kept = new Map()));
   const known = kept.get(row.subscription_id);
@@ -86,7 +87,7 @@ function isSealedAlike(a: SubscriptionRow, b: SubscriptionRow): boolean {
 }
 
 function openBoxes(
-  { keys }: Pick<Context, 'keys'>,
+  { keys }: Pick<Base, 'keys'>,
   row: SubscriptionRow,
 ): Pick<Target, 'headers' | 'keys' | 'secrets'> {
   const id = row.subscription_id;
@@ -106,7 +107,7 @@ function openBoxes(
 }
 
 /** Returns the replaced secrets, newest first. Some may have expired. */
-export function previousSecrets({ keys }: Pick<Context, 'keys'>, row: SubscriptionRow): PreviousSecret[] {
+export function previousSecrets({ keys }: Pick<Base, 'keys'>, row: SubscriptionRow): PreviousSecret[] {
   if (row.previous_secrets_sealed === null) return [];
   const text = keys.open(row.previous_secrets_sealed, sealBinding(row.subscription_id, 'previous'));
   return previousText.parse(JSON.parse(text));
@@ -122,7 +123,7 @@ const subscriptionsIn = perDatabase((db) =>
  */
 export async function readTargets(
   db: DbOrTx,
-  context: Pick<Context, 'db' | 'keys' | 'log'>,
+  context: Pick<Base, 'db' | 'keys' | 'log'>,
   subscriptionIds: readonly string[],
 ): Promise<Target[]> {
   if (subscriptionIds.length === 0) return [];
@@ -132,7 +133,7 @@ export async function readTargets(
 }
 
 /** Returns the target of a row. If it cannot be opened, logs that and returns undefined, so that others are not stopped. */
-export function targetOf(context: Pick<Context, 'keys' | 'log'>, row: SubscriptionRow): Target | undefined {
+export function targetOf(context: Pick<Base, 'keys' | 'log'>, row: SubscriptionRow): Target | undefined {
   try {
     return toTarget(context, row);
   } catch (error) {

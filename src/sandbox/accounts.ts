@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Response } from 'express';
 import { SECOND, type Clock } from '../lib/clock.ts';
-import type { Webhook } from './webhooks.ts';
 import { seedAccount, type Customer, type Order, type Product, type Seeded } from './seed.ts';
 
 export interface Message {
@@ -136,3 +135,15 @@ function openAccount(clock: Clock, id: string, { customers, orders, products }: 
     },
   };
 }
+
+/** A registration for change notifications. */
+export interface Webhook {
+  id: string;
+  url: string;
+  topic: Topic;
+  secret: string;
+}
+
+export const TOPICS = ['customer.created', 'customer.deleted'] as const;
+
+export type Topic = (typeof TOPICS)[number];

@@ -8,17 +8,8 @@ import { SECOND, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../log.ts';
 import { bodyOf, notFound, Refusal } from './answers.ts';
 import type { Account, AccountOf } from './accounts.ts';
-
-/** A registration for change notifications. */
-export interface Webhook {
-  id: string;
-  url: string;
-  topic: Topic;
-  secret: string;
-}
-
-export const TOPICS = ['customer.created', 'customer.deleted'] as const;
-export type Topic = (typeof TOPICS)[number];
+import type { Webhook } from './accounts.ts';
+import { TOPICS, type Topic } from './accounts.ts';
 
 const MAX_WEBHOOKS = 20;
 const TRIES = 4;

@@ -1,12 +1,13 @@
 import type { Catalog, Connector } from '../connectors/catalog.ts';
 import { definitionOf, hashOf } from '../connectors/definition.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, parseJson, type JsonObject } from '../lib/json.ts';
 import { noteChange } from '../store/changes.ts';
-import { ENVIRONMENTS, type DbOrTx, type Environment, type Tables } from '../store/schema.ts';
+import type { DbOrTx, Tables } from '../store/schema.ts';
+import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 
-type ApprovalContext = Pick<Context, 'db' | 'clock' | 'catalog'>;
+type ApprovalContext = Pick<Base, 'db' | 'clock' | 'catalog'>;
 
 /**
  * Attempts of an approval, because another process may approve definitions of the same connector at the same time.
@@ -73,7 +74,7 @@ export async function ensureBaseline(context: ApprovalContext, environment: Envi
 }
 
 /** Logs once after a start which definitions this release changes, so that the operator sees them after an update. */
-export async function reportChanges(context: ApprovalContext & Pick<Context, 'log'>): Promise<void> {
+export async function reportChanges(context: ApprovalContext & Pick<Base, 'log'>): Promise<void> {
   for (const environment of ENVIRONMENTS) {
     const changes = await definitionChanges(context, environment);
     for (const connectorId of new Set(changes.map((one) => one.connectorId))) {

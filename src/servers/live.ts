@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import type { Action } from '../connectors/catalog.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { sha256 } from '../crypto/key-ring.ts';
 import { createTtlCache } from '../lib/ttl-cache.ts';
 
 import { STALE_MS } from '../identity/caller.ts';
-import type { Environment } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import { createLivePins, type Pins } from './pins.ts';
 import { findServer, findServerByToken, type McpServer } from './records.ts';
 import { countEntries, decide, type Decision, type Restrictions } from './restrictions.ts';
@@ -35,9 +35,7 @@ export interface LiveServers {
   forget(): void;
 }
 
-export function createLiveServers(
-  context: Pick<Context, 'db' | 'clock' | 'hashKey' | 'catalog'>,
-): LiveServers {
+export function createLiveServers(context: Pick<Base, 'db' | 'clock' | 'hashKey' | 'catalog'>): LiveServers {
   const livePins = createLivePins(context);
   const kept = createTtlCache<LiveServer | undefined>({
     ttlMs: STALE_MS,

@@ -1,9 +1,9 @@
 import { sha256 } from '../crypto/key-ring.ts';
 import type { Action, Connector } from '../connectors/catalog.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { STALE_MS } from '../identity/caller.ts';
 import { createTtlCache } from '../lib/ttl-cache.ts';
-import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
+import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 import { ensureBaseline, hashesIn, keyOf, othersOf, type DefinitionName } from './approvals.ts';
 
 /** The filter of servers with `pinTools`: only definitions that equal the approved ones pass. */
@@ -21,7 +21,7 @@ export interface LivePins {
   forget(): void;
 }
 
-export function createLivePins(context: Pick<Context, 'db' | 'clock' | 'catalog'>): LivePins {
+export function createLivePins(context: Pick<Base, 'db' | 'clock' | 'catalog'>): LivePins {
   const kept = createTtlCache<Pins>({ ttlMs: STALE_MS, max: ENVIRONMENTS.length, clock: context.clock });
   return {
     of: (environment) => kept.get(environment, () => load(context, environment)),
@@ -30,7 +30,7 @@ export function createLivePins(context: Pick<Context, 'db' | 'clock' | 'catalog'
 }
 
 async function load(
-  context: Pick<Context, 'db' | 'clock' | 'catalog'>,
+  context: Pick<Base, 'db' | 'clock' | 'catalog'>,
   environment: Environment,
 ): Promise<Pins> {
   await ensureBaseline(context, environment);

@@ -1,5 +1,6 @@
-import type { Context } from '../context.ts';
-import { ENVIRONMENTS, type Environment } from '../store/schema.ts';
+import type { Base } from '../base.ts';
+import type { LiveServers } from './live.ts';
+import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 
 const SERVER_ID = /^srv_[0-9A-Za-z]{22}$/;
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
@@ -18,7 +19,7 @@ export interface ProtectedResource {
 
 /** Returns undefined for unknown servers, and when no issuer is trusted. */
 export async function protectedResourceOf(
-  { config, servers, publicUrl }: Pick<Context, 'config' | 'servers' | 'publicUrl'>,
+  { config, servers, publicUrl }: Pick<Base, 'config' | 'publicUrl'> & { servers: LiveServers },
   serverId: string,
 ): Promise<ProtectedResource | undefined> {
   if (config.jwtIssuers.length === 0 || !SERVER_ID.test(serverId)) return undefined;

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { hashToken, isAccessToken, newAccessToken } from '../crypto/tokens.ts';
 import { DAY } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
@@ -7,10 +7,11 @@ import { newId } from '../lib/ids.ts';
 import { noteChange } from '../store/changes.ts';
 import { isPostgres } from '../store/kept.ts';
 import { isUniqueViolation } from '../store/open.ts';
-import type { Db, DbOrTx, Environment, Tables } from '../store/schema.ts';
+import type { Db, DbOrTx, Tables } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import { assertCoherent, restrictionsSchema, type Restrictions } from './restrictions.ts';
 
-type ServerContext = Pick<Context, 'db' | 'clock' | 'keys' | 'hashKey'>;
+type ServerContext = Pick<Base, 'db' | 'clock' | 'keys' | 'hashKey'>;
 export type ToolMode = 'auto' | 'direct' | 'discovery';
 
 /** An MCP server. Times are epoch milliseconds. */
@@ -155,7 +156,7 @@ export async function findServerByIdOrName(
 
 /** Returns the server of an access token, expired or not. */
 export async function findServerByToken(
-  { db, hashKey }: Pick<Context, 'db' | 'hashKey'>,
+  { db, hashKey }: Pick<Base, 'db' | 'hashKey'>,
   accessToken: string,
 ): Promise<McpServer | undefined> {
   if (!isAccessToken(accessToken)) return undefined;
@@ -248,7 +249,7 @@ export async function rotateAccessToken(
 }
 
 /** Deletes a server with its stored results. */
-export async function deleteServer(context: Pick<Context, 'db' | 'clock'>, server: McpServer): Promise<void> {
+export async function deleteServer(context: Pick<Base, 'db' | 'clock'>, server: McpServer): Promise<void> {
   const { numDeletedRows } = await context.db
     .deleteFrom('servers')
     .where('server_id', '=', server.serverId)
@@ -257,13 +258,13 @@ export async function deleteServer(context: Pick<Context, 'db' | 'clock'>, serve
   await noteServer(context, server);
 }
 
-function noteServer({ db, clock }: Pick<Context, 'db' | 'clock'>, server: McpServer): Promise<void> {
+function noteServer({ db, clock }: Pick<Base, 'db' | 'clock'>, server: McpServer): Promise<void> {
   const { environment, serverId } = server;
   return noteChange(db, clock.now(), { environment, kind: 'server', subject: serverId });
 }
 
 /** Returns the access token, for callers that may see it. */
-export function openAccessToken({ keys }: Pick<Context, 'keys'>, server: McpServer): string {
+export function openAccessToken({ keys }: Pick<Base, 'keys'>, server: McpServer): string {
   return keys.open(server.tokenSealed, tokenBinding(server.environment, server.serverId));
 }
 

@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { isLoopback } from '../lib/addresses.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { hasControls } from '../lib/hidden.ts';
 import { restrictionsSchema } from './restrictions.ts';
 import { noteChange } from '../store/changes.ts';
-import type { DbOrTx, Environment } from '../store/schema.ts';
+import type { DbOrTx } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 
 /** The settings of an environment. */
 export const settingsSchema = z.strictObject({
@@ -102,7 +103,7 @@ export async function readSettings(db: DbOrTx, environment: Environment): Promis
 
 /** Changes the given settings and returns all of them. */
 export async function changeSettings(
-  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  { db, clock }: Pick<Base, 'db' | 'clock'>,
   environment: Environment,
   changes: Partial<Settings>,
 ): Promise<Settings> {

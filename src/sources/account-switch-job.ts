@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { planJob, type JobKind } from '../jobs/jobs.ts';
 import { UNTIL_PRUNED } from './source.ts';
 import { pruneInbox, pruneSeen } from './sources.ts';
@@ -10,7 +10,7 @@ const payloadSchema = z.object({ sourceId: z.string() });
 /**
  * Prunes the records of the previous account, then ends the lease that keeps polls and registrations waiting.
  */
-export function accountSwitchJob(context: Pick<Context, 'db' | 'clock'>): JobKind {
+export function accountSwitchJob(context: Pick<Base, 'db' | 'clock'>): JobKind {
   return {
     attempts: 1_000_000,
     async run(payload, signal) {
@@ -36,7 +36,7 @@ export function accountSwitchJob(context: Pick<Context, 'db' | 'clock'>): JobKin
 
 /** Ends the lease and plans the registration. Returns false when another lease has replaced this one. */
 async function begin(
-  context: Pick<Context, 'db' | 'clock'>,
+  context: Pick<Base, 'db' | 'clock'>,
   sourceId: string,
   leaseToken: string,
 ): Promise<boolean> {

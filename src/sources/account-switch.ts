@@ -1,23 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { sql, type Transaction } from 'kysely';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
+import type { AccountChanges } from '../credentials/ports.ts';
 import { planJob } from '../jobs/jobs.ts';
 import { risingTo } from '../store/rising.ts';
 import type { Tables } from '../store/schema.ts';
 import { UNTIL_PRUNED } from './source.ts';
 import { dropWaiting } from './sources.ts';
 
-/**
- * Changes of accounts that the credentials report. The credentials do not know the consumers of the account.
- */
-export interface Listening {
-  /** Handles, in this transaction, that another account replaced the account of a credential. */
-  other(tx: Transaction<Tables>, credentialId: string): Promise<void>;
-  /** Handles, in this transaction, that the account of a credential moved to another address. */
-  moved(tx: Transaction<Tables>, credentialId: string): Promise<void>;
-}
-
-export function createListening(context: Pick<Context, 'clock'>): Listening {
+/** Switches or moves the sources of a credential whose account changed. */
+export function createAccountChanges(context: Pick<Base, 'clock'>): AccountChanges {
   return {
     other: (tx, credentialId) => switchAccount(tx, context, credentialId),
     moved: (tx, credentialId) => registerAgain(tx, context, credentialId),
@@ -30,7 +22,7 @@ export function createListening(context: Pick<Context, 'clock'>): Listening {
  */
 async function switchAccount(
   tx: Transaction<Tables>,
-  context: Pick<Context, 'clock'>,
+  context: Pick<Base, 'clock'>,
   credentialId: string,
 ): Promise<void> {
   const now = context.clock.now();
@@ -84,7 +76,7 @@ async function restartBackfills(tx: Transaction<Tables>, sourceId: string): Prom
  */
 async function registerAgain(
   tx: Transaction<Tables>,
-  context: Pick<Context, 'clock'>,
+  context: Pick<Base, 'clock'>,
   credentialId: string,
 ): Promise<void> {
   for (const { source_id: sourceId, status, hook_state: state } of await clearRegistrations(
@@ -100,11 +92,7 @@ async function registerAgain(
  * Clears the registrations of a credential, also those of sources that are ending. Some apps number their
  * registrations, so the same ids may belong to others at the new address.
  */
-function clearRegistrations(
-  tx: Transaction<Tables>,
-  { clock }: Pick<Context, 'clock'>,
-  credentialId: string,
-) {
+function clearRegistrations(tx: Transaction<Tables>, { clock }: Pick<Base, 'clock'>, credentialId: string) {
   return tx
     .updateTable('sources')
     .set({

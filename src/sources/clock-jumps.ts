@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
 import { updateInBatches } from '../store/batches.ts';
 import { isPostgres } from '../store/kept.ts';
@@ -21,7 +21,7 @@ const lookedAt = new WeakMap<Db, number>();
  * Makes due all work whose due time is further ahead than any wait. Such a time was set while our clock was
  * ahead. It checks once a minute, and at once after a clock jump.
  */
-export async function makeDueAfterJump({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<void> {
+export async function makeDueAfterJump({ db, clock }: Pick<Base, 'db' | 'clock'>): Promise<void> {
   const now = clock.now();
   if (Math.abs(now - (lookedAt.get(db) ?? 0)) < LOOK_EVERY_MS) return;
   lookedAt.set(db, now);

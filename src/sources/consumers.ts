@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import { z } from 'zod';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { planJob } from '../jobs/jobs.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
@@ -17,7 +17,7 @@ const kinds = z.array(z.string());
  */
 export async function releaseIfUnconsumed(
   tx: Transaction<Tables>,
-  context: Pick<Context, 'clock'>,
+  context: Pick<Base, 'clock'>,
   sourceId: string,
 ): Promise<boolean> {
   return (await eventsOfConsumers(tx, sourceId)).length === 0 && (await releaseSource(tx, context, sourceId));
@@ -84,7 +84,7 @@ async function eventsOfConsumers(db: DbOrTx, sourceId: string): Promise<(string 
 /** Plans the job that finds deletions by listing all records: at once for the first time, then daily. */
 export async function planInventory(
   db: DbOrTx,
-  context: Pick<Context, 'clock'>,
+  context: Pick<Base, 'clock'>,
   sourceId: string,
 ): Promise<void> {
   await planJob(db, context, { kind: 'inventory', key: sourceId, payload: { sourceId } });

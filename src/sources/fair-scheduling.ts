@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { beginJobs, dueJobs, type JobKind } from '../jobs/jobs.ts';
 import { SECOND } from '../lib/clock.ts';
 import type { Db } from '../store/schema.ts';

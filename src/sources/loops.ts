@@ -1,7 +1,7 @@
-import type { Context } from '../context.ts';
+import type { Context, Sources } from './context.ts';
 import { planJob } from '../jobs/jobs.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
-import type { Intake } from './webhooks/intake.ts';
+import type { Intake } from './context.ts';
 import type { Round } from './rounds.ts';
 
 const LOOK_EVERY_MS = SECOND;
@@ -17,16 +17,6 @@ const MAX_READINGS = 8;
  * Sources whose webhooks are processed at the same time. Some webhooks require reading a record at the app.
  */
 const MAX_INBOXES = 64;
-
-/** Loops that collect events: stored webhooks, polls and jobs. */
-export interface Sources {
-  start(context: Context): void;
-  /** Starts a turn of each loop, because work is due: a webhook arrived, or a subscription was created. */
-  wake(): void;
-  /** Returns the intake for webhooks of apps, once the process serves. */
-  intake(): Promise<Intake>;
-  close(): Promise<void>;
-}
 
 /**
  * Creates the loops. It loads the rounds at the first turn, because a process that serves stdio runs none.

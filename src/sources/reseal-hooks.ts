@@ -1,11 +1,11 @@
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { resealCredentials } from '../credentials/reseal.ts';
 import type { JobKind } from '../jobs/jobs.ts';
 
 const ATTEMPTS = 10;
 
 /** Returns the job that the migration "seals of credentials" plans. */
-export function resealJob(context: Pick<Context, 'db' | 'keys' | 'log'>): JobKind {
+export function resealJob(context: Pick<Base, 'db' | 'keys' | 'log'>): JobKind {
   return {
     attempts: ATTEMPTS,
     async run(_payload, signal) {

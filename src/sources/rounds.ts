@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { accountSwitchJob } from './account-switch-job.ts';
 import { backfillJob } from './polling/backfill.ts';
 import { pruneJob } from './prune.ts';

@@ -2,9 +2,10 @@ import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import { eventScope } from '../connectors/events-format.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
-import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import type { DbOrTx, Tables } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 
 /**
  * Lease expiry of a source whose account was switched. The job in account-switch-job.ts prunes the records of
@@ -118,11 +119,7 @@ export function firstPollWaitMs({ failures }: Source): number {
  * Makes a source due now. A running poll keeps this time, because it may have read the list before the
  * change.
  */
-export async function pollNow(
-  db: DbOrTx,
-  { clock }: Pick<Context, 'clock'>,
-  sourceId: string,
-): Promise<void> {
+export async function pollNow(db: DbOrTx, { clock }: Pick<Base, 'clock'>, sourceId: string): Promise<void> {
   const now = clock.now();
   await db
     .updateTable('sources')

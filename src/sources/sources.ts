@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql, type ExpressionBuilder, type Transaction } from 'kysely';
 import type { Connector } from '../connectors/catalog.ts';
 import type { EventScope } from '../connectors/event-scopes.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import type { Credential } from '../credentials/credential.ts';
 import { SECOND } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
@@ -10,7 +10,8 @@ import { latestLeaseEnd, LEASE_MS } from '../lib/lease.ts';
 import { dropJob, planJob } from '../jobs/jobs.ts';
 import { deleteInBatches } from '../store/batches.ts';
 import { risingTo } from '../store/rising.ts';
-import type { Db, Environment, Tables } from '../store/schema.ts';
+import type { Db, Tables } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import { modelOf } from '../unified/map.ts';
 import { isNative } from './webhooks/hook-keys.ts';
 import { toSource, UNTIL_PRUNED, type Source } from './source.ts';
@@ -38,7 +39,7 @@ export interface SourceOptions {
  */
 export async function ensureSource(
   tx: Transaction<Tables>,
-  context: Pick<Context, 'clock' | 'config' | 'keys' | 'catalog'>,
+  context: Pick<Base, 'clock' | 'config' | 'keys' | 'catalog'>,
   { environment, userId, credential, connector, scope }: SourceOptions,
 ): Promise<{ sourceId: string; kind: 'native' | 'polling' }> {
   modelOf(connector, scope);
@@ -111,7 +112,7 @@ export async function ensureSource(
  */
 async function pollSoon(
   tx: Transaction<Tables>,
-  { clock, config }: Pick<Context, 'clock' | 'config'>,
+  { clock, config }: Pick<Base, 'clock' | 'config'>,
   sourceId: string,
 ): Promise<void> {
   const shortest = config.pollIntervalSeconds * SECOND;
@@ -142,7 +143,7 @@ export async function dropWaiting(tx: Transaction<Tables>, sourceId: string): Pr
  */
 export async function releaseSource(
   tx: Transaction<Tables>,
-  context: Pick<Context, 'clock'>,
+  context: Pick<Base, 'clock'>,
   sourceId: string,
 ): Promise<boolean> {
   const ended = await tx
@@ -165,7 +166,7 @@ export async function releaseSource(
  * Deletes a source that is ending, unless it has a consumer again. It deletes the dependent rows first, in
  * batches. A million rows that a foreign key deletes would block other writers for seconds.
  */
-export async function deleteSource({ db }: Pick<Context, 'db'>, sourceId: string): Promise<void> {
+export async function deleteSource({ db }: Pick<Base, 'db'>, sourceId: string): Promise<void> {
   await pruneSeen(db, sourceId, { status: 'ending' });
   await pruneInbox(db, sourceId, { status: 'ending' });
   await db.deleteFrom('sources').where('source_id', '=', sourceId).where('status', '=', 'ending').execute();
@@ -221,7 +222,7 @@ function isStill(e: ExpressionBuilder<Tables, 'seen' | 'inbox'>, sourceId: strin
 
 /** Claims due sources for this process, under a lease of LEASE_MS. */
 export async function claimSources(
-  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  { db, clock }: Pick<Base, 'db' | 'clock'>,
   most: number,
 ): Promise<Source[]> {
   if (most <= 0) return [];
@@ -274,7 +275,7 @@ function isFree(e: ExpressionBuilder<Tables, 'sources'>, now: number) {
 
 /** Renews the lease of a poll, unless another process holds the source. */
 export async function renewLease(
-  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  { db, clock }: Pick<Base, 'db' | 'clock'>,
   { sourceId, leaseToken }: Source,
 ): Promise<void> {
   await db
@@ -286,7 +287,7 @@ export async function renewLease(
 }
 
 /** Resumes suspended sources whose credential works again. They continue from their cursor. */
-export async function resumeSources({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<void> {
+export async function resumeSources({ db, clock }: Pick<Base, 'db' | 'clock'>): Promise<void> {
   const now = clock.now();
   const able = await db
     .selectFrom('sources')

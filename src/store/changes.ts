@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { DbOrTx, Environment, Tables } from './schema.ts';
+import type { DbOrTx, Tables } from './schema.ts';
+import type { Environment } from './environments.ts';
 
 /**
  * A change that clients are notified of. A note is a hint: no rule depends on it, and a lost note costs a client only

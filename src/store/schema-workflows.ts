@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely';
-import type { Environment } from './schema.ts';
+import type { Environment } from './environments.ts';
 
 /** Workflows, their installations and runs. */
 export interface WorkflowTables {

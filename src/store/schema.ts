@@ -1,9 +1,6 @@
 import type { WorkflowTables } from './schema-workflows.ts';
 import type { Generated, Kysely, Transaction } from 'kysely';
-
-/** Every row belongs to one of these two; a key of one never sees the other's rows. */
-export type Environment = 'development' | 'production';
-export const ENVIRONMENTS = ['development', 'production'] as const;
+import type { Environment } from './environments.ts';
 
 /*
  * One set of column types for both databases: times are epoch milliseconds, flags 0 or 1, JSON and sealed boxes text.

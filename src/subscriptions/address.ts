@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Context } from '../context.ts';
+import type { Context } from '../sources/context.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { updateInBatches } from '../store/batches.ts';
 import { WAITS } from '../outbox/claim.ts';

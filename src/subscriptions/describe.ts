@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { isoTime } from '../lib/clock.ts';
 import type { Db } from '../store/schema.ts';
 import { sealBinding, type SubscriptionRow } from '../outbox/target.ts';
 
-type DescribeContext = Pick<Context, 'db' | 'keys' | 'log'>;
+type DescribeContext = Pick<Base, 'db' | 'keys' | 'log'>;
 
 /** State of a source. `reason`: the last failure of a request to the app; null after a poll that works. */
 interface SourceState {
@@ -38,7 +38,7 @@ async function sourcesOf(db: Db, rows: readonly SubscriptionRow[]): Promise<Map<
 const eventsText = z.array(z.string());
 
 function describe(
-  context: Pick<Context, 'keys' | 'log'>,
+  context: Pick<Base, 'keys' | 'log'>,
   row: SubscriptionRow,
   source: SourceState | undefined,
 ) {
@@ -63,7 +63,7 @@ function describe(
 }
 
 /** Returns the header names. If they cannot be opened, logs that and returns none, so that a page still shows the rest. */
-function headerNames(row: SubscriptionRow, { keys, log }: Pick<Context, 'keys' | 'log'>): string[] {
+function headerNames(row: SubscriptionRow, { keys, log }: Pick<Base, 'keys' | 'log'>): string[] {
   if (row.headers_sealed === null) return [];
   const { subscription_id: subscriptionId } = row;
   try {

@@ -1,11 +1,11 @@
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { MINUTE } from '../lib/clock.ts';
 
 /** A listener is removed when its process has not renewed it for this long. */
 const KEPT_MS = 10 * MINUTE;
 
 /** Deletes the listeners whose process is gone, with their deliveries. */
-export async function closeIdleListeners({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<void> {
+export async function closeIdleListeners({ db, clock }: Pick<Base, 'db' | 'clock'>): Promise<void> {
   const idle = await db
     .selectFrom('subscriptions')
     .select('subscription_id')

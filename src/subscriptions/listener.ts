@@ -1,9 +1,9 @@
 import type { EventScope } from '../connectors/event-scopes.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import type { Credential } from '../credentials/credential.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
-import type { Environment } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import { requestOf } from '../outbox/attempt.ts';
 import { ensureSource } from '../sources/sources.ts';
 import { newSigningSecret } from '../outbox/signature.ts';
@@ -16,7 +16,7 @@ import { deleteDeliveries } from './subscriptions.ts';
  * the command runs. The serving processes publish to it as to any other subscription.
  */
 
-type ListenerContext = Pick<Context, 'db' | 'clock' | 'keys' | 'catalog' | 'config'>;
+type ListenerContext = Pick<Base, 'db' | 'clock' | 'keys' | 'catalog' | 'config'>;
 
 export interface Listener {
   subscriptionId: string;
@@ -84,7 +84,7 @@ export async function openListener(
 }
 
 function sourceInput(
-  { catalog }: Pick<Context, 'catalog'>,
+  { catalog }: Pick<Base, 'catalog'>,
   source: { credential: Credential; scope: EventScope },
 ) {
   const { credential } = source;
@@ -99,7 +99,7 @@ function sourceInput(
 
 /** Returns the next events in order and deletes their deliveries, so that each is returned once. */
 export async function hear(
-  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  { db, clock }: Pick<Base, 'db' | 'clock'>,
   { subscriptionId, target }: Listener,
   limit: number,
 ): Promise<Heard[]> {
@@ -146,7 +146,7 @@ export async function hear(
 
 /** Renews a listener. Returns false when it was removed, because it was not renewed for too long. */
 export async function stayListening(
-  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  { db, clock }: Pick<Base, 'db' | 'clock'>,
   { subscriptionId }: Listener,
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
@@ -159,7 +159,7 @@ export async function stayListening(
 
 /** Deletes a listener, with its source if that has no other consumers. */
 export async function closeListener(
-  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  { db, clock }: Pick<Base, 'db' | 'clock'>,
   subscriptionId: string,
 ): Promise<void> {
   await deleteDeliveries({ db }, subscriptionId);

@@ -1,5 +1,5 @@
 import { newId } from '../lib/ids.ts';
-import type { Environment } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import { assertAddress, atAddress, restartSchedules, sendAtNewAddress } from './address.ts';
 import { cancelWaiting } from '../outbox/cancel.ts';
 import { findOperatorSubscription, OPERATOR_EVENTS, OPERATOR_SCOPE } from '../outbox/operator-events.ts';

@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import { z } from 'zod';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import type { Environment, Tables } from '../store/schema.ts';
+import type { Tables } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import { deliveryNotFound, isDeliveryId } from '../outbox/deliveries.ts';
 import { BACKFILL_MARK, deliverStored, listeners, newEvent, type PublishContext } from '../outbox/publish.ts';
 import { requireSubscription } from './subscriptions.ts';
@@ -16,7 +17,7 @@ const TEST_MARKS = { 'x-svc-test': 'true' };
 /** Events that one transaction recovers. */
 const AT_ONCE = 200;
 
-type RecoverContext = PublishContext & Pick<Context, 'store'>;
+type RecoverContext = PublishContext & Pick<Base, 'store'>;
 
 interface Key {
   environment: Environment;
@@ -206,7 +207,7 @@ export async function sendTest(context: PublishContext, key: Key): Promise<strin
 async function requireActive(
   tx: Tx,
   { environment, subscriptionId }: Key,
-  holdIn?: Pick<Context, 'store'>,
+  holdIn?: Pick<Base, 'store'>,
 ): Promise<SubscriptionRow> {
   const forUpdate = holdIn?.store.kind === 'postgres';
   const subscription = await requireSubscription(tx, environment, subscriptionId, { forUpdate });

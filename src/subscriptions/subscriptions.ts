@@ -1,6 +1,6 @@
 import type { Updateable } from 'kysely';
 import type { EventScope } from '../connectors/event-scopes.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../sources/context.ts';
 import type { Credential } from '../credentials/credential.ts';
 import { DAY } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
@@ -10,7 +10,8 @@ import { deleteInBatches } from '../store/batches.ts';
 import { againAfterDeadlock } from '../store/deadlock.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
-import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import type { DbOrTx, Tables } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import { assertAddress, atAddress, restartSchedules, sendAtNewAddress } from './address.ts';
 import { cancelWaiting } from '../outbox/cancel.ts';
 import { BACKFILL_MARK } from '../outbox/publish.ts';

@@ -2,14 +2,15 @@ import { sql, type Selectable } from 'kysely';
 import { z } from 'zod';
 import type { EventScope } from '../connectors/event-scopes.ts';
 import { eventScope } from '../connectors/events-format.ts';
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { perDatabase, runKept } from '../store/kept.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
-import type { Db, DbOrTx, Environment, Tables } from '../store/schema.ts';
+import type { Db, DbOrTx, Tables } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 
 /** An operator's own fields of a unified model: name → JSONata over the app's record. */
 export interface FieldMapping {

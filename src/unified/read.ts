@@ -1,7 +1,7 @@
 import { executeAction, type ExecuteContext } from '../actions/execute.ts';
 import type { Connector } from '../connectors/catalog.ts';
 import type { EventScope } from '../connectors/event-scopes.ts';
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import type { Credential } from '../credentials/credential.ts';
 import { openCredential } from '../credentials/open.ts';
 import { GatehouseError } from '../lib/errors.ts';

@@ -1,7 +1,7 @@
 import type { Apply, Authentication } from '../connectors/format.ts';
 import { fillTemplate } from '../connectors/templates.ts';
 import { buildBody } from './body.ts';
-import type { UpstreamCall } from './call.ts';
+import type { UpstreamCall } from './upstream-call.ts';
 import { headerValue, setQuery, type Draft } from './draft.ts';
 
 /**

@@ -3,22 +3,13 @@ import { invalidRequest } from '../lib/errors.ts';
 import type { JsonObject, Json } from '../lib/json.ts';
 import { isJsonObject } from '../lib/json.ts';
 import type { Parameter } from '../connectors/format.ts';
-import type { UpstreamCall } from './call.ts';
+import type { UpstreamCall } from './upstream-call.ts';
 import { composedTexts } from './compose.ts';
 import { emailOf } from './email.ts';
 import { queryPairs } from './values.ts';
+import type { Body } from './draft.ts';
 
 const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:; ?[\w-]+=[\w.+-]+)*$/;
-
-/** A body that authentication may still add members to; `content` writes it. */
-export interface Body {
-  contentType: string;
-  /** Members of a body that has some; undefined for text. */
-  members: JsonObject | undefined;
-  content(): string | Uint8Array;
-  /** Returns the name and text pairs of a form body, which OAuth 1.0a signs. */
-  formPairs(): [string, string][] | undefined;
-}
 
 /**
  * Returns the body of a call, or undefined when its action has none. `evenIfEmpty`: authentication will add members.

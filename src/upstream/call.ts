@@ -1,82 +1,19 @@
 import { isUtf8 } from 'node:buffer';
-import type { Action, Connector } from '../connectors/catalog.ts';
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { MAX_JSON_DEPTH, type Json, type JsonObject } from '../lib/json.ts';
+import { MAX_JSON_DEPTH, type Json } from '../lib/json.ts';
 import type { Pause } from '../lib/json-steps.ts';
-import type { LogLevel } from '../lib/log-level.ts';
 import { LARGE_BODY_BYTES } from '../lib/large-bodies.ts';
 import type { OutboundAnswer } from '../lib/outbound.ts';
 import { blankSecrets, secretsIn } from '../lib/scrub.ts';
-import type { OpenCredential } from './credential.ts';
 import { readEvents } from './events.ts';
 import { parseAnswer } from './large-answers.ts';
 import { pause } from './pause.ts';
 import { buildRequest, type BuiltRequest } from './request.ts';
 import { failureOf } from './failure.ts';
 import { retryAfterMs } from './response.ts';
-
-/** Progress of a slow call; `progress` rises, `total` may be unknown. */
-export interface Progress {
-  progress: number;
-  total?: number | undefined;
-  message?: string | undefined;
-}
-
-/** A log message of a third party, for the client of a call. `level` is a level of RFC 5424, as in MCP. */
-export interface LogMessage {
-  level: LogLevel;
-  logger?: string;
-  data: Json;
-}
-
-/** A list of a third party that has changed. */
-export type Changed = 'tools' | 'resources' | 'prompts';
-
-/** Headers of the call's trace: traceparent and its companions. */
-export type TraceHeaders = Readonly<Record<string, string>>;
-
-/** Callbacks for messages of a third party before its answer. */
-export interface Notices {
-  onProgress?: ((progress: Progress) => void) | undefined;
-  onLog?: ((message: LogMessage) => void) | undefined;
-  onChanged?: ((lists: readonly Changed[]) => void) | undefined;
-  /** Called when the call will take a while. */
-  onWait?: (() => void) | undefined;
-}
-
-/** One call of an action to its third party. */
-export interface UpstreamCall extends Notices {
-  connector: Connector;
-  action: Action;
-  credential: OpenCredential | undefined;
-  /** Checked input, without `limit` and `offset`. */
-  input: JsonObject;
-  /**
-   * The part that paging adds: parameters by wire name, or a whole address (link style) that must keep the origin.
-   * With a path, only these parameters are sent, to that path.
-   */
-  page?: { params: Record<string, string | number>; path?: string | undefined } | { url: string } | undefined;
-  /** Sent in the connector's idempotencyHeader or the action's idempotencyParam where they have one. */
-  idempotencyKey?: string | undefined;
-  signal?: AbortSignal | undefined;
-  trace?: TraceHeaders | undefined;
-  /** Members of the body besides the input: the client's answers to the questions of an earlier answer. */
-  answers?: JsonObject | undefined;
-}
-
-export interface UpstreamAnswer {
-  status: number;
-  /** Lower-case names. */
-  headers: Record<string, string>;
-  /** The unchanged body, for paging and registrations; interpretAnswer() returns the part that callers may see. */
-  body: Json;
-  /** Live secrets of the request, which an answer may repeat. */
-  secrets: readonly string[];
-  /** The secrets that may be in the body, in some form: usually none. */
-  reflected: readonly string[];
-}
+import type { UpstreamCall, UpstreamAnswer } from './upstream-call.ts';
 
 export type UpstreamContext = Pick<Context, 'outbound' | 'throttle' | 'clock' | 'log'>;
 

@@ -1,7 +1,7 @@
 import { piecesOf } from '../connectors/clauses.ts';
 import type { Clause, Escape } from '../connectors/format.ts';
 import type { Json } from '../lib/json.ts';
-import type { UpstreamCall } from './call.ts';
+import type { UpstreamCall } from './upstream-call.ts';
 import { escaped } from './values.ts';
 
 type Given = (name: string) => Json | undefined;

@@ -1,5 +1,5 @@
 import { invalidRequest } from '../lib/errors.ts';
-import type { Body } from './body.ts';
+import type { JsonObject } from '../lib/json.ts';
 
 // eslint-disable-next-line no-control-regex -- RFC 9110 section 5.5: visible characters, space and tab
 const NOT_HEADER = /[^\t\u0020-\u007e\u0080-\u00ff]/;
@@ -42,4 +42,14 @@ export function headerValue(name: string, text: string): string {
     [{ field: name, rule: 'must not hold line breaks or characters that no header can carry' }],
     'The input',
   );
+}
+
+/** A body that authentication may still add members to; `content` writes it. */
+export interface Body {
+  contentType: string;
+  /** Members of a body that has some; undefined for text. */
+  members: JsonObject | undefined;
+  content(): string | Uint8Array;
+  /** Returns the name and text pairs of a form body, which OAuth 1.0a signs. */
+  formPairs(): [string, string][] | undefined;
 }

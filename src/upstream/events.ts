@@ -6,7 +6,7 @@ import type { Pause } from '../lib/json-steps.ts';
 import { scrubJson } from '../lib/scrub-json.ts';
 import { secretsIn } from '../lib/scrub.ts';
 import { LOG_LEVELS } from '../lib/log-level.ts';
-import type { Notices } from './call.ts';
+import type { Notices } from './upstream-call.ts';
 import { parseAnswer } from './large-answers.ts';
 
 /** A longer notice is skipped. */

@@ -1,6 +1,6 @@
 import type { ErrorMeaning, ErrorRule } from '../connectors/errors-format.ts';
 import { isJsonObject, valueAt, type Json } from '../lib/json.ts';
-import type { UpstreamAnswer, UpstreamCall } from './call.ts';
+import type { UpstreamAnswer, UpstreamCall } from './upstream-call.ts';
 
 /** In a body without a message, the words of its beginning count. */
 const MAX_WORDS_CHARS = 10_000;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GatehouseError } from '../lib/errors.ts';
-import type { UpstreamCall } from './call.ts';
+import type { UpstreamCall } from './upstream-call.ts';
 
 /**
  * Waits before a call is sent or repeated.

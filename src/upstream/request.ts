@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../lib/json.ts';
 import { isPlainPath, readTarget, type Target } from '../lib/target.ts';
 import { applyAuthentication } from './authentication.ts';
 import { buildBody } from './body.ts';
-import type { UpstreamCall } from './call.ts';
+import type { UpstreamCall } from './upstream-call.ts';
 import { composedTexts } from './compose.ts';
 import { headerValue, hrefOf, setQuery, type Address, type Draft } from './draft.ts';
 import { queryPairs } from './values.ts';

@@ -4,7 +4,7 @@ import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, valueAt, type Json } from '../lib/json.ts';
 import { scrub } from '../lib/scrub.ts';
 import { scrubJson } from '../lib/scrub-json.ts';
-import type { UpstreamAnswer, UpstreamCall } from './call.ts';
+import type { UpstreamAnswer, UpstreamCall } from './upstream-call.ts';
 import { mapValue } from './expression.ts';
 import { failureOf, messagePaths } from './failure.ts';
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { HOUR, MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import type { UpstreamCall } from './call.ts';
+import type { UpstreamCall } from './upstream-call.ts';
 import type { Pause } from '../lib/json-steps.ts';
 import { createLargeBodies, type BodyPlace } from '../lib/large-bodies.ts';
 import { createPause } from './large-answers.ts';

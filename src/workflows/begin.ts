@@ -1,5 +1,5 @@
 import { sql, type Insertable, type Selectable } from 'kysely';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { idempotencyConflict } from '../actions/idempotency.ts';
 import { sha256 } from '../crypto/key-ring.ts';
 import { DAY } from '../lib/clock.ts';
@@ -10,7 +10,7 @@ import type { DbOrTx, Tables } from '../store/schema.ts';
 
 export type InstallationRow = Selectable<Tables['workflow_installations']>;
 export type RunRow = Selectable<Tables['workflow_runs']>;
-type SealContext = Pick<Context, 'keys'>;
+type SealContext = Pick<Base, 'keys'>;
 
 /** The event that starts a run. */
 export interface Occasion {
@@ -40,7 +40,7 @@ const KEY_KEPT_MS = DAY;
  */
 export async function beginRun(
   tx: DbOrTx,
-  context: Pick<Context, 'clock' | 'keys'>,
+  context: Pick<Base, 'clock' | 'keys'>,
   installation: InstallationRow,
   occasion: Occasion,
 ): Promise<{ runId: string; isNew: boolean }> {
@@ -79,7 +79,7 @@ export async function beginRun(
  * Returns whether the key of an earlier run has expired. Names without a request last as long as their run is stored.
  */
 function isOver(
-  { clock }: Pick<Context, 'clock'>,
+  { clock }: Pick<Base, 'clock'>,
   earlier: Pick<RunRow, 'created_at'>,
   { request }: Occasion,
 ): boolean {
@@ -120,7 +120,7 @@ export async function assertRoom(
 
 /** Returns the columns of a queued run, without its owner. */
 export function queuedRow(
-  context: Pick<Context, 'clock' | 'keys'>,
+  context: Pick<Base, 'clock' | 'keys'>,
   runId: string,
   occasion: Occasion,
   config: JsonObject,

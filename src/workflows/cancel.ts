@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import type { Tables } from '../store/schema.ts';
 import type { RunRow } from './begin.ts';
 import { cancelWaiting } from './steps.ts';
@@ -9,7 +9,7 @@ const LIVE: RunRow['status'][] = ['queued', 'running', 'waiting'];
 /** Cancels the live runs of an installation, in the transaction that removes it. */
 export async function cancelRunsOf(
   tx: Transaction<Tables>,
-  context: Pick<Context, 'clock'>,
+  context: Pick<Base, 'clock'>,
   installationId: string,
 ): Promise<void> {
   await endLive(tx, context, (runs) => runs.where('installation_id', '=', installationId));
@@ -21,7 +21,7 @@ export async function cancelRunsOf(
  */
 export async function endLive(
   tx: Transaction<Tables>,
-  { clock }: Pick<Context, 'clock'>,
+  { clock }: Pick<Base, 'clock'>,
   which: <Q extends { where(column: 'run_id' | 'installation_id', is: '=', id: string): Q }>(runs: Q) => Q,
 ): Promise<number> {
   const now = clock.now();

@@ -1,15 +1,15 @@
 import type { Connector } from '../connectors/catalog.ts';
 import { schemaFaults } from '../connectors/validate.ts';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import type { Fault } from '../lib/errors.ts';
 import type { Json, JsonObject } from '../lib/json.ts';
-import type { Environment } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import { definitionFaults, readDefinition, type Definition, type Step } from './definition.ts';
 import { bare, expressionFaults, expressionIn, slotsOf, type Names } from './expressions.ts';
 import { fieldNames, objectSchema } from './fields.ts';
 import { durationMs, scheduleFaults } from './schedule.ts';
 
-type CheckContext = Pick<Context, 'catalog' | 'clock'>;
+type CheckContext = Pick<Base, 'catalog' | 'clock'>;
 
 /**
  * Checks a definition: its shape, and the steps, connectors, actions, fields and expressions that it names.

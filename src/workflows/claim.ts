@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import type { RunRow } from './begin.ts';
 import type { DbOrTx } from '../store/schema.ts';
 import { LEASE_MS } from './steps.ts';
 
-type ClaimContext = Pick<Context, 'db' | 'clock'>;
+type ClaimContext = Pick<Base, 'db' | 'clock'>;
 
 /** The capacity of a process for runs. */
 interface Slots {
@@ -109,7 +109,7 @@ async function hasRoom(tx: DbOrTx, { installation_id: installationId, status }: 
 }
 
 /** Returns installations with as many running runs as they may have. */
-function fullInstallations({ db }: Pick<Context, 'db'>) {
+function fullInstallations({ db }: Pick<Base, 'db'>) {
   return db
     .selectFrom('workflow_runs as under_way')
     .innerJoin(

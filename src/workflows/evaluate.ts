@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { pathsOf, projectedMembers } from './expression-names.ts';
 

@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { listCredentials } from '../credentials/records.ts';
 import { requireUser } from '../identity/users.ts';
 import { GatehouseError } from '../lib/errors.ts';
@@ -20,7 +20,7 @@ const MOST_ACCOUNTS = 50;
  * published.
  */
 export async function formOf(
-  context: Pick<Context, 'db' | 'keys' | 'catalog' | 'publicUrl'>,
+  context: Pick<Base, 'db' | 'keys' | 'catalog' | 'publicUrl'>,
   key: InstallationKey,
 ) {
   const { environment, workflowId, userId } = key;

@@ -1,5 +1,5 @@
 import type { Transaction, Updateable } from 'kysely';
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { hashToken, newRandomToken } from '../crypto/tokens.ts';
 import { chooseCredential } from '../credentials/choose.ts';
 import type { Credential } from '../credentials/credential.ts';
@@ -13,7 +13,8 @@ import type { JsonObject } from '../lib/json.ts';
 import { noteChange } from '../store/changes.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
-import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import type { DbOrTx, Tables } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import { credentialsIn, openConfig, sealConfig, type InstallationRow } from './begin.ts';
 import { connectorsOf, type Definition } from './definition.ts';
 import { configFaults, secretFields, withDefaults } from './fields.ts';

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
-import type { Context } from '../context.ts';
-import type { EventSource, NewEvent } from '../outbox/publish.ts';
+import type { Base } from '../base.ts';
+import type { EventSource, NewEvent } from '../outbox/event.ts';
 import { isoTime } from '../lib/clock.ts';
 import { perDatabase, runKept } from '../store/kept.ts';
 import type { Tables } from '../store/schema.ts';
@@ -27,7 +27,7 @@ const listening = perDatabase((db) =>
  */
 export async function runsOfEvents(
   tx: Transaction<Tables>,
-  context: Pick<Context, 'clock' | 'keys' | 'db'>,
+  context: Pick<Base, 'clock' | 'keys' | 'db'>,
   source: EventSource,
   events: readonly NewEvent[],
 ): Promise<number> {
@@ -56,7 +56,7 @@ const MOST_AT_ONCE = 100;
  * disabled user's schedule continues without runs.
  * @returns the number of queued runs.
  */
-export async function fireSchedules(context: Pick<Context, 'db' | 'clock' | 'keys'>): Promise<number> {
+export async function fireSchedules(context: Pick<Base, 'db' | 'clock' | 'keys'>): Promise<number> {
   const { db, clock } = context;
   const now = clock.now();
   const due = await db

@@ -1,6 +1,6 @@
 import { executeAction, type ExecuteContext } from '../actions/execute.ts';
 import { effectOf, type Effect } from '../connectors/effects.ts';
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';

@@ -1,16 +1,17 @@
 import type { Selectable } from 'kysely';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { holdSource, releaseIfUnconsumed } from '../sources/consumers.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Json } from '../lib/json.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import { readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
-import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import type { DbOrTx, Tables } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import { checkedDefinition } from './check.ts';
 import { storedDefinition, type Definition } from './definition.ts';
 
-type WorkflowContext = Pick<Context, 'db' | 'clock' | 'catalog'>;
+type WorkflowContext = Pick<Base, 'db' | 'clock' | 'catalog'>;
 
 /** A workflow with its newest published version; with its draft when nothing is published. */
 export interface Workflow {
@@ -117,7 +118,7 @@ export async function publishVersion(
 
 /** Deletes a workflow with its versions, installations and runs. @throws GatehouseError `workflow_not_found` */
 export async function deleteWorkflow(
-  context: Pick<Context, 'db' | 'clock'>,
+  context: Pick<Base, 'db' | 'clock'>,
   environment: Environment,
   workflowId: string,
 ): Promise<void> {
@@ -252,7 +253,7 @@ export async function listVersions(
 /** Locks the versions of a workflow against concurrent changes. Returns the newest one, drafts included. */
 async function lockWorkflow(
   tx: DbOrTx,
-  { clock }: Pick<Context, 'clock'>,
+  { clock }: Pick<Base, 'clock'>,
   workflowId: string,
 ): Promise<{ version: number; draft: boolean }> {
   await tx

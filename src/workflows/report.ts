@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely';
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import type { Tables } from '../store/schema.ts';
 import type { RunRow } from './begin.ts';
@@ -24,8 +24,8 @@ export async function reportEnd(
   { status, error }: Ending,
 ): Promise<void> {
   const facts = await factsOf(tx, run);
-  if (status === 'succeeded') return operator.tell(tx, run.environment, 'run.recovered', facts);
-  await operator.tell(tx, run.environment, 'run.failed', { ...facts, ...failureIn(error) });
+  if (status === 'succeeded') return operator.notify(tx, run.environment, 'run.recovered', facts);
+  await operator.notify(tx, run.environment, 'run.failed', { ...facts, ...failureIn(error) });
 }
 
 async function factsOf(tx: Transaction<Tables>, run: RunRow): Promise<JsonObject> {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
 import { inSteps } from '../store/batches.ts';
 import type { Db } from '../store/schema.ts';
@@ -8,10 +8,10 @@ import type { Db } from '../store/schema.ts';
 const RUNS_KEPT_MS = 30 * DAY;
 const SWEEP_MS = HOUR;
 
-const sweptAt = new WeakMap<Context['db'], number>();
+const sweptAt = new WeakMap<Base['db'], number>();
 
 /** Deletes expired runs, once an hour. */
-export async function deleteOldRuns({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<void> {
+export async function deleteOldRuns({ db, clock }: Pick<Base, 'db' | 'clock'>): Promise<void> {
   const now = clock.now();
   if (now - (sweptAt.get(db) ?? -Infinity) < SWEEP_MS) return;
   sweptAt.set(db, now);

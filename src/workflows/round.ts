@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { advance } from './advance.ts';
 import type { RunRow } from './begin.ts';

@@ -1,10 +1,11 @@
 import type { Selectable } from 'kysely';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { isoTime } from '../lib/clock.ts';
 import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
 import { parseJson } from '../lib/json.ts';
 import { MAX_OFFSET, readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
-import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import type { DbOrTx, Tables } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import type { RunRow } from './begin.ts';
 
 type StepRow = Selectable<Tables['workflow_steps']>;
@@ -91,7 +92,7 @@ const MOST_ITEMS = 100;
  * A `running` step of a run whose end and lease have passed is from a process that died. It is shown as failed, with
  * an unknown outcome.
  */
-export async function describeWholeRun({ db, clock }: Pick<Context, 'db' | 'clock'>, row: RunRow) {
+export async function describeWholeRun({ db, clock }: Pick<Base, 'db' | 'clock'>, row: RunRow) {
   const abandonedAt = row.ended_at !== null && row.next_at <= clock.now() ? row.next_at : undefined;
   const steps = await db
     .selectFrom('workflow_steps')

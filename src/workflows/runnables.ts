@@ -1,11 +1,11 @@
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import { STALE_MS } from '../identity/caller.ts';
 import { createTtlCache } from '../lib/ttl-cache.ts';
 import type { Action } from '../connectors/catalog.ts';
 import type { JsonSchema } from '../connectors/format.ts';
 import { effectOf, effectOfCall, type Effect } from '../connectors/effects.ts';
 import type { Decision } from '../servers/restrictions.ts';
-import type { Environment } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import type { ActionStep, Definition } from './definition.ts';
 import { slotsOf } from './expressions.ts';
 
@@ -27,7 +27,7 @@ export interface Runnables {
   of(environment: Environment, userId: string): Promise<readonly Runnable[]>;
 }
 
-export function createRunnables({ db, clock }: Pick<Context, 'db' | 'clock'>): Runnables {
+export function createRunnables({ db, clock }: Pick<Base, 'db' | 'clock'>): Runnables {
   const kept = createTtlCache<readonly Runnable[]>({ ttlMs: STALE_MS, max: MAX_KEPT, clock });
   return {
     of: (environment, userId) =>
@@ -71,7 +71,7 @@ async function toRunnables(
 
 /** Returns the effects that the calls of a workflow may have. */
 export function effectsOf(
-  context: Pick<Context, 'catalog'>,
+  context: Pick<Base, 'catalog'>,
   environment: Environment,
   { steps }: Definition,
 ): Effect[] {
@@ -80,7 +80,7 @@ export function effectsOf(
 
 /** Returns the rule of an MCP server that denies one of a workflow's calls or requires confirmation for it. */
 export function deniedBy(
-  context: Pick<Context, 'catalog'>,
+  context: Pick<Base, 'catalog'>,
   environment: Environment,
   definition: Definition,
   decision: Decision,
@@ -99,7 +99,7 @@ export function deniedBy(
 type Step = Definition['steps'][number];
 
 function nameRule(
-  { catalog }: Pick<Context, 'catalog'>,
+  { catalog }: Pick<Base, 'catalog'>,
   environment: Environment,
   step: Step,
   decision: Decision,
@@ -124,7 +124,7 @@ function ruleOfAll(
 }
 
 function effectsOfStep(
-  { catalog }: Pick<Context, 'catalog'>,
+  { catalog }: Pick<Base, 'catalog'>,
   environment: Environment,
   step: Step,
 ): readonly Effect[] {

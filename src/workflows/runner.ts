@@ -1,34 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Transaction } from 'kysely';
-import type { Context } from '../context.ts';
-import type { EventSource, NewEvent } from '../outbox/publish.ts';
+import type { Context } from './context.ts';
 import { SECOND } from '../lib/clock.ts';
-import type { Tables } from '../store/schema.ts';
 import type { runsOfEvents } from './occasions.ts';
+import type { Runs } from './context.ts';
 
 const LOOK_EVERY_MS = SECOND;
 const SOON_MS = 50;
 /** How long close() waits for running steps. Other processes then take over their runs. */
 const DRAIN_MS = 20 * SECOND;
-
-/** Runs workflows: started by events and schedules, continued until they end. */
-export interface Runs {
-  /** Serves schedules and runs from now on. */
-  start(context: Context): void;
-  /** Signals that a run is due. A process that does not serve starts to execute runs here. */
-  wake(context?: Context): void;
-  /**
-   * Queues runs of the installations that listen to a source, in the transaction that publishes.
-   * @returns the number of runs.
-   */
-  onEvents(
-    tx: Transaction<Tables>,
-    context: Pick<Context, 'clock' | 'keys' | 'db'>,
-    source: EventSource,
-    events: readonly NewEvent[],
-  ): Promise<number>;
-  close(): Promise<void>;
-}
 
 /** Creates the runner. Its code is loaded at first use, because listing tools does not need it. */
 export function createRuns(): Runs {

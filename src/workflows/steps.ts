@@ -1,5 +1,5 @@
 import type { Insertable, Selectable, Transaction, Updateable } from 'kysely';
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts';
 import { scrubJson } from '../lib/scrub-json.ts';

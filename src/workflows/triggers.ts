@@ -1,15 +1,16 @@
 import type { Transaction, Updateable } from 'kysely';
-import type { Context } from '../context.ts';
+import type { Base } from '../base.ts';
 import type { Credential } from '../credentials/credential.ts';
 import { planInventory } from '../sources/consumers.ts';
 import { ensureSource } from '../sources/sources.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { canonicalJson } from '../lib/json.ts';
-import type { Environment, Tables } from '../store/schema.ts';
+import type { Tables } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import type { Definition } from './definition.ts';
 import { firingAfter } from './firing.ts';
 
-export type TriggerContext = Pick<Context, 'catalog' | 'clock' | 'config' | 'keys'>;
+export type TriggerContext = Pick<Base, 'catalog' | 'clock' | 'config' | 'keys'>;
 
 /** The input of armTrigger(). */
 export interface TriggerWish {

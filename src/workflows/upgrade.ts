@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Transaction } from 'kysely';
 import { publicError, type ErrorCode } from '../lib/errors.ts';
-import type { DbOrTx, Environment, Tables } from '../store/schema.ts';
+import type { DbOrTx, Tables } from '../store/schema.ts';
+import type { Environment } from '../store/environments.ts';
 import { credentialsIn, type InstallationRow } from './begin.ts';
 import type { Definition } from './definition.ts';
 import { compareFields, sameFields } from './fields.ts';

@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { requireEnabled } from '../identity/users.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';

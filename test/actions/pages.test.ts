@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readPage, type ListSource } from '../../src/actions/pages.ts';
+import { readPage } from '../../src/actions/pages.ts';
+import type { ListSource } from '../../src/actions/list-page.ts';
 import { storedPositions, type Positions } from '../../src/actions/positions.ts';
 import type { UpstreamPage } from '../../src/actions/places.ts';
 import { MAX_CALLS } from '../../src/actions/walk.ts';
@@ -10,7 +11,7 @@ import { GatehouseError } from '../../src/lib/errors.ts';
 import type { Json } from '../../src/lib/json.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openStore, type Store } from '../../src/store/open.ts';
-import type { UpstreamCall } from '../../src/upstream/call.ts';
+import type { UpstreamCall } from '../../src/upstream/upstream-call.ts';
 import { manualClock } from '../support/clock.ts';
 import { freshDatabase } from '../support/stores.ts';
 

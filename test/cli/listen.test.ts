@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { listenUntil } from '../../src/cli/listen.ts';
-import { tellIn } from '../../src/outbox/operator-events.ts';
+import { notifyOperator } from '../../src/outbox/operator-events.ts';
 import { closeIdleListeners } from '../../src/subscriptions/idle-listeners.ts';
 import { newSigningSecret } from '../../src/outbox/signature.ts';
 import { BIN, cliEnv, startCli, tempHome, waitFor } from '../support/cli.ts';
@@ -107,7 +107,8 @@ test('a listener that forwards to a slow program is not removed as silent', asyn
   await waitFor(async () => (await listeners()).length === 1);
   const before = await listeners();
   await context.db.transaction().execute(async (tx) => {
-    for (let n = 0; n < 50; n++) await tellIn(tx, context, 'development', 'credential.created', { n });
+    for (let n = 0; n < 50; n++)
+      await notifyOperator(tx, context, 'development', 'credential.created', { n });
   });
   await receiver.arrived(50);
   expect(await listeners()).toEqual(before);

@@ -12,7 +12,7 @@ import { createOutbound } from '../../src/lib/outbound.ts';
 import { createLog } from '../../src/log.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openStore } from '../../src/store/open.ts';
-import { createListening } from '../../src/sources/account-switch.ts';
+import { createAccountChanges } from '../../src/sources/account-switch.ts';
 import { createThrottle } from '../../src/upstream/throttle.ts';
 import { silentOperator } from '../support/operator.ts';
 import { freshDatabase, STORE_KINDS, type StoreKind } from '../support/stores.ts';
@@ -40,7 +40,7 @@ async function openProcesses(kind: StoreKind) {
     outbound,
     throttle: createThrottle(systemClock),
     hashKey: createSecretKey(Buffer.alloc(32, 7)),
-    listening: createListening({ clock: systemClock }),
+    accountChanges: createAccountChanges({ clock: systemClock }),
   };
   const context = { ...base, operator: silentOperator(base) };
   await saveOAuthApp(context, 'development', 'oauthy', CLIENT);

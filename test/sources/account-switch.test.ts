@@ -16,7 +16,7 @@ test('a claim during an account switch returns no source of it, on postgres', as
   await app.look();
   app.clock.advance(HOUR);
   const { claiming } = await context.db.transaction().execute(async (tx) => {
-    await context.listening.other(tx, connectionId);
+    await context.accountChanges.other(tx, connectionId);
     const looking = claimSources(context, 10);
     await waitsForLock(app);
     return { claiming: looking };

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { closeListener, hear, openListener } from '../../src/subscriptions/listener.ts';
-import { publish, type NewEvent } from '../../src/outbox/publish.ts';
+import { publish } from '../../src/outbox/publish.ts';
+import type { NewEvent } from '../../src/outbox/event.ts';
 import { deleteOldEvents } from '../../src/outbox/retention.ts';
 import { isoTime } from '../../src/lib/clock.ts';
 import { created, startEvents, subscribe, until, type EventsService } from '../support/events.ts';

@@ -2,7 +2,8 @@ import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { ExecuteContext } from '../../src/actions/execute.ts';
 import { createExecutionLog } from '../../src/actions/executions.ts';
 import { createKeyRing } from '../../src/crypto/key-ring.ts';
-import { createListening, type Listening } from '../../src/sources/account-switch.ts';
+import type { AccountChanges } from '../../src/credentials/ports.ts';
+import { createAccountChanges } from '../../src/sources/account-switch.ts';
 import { createUser } from '../../src/identity/users.ts';
 import { createOutbound } from '../../src/lib/outbound.ts';
 import { createLog } from '../../src/log.ts';
@@ -16,7 +17,7 @@ import { catalogFor } from './third-party.ts';
 
 /** Runs actions without the surfaces: a real store, the real outbound calls, and the connectors of the tests. */
 export interface ActionBench extends ExecuteContext, AsyncDisposable {
-  readonly listening: Listening;
+  readonly accountChanges: AccountChanges;
   readonly hashKey: KeyObject;
   readonly clock: ManualClock;
   /** Lines of the log so far. */
@@ -70,7 +71,7 @@ async function open(
     outbound,
     throttle: createThrottle(clock),
     executions,
-    listening: createListening({ clock }),
+    accountChanges: createAccountChanges({ clock }),
     operator: silentOperator({ db, store, clock, keys, log, outbound }),
     logged,
     userId,

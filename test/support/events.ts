@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Transaction } from 'kysely';
 import { CATALOG_FOLDER } from '../../src/context.ts';
-import { publish, type NewEvent } from '../../src/outbox/publish.ts';
+import { publish } from '../../src/outbox/publish.ts';
+import type { NewEvent } from '../../src/outbox/event.ts';
 import type { Tables } from '../../src/store/schema.ts';
 import { startService, type Service, type ServiceOptions } from './service.ts';
 

@@ -6,7 +6,8 @@ import { createOutbound } from '../../src/lib/outbound.ts';
 import { Secret } from '../../src/lib/secret.ts';
 import { systemClock, type Clock } from '../../src/lib/clock.ts';
 import { createLog } from '../../src/log.ts';
-import type { UpstreamCall, UpstreamContext } from '../../src/upstream/call.ts';
+import type { UpstreamContext } from '../../src/upstream/call.ts';
+import type { UpstreamCall } from '../../src/upstream/upstream-call.ts';
 import { createThrottle } from '../../src/upstream/throttle.ts';
 
 /** Parts of a connector file, as YAML in flow or block form; the rest of the file is filled in. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { GatehouseError } from '../../src/lib/errors.ts';
-import { callUpstream, type Progress, type UpstreamCall } from '../../src/upstream/call.ts';
+import { callUpstream } from '../../src/upstream/call.ts';
+import type { Progress, UpstreamCall } from '../../src/upstream/upstream-call.ts';
 import { interpretAnswer } from '../../src/upstream/response.ts';
 import { createThrottle } from '../../src/upstream/throttle.ts';
 import { manualClock } from '../support/clock.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineRoute, type Route } from '../server/route.ts';
-import type { Context } from '../../context.ts';
+import type { Base } from '../../base.ts';
 import { referencePage } from './docs-page.ts';
 import { storeDocument, type StoredDocument } from '../server/document.ts';
 import { openApiDocument } from '../server/openapi.ts';
@@ -54,7 +54,7 @@ export function docsRoutes(routes: () => Route[]): Route[] {
  */
 function describedOnce(routes: () => Route[]) {
   let stored: { publicUrl: string; openApi: StoredDocument; page: StoredDocument } | undefined;
-  return ({ publicUrl }: Pick<Context, 'publicUrl'>) => {
+  return ({ publicUrl }: Pick<Base, 'publicUrl'>) => {
     if (stored?.publicUrl === publicUrl) return stored;
     const document = openApiDocument(routes(), publicUrl);
     stored = {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Context } from '../../context.ts';
+import type { Context } from '../context.ts';
 import { isLoopback } from '../../lib/addresses.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { readSettings, type Settings } from '../../servers/settings.ts';
-import { ENVIRONMENTS, type Environment } from '../../store/schema.ts';
+import { ENVIRONMENTS, type Environment } from '../../store/environments.ts';
 import { hasVersion } from '../server/document.ts';
 import { connectPage, connectPolicy, type PageKind } from './connect-page.ts';
 import { defineRoute, type Reply, type Route } from '../server/route.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Context } from '../../context.ts';
+import type { Base } from '../../base.ts';
 import { findOperatorSubscription, OPERATOR_EVENTS } from '../../outbox/operator-events.ts';
 import { setEventsAddress } from '../../subscriptions/operator-address.ts';
 import { listAudit } from '../../guard/audit.ts';
@@ -7,7 +7,7 @@ import { rotateApiKey } from '../../identity/api-keys.ts';
 import { publicKeys } from '../../identity/user-tokens.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { assertCoherent } from '../../servers/restrictions.ts';
-import type { Environment } from '../../store/schema.ts';
+import type { Environment } from '../../store/environments.ts';
 import { changeSettings, readSettings, settingsSchema } from '../../servers/settings.ts';
 import { storeDocument, type StoredDocument } from '../server/document.ts';
 import { defineRoute } from '../server/route.ts';
@@ -40,7 +40,7 @@ const auditEntry = z
   .meta({ id: 'AuditEntry', description: 'One act of administration.' });
 
 /** Operator events are a subscription, which stores their address. */
-async function eventsSettings({ db }: Pick<Context, 'db'>, environment: Environment) {
+async function eventsSettings({ db }: Pick<Base, 'db'>, environment: Environment) {
   const row = await findOperatorSubscription(db, environment);
   if (!row) return { eventsAddress: null };
   return { eventsAddress: row.address, eventsSubscriptionId: row.subscription_id };

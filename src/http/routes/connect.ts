@@ -13,7 +13,7 @@ import {
   type Outcome,
 } from '../../connect/sessions.ts';
 import { submitKeys } from '../../connect/submit.ts';
-import type { Context } from '../../context.ts';
+import type { Context } from '../context.ts';
 import { findCredential, requireCredential } from '../../credentials/records.ts';
 import { requireUser } from '../../identity/users.ts';
 import type { Caller } from '../../identity/caller.ts';
@@ -21,7 +21,7 @@ import { isoTime } from '../../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { assertRedirectAllowed, readSettings, settingsSchema } from '../../servers/settings.ts';
-import { ENVIRONMENTS, type Environment } from '../../store/schema.ts';
+import { ENVIRONMENTS, type Environment } from '../../store/environments.ts';
 import { browserOf, newBrowser } from '../server/browser.ts';
 import { foreignOrigin } from '../server/origins.ts';
 import { defineRoute } from '../server/route.ts';

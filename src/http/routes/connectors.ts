@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { executeAction } from '../../actions/execute.ts';
 import { assertIdempotencyKey } from '../../actions/idempotency.ts';
 import { actionNotFound, requireConnector, type Action, type Connector } from '../../connectors/catalog.ts';
-import type { Context } from '../../context.ts';
+import type { Context } from '../context.ts';
 import { authenticationMetadata } from '../../credentials/metadata.ts';
 import { invalidRequest } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { endListening } from '../../subscriptions/end-listening.ts';
-import type { Context } from '../../context.ts';
+import type { Context } from '../context.ts';
 import { beforeSignIn } from '../../connect/apps.ts';
 import { makeLink } from '../../connect/offer.ts';
 import { describeCredential } from '../../credentials/credential.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Context } from '../../context.ts';
+import type { Context } from '../context.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { requireUser } from '../../identity/users.ts';
 import { isoTime } from '../../lib/clock.ts';

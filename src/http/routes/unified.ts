@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { EventScope } from '../../connectors/event-scopes.ts';
 import { eventScope } from '../../connectors/events-format.ts';
 import { requireConnector, type Connector } from '../../connectors/catalog.ts';
-import type { Context } from '../../context.ts';
+import type { Base } from '../../base.ts';
 import { credentialNotFound, type Credential } from '../../credentials/credential.ts';
 import { requireConnection } from '../../credentials/records.ts';
-import type { Environment } from '../../store/schema.ts';
+import type { Environment } from '../../store/environments.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../../lib/errors.ts';
 import {
@@ -195,7 +195,7 @@ function scopeOf({ category, model }: { category: string; model: string }): Even
  * `credential_not_found`
  */
 export async function connectionOf(
-  context: Pick<Context, 'db' | 'catalog'>,
+  context: Pick<Base, 'db' | 'catalog'>,
   asked: { environment: Environment; connectionId: string; userId?: string | undefined },
 ): Promise<{ credential: Credential; connector: Connector }> {
   const { environment, connectionId, userId } = asked;

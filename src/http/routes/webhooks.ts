@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { eventScope } from '../../connectors/events-format.ts';
-import type { Context } from '../../context.ts';
+import type { Base } from '../../base.ts';
 import { requireConnection } from '../../credentials/records.ts';
 import { describeSubscription, describeSubscriptions } from '../../subscriptions/describe.ts';
 import { subscriberHeaders } from '../../subscriptions/headers.ts';
@@ -98,7 +98,7 @@ export const ofSubscription = {
   user: 'existing' as const,
   params: z.strictObject({ subscriptionId: z.string() }),
   theirs(
-    { db }: Pick<Context, 'db'>,
+    { db }: Pick<Base, 'db'>,
     { environment, userId, params }: Whose<{ subscriptionId: string }>,
   ): Promise<unknown> {
     return requireSubscription(db, environment, params.subscriptionId, { userId });

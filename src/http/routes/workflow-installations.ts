@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { withLink } from '../../connect/offer.ts';
-import type { Context } from '../../context.ts';
+import type { Context } from '../context.ts';
 import { requireUser } from '../../identity/users.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { settingsSchema } from '../../servers/settings.ts';
-import type { Environment } from '../../store/schema.ts';
+import type { Environment } from '../../store/environments.ts';
 import { formOf } from '../../workflows/form.ts';
 import {
   definitionOf,

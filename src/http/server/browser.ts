@@ -1,4 +1,4 @@
-import type { Context } from '../../context.ts';
+import type { Base } from '../../base.ts';
 import { newRandomToken } from '../../crypto/tokens.ts';
 
 /** With TLS, the prefix keeps other hosts of the domain from setting the cookie (RFC 6265bis section 4.1.3). */
@@ -11,7 +11,7 @@ const VALUE = /^[0-9A-Za-z]{43}$/;
  * ignored: another host of the domain or an attacker on a plain HTTP connection could have set it.
  */
 export function browserOf(
-  { publicUrl }: Pick<Context, 'publicUrl'>,
+  { publicUrl }: Pick<Base, 'publicUrl'>,
   cookies: string | undefined,
 ): string | undefined {
   const ours = nameAt(publicUrl);
@@ -26,7 +26,7 @@ export function browserOf(
  * Creates an identity for a browser, with the header that sets its cookie. The cookie is deleted when the browser
  * closes.
  */
-export function newBrowser({ publicUrl }: Pick<Context, 'publicUrl'>): { browserId: string; cookie: string } {
+export function newBrowser({ publicUrl }: Pick<Base, 'publicUrl'>): { browserId: string; cookie: string } {
   const browserId = newRandomToken();
   const secure = isSecure(publicUrl) ? '; Secure' : '';
   return {

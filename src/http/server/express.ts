@@ -3,7 +3,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express';
 import helmet from 'helmet';
-import type { Context } from '../../context.ts';
+import type { Context } from '../context.ts';
 import { clientAddress } from '../../lib/client-address.ts';
 import { answerError, GatehouseError, hidesCause, invalidRequest } from '../../lib/errors.ts';
 import { jsonText } from '../../lib/json-text-steps.ts';

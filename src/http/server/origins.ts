@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
-import type { Context } from '../../context.ts';
+import type { Context } from '../context.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { isLoopback } from '../../lib/addresses.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { readSettings } from '../../servers/settings.ts';
-import { ENVIRONMENTS, type Environment } from '../../store/schema.ts';
+import { ENVIRONMENTS, type Environment } from '../../store/environments.ts';
 
 /** Returns the Origin of another site's page; undefined for our own pages and for clients other than browsers. */
 export function foreignOrigin(

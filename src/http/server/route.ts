@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import type { Context } from '../../context.ts';
+import type { Context } from '../context.ts';
 import { withoutTokens } from '../../crypto/tokens.ts';
 import { assertScope, bearerOf, type Caller } from '../../identity/caller.ts';
 import type { Scope } from '../../identity/scopes.ts';
@@ -9,7 +9,7 @@ import { browserOf } from './browser.ts';
 import { assertOriginFits } from './origins.ts';
 import { GatehouseError, invalidRequest, type ErrorCode, type Fault } from '../../lib/errors.ts';
 import { jsonFromBody, MIB, readBody, readBytes, type HeldRoom } from '../../lib/http-body.ts';
-import type { Environment } from '../../store/schema.ts';
+import type { Environment } from '../../store/environments.ts';
 
 const API_VERSIONS = ['2025-09'];
 const BODY_BYTES = MIB;

@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../lib/json.ts';
-import type { TraceHeaders } from '../../upstream/call.ts';
+import type { TraceHeaders } from '../../upstream/upstream-call.ts';
 import type { RpcRequest } from './message.ts';
 
 /** Members of `_meta` that carry a trace (SEP-414), with their form (W3C Trace Context, W3C Baggage). */

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { Context } from '../../context.ts';
+import type { Base } from '../../base.ts';
 import { keptSecret } from '../../identity/secrets.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import type { Grant } from './grant.ts';
@@ -11,7 +11,7 @@ const HASH_BYTES = 16;
 
 /** The owner of a cursor. A cursor is valid only for the server and user that it was issued to. */
 export interface CursorScope {
-  context: Pick<Context, 'db' | 'keys' | 'clock'>;
+  context: Pick<Base, 'db' | 'keys' | 'clock'>;
   grant: Pick<Grant, 'environment' | 'live' | 'userId'>;
 }
 

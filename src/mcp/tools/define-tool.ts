@@ -4,7 +4,7 @@ import { forgiven } from '../../connectors/forgive.ts';
 import { modelSchema } from '../../connectors/model-schema.ts';
 import { invalidRequest, type Fault } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
-import type { Sizing } from './results.ts';
+import type { Sizing } from './sizing.ts';
 import type { BuiltInTool, ToolScope } from './tool.ts';
 
 /** Defines a built-in tool. Wrong arguments are reported by field before the tool runs. */

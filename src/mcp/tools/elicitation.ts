@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Context } from '../../context.ts';
+import type { Base } from '../../base.ts';
 import { MINUTE, SECOND } from '../../lib/clock.ts';
 import { GatehouseError, ownWords } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
@@ -30,7 +30,7 @@ export interface Askable {
   notify(method: string, params?: JsonObject): void;
 }
 
-type LookContext = Pick<Context, 'db' | 'clock' | 'log'>;
+type LookContext = Pick<Base, 'db' | 'clock' | 'log'>;
 
 /**
  * Returns the inputs of a call in a session. Questions are sent with `send` on the answer's stream while the call
@@ -107,7 +107,7 @@ async function announce(context: LookContext, session: Askable, elicitationId: s
  * Rejects when the signal aborts.
  */
 export async function connectEnd(
-  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  { db, clock }: Pick<Base, 'db' | 'clock'>,
   sessionId: string,
   signal: AbortSignal,
 ): Promise<'succeeded' | 'failed' | 'gone'> {

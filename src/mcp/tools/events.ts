@@ -1,10 +1,11 @@
 import type { Connector } from '../../connectors/catalog.ts';
 import { SCOPES_OF_EVENTS, type EventScope } from '../../connectors/event-scopes.ts';
-import type { Context } from '../../context.ts';
+import type { Base } from '../../base.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { isJsonObject, parseJson } from '../../lib/json.ts';
 import type { LiveServer } from '../../servers/live.ts';
-import type { Db, Environment } from '../../store/schema.ts';
+import type { Db } from '../../store/schema.ts';
+import type { Environment } from '../../store/environments.ts';
 import type { Grant } from './grant.ts';
 import type { ToolScope } from './tool.ts';
 
@@ -47,7 +48,7 @@ export function eventResources({ visible, grant }: ToolScope) {
  * read are left out.
  */
 export async function recentEvents(
-  context: Pick<Context, 'db' | 'catalog'>,
+  context: Pick<Base, 'db' | 'catalog'>,
   viewer: Viewer,
   of: EventScope,
 ): Promise<string> {
@@ -77,7 +78,7 @@ export async function recentEvents(
  * many viewers passes one `read` for all.
  */
 export async function newestOf(
-  context: Pick<Context, 'db' | 'catalog'>,
+  context: Pick<Base, 'db' | 'catalog'>,
   viewer: Viewer,
   uris: Iterable<string>,
   read = readSources(context),
@@ -94,7 +95,7 @@ export async function newestOf(
 }
 
 /** Returns a reader that loads the sources of each user once. */
-export function readSources({ db }: Pick<Context, 'db'>): ReadSources {
+export function readSources({ db }: Pick<Base, 'db'>): ReadSources {
   const known = new Map<string, Promise<Source[]>>();
   return (environment, userId) => {
     const key = `${environment} ${userId}`;
@@ -119,7 +120,7 @@ function showsEvents({ decision }: LiveServer, connector: Connector, scope: Even
 
 /** Returns the sources of a scope in the viewer's accounts whose events it may see. */
 async function shownSources(
-  { catalog }: Pick<Context, 'catalog'>,
+  { catalog }: Pick<Base, 'catalog'>,
   { environment, userId, live }: Viewer,
   scope: EventScope,
   read: ReadSources,

@@ -1,10 +1,10 @@
-import type { Context } from '../../context.ts';
+import type { Base } from '../../base.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { findUser } from '../../identity/users.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { assertOn, assertServes } from '../../servers/admission.ts';
 import type { LiveServer } from '../../servers/live.ts';
-import type { Environment } from '../../store/schema.ts';
+import type { Environment } from '../../store/environments.ts';
 import { offeredTo } from './offered.ts';
 
 /** The caller, the server and their rights. It travels with each call. */
@@ -36,7 +36,7 @@ export interface UserWish {
  * @throws GatehouseError `user_id_missing`, `user_not_found` (400 here), `forbidden`, `restricted`.
  */
 export async function grantFor(
-  context: Pick<Context, 'db' | 'catalog'>,
+  context: Pick<Base, 'db' | 'catalog'>,
   live: LiveServer,
   caller: Caller,
   wish: UserWish,
@@ -57,7 +57,7 @@ export async function grantFor(
 }
 
 async function userOf(
-  { db }: Pick<Context, 'db'>,
+  { db }: Pick<Base, 'db'>,
   { server }: LiveServer,
   caller: Caller,
   { userId: named, token }: UserWish,

@@ -2,7 +2,6 @@ import { GatehouseError } from '../../lib/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts';
 import { missingFor, type Abilities, type InputRequest, type InputRequests } from '../protocol/abilities.ts';
 import type { RequestStates } from './request-state.ts';
-import type { ToolScope } from './tool.ts';
 
 /** A client's answers by the key of their question: each an ElicitResult, CreateMessageResult or ListRootsResult. */
 export type InputAnswers = { [key: string]: JsonObject };
@@ -71,7 +70,7 @@ export class InputRequired extends Error {
  * @throws GatehouseError `client_capability_missing` when the client supports none of the questions; InputRequired
  */
 export async function inputRequired(
-  { inputs }: Pick<ToolScope, 'inputs'>,
+  { inputs }: { inputs: Inputs | undefined },
   wish: InputWish,
 ): Promise<Answered> {
   const requests: InputRequests = {};

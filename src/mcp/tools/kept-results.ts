@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely';
-import type { Context } from '../../context.ts';
+import type { Context } from '../context.ts';
 import { HOUR } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
 import { MIB } from '../../lib/http-body.ts';

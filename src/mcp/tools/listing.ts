@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import type { Context } from '../../context.ts';
+import type { Base } from '../../base.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { LiveServer } from '../../servers/live.ts';
 import type { ListedTool, ToolCost, ToolListing } from '../../servers/tool-listing.ts';
-import type { ToolDefinition } from './tool.ts';
+import type { ToolDefinition } from './tool-definition.ts';
 import { BUILT_IN_TOOLS } from './tools.ts';
 import { see } from './visible.ts';
 
@@ -16,7 +16,7 @@ export interface Listings {
   of(live: LiveServer): ToolListing;
 }
 
-export function createListings(context: Pick<Context, 'catalog' | 'publicUrl'>): Listings {
+export function createListings(context: Pick<Base, 'catalog' | 'publicUrl'>): Listings {
   const cached = new LRUCache<string, ToolListing>({ maxSize: MAX_CACHED_TOOLS });
   return {
     of(live) {
@@ -31,7 +31,7 @@ export function createListings(context: Pick<Context, 'catalog' | 'publicUrl'>):
 }
 
 /** Returns the tools that a server lists, and the cost of each tool mode. */
-function listingOf(context: Pick<Context, 'catalog' | 'publicUrl'>, live: LiveServer): ToolListing {
+function listingOf(context: Pick<Base, 'catalog' | 'publicUrl'>, live: LiveServer): ToolListing {
   const { direct, connectors, instructions } = see(context, live);
   const server = { ...live.server, toolMode: 'direct' as const };
   const all = see(context, { ...live, server }, connectors).tools.map(weigh);

@@ -1,16 +1,16 @@
 import type { Action, Catalog } from '../../connectors/catalog.ts';
 import { hasNeeds, lackOf } from '../../connectors/needs.ts';
-import type { Context } from '../../context.ts';
+import type { Base } from '../../base.ts';
 import { connectedMeans } from '../../credentials/choices.ts';
 import type { LiveServer } from '../../servers/live.ts';
-import type { Environment } from '../../store/schema.ts';
+import type { Environment } from '../../store/environments.ts';
 
 /**
  * Returns the server as it is listed to a user: without the actions that none of the user's accounts can run, because
  * they need another scheme or more scopes. Apps to which the user is not connected are listed whole.
  */
 export async function offeredTo(
-  { db, catalog }: Pick<Context, 'db' | 'catalog'>,
+  { db, catalog }: Pick<Base, 'db' | 'catalog'>,
   live: LiveServer,
   userId: string | undefined,
 ): Promise<LiveServer> {

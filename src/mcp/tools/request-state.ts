@@ -1,6 +1,6 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { spend } from '../../actions/confirmation.ts';
-import type { Context } from '../../context.ts';
+import type { Base } from '../../base.ts';
 import { keptSecret } from '../../identity/secrets.ts';
 import { MINUTE } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
@@ -11,7 +11,7 @@ import type { RpcRequest } from '../protocol/message.ts';
 const LIFETIME_MS = 20 * MINUTE;
 const MAX_CHARS = 64 * 1024;
 
-type StateContext = Pick<Context, 'db' | 'keys' | 'clock'>;
+type StateContext = Pick<Base, 'db' | 'keys' | 'clock'>;
 
 const keyOf = keptSecret('request-state-key');
 

@@ -7,7 +7,7 @@ import { readResultPage } from './kept-results.ts';
 import { THIRD_PARTY } from './third-party.ts';
 import { restricted } from './names.ts';
 import type { ToolScope } from './tool.ts';
-import type { VisibleConnector } from './visible.ts';
+import type { VisibleConnector } from './visibility.ts';
 
 const PER_PAGE = 100;
 const JSON_TYPE = 'application/json';

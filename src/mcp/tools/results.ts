@@ -1,4 +1,4 @@
-import type { Context } from '../../context.ts';
+import type { Context } from '../context.ts';
 import { LEFT_OUT, type Correction } from '../../connectors/forgive.ts';
 import { StoreUnavailable, type GatehouseError } from '../../lib/errors.ts';
 import { withoutHidden } from '../../lib/hidden.ts';
@@ -7,9 +7,10 @@ import { jsonText } from '../../lib/json-text-steps.ts';
 import { isContent } from './content.ts';
 import type { Grant } from './grant.ts';
 import { THIRD_PARTY } from './third-party.ts';
-import { keepResult, type ResultSource } from './kept-results.ts';
+import { keepResult } from './kept-results.ts';
 import { choicesOf, errorView, quoted } from './next-steps.ts';
 import type { ToolScope } from './tool.ts';
+import type { Sizing } from './sizing.ts';
 
 /** The result of tools/call in the form that the SDK sends. */
 export interface ToolResult {
@@ -31,14 +32,6 @@ export const LEAST_BYTES = 1024;
 /** Bytes reserved for `result` with its note. */
 const FRAME_BYTES = 500;
 const MAX_PREVIEW_CHARS = 4096;
-
-/** How much of a result is inlined, and the action that produced it. */
-export interface Sizing {
-  maxBytes: number;
-  /** The offset of the list's page, from which the offset of the next call is computed. */
-  offset: number;
-  source: ResultSource;
-}
 
 /** Returns the sizing that a call of an action asks for. */
 export function sizingOf(call: {

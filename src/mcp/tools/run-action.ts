@@ -5,7 +5,7 @@ import { listCredentials } from '../../credentials/records.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { withoutHidden, writtenOut } from '../../lib/hidden.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
-import type { LogMessage, Progress } from '../../upstream/call.ts';
+import type { LogMessage, Progress } from '../../upstream/upstream-call.ts';
 import { readParameters } from './action-call.ts';
 import { confirmCall } from './confirm.ts';
 import { refusalWithLink } from './connect.ts';

@@ -23,8 +23,9 @@ import { CAPABILITIES, SERVER_INFO } from '../protocol/initialize.ts';
 import { complete, getPrompt, listPrompts } from './prompts.ts';
 import { listResources, listResourceTemplates, readResource } from './resources.ts';
 import { cancelled } from '../protocol/message.ts';
-import type { McpCall } from './server.ts';
-import { TOOLS_A_PAGE, type ToolScope } from './tool.ts';
+import type { McpCall } from './mcp-call.ts';
+import type { ToolScope } from './tool.ts';
+import { TOOLS_A_PAGE } from './tool-definition.ts';
 import { listed } from './workflow-tools.ts';
 
 export type RpcResponse = JSONRPCResultResponse | JSONRPCErrorResponse;

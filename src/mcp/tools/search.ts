@@ -1,6 +1,6 @@
 import type { Action, Connector } from '../../connectors/catalog.ts';
 import { parametersOf } from '../../connectors/schemas.ts';
-import type { Context } from '../../context.ts';
+import type { Base } from '../../base.ts';
 import { isNearly } from '../../lib/words.ts';
 import { createPostgresIndex } from '../../store/search-postgres.ts';
 import {
@@ -9,7 +9,7 @@ import {
   type SearchIndex,
   type SearchTerm,
 } from '../../store/search.ts';
-import type { Environment } from '../../store/schema.ts';
+import type { Environment } from '../../store/environments.ts';
 import { conceptTerm, meaningOf } from './vocabulary.ts';
 
 /** Returns the best actions for a query among the allowed ones, best first. */
@@ -46,7 +46,7 @@ const APP_FACTOR = 1;
 type MakeIndex = (documents: SearchDocument[]) => SearchIndex;
 
 /** Returns the index of this deployment's database. */
-export function indexMaker({ store, db, clock }: Pick<Context, 'store' | 'db' | 'clock'>): MakeIndex {
+export function indexMaker({ store, db, clock }: Pick<Base, 'store' | 'db' | 'clock'>): MakeIndex {
   return store.kind === 'sqlite'
     ? createSearchIndex
     : (documents) => createPostgresIndex({ db, clock }, documents);
@@ -54,7 +54,7 @@ export function indexMaker({ store, db, clock }: Pick<Context, 'store' | 'db' | 
 
 /** Creates the search of the catalogue. The first search builds the index, and a changed catalogue rebuilds it. */
 export function createActionSearch(
-  { catalog }: Pick<Context, 'catalog'>,
+  { catalog }: Pick<Base, 'catalog'>,
   makeIndex: MakeIndex = createSearchIndex,
 ): SearchActions {
   const indexes = new Map<Environment, Built>();

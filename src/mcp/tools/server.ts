@@ -1,14 +1,13 @@
 import type { JSONRPCRequest } from '@modelcontextprotocol/sdk/types.js';
-import type { Context } from '../../context.ts';
+import type { Context } from '../context.ts';
 import { severalAccounts } from '../../credentials/choices.ts';
 import { answerError, GatehouseError, hidesCause } from '../../lib/errors.ts';
 import { writtenOut } from '../../lib/hidden.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { didYouMean } from '../../lib/words.ts';
-import type { Changed, LogMessage, Progress, TraceHeaders } from '../../upstream/call.ts';
 import { directArguments } from './action-call.ts';
 import type { Grant } from './grant.ts';
-import { InputRequired, type Inputs } from './input.ts';
+import { InputRequired } from './input.ts';
 import { cancelled, type Answer, type RpcFault } from '../protocol/message.ts';
 import type { SdkServer } from './sdk.ts';
 import { messageOf, nextStep } from './next-steps.ts';
@@ -17,33 +16,14 @@ import { createActionSearch, indexMaker } from './search.ts';
 import { runAction } from './run-action.ts';
 import { restricted } from './names.ts';
 import { BUILT_IN_BY_NAME } from './tools.ts';
-import { TOOLS_A_PAGE, type ToolDefinition, type ToolScope } from './tool.ts';
+import type { ToolScope } from './tool.ts';
+import { TOOLS_A_PAGE, type ToolDefinition } from './tool-definition.ts';
 import { TRACE_MEMBERS } from '../protocol/trace.ts';
-import { createVisibility, type Visible } from './visible.ts';
-import { createWorkflowTools, listed, runWorkflow, type WorkflowTool } from './workflow-tools.ts';
-
-/** One request of a client, with its rights and the receivers of its notifications. */
-export interface McpCall {
-  grant: Grant;
-  requestId: string;
-  signal: AbortSignal;
-  /** Set by tools/call: its result as JSON text, sent in place of the SDK's copy. */
-  rendered?: { result: string; failed: boolean };
-  /** Set when the client must answer first: sent in place of a result. */
-  interim?: JsonObject;
-  /** Sends progress for the client's token; undefined when the client asked for none. */
-  onProgress?: ((progress: Progress) => void) | undefined;
-  /** Sends log messages of an app; undefined when the client wants none. */
-  onLog?: ((message: LogMessage) => void) | undefined;
-  /** Called when an app reports changed lists. */
-  onChanged?: ((lists: readonly Changed[]) => void) | undefined;
-  /** Called when an app reports that it needs more time. */
-  onWait?: (() => void) | undefined;
-  /** The way to the client's user and model; undefined for a single request without one. */
-  inputs?: Inputs | undefined;
-  /** The trace that the request is part of. */
-  trace?: TraceHeaders | undefined;
-}
+import { createVisibility } from './visible.ts';
+import type { Visible } from './visibility.ts';
+import { createWorkflowTools, listed, runWorkflow } from './workflow-tools.ts';
+import type { WorkflowTool } from './workflow-tool.ts';
+import type { McpCall } from './mcp-call.ts';
 
 /** Handles all MCP traffic of the process. */
 export interface McpCore {

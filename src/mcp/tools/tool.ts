@@ -1,34 +1,14 @@
 import type { Correction } from '../../connectors/forgive.ts';
-import type { Context } from '../../context.ts';
+import type { Context } from '../context.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import type { Changed, LogMessage, Progress, TraceHeaders } from '../../upstream/call.ts';
+import type { Changed, LogMessage, Progress, TraceHeaders } from '../../upstream/upstream-call.ts';
 import type { Grant } from './grant.ts';
 import type { Inputs } from './input.ts';
-import type { Sizing } from './results.ts';
+import type { Sizing } from './sizing.ts';
 import type { SearchActions } from './search.ts';
-import type { Visibility, Visible } from './visible.ts';
-import type { WorkflowTools } from './workflow-tools.ts';
-
-/** Page size of tools/list. It is large, because most clients never read a second page. */
-export const TOOLS_A_PAGE = 5000;
-
-/** A tool in the form of tools/list. */
-export interface ToolDefinition {
-  name: string;
-  title: string;
-  description: string;
-  inputSchema: { type: 'object'; [keyword: string]: unknown };
-  outputSchema?: { type: 'object'; [keyword: string]: unknown };
-  annotations: {
-    title: string;
-    readOnlyHint: boolean;
-    destructiveHint: boolean;
-    idempotentHint: boolean;
-    openWorldHint: boolean;
-  };
-  icons?: { src: string; mimeType: string; sizes: string[] }[];
-  _meta?: Record<string, unknown>;
-}
+import type { Visibility, Visible } from './visibility.ts';
+import type { WorkflowTools } from './workflow-tool.ts';
+import type { ToolDefinition } from './tool-definition.ts';
 
 /** The context of a tool run. */
 export interface ToolScope {

@@ -3,34 +3,15 @@ import { LRUCache } from 'lru-cache';
 import type { Action, Connector } from '../../connectors/catalog.ts';
 import { asSchema } from '../../connectors/model-schema.ts';
 import { hashOf } from '../../connectors/definition.ts';
-import type { Context } from '../../context.ts';
+import type { Base } from '../../base.ts';
 import { isJsonObject, parseJson } from '../../lib/json.ts';
 import type { LiveServer } from '../../servers/live.ts';
 import type { Decision } from '../../servers/restrictions.ts';
-import type { Environment } from '../../store/schema.ts';
+import type { Environment } from '../../store/environments.ts';
 import { BUILT_IN_TOOLS } from './tools.ts';
-import type { BuiltInTool, ToolDefinition } from './tool.ts';
-
-/**
- * The connectors, tools and instructions that a server shows. Derived from its restrictions and the catalogue; cached
- * until either changes.
- */
-export interface Visible {
-  /** Connectors with at least one allowed action, and those actions. */
-  readonly connectors: readonly VisibleConnector[];
-  /** `direct` tools by name, empty in discovery mode. */
-  readonly direct: ReadonlyMap<string, Action>;
-  /** Every listed tool: the built-in ones, then direct ones in the order of the catalogue. */
-  readonly tools: readonly ToolDefinition[];
-  /** The result of tools/list as JSON bytes, ready to send. */
-  readonly listBytes: Buffer;
-  readonly instructions: string;
-}
-
-export interface VisibleConnector {
-  readonly connector: Connector;
-  readonly actions: readonly Action[];
-}
+import type { BuiltInTool } from './tool.ts';
+import type { ToolDefinition } from './tool-definition.ts';
+import type { Visible, VisibleConnector, Visibility } from './visibility.ts';
 
 const MAX_CACHED = 500;
 const MAX_CACHED_BYTES = 64 * 1024 * 1024;
@@ -40,17 +21,7 @@ const MAX_DIRECT_BYTES = 32_000;
 const MAX_TOOL_NAME = 64;
 const MAX_OVERVIEW = 1000;
 
-export interface Visibility {
-  /**
-   * Returns what a server shows. The direct tools of connectors in `several` also take an account, because the user
-   * has more than one.
-   */
-  of(live: LiveServer, several?: ReadonlySet<string>): Visible;
-  /** Returns the action of a direct tool's name anywhere in the catalogue, allowed or not. */
-  actionOf(environment: Environment, toolName: string): Action | undefined;
-}
-
-export function createVisibility(context: Pick<Context, 'catalog' | 'publicUrl'>): Visibility {
+export function createVisibility(context: Pick<Base, 'catalog' | 'publicUrl'>): Visibility {
   const cached = new LRUCache<string, Visible>({ max: MAX_CACHED, maxSize: MAX_CACHED_BYTES });
   let cachedVersion = context.catalog.version;
   const names = new Map<Environment, Map<string, Action>>();
@@ -116,7 +87,7 @@ const WHICH_ACCOUNT = {
 
 /** Computes what a server shows. Also computes `connectors` unless they are passed. */
 export function see(
-  { catalog, publicUrl }: Pick<Context, 'catalog' | 'publicUrl'>,
+  { catalog, publicUrl }: Pick<Base, 'catalog' | 'publicUrl'>,
   live: LiveServer,
   connectors = visibleConnectors(catalog, live),
 ): Visible {
@@ -141,7 +112,7 @@ export function see(
 }
 
 function visibleConnectors(
-  catalog: Context['catalog'],
+  catalog: Base['catalog'],
   { server, decision, pins, unable }: LiveServer,
 ): readonly VisibleConnector[] {
   return catalog

@@ -1,27 +1,17 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { modelSchema } from '../../connectors/model-schema.ts';
-import type { Context } from '../../context.ts';
+import type { Base } from '../../base.ts';
 import { ERROR_CODES, GatehouseError, type ErrorCode } from '../../lib/errors.ts';
 import { isJsonObject, valueAt, type Json, type JsonObject } from '../../lib/json.ts';
 import { describeWholeRun, requireRun } from '../../workflows/run-log.ts';
 import { createRunnables, deniedBy, effectsOf, type Runnable } from '../../workflows/runnables.ts';
 import type { Grant } from './grant.ts';
-import type { ToolDefinition, ToolScope } from './tool.ts';
+import type { ToolScope } from './tool.ts';
+import type { ToolDefinition } from './tool-definition.ts';
+import type { WorkflowTool, WorkflowTools } from './workflow-tool.ts';
 
 /* The workflows with a manual trigger that the user has installed, as tools: `run_<workflow>`. */
-
-/** A workflow as a tool, and the rule that denies it to this server, if any. */
-export interface WorkflowTool {
-  definition: ToolDefinition;
-  workflowId: string;
-  rule: string | undefined;
-}
-
-export interface WorkflowTools {
-  /** Returns the tools of a grant's user, denied ones included. */
-  of(grant: Grant): Promise<readonly WorkflowTool[]>;
-}
 
 const NONE: readonly WorkflowTool[] = [];
 const MAX_TOOL_NAME = 64;
@@ -30,7 +20,7 @@ const PATIENCE_MS = 25_000;
 const FIRST_LOOK_MS = 25;
 const LONGEST_LOOK_MS = 500;
 
-export function createWorkflowTools(context: Pick<Context, 'db' | 'clock' | 'catalog'>): WorkflowTools {
+export function createWorkflowTools(context: Pick<Base, 'db' | 'clock' | 'catalog'>): WorkflowTools {
   const runnables = createRunnables(context);
   return {
     async of({ environment, userId, live }) {
@@ -73,7 +63,7 @@ function nameOf({ name, workflowId }: Runnable, taken: ReadonlySet<string>): str
 }
 
 function toolOf(
-  context: Pick<Context, 'catalog'>,
+  context: Pick<Base, 'catalog'>,
   { environment }: Pick<Grant, 'environment'>,
   name: string,
   { workflowId, name: title, inputSchema, definition }: Runnable,

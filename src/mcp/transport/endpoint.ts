@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Context } from '../../context.ts';
+import type { Context } from '../context.ts';
 import { isAccessToken } from '../../crypto/tokens.ts';
 import { assertScope, bearerOf, looksLikeJwt, type Caller } from '../../identity/caller.ts';
 import { isLoopback } from '../../lib/addresses.ts';
@@ -8,7 +8,7 @@ import { protectedResourceOf } from '../../servers/protected-resource.ts';
 import { readSettings } from '../../servers/settings.ts';
 import { serverNotFound } from '../../servers/records.ts';
 import type { LiveServer } from '../../servers/live.ts';
-import { ENVIRONMENTS } from '../../store/schema.ts';
+import { ENVIRONMENTS } from '../../store/environments.ts';
 import { grantFor, type Grant } from '../tools/grant.ts';
 import { headerText } from '../protocol/headers.ts';
 

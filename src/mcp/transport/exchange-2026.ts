@@ -1,4 +1,4 @@
-import type { Context } from '../../context.ts';
+import type { Base } from '../../base.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { newestOf } from '../tools/events.ts';
 import { log, logOutcome, progressOf, streamOf, type Flow, type Stream } from './flow.ts';
@@ -48,7 +48,7 @@ export interface Mcp2026Exchange {
 }
 
 export function createMcp2026Exchange(
-  context: Pick<Context, 'db' | 'keys' | 'clock' | 'catalog'>,
+  context: Pick<Base, 'db' | 'keys' | 'clock' | 'catalog'>,
   { core, listeners, watch }: { core: McpCore; listeners: Listeners; watch: Watch },
 ): Mcp2026Exchange {
   return {

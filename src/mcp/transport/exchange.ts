@@ -1,4 +1,4 @@
-import type { Context } from '../../context.ts';
+import type { Base } from '../../base.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { abilitiesOf } from '../protocol/abilities.ts';
 import { sessionInputs } from '../tools/elicitation.ts';
@@ -48,7 +48,7 @@ export interface Exchange {
 }
 
 export function createExchange(
-  context: Pick<Context, 'db' | 'clock' | 'log' | 'keys' | 'catalog'>,
+  context: Pick<Base, 'db' | 'clock' | 'log' | 'keys' | 'catalog'>,
   core: McpCore,
   { sessions, listeners, watch }: { sessions: Sessions; listeners: Listeners; watch: Watch },
 ): Exchange {

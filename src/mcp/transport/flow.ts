@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
-import type { Progress } from '../../upstream/call.ts';
+import type { Progress } from '../../upstream/upstream-call.ts';
 import type { Grant } from '../tools/grant.ts';
 import { isWanted, LOG_LEVELS, type LogLevel } from '../../lib/log-level.ts';
 import type { RpcFault, RpcRequest } from '../protocol/message.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Context } from '../../context.ts';
+import type { Context } from '../context.ts';
 import { clientAddress } from '../../lib/client-address.ts';
 import { answerError, GatehouseError, hidesCause } from '../../lib/errors.ts';
 import { jsonFromBody, MIB, readBody } from '../../lib/http-body.ts';

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
-import type { Context } from '../../context.ts';
+import type { Context } from '../context.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { findUser, findUserByName } from '../../identity/users.ts';
 import { answerError, GatehouseError, hidesCause } from '../../lib/errors.ts';
 import { LOG_LEVELS, type LogLevel } from '../../lib/log-level.ts';
 import { jsonFromBody } from '../../lib/http-body.ts';
 import { findServerByIdOrName } from '../../servers/records.ts';
-import type { Environment } from '../../store/schema.ts';
+import type { Environment } from '../../store/environments.ts';
 import { abilitiesOf } from '../protocol/abilities.ts';
 import { sessionInputs, type Askable } from '../tools/elicitation.ts';
 import { newestOf } from '../tools/events.ts';

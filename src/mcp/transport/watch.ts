@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventScope } from '../../connectors/event-scopes.ts';
-import type { Context } from '../../context.ts';
+import type { Context } from '../context.ts';
 import { SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { LiveServer } from '../../servers/live.ts';
 import { changesSince } from '../../store/changes.ts';
-import { ENVIRONMENTS, type Environment, type Tables } from '../../store/schema.ts';
-import type { Changed } from '../../upstream/call.ts';
+import type { Tables } from '../../store/schema.ts';
+import { ENVIRONMENTS, type Environment } from '../../store/environments.ts';
+import type { Changed } from '../../upstream/upstream-call.ts';
 import { eventScopeOf, newestOf, readSources } from '../tools/events.ts';
 import type { Grant } from '../tools/grant.ts';
 

@@ -6,7 +6,7 @@ import { GatehouseError } from '../../lib/errors.ts';
 import { unifiedId } from '../../unified/ids.ts';
 import { deletionsAreConsumed, holdSame } from '../consumers.ts';
 import { recordDeletion } from './record-changes.ts';
-import { tellGapRisk } from '../../outbox/operator-events.ts';
+import { reportGapRisk } from '../../outbox/operator-events.ts';
 import type { PollContext } from './poll.ts';
 import { readIds } from './read-all.ts';
 import { fetchRecord, isConnected } from './remote-record.ts';
@@ -50,9 +50,9 @@ export function inventoryJob(context: PollContext): JobKind {
       const gone = complete ? await missingOf(context, source, ids, startedAt) : [];
       // An app that lists nothing after many records more likely denies access than lost all of them.
       const isHidden = ids.size === 0 && gone.length > FEW;
-      if (isHidden) await tellGapRisk(context, source, HIDDEN);
+      if (isHidden) await reportGapRisk(context, source, HIDDEN);
       else if (!complete && (await activeSource(context, sourceId)))
-        await tellGapRisk(context, source, UNREAD);
+        await reportGapRisk(context, source, UNREAD);
       const missing = isHidden ? [] : gone;
       for (const remoteId of missing.slice(0, CONFIRMED_AT_ONCE)) {
         signal.throwIfAborted();

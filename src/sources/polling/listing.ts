@@ -1,6 +1,7 @@
 import type { Connector } from '../../connectors/catalog.ts';
 import type { UnifiedModel } from '../../connectors/events-format.ts';
-import { readPage, type ListSource } from '../../actions/pages.ts';
+import { readPage } from '../../actions/pages.ts';
+import type { ListSource } from '../../actions/list-page.ts';
 import type { Position, Positions } from '../../actions/positions.ts';
 import { listSource } from '../../actions/results.ts';
 import { sha256 } from '../../crypto/key-ring.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql, type Transaction } from 'kysely';
-import type { Context } from '../../context.ts';
+import type { Context } from '../context.ts';
 import { openCredential } from '../../credentials/open.ts';
 import { findConnection } from '../../credentials/records.ts';
 import { judgeFailure } from '../../credentials/refusal.ts';
@@ -13,7 +13,7 @@ import type { Db, Tables } from '../../store/schema.ts';
 import { customFieldsOf } from '../../unified/field-mappings.ts';
 import type { UnifiedModel } from '../../connectors/events-format.ts';
 import { modelOf, unifiedOf, type Unified } from '../../unified/map.ts';
-import { tellGapRisk, tellGapRiskIn } from '../../outbox/operator-events.ts';
+import { reportGapRisk, reportGapRiskIn } from '../../outbox/operator-events.ts';
 import { LARGEST_SKEW_MS, hasNews, recordChanges, recordUnreadable } from './record-changes.ts';
 import { continueListing, readSince, type Listing, type Unreadable } from './listing.ts';
 import type { Continuation, Source } from '../source.ts';
@@ -263,13 +263,13 @@ async function commit(context: PollContext, source: Source, result: PollResult):
   }
   // A listing that takes several polls is reported once, and so is a record.
   if (unstable)
-    await tellGapRisk(
+    await reportGapRisk(
       context,
       source,
       refusal ?? 'the list kept changing while it was read, or the app did not give all of it',
     );
   else if (continuation && !source.continuation)
-    await tellGapRisk(context, source, 'more records than one poll reads');
+    await reportGapRisk(context, source, 'more records than one poll reads');
   const [first] = unreadable;
   if (
     first &&
@@ -279,7 +279,7 @@ async function commit(context: PollContext, source: Source, result: PollResult):
       unreadable.map(({ record }) => record),
     )) > 0
   )
-    await tellGapRisk(context, source, first.reason);
+    await reportGapRisk(context, source, first.reason);
   return deliveries;
 }
 
@@ -360,7 +360,12 @@ async function onPollFailed(context: PollContext, source: Source, error: unknown
       .executeTakeFirst();
     // The operator is notified separately of a credential that does not work.
     if (numUpdatedRows === 0n || stops || failures !== FAILURES_REPORTED) return;
-    await tellGapRiskIn(tx, context, source, `${failures} polls in a row failed, the last one so: ${reason}`);
+    await reportGapRiskIn(
+      tx,
+      context,
+      source,
+      `${failures} polls in a row failed, the last one so: ${reason}`,
+    );
   });
   context.dispatcher.wake();
 }

@@ -5,7 +5,8 @@ import type { Db, DbOrTx, Tables } from '../../store/schema.ts';
 import { contentOf, type Unified } from '../../unified/map.ts';
 import { sha256 } from '../../crypto/key-ring.ts';
 import { canonicalJson, type Json } from '../../lib/json.ts';
-import { publish, type NewEvent, type EventContext } from '../../outbox/publish.ts';
+import { publish, type EventContext } from '../../outbox/publish.ts';
+import type { NewEvent } from '../../outbox/event.ts';
 import { pollBy, type Source } from '../source.ts';
 
 /**

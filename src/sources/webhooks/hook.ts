@@ -1,6 +1,6 @@
 import type { Updateable } from 'kysely';
 import { z } from 'zod';
-import type { Context } from '../../context.ts';
+import type { Base } from '../../base.ts';
 import { hashToken } from '../../crypto/tokens.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import type { Tables } from '../../store/schema.ts';
@@ -24,7 +24,7 @@ const hook = z.object({
 });
 
 export function openHook(
-  { keys }: Pick<Context, 'keys'>,
+  { keys }: Pick<Base, 'keys'>,
   { sourceId, hookSealed }: Pick<Source, 'sourceId' | 'hookSealed'>,
 ): Hook | undefined {
   return hookSealed === null ? undefined : hook.parse(JSON.parse(keys.open(hookSealed, binding(sourceId))));
@@ -36,7 +36,7 @@ export function openHook(
  * @throws GatehouseError `unavailable` when another value is stored by now.
  */
 export async function saveHook(
-  { db, clock, keys, hashKey }: Pick<Context, 'db' | 'clock' | 'keys' | 'hashKey'>,
+  { db, clock, keys, hashKey }: Pick<Base, 'db' | 'clock' | 'keys' | 'hashKey'>,
   source: Source,
   value: Hook,
   more: Updateable<Tables['sources']> = {},

@@ -3,7 +3,7 @@ import { DAY, MINUTE, SECOND } from '../../lib/clock.ts';
 import { publicError } from '../../lib/errors.ts';
 import { updateInBatches } from '../../store/batches.ts';
 import type { Tables } from '../../store/schema.ts';
-import { tellGapRiskIn } from '../../outbox/operator-events.ts';
+import { reportGapRiskIn } from '../../outbox/operator-events.ts';
 import type { PollContext } from '../polling/poll.ts';
 import type { Source } from '../source.ts';
 
@@ -160,7 +160,7 @@ async function giveUp(
       .where('processed_at', 'is', null)
       .executeTakeFirst();
     if (numUpdatedRows === 0n) return;
-    await tellGapRiskIn(tx, context, source, `A webhook was given up: ${reason}`);
+    await reportGapRiskIn(tx, context, source, `A webhook was given up: ${reason}`);
   });
   context.dispatcher.wake();
 }

@@ -1,5 +1,5 @@
 import type { Insertable, Transaction } from 'kysely';
-import type { Context } from '../../context.ts';
+import type { Context } from '../context.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { newOrderedId } from '../../lib/ids.ts';
 import { createGroupCommit } from '../../store/group-commit.ts';
@@ -20,32 +20,9 @@ import type { PollContext } from '../polling/poll.ts';
 import { UNTIL_PRUNED } from '../source.ts';
 import { textAt, type HookRequest } from './verify.ts';
 import { fieldsOf, interpret, publishInterpretations, type Interpretation } from './interpretation.ts';
+import type { Accepted, Intake } from '../context.ts';
 
 export type IntakeContext = PollContext & Pick<Context, 'hashKey' | 'sources'>;
-
-/** The answer to an app. */
-export interface Accepted {
-  status: number;
-  body: string;
-  contentType: string;
-}
-
-/** Receives webhooks of apps. */
-export interface Intake {
-  /**
-   * Finds the app that posts to an address, before anything of a body is read.
-   * @throws GatehouseError `not_found` for an unknown address.
-   */
-  expect(connectorId: string, token: string): Promise<HookSender>;
-  /**
-   * Receives a webhook. It checks the signature by the scheme of the connector file. It stores the webhook
-   * once by the app's event id, and returns only after the commit. The commit also publishes the events,
-   * unless a record must first be read at the app.
-   * @throws GatehouseError `unauthorized` for a wrong signature, `invalid_request` for a body of too many
-   * events, `not_found` or `unavailable` when the source ended or changed its account at the same time.
-   */
-  accept(sender: HookSender, request: HookRequest): Promise<Accepted>;
-}
 
 /**
  * Webhooks up to this size are interpreted before the answer. Longer ones are stored and interpreted later.

@@ -5,7 +5,7 @@ import { listSource } from '../../actions/results.ts';
 import type { Action, Connector } from '../../connectors/catalog.ts';
 import type { Webhooks } from '../../connectors/events-format.ts';
 import { filledInput, fillTemplate } from '../../connectors/templates.ts';
-import type { Context } from '../../context.ts';
+import type { Base } from '../../base.ts';
 import { accountChange } from '../../credentials/account-change.ts';
 import type { Credential } from '../../credentials/credential.ts';
 import { openCredential } from '../../credentials/open.ts';
@@ -23,7 +23,7 @@ import { toSource, type Source } from '../source.ts';
 
 /* Calls to apps that list, create and remove our webhook registrations. */
 
-export type RegisterContext = PollContext & Pick<Context, 'hashKey' | 'publicUrl'>;
+export type RegisterContext = PollContext & Pick<Base, 'hashKey' | 'publicUrl'>;
 
 /** Payload of the jobs that register and remove webhooks. */
 export const payloadSchema = z.object({ sourceId: z.string() });

@@ -1,0 +1,5 @@
+/** A fault without its file. */
+export interface MeaningFault {
+  path: string;
+  rule: string;
+}

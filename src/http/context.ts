@@ -1,0 +1,22 @@
+import type { Context as Connect } from '../connect/context.ts';
+import type { Audit } from '../guard/audit.ts';
+import type { Limits } from '../guard/limits.ts';
+import type { Readiness } from '../guard/readiness.ts';
+import type { Callers } from '../identity/caller.ts';
+import type { LiveServer } from '../servers/live.ts';
+import type { ToolListing } from '../servers/tool-listing.ts';
+import type { Context as Workflows } from '../workflows/context.ts';
+
+/** What the REST surface needs. */
+export interface Context extends Connect, Workflows {
+  readonly operator: Workflows['operator'];
+  readonly callers: Callers;
+  readonly audit: Audit;
+  readonly limits: Limits;
+  /** The checks behind /ready. */
+  readonly readiness: Readiness;
+  /** True after a stop was requested; /ready reports it, so that a load balancer sends requests elsewhere. */
+  readonly stopping: boolean;
+  /** Returns the tools that a server lists to its clients. */
+  toolsOf(live: LiveServer): Promise<ToolListing>;
+}

@@ -1,0 +1,11 @@
+import type { Context as Connect } from '../connect/context.ts';
+import type { Limits } from '../guard/limits.ts';
+import type { Callers } from '../identity/caller.ts';
+import type { Context as Workflows } from '../workflows/context.ts';
+
+/** What the MCP surface needs. */
+export interface Context extends Connect, Workflows {
+  readonly operator: Workflows['operator'];
+  readonly callers: Callers;
+  readonly limits: Limits;
+}

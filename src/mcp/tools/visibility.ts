@@ -1,0 +1,35 @@
+import type { Action, Connector } from '../../connectors/catalog.ts';
+import type { LiveServer } from '../../servers/live.ts';
+import type { Environment } from '../../store/environments.ts';
+import type { ToolDefinition } from './tool-definition.ts';
+
+/**
+ * The connectors, tools and instructions that a server shows. Derived from its restrictions and the catalogue; cached
+ * until either changes.
+ */
+export interface Visible {
+  /** Connectors with at least one allowed action, and those actions. */
+  readonly connectors: readonly VisibleConnector[];
+  /** `direct` tools by name, empty in discovery mode. */
+  readonly direct: ReadonlyMap<string, Action>;
+  /** Every listed tool: the built-in ones, then direct ones in the order of the catalogue. */
+  readonly tools: readonly ToolDefinition[];
+  /** The result of tools/list as JSON bytes, ready to send. */
+  readonly listBytes: Buffer;
+  readonly instructions: string;
+}
+
+export interface VisibleConnector {
+  readonly connector: Connector;
+  readonly actions: readonly Action[];
+}
+
+export interface Visibility {
+  /**
+   * Returns what a server shows. The direct tools of connectors in `several` also take an account, because the user
+   * has more than one.
+   */
+  of(live: LiveServer, several?: ReadonlySet<string>): Visible;
+  /** Returns the action of a direct tool's name anywhere in the catalogue, allowed or not. */
+  actionOf(environment: Environment, toolName: string): Action | undefined;
+}

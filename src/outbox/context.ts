@@ -1,0 +1,34 @@
+import type { Transaction } from 'kysely';
+import type { Tables } from '../store/schema.ts';
+import type { Item } from './claim.ts';
+import type { Target } from './target.ts';
+import type { Base } from '../base.ts';
+import type { EventTriggers } from './ports.ts';
+
+/** What publishing and delivering need. */
+export interface Context extends Base {
+  /** Sends the deliveries of the outbox, in serving processes. */
+  readonly dispatcher: Deliveries;
+  readonly runs: EventTriggers;
+}
+
+/** What publishing needs of the dispatcher. */
+export interface Deliveries {
+  /** Looks for due deliveries. Call it after each commit that published events or made deliveries due. */
+  wake(): void;
+  /** Does the same for callers that know the transaction: its handoffs are sent without a query. */
+  committed(tx: Transaction<Tables>): void;
+  /** Reads a changed subscription again. Attempts to a disabled or deleted one are aborted. */
+  changed(subscriptionId: string): void;
+  /** Prepares handoffs from `tx`; undefined when this process does not send now or the subscription is disabled. */
+  handoff(tx: Transaction<Tables>, target: Target): Handoff | undefined;
+}
+
+/** A delivery that publish() has not inserted yet, without lease. */
+export type NewItem = Omit<Item, 'token' | 'until' | 'notBefore' | 'place' | 'usage'>;
+
+/** Hands off deliveries of one subscription, which an open transaction inserts, to this process. */
+export interface Handoff {
+  /** Returns the lease to insert the delivery with; undefined when the delivery must wait in the store. */
+  take(item: NewItem): { token: string; until: number } | undefined;
+}

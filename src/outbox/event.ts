@@ -1,0 +1,18 @@
+import type { EventScope } from '../connectors/event-scopes.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { Environment } from '../store/environments.ts';
+
+/** Something that happened to a record of an app. */
+export interface NewEvent {
+  eventScope: EventScope;
+  event: 'created' | 'updated' | 'deleted';
+  /** The unified record's `id`. */
+  recordId: string;
+  /** The unified record as it is delivered; `{id, remoteId, deletedAt}` after a deletion. */
+  body: JsonObject;
+}
+
+export interface EventSource {
+  sourceId: string;
+  environment: Environment;
+}

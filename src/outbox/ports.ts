@@ -1,0 +1,18 @@
+import type { Transaction } from 'kysely';
+import type { Base } from '../base.ts';
+import type { Tables } from '../store/schema.ts';
+import type { EventSource, NewEvent } from './event.ts';
+
+/** Starts what listens to published events. */
+export interface EventTriggers {
+  /**
+   * Queues runs of the workflow installations that listen to a source, in the transaction that publishes.
+   * @returns the number of runs.
+   */
+  onEvents(
+    tx: Transaction<Tables>,
+    context: Pick<Base, 'clock' | 'keys' | 'db'>,
+    source: EventSource,
+    events: readonly NewEvent[],
+  ): Promise<number>;
+}

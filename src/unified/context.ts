@@ -1,0 +1,8 @@
+import type { Context as Actions } from '../actions/context.ts';
+import type { BoundedExpressions } from '../upstream/bounded.ts';
+
+/** What unified models need. */
+export interface Context extends Actions {
+  /** Evaluates expressions of users, within limits. */
+  readonly expressions: BoundedExpressions;
+}
