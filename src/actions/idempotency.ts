@@ -4,7 +4,7 @@ import { sha256 } from '../crypto/key-ring.ts';
 import { DAY, SECOND } from '../lib/clock.ts';
 import { ERROR_CODES, GatehouseError, invalidRequest, type ErrorCode } from '../lib/errors.ts';
 import { canonicalJson, type Json } from '../lib/json.ts';
-import { keepRenewing, LEASE_MS } from '../lib/lease.ts';
+import { keepRenewing, LEASE_MS } from '../runtime/lease.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import type { Tables } from '../store/schema.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Selectable } from 'kysely';
-import { LEASE_MS } from '../lib/lease.ts';
+import { LEASE_MS } from '../runtime/lease.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import { toCredential, type Credential } from './credential.ts';
 

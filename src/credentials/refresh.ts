@@ -3,7 +3,7 @@ import type { Connector } from '../connectors/catalog.ts';
 import type { Context } from './context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { keepRenewing } from '../lib/lease.ts';
+import { keepRenewing } from '../runtime/lease.ts';
 import type { DbOrTx } from '../store/schema.ts';
 import { credentialNotFound, type Credential } from './credential.ts';
 import { acquireLease, extendLease, readLeased, releaseLease } from './lease.ts';

@@ -1,7 +1,7 @@
 import type { Context as Connect } from '../connect/context.ts';
-import type { Audit } from '../guard/audit.ts';
-import type { Limits } from '../guard/limits.ts';
-import type { Readiness } from '../guard/readiness.ts';
+import type { Audit } from '../runtime/audit.ts';
+import type { Limits } from '../runtime/limits.ts';
+import type { Readiness } from '../runtime/readiness.ts';
 import type { Callers } from '../identity/caller.ts';
 import type { LiveServer } from '../servers/live.ts';
 import type { ToolListing } from '../servers/tool-listing.ts';

@@ -1,5 +1,5 @@
 import type { Context as Connect } from '../connect/context.ts';
-import type { Limits } from '../guard/limits.ts';
+import type { Limits } from '../runtime/limits.ts';
 import type { Callers } from '../identity/caller.ts';
 import type { Context as Workflows } from '../workflows/context.ts';
 

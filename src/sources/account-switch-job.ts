@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Base } from '../base.ts';
-import { planJob, type JobKind } from '../jobs/jobs.ts';
+import { planJob, type JobKind } from '../runtime/jobs.ts';
 import { UNTIL_PRUNED } from './source.ts';
 import { pruneInbox, pruneSeen } from './sources.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql, type Transaction } from 'kysely';
 import type { Base } from '../base.ts';
 import type { AccountChanges } from '../credentials/ports.ts';
-import { planJob } from '../jobs/jobs.ts';
+import { planJob } from '../runtime/jobs.ts';
 import { risingTo } from '../store/rising.ts';
 import type { Tables } from '../store/schema.ts';
 import { UNTIL_PRUNED } from './source.ts';

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import { z } from 'zod';
 import type { Base } from '../base.ts';
-import { planJob } from '../jobs/jobs.ts';
+import { planJob } from '../runtime/jobs.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Source } from './source.ts';

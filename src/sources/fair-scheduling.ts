@@ -1,5 +1,5 @@
 import type { Context } from './context.ts';
-import { beginJobs, dueJobs, type JobKind } from '../jobs/jobs.ts';
+import { beginJobs, dueJobs, type JobKind } from '../runtime/jobs.ts';
 import { SECOND } from '../lib/clock.ts';
 import type { Db } from '../store/schema.ts';
 

@@ -1,5 +1,5 @@
 import type { Context, Sources } from './context.ts';
-import { planJob } from '../jobs/jobs.ts';
+import { planJob } from '../runtime/jobs.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import type { Intake } from './context.ts';
 import type { Round } from './rounds.ts';

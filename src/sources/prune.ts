@@ -1,4 +1,4 @@
-import type { JobKind } from '../jobs/jobs.ts';
+import type { JobKind } from '../runtime/jobs.ts';
 import { DAY } from '../lib/clock.ts';
 import { deleteInBatches, inSteps } from '../store/batches.ts';
 import { modelOf } from '../unified/map.ts';

@@ -1,6 +1,6 @@
 import type { Base } from '../base.ts';
 import { resealCredentials } from '../credentials/reseal.ts';
-import type { JobKind } from '../jobs/jobs.ts';
+import type { JobKind } from '../runtime/jobs.ts';
 
 const ATTEMPTS = 10;
 

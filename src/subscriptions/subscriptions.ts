@@ -5,7 +5,7 @@ import type { Credential } from '../credentials/credential.ts';
 import { DAY } from '../lib/clock.ts';
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
-import { planJob } from '../jobs/jobs.ts';
+import { planJob } from '../runtime/jobs.ts';
 import { deleteInBatches } from '../store/batches.ts';
 import { againAfterDeadlock } from '../store/deadlock.ts';
 import { isUniqueViolation } from '../store/open.ts';

@@ -5,7 +5,7 @@ import { deleteOldRows } from '../../src/actions/retention.ts';
 import { listCredentials } from '../../src/credentials/records.ts';
 import { listDeliveries } from '../../src/outbox/deliveries.ts';
 import { listSubscriptions } from '../../src/subscriptions/subscriptions.ts';
-import { listAudit } from '../../src/guard/audit.ts';
+import { listAudit } from '../../src/runtime/audit.ts';
 import { listUsers } from '../../src/identity/users.ts';
 import { listServers } from '../../src/servers/records.ts';
 import { migrate } from '../../src/store/migrate.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Base } from '../../base.ts';
 import { findOperatorSubscription, OPERATOR_EVENTS } from '../../outbox/operator-events.ts';
 import { setEventsAddress } from '../../subscriptions/operator-address.ts';
-import { listAudit } from '../../guard/audit.ts';
+import { listAudit } from '../../runtime/audit.ts';
 import { rotateApiKey } from '../../identity/api-keys.ts';
 import { publicKeys } from '../../identity/user-tokens.ts';
 import { isoTime } from '../../lib/clock.ts';

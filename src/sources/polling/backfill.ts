@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
-import type { JobKind } from '../../jobs/jobs.ts';
+import type { JobKind } from '../../runtime/jobs.ts';
 import { HOUR, MINUTE, SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { customFieldsOf } from '../../unified/field-mappings.ts';

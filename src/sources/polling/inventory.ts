@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { findConnection } from '../../credentials/records.ts';
-import type { JobKind } from '../../jobs/jobs.ts';
+import type { JobKind } from '../../runtime/jobs.ts';
 import { DAY, HOUR, MINUTE } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { unifiedId } from '../../unified/ids.ts';

@@ -7,7 +7,7 @@ import { judgeFailure } from '../../credentials/refusal.ts';
 import { withFreshTokens } from '../../credentials/refresh.ts';
 import { DAY, MINUTE, SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
-import { keepRenewing } from '../../lib/lease.ts';
+import { keepRenewing } from '../../runtime/lease.ts';
 import { createGroupCommit, type GroupCommit } from '../../store/group-commit.ts';
 import type { Db, Tables } from '../../store/schema.ts';
 import { customFieldsOf } from '../../unified/field-mappings.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { newRandomToken } from '../../crypto/tokens.ts';
-import { isRunning, type JobKind } from '../../jobs/jobs.ts';
+import { isRunning, type JobKind } from '../../runtime/jobs.ts';
 import { DAY, HOUR } from '../../lib/clock.ts';
 import { GatehouseError, publicError } from '../../lib/errors.ts';
 import { isNative } from './hook-keys.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isRunning, type JobKind } from '../../jobs/jobs.ts';
+import { isRunning, type JobKind } from '../../runtime/jobs.ts';
 import { SECOND } from '../../lib/clock.ts';
 import { GatehouseError, publicError } from '../../lib/errors.ts';
 import { openHook, saveHook } from './hook.ts';

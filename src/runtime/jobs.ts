@@ -5,7 +5,7 @@ import { MINUTE, SECOND } from '../lib/clock.ts';
 import { publicError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { parseJson, type Json } from '../lib/json.ts';
-import { keepRenewing, latestLeaseEnd, LEASE_MS } from '../lib/lease.ts';
+import { keepRenewing, latestLeaseEnd, LEASE_MS } from './lease.ts';
 import { risingTo } from '../store/rising.ts';
 import type { Db, DbOrTx, Tables } from '../store/schema.ts';
 

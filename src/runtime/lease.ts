@@ -1,4 +1,4 @@
-import { MINUTE, SECOND } from './clock.ts';
+import { MINUTE, SECOND } from '../lib/clock.ts';
 
 /**
  * Duration of a lease, ms. Processes look for due work each second, so another process takes over within 30 s of a

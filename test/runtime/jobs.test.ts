@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { makeDueAfterJump } from '../../src/sources/clock-jumps.ts';
-import { beginJobs, dueJobs, isRunning, planJob, type JobKind } from '../../src/jobs/jobs.ts';
+import { beginJobs, dueJobs, isRunning, planJob, type JobKind } from '../../src/runtime/jobs.ts';
 import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { createLog } from '../../src/log.ts';
 import { migrate } from '../../src/store/migrate.ts';
