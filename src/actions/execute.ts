@@ -12,7 +12,7 @@ import { GatehouseError, invalidRequest, publicError, type ErrorCode } from '../
 import type { Json, JsonObject } from '../lib/json.ts';
 import type { Decision } from '../servers/restrictions.ts';
 import type { Environment } from '../store/environments.ts';
-import { isRepeatable } from '../upstream/call.ts';
+import { isRepeatable } from '../upstream/outcome.ts';
 import type { Notices, TraceHeaders, UpstreamCall } from '../upstream/upstream-call.ts';
 import { runOnce } from './idempotency.ts';
 import { projectFields } from './projection.ts';

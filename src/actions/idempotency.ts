@@ -7,43 +7,12 @@ import { canonicalJson, type Json } from '../lib/json.ts';
 import { keepRenewing, LEASE_MS } from '../runtime/lease.ts';
 import { isUniqueViolation } from '../store/open.ts';
 import type { Tables } from '../store/schema.ts';
+import { hadNoEffect, isOutcomeUnknown, outcomeUnknown } from '../upstream/outcome.ts';
 
 type IdempotencyContext = Pick<Base, 'db' | 'clock' | 'keys' | 'log'>;
 
 /** How long the first answer is stored and repeated. */
 const KEPT_MS = DAY;
-
-/** Refusals of calls that reached nothing, or that the third party refused without effect. A repetition may run. */
-const NOT_KEPT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'invalid_request',
-  'credential_invalid',
-  'oauth_app_missing',
-  'upstream_rate_limited',
-  'rate_limited',
-  'unavailable',
-]);
-/**
- * Reasons why a call never left this process, so it had no effect. See lib/outbound-errors.ts and
- * credentials/renew.ts.
- */
-const NOT_SENT: ReadonlySet<unknown> = new Set(['blocked_address', 'dns', 'refused', 'tls']);
-/**
- * Reasons why the third party refused a call without effect until tokens are renewed or rights are given. See
- * credentials/refusal.ts.
- */
-const NOT_ADMITTED: ReadonlySet<unknown> = new Set([
-  'renewal_failed',
-  'renewal_pending',
-  'permission',
-  'credential_unchecked',
-]);
-/** Failures with an unknown effect. They are stored, unless the call may be repeated without harm. */
-const UNKNOWN: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'upstream_failed',
-  'upstream_timeout',
-  'upstream_too_large',
-  'internal',
-]);
 
 export interface IdempotentCall {
   /** The Idempotency-Key as the caller wrote it: 1 to 255 printable ASCII characters. */
@@ -256,10 +225,8 @@ function keptFailure(error: unknown, repeatable: boolean): { status: number; ans
     error instanceof GatehouseError
       ? error
       : new GatehouseError('internal', 'The first call with this Idempotency-Key failed on our side.');
+  if (hadNoEffect(refusal) || (repeatable && isOutcomeUnknown(refusal))) return undefined;
   const { code, message, details, status } = refusal;
-  if (NOT_KEPT.has(code) || (repeatable && UNKNOWN.has(code))) return undefined;
-  if (NOT_ADMITTED.has(details?.['reason'])) return undefined;
-  if (code === 'upstream_failed' && NOT_SENT.has(details?.['reason'])) return undefined;
   return { status, answer: { error: { code, message, ...(details ? { details } : {}) } } };
 }
 
@@ -273,11 +240,9 @@ function inProgress(now: number, until: number): GatehouseError {
 }
 
 function abandoned(): GatehouseError {
-  return new GatehouseError(
-    'upstream_failed',
+  return outcomeUnknown(
     'The process that ran the first call with this Idempotency-Key ended before it had an answer, so whether the call ' +
       'took effect is unknown. Look it up at the third party before you repeat it with a new key.',
-    { details: { outcome: 'unknown' } },
   );
 }
 

@@ -5,7 +5,15 @@ export class BlockedAddress extends Error {
   override readonly name = 'BlockedAddress';
 }
 
-type Reason = 'blocked_address' | 'dns' | 'refused' | 'reset' | 'tls' | 'unreachable' | 'protocol';
+/** `details.reason` of calls that failed below HTTP. */
+export type OutboundReason =
+  | 'blocked_address'
+  | 'dns'
+  | 'refused'
+  | 'reset'
+  | 'tls'
+  | 'unreachable'
+  | 'protocol';
 
 const SENTENCES = {
   blocked_address:
@@ -16,7 +24,7 @@ const SENTENCES = {
   tls: 'has no valid TLS certificate',
   unreachable: 'could not be reached',
   protocol: 'did not answer in valid HTTP',
-} satisfies Record<Reason, string>;
+} satisfies Record<OutboundReason, string>;
 
 /**
  * Turns any failure of an outbound call into a GatehouseError with coarse facts only. The original text may hold
@@ -92,7 +100,7 @@ const TIMEOUTS = new Set([
   'ETIMEDOUT',
 ]);
 
-function reasonOf(error: unknown, code: string): Reason {
+function reasonOf(error: unknown, code: string): OutboundReason {
   if (error instanceof BlockedAddress || (error instanceof Error && error.cause instanceof BlockedAddress)) {
     return 'blocked_address';
   }

@@ -10,6 +10,7 @@ import { blankSecrets, secretsIn } from '../lib/scrub.ts';
 import { readEvents } from './events.ts';
 import { parseAnswer } from './large-answers.ts';
 import { pause } from './pause.ts';
+import { isRepeatable } from './outcome.ts';
 import { buildRequest, type BuiltRequest } from './request.ts';
 import { failureOf } from './failure.ts';
 import { retryAfterMs } from './response.ts';
@@ -177,13 +178,4 @@ function waitAfterFailure(failure: unknown, tries: number): number | undefined {
 /** Returns a wait with full jitter. Source: the exponential backoff article of the AWS architecture blog. */
 function backoffMs(tries: number): number {
   return Math.random() * FIRST_BACKOFF_MS * 4 ** (tries - 1);
-}
-
-/** Returns whether a second try does no harm: by its method, by its file, or because the app recognises the key. */
-export function isRepeatable({ action, connector, idempotencyKey }: UpstreamCall): boolean {
-  if (action.definition.idempotent !== undefined) return action.definition.idempotent;
-  if (['GET', 'HEAD', 'PUT', 'DELETE'].includes(action.method) || action.effect === 'read') return true;
-  const { idempotencyHeader, idempotencyQuery } = connector.definition;
-  const place = action.definition.idempotencyParam ?? idempotencyHeader ?? idempotencyQuery;
-  return idempotencyKey !== undefined && place !== undefined;
 }

@@ -1,6 +1,6 @@
 import { publicError, type GatehouseError } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
-import { decide, mayRepeat, outcomeUnknown, perform, type CallStep, type Decision } from './perform.ts';
+import { callAbandoned, decide, mayRepeat, perform, type CallStep, type Decision } from './perform.ts';
 import { commit, openStep, updateStep, WHOLE, type StepRow } from './steps.ts';
 import { loggedError, type Work, type WorkContext } from './work.ts';
 
@@ -33,7 +33,7 @@ export async function attempt(
     return { error, decision: decide(error, step.onError, { attempts: row.attempts, repeatable }), row };
   };
   if (fresh === undefined) {
-    if (found.status === 'running' && !repeatable) return failure(outcomeUnknown());
+    if (found.status === 'running' && !repeatable) return failure(callAbandoned());
     row = { ...found, status: 'running', attempts: found.attempts + 1 };
     const set = { status: 'running' as const, attempts: row.attempts };
     await commit(context, run, { beginning: (tx) => updateStep(tx, row, set) });

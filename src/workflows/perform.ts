@@ -5,7 +5,7 @@ import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
 import type { LiveServer } from '../servers/live.ts';
-import { isRepeatable } from '../upstream/call.ts';
+import { isOutcomeUnknown, isRepeatable, outcomeUnknown } from '../upstream/outcome.ts';
 import { credentialsIn, type RunRow } from './begin.ts';
 import type { ActionStep, Definition, HttpStep } from './definition.ts';
 
@@ -199,7 +199,7 @@ export function mayRepeat({ catalog }: Pick<Context, 'catalog'>, run: RunRow, st
   const connector = catalog.connector(run.environment, step.connectorId);
   const action = connector?.actions.get(step.actionId);
   if (!connector || !action) return false;
-  return isRepeatable({ connector, action, credential: undefined, input: {}, idempotencyKey: 'key' });
+  return isRepeatable({ connector, action, idempotencyKey: 'key' });
 }
 
 /** The consequence of a failure: repeat later, continue with the next step, or end the run. */
@@ -212,13 +212,6 @@ const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'upstream_rate_limited',
   'rate_limited',
   'unavailable',
-]);
-/** Errors after which the effect of the call is unknown. */
-const UNKNOWN: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'upstream_failed',
-  'upstream_timeout',
-  'upstream_too_large',
-  'internal',
 ]);
 /** Errors that repeat as long as the step, its input and its accounts stay the same. */
 const LASTING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -236,8 +229,6 @@ const LASTING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 const LASTING_STATUSES: ReadonlySet<unknown> = new Set([
   400, 401, 403, 405, 406, 410, 411, 413, 414, 415, 431,
 ]);
-/** Reasons of calls that were never sent; see lib/outbound-errors.ts. */
-const NOT_SENT: ReadonlySet<unknown> = new Set(['blocked_address', 'dns', 'refused', 'tls']);
 const MOST_PASSING = 20;
 const FIRST_WAIT_MS = 5 * SECOND;
 const LONGEST_WAIT_MS = 10 * MINUTE;
@@ -250,7 +241,7 @@ export function decide(
 ): Decision {
   const waitMs = waitAfter(error, attempts);
   if (PASSING.has(error.code) && attempts < MOST_PASSING) return { next: 'again', waitMs, newKey: false };
-  const unknown = UNKNOWN.has(error.code) && !NOT_SENT.has(error.details?.['reason']);
+  const unknown = isOutcomeUnknown(error);
   const mayHelp = !isLasting(error) && (repeatable || !unknown);
   if (typeof onError === 'object' && attempts <= onError.retry && mayHelp)
     return { next: 'again', waitMs, newKey: !unknown };
@@ -271,11 +262,9 @@ function waitAfter(error: GatehouseError, attempts: number): number {
 }
 
 /** Returns the error for a call whose process died, so that its effect is unknown. */
-export function outcomeUnknown(): GatehouseError {
-  return new GatehouseError(
-    'upstream_failed',
+export function callAbandoned(): GatehouseError {
+  return outcomeUnknown(
     'The process ended during this call, and the app supports no idempotency keys: whether it took effect is ' +
       'unknown. Check the app before you retry this run.',
-    { details: { outcome: 'unknown' } },
   );
 }

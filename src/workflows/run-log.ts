@@ -1,11 +1,12 @@
 import type { Selectable } from 'kysely';
 import type { Base } from '../base.ts';
 import { isoTime } from '../lib/clock.ts';
-import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
+import { GatehouseError } from '../lib/errors.ts';
 import { parseJson } from '../lib/json.ts';
 import { MAX_OFFSET, readPage, type ListOrder, type PageEnd, type PageRequest } from '../store/list-pages.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
+import { outcomeUnknown } from '../upstream/outcome.ts';
 import type { RunRow } from './begin.ts';
 
 type StepRow = Selectable<Tables['workflow_steps']>;
@@ -140,19 +141,17 @@ async function itemsOf(
   };
 }
 
-const UNKNOWN = JSON.stringify({
-  code: 'upstream_failed' satisfies ErrorCode,
-  error:
-    'The process ended during this call, and the run did not continue: the call may have taken effect. Check ' +
+const { code, message, details } = outcomeUnknown(
+  'The process ended during this call, and the run did not continue: the call may have taken effect. Check ' +
     'the app before you repeat it.',
-  details: { outcome: 'unknown' },
-});
+);
+const ABANDONED = JSON.stringify({ code, error: message, details });
 
 /** Derives the state of an abandoned step; it is not stored, because no process continues a run that has ended. */
 function asEnded(row: StepRow, abandonedAt: number | undefined, calls = true): StepRow {
   if (abandonedAt === undefined || row.status !== 'running') return row;
   const ended = { ...row, ended_at: abandonedAt };
-  return calls ? { ...ended, status: 'failed', error: UNKNOWN } : { ...ended, status: 'cancelled' };
+  return calls ? { ...ended, status: 'failed', error: ABANDONED } : { ...ended, status: 'cancelled' };
 }
 
 function countsAsEnded(

@@ -4,7 +4,7 @@ import { jwtVerify } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { GatehouseError } from '../../src/lib/errors.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
-import { isRepeatable } from '../../src/upstream/call.ts';
+import { isRepeatable } from '../../src/upstream/outcome.ts';
 import { buildRequest, resolveLink } from '../../src/upstream/request.ts';
 import { signatureBase } from '../../src/upstream/sign.ts';
 import { callOf, type FileParts } from '../support/upstream.ts';
