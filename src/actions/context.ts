@@ -1,7 +1,7 @@
 import type { Context as Credentials } from '../credentials/context.ts';
 import type { ExecutionLog } from './executions.ts';
 
-/** What actions need. */
+/** The parts that actions use. */
 export interface Context extends Credentials {
   readonly executions: ExecutionLog;
 }

@@ -7,7 +7,7 @@ import type { LiveServer } from '../servers/live.ts';
 import type { ToolListing } from '../servers/tool-listing.ts';
 import type { Context as Workflows } from '../workflows/context.ts';
 
-/** What the REST surface needs. */
+/** The parts that the REST surface uses. */
 export interface Context extends Connect, Workflows {
   readonly operator: Workflows['operator'];
   readonly callers: Callers;

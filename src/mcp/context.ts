@@ -3,7 +3,7 @@ import type { Limits } from '../runtime/limits.ts';
 import type { Callers } from '../identity/caller.ts';
 import type { Context as Workflows } from '../workflows/context.ts';
 
-/** What the MCP surface needs. */
+/** The parts that the MCP surface uses. */
 export interface Context extends Connect, Workflows {
   readonly operator: Workflows['operator'];
   readonly callers: Callers;

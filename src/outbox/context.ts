@@ -5,14 +5,14 @@ import type { Target } from './target.ts';
 import type { Base } from '../base.ts';
 import type { EventTriggers } from './ports.ts';
 
-/** What publishing and delivering need. */
+/** The parts that publishing and delivering use. */
 export interface Context extends Base {
   /** Sends the deliveries of the outbox, in serving processes. */
   readonly dispatcher: Deliveries;
   readonly runs: EventTriggers;
 }
 
-/** What publishing needs of the dispatcher. */
+/** The part of the dispatcher that publishing uses. */
 export interface Deliveries {
   /** Looks for due deliveries. Call it after each commit that published events or made deliveries due. */
   wake(): void;

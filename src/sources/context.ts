@@ -4,7 +4,7 @@ import type { Context as Outbox } from '../outbox/context.ts';
 import type { Operator } from '../outbox/operator-events.ts';
 import type { Context as Unified } from '../unified/context.ts';
 
-/** What polls and received webhooks need. */
+/** The parts that polls and received webhooks use. */
 export interface Context extends Unified, Outbox {
   /** Notifies the operator of an environment. */
   readonly operator: Operator;

@@ -1,7 +1,7 @@
 import type { Context as Actions } from '../actions/context.ts';
 import type { BoundedExpressions } from '../upstream/bounded.ts';
 
-/** What unified models need. */
+/** The parts that unified models use. */
 export interface Context extends Actions {
   /** Evaluates expressions of users, within limits. */
   readonly expressions: BoundedExpressions;

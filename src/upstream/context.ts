@@ -1,7 +1,7 @@
 import type { Base } from '../base.ts';
 import type { Throttle } from './throttle.ts';
 
-/** What calls to apps need. */
+/** The parts that calls to apps use. */
 export interface Context extends Base {
   readonly throttle: Throttle;
 }

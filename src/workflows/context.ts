@@ -2,7 +2,7 @@ import type { LiveServers } from '../servers/live.ts';
 import type { Context as Sources } from '../sources/context.ts';
 import type { EventTriggers } from '../outbox/ports.ts';
 
-/** What workflows need. */
+/** The parts that workflows use. */
 export interface Context extends Sources {
   readonly servers: LiveServers;
   /** Starts and continues workflow runs, in serving processes. */

@@ -51,7 +51,7 @@ function promptsOf(scope: ToolScope): Prompt[] {
       name: 'use_connector',
       title: 'Do something in an app',
       description: 'Reach a goal with the actions of one app.',
-      arguments: [CONNECTOR_ARGUMENT, { name: 'goal', description: 'What should be done.', required: true }],
+      arguments: [CONNECTOR_ARGUMENT, { name: 'goal', description: 'The task to do.', required: true }],
       get: ({ connectorId = '', goal = '' }) =>
         said(
           `Use the connector "${connectorId}" to do this: ${goal}\nFind the right actions with search_actions_svc, read their ` +

@@ -1,0 +1,50 @@
+import { resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { readProse, type Sentence } from './support/prose.ts';
+
+const ROOT = resolve(import.meta.dirname, '..');
+const PLACES = [
+  'src',
+  'test',
+  'bin',
+  'docs',
+  'rolldown.config.ts',
+  'README.md',
+  'ARCHITECTURE.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+];
+const MAX_TITLE = 80;
+
+const prose = readProse(ROOT, PLACES);
+
+/** The rules of CONTRIBUTING.md, "Prose". */
+const RIDDLE =
+  /^["'(]?(Who|Whoever|Whose|Whom|What|Of|Those|One (that|who|which|whose)|For (who|what))\b(?! (if|happens)\b)/i;
+const NOBODY = /\b(nobody|somebody|anybody|whoever|whomever)\b/i;
+const ODD =
+  /\b(anew|meanwhile|beside|by itself|by themselves|so many|mend(s|ed|ing)?|befall\w*|hears? of|heard of|likes|whom|knock(s|ed|ing)?)\b/i;
+const TELL = /\b(tells?|telling|told)\b(?! apart)/i;
+
+function breaking(breaks: (sentence: Sentence) => boolean): string[] {
+  return prose.filter(breaks).map(({ at, text }) => `${at} ${text.slice(0, 100)}`);
+}
+
+test('a sentence begins with its subject', () => {
+  expect(breaking(({ text }) => RIDDLE.test(text))).toEqual([]);
+});
+
+test('a sentence names the actor', () => {
+  expect(breaking(({ text }) => NOBODY.test(text))).toEqual([]);
+});
+
+test('prose uses the plain word', () => {
+  expect(breaking(({ text }) => ODD.test(text) || TELL.test(text))).toEqual([]);
+});
+
+test('a test title is one clause of 80 characters or fewer', () => {
+  expect(breaking(({ text, isTitle }) => isTitle && (text.includes(';') || text.length > MAX_TITLE))).toEqual(
+    [],
+  );
+});
