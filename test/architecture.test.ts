@@ -18,7 +18,7 @@ const ALLOWED: Record<string, string[]> = {
   'base.ts': ['lib', 'store', 'crypto', 'config.ts', 'log.ts', 'connectors'],
   runtime: ['lib', 'store', 'config.ts', 'base.ts'],
   identity: ['lib', 'store', 'crypto', 'config.ts', 'base.ts'],
-  upstream: ['lib', 'connectors', 'base.ts'],
+  upstream: ['lib', 'connectors', 'base.ts', 'runtime'],
   credentials: ['lib', 'store', 'crypto', 'connectors', 'base.ts', 'runtime', 'identity', 'upstream'],
   servers: ['lib', 'store', 'crypto', 'connectors', 'base.ts', 'identity'],
   actions: [
@@ -35,7 +35,7 @@ const ALLOWED: Record<string, string[]> = {
   ],
   connect: ['lib', 'store', 'crypto', 'connectors', 'base.ts', 'identity', 'credentials', 'servers'],
   unified: ['lib', 'store', 'crypto', 'connectors', 'upstream', 'credentials', 'actions'],
-  outbox: ['lib', 'store', 'connectors', 'base.ts'],
+  outbox: ['lib', 'store', 'connectors', 'base.ts', 'runtime'],
   sources: [
     'lib',
     'store',
@@ -57,6 +57,7 @@ const ALLOWED: Record<string, string[]> = {
     'package.ts',
     'connectors',
     'base.ts',
+    'runtime',
     'identity',
     'upstream',
     'credentials',

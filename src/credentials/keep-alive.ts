@@ -1,6 +1,7 @@
 import type { Base } from '../base.ts';
 import { HOUR, MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import { fullJitter } from '../runtime/backoff.ts';
 import { toCredential, type Credential } from './credential.ts';
 import { freshCredential, type RefreshContext } from './refresh.ts';
 
@@ -34,7 +35,7 @@ export function startKeepAlive(context: RefreshContext & Pick<Base, 'log'>): Kee
   const schedule = (delayMs: number): void => {
     if (!ended.signal.aborted) timer = setTimeout(round, delayMs).unref();
   };
-  schedule(Math.random() * FIRST_ROUND_WITHIN_MS);
+  schedule(fullJitter(FIRST_ROUND_WITHIN_MS));
   return {
     async close() {
       ended.abort();

@@ -4,6 +4,7 @@ import type { OAuth } from '../connectors/format.ts';
 import type { Context } from './context.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
+import { backoff } from '../runtime/backoff.ts';
 import { forgetChoices } from './choices.ts';
 import { credentialNotFound, type Credential } from './credential.ts';
 import { endCredential } from './health.ts';
@@ -217,10 +218,10 @@ async function recordFailure(
 ): Promise<number> {
   const { credentialId, connectorId, refreshFailures } = credential;
   const now = clock.now();
-  const backoffMs = Math.min(
-    FIRST_BACKOFF_MS * 2 ** Math.min(refreshFailures, 10),
-    longestPauseMs(credential, now, refused),
-  );
+  const backoffMs = backoff(refreshFailures + 1, {
+    firstMs: FIRST_BACKOFF_MS,
+    longestMs: longestPauseMs(credential, now, refused),
+  });
   const asked = askedPauseMs(failure);
   const refreshAfter = now + Math.min(MAX_BACKOFF_MS, Math.max(backoffMs, asked));
   await db

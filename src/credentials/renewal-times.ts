@@ -1,5 +1,6 @@
 import type { OAuth } from '../connectors/format.ts';
 import { DAY, MINUTE, SECOND } from '../lib/clock.ts';
+import { fullJitter } from '../runtime/backoff.ts';
 import type { Credential } from './credential.ts';
 
 /** Assumed lifetime of refresh tokens without a known one; they are used at least every half of it. */
@@ -17,7 +18,7 @@ export function renewAtOf(expiresAt: number | undefined, now: number): number | 
   if (expiresAt === undefined) return null;
   const lifetimeMs = Math.max(0, expiresAt - now);
   const earlyMs = Math.min(Math.max(MINUTE, lifetimeMs / 10), lifetimeMs * MOST_EARLY);
-  return Math.round(expiresAt - earlyMs * (1 - 0.2 * Math.random()));
+  return Math.round(expiresAt - earlyMs + fullJitter(0.2 * earlyMs));
 }
 
 /**

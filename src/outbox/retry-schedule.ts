@@ -1,4 +1,5 @@
 import { DAY, parseHttpDate, SECOND } from '../lib/clock.ts';
+import { jitter } from '../runtime/backoff.ts';
 
 /** Jitter of a delay, as a fraction to either side. It spreads the retries of deliveries that failed together. */
 const JITTER = 0.2;
@@ -15,8 +16,7 @@ export function retryDelay(
 ): number | undefined {
   const delay = scheduleMs[step - 1];
   if (delay === undefined) return undefined;
-  const jittered = delay * (1 - JITTER + 2 * JITTER * Math.random());
-  return Math.round(Math.max(jittered, Math.min(retryAfterMs ?? 0, LONGEST_WAIT_MS)));
+  return Math.max(jitter(delay, JITTER), Math.min(retryAfterMs ?? 0, LONGEST_WAIT_MS));
 }
 
 /**

@@ -5,12 +5,12 @@ import { MINUTE, SECOND } from '../lib/clock.ts';
 import { publicError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { parseJson, type Json } from '../lib/json.ts';
+import { backoff, jitter } from './backoff.ts';
 import { keepRenewing, latestLeaseEnd, LEASE_MS } from './lease.ts';
 import { risingTo } from '../store/rising.ts';
 import type { Db, DbOrTx, Tables } from '../store/schema.ts';
 
-const FIRST_RETRY_MS = 5 * SECOND;
-const LONGEST_RETRY_MS = 60 * MINUTE;
+const RETRIES = { firstMs: 5 * SECOND, longestMs: 60 * MINUTE, factor: 4 };
 
 /** The code of one kind of job. It may run again after a crash, so it must be idempotent. */
 export interface JobKind {
@@ -189,8 +189,7 @@ async function failed(
     await settle(context, job, { againInMs });
     return;
   }
-  const waitMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 4 ** Math.min(job.attempts - 1, 8));
-  const againInMs = Math.round(waitMs * (0.8 + Math.random() * 0.4));
+  const againInMs = jitter(backoff(job.attempts, RETRIES), 0.2);
   await settle(context, job, { againInMs, error: error.message });
 }
 

@@ -7,6 +7,7 @@ import type { Pause } from '../lib/json-steps.ts';
 import { LARGE_BODY_BYTES } from '../lib/large-bodies.ts';
 import type { OutboundAnswer } from '../lib/outbound.ts';
 import { blankSecrets, secretsIn } from '../lib/scrub.ts';
+import { backoff, fullJitter } from '../runtime/backoff.ts';
 import { readEvents } from './events.ts';
 import { parseAnswer } from './large-answers.ts';
 import { pause } from './pause.ts';
@@ -19,7 +20,7 @@ import type { UpstreamCall, UpstreamAnswer } from './upstream-call.ts';
 export type UpstreamContext = Pick<Context, 'outbound' | 'throttle' | 'clock' | 'log'>;
 
 const MAX_TRIES = 3;
-const FIRST_BACKOFF_MS = 200;
+const RETRIES = { firstMs: 200, factor: 4 };
 const RETRIED_STATUSES = new Set([429, 502, 503, 504]);
 
 /**
@@ -164,18 +165,13 @@ function waitAfter(
   const told = limited || answer.headers['retry-after'] !== undefined;
   const asked = told ? retryAfterMs(call, answer, clock.now()) : undefined;
   if (limited && asked !== undefined) throttle.hold(call, clock.now() + asked);
-  return asked ?? backoffMs(tries);
+  return asked ?? fullJitter(backoff(tries, RETRIES));
 }
 
 function waitAfterFailure(failure: unknown, tries: number): number | undefined {
   if (!(failure instanceof GatehouseError) || failure.code !== 'upstream_failed') return undefined;
   const reason = failure.details?.['reason'];
   return reason === 'refused' || reason === 'reset' || reason === 'unreachable'
-    ? backoffMs(tries)
+    ? fullJitter(backoff(tries, RETRIES))
     : undefined;
-}
-
-/** Returns a wait with full jitter. Source: the exponential backoff article of the AWS architecture blog. */
-function backoffMs(tries: number): number {
-  return Math.random() * FIRST_BACKOFF_MS * 4 ** (tries - 1);
 }

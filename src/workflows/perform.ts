@@ -4,6 +4,7 @@ import type { Context } from './context.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { GatehouseError, type ErrorCode } from '../lib/errors.ts';
 import { isJsonObject, parseJson, type Json, type JsonObject } from '../lib/json.ts';
+import { backoff, jitter } from '../runtime/backoff.ts';
 import type { LiveServer } from '../servers/live.ts';
 import { isOutcomeUnknown, isRepeatable, outcomeUnknown } from '../upstream/outcome.ts';
 import { credentialsIn, type RunRow } from './begin.ts';
@@ -230,8 +231,7 @@ const LASTING_STATUSES: ReadonlySet<unknown> = new Set([
   400, 401, 403, 405, 406, 410, 411, 413, 414, 415, 431,
 ]);
 const MOST_PASSING = 20;
-const FIRST_WAIT_MS = 5 * SECOND;
-const LONGEST_WAIT_MS = 10 * MINUTE;
+const RETRIES = { firstMs: 5 * SECOND, longestMs: 10 * MINUTE };
 
 /** Decides after `attempts` attempts. A call that may have had an effect is repeated only if that is safe. */
 export function decide(
@@ -257,8 +257,7 @@ function isLasting({ code, details }: GatehouseError): boolean {
 function waitAfter(error: GatehouseError, attempts: number): number {
   const asked = Number(error.headers['Retry-After']);
   if (Number.isFinite(asked) && asked > 0) return Math.min(asked * SECOND, 24 * 60 * MINUTE);
-  const grown = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(attempts - 1, 10));
-  return Math.round(grown * (0.8 + Math.random() * 0.4));
+  return jitter(backoff(attempts, RETRIES), 0.2);
 }
 
 /** Returns the error for a call whose process died, so that its effect is unknown. */

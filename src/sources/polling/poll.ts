@@ -7,6 +7,7 @@ import { judgeFailure } from '../../credentials/refusal.ts';
 import { withFreshTokens } from '../../credentials/refresh.ts';
 import { DAY, MINUTE, SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
+import { backoff, jitter } from '../../runtime/backoff.ts';
 import { keepRenewing } from '../../runtime/lease.ts';
 import { createGroupCommit, type GroupCommit } from '../../store/group-commit.ts';
 import type { Db, Tables } from '../../store/schema.ts';
@@ -40,6 +41,8 @@ export type PollContext = Pick<
 const SLOWEST = 5;
 const SLOWER = 1.5;
 const LONGEST_BACKOFF_MS = 60 * MINUTE;
+/** Jitter of all waits, so that sources that started together drift apart. */
+const JITTER = 0.1;
 /**
  * Consecutive failed polls after which the operator is notified. Over three intervals have passed by then.
  */
@@ -227,11 +230,15 @@ async function commit(context: PollContext, source: Source, result: PollResult):
     const intervalMs = nextInterval(context, source, unified.length > 0 && !baseline);
     const restMs = source.kind === 'native' && source.hookState === 'registered' ? DAY : intervalMs;
     // The wait keeps an endless list from being read without a pause.
-    const waitMs = continuation ? CONTINUE_AFTER_MS : refusal ? backoff(source, failures) : jittered(restMs);
+    const waitMs = continuation
+      ? CONTINUE_AFTER_MS
+      : refusal
+        ? waitAfterFailures(source, failures)
+        : jitter(restMs, JITTER);
     // True when ensureSource() shortened the interval for a new consumer during this poll.
     const isReset = sql<boolean>`interval_ms < ${source.intervalMs}`;
     const shortestMs = context.config.pollIntervalSeconds * SECOND;
-    const soonMs = refusal ? waitMs : Math.min(waitMs, jittered(shortestMs));
+    const soonMs = refusal ? waitMs : Math.min(waitMs, jitter(shortestMs, JITTER));
     const { numUpdatedRows } = await tx
       .updateTable('sources')
       .set({
@@ -243,7 +250,7 @@ async function commit(context: PollContext, source: Source, result: PollResult):
         next_poll_at: sql<number>`case when next_poll_at <> ${source.nextPollAt} then next_poll_at
           when ${isReset} then ${now + soonMs} else ${now + waitMs} end`,
         ...(source.nextReconcileAt === null || (deep && !incomplete)
-          ? { next_reconcile_at: now + jittered(DAY) }
+          ? { next_reconcile_at: now + jitter(DAY, JITTER) }
           : {}),
         // Failures stay while a listing continues, because the app may refuse each page walk.
         ...(continuation ? {} : { failures, reason: refusal?.slice(0, 500) ?? null }),
@@ -336,7 +343,7 @@ async function onPollFailed(context: PollContext, source: Source, error: unknown
   const failures = source.failures + 1;
   const asked =
     known && typeof error.headers['Retry-After'] === 'string' ? Number(error.headers['Retry-After']) : 0;
-  const waitMs = Math.max(Math.min(asked * SECOND, LONGEST_BACKOFF_MS), backoff(source, failures));
+  const waitMs = Math.max(Math.min(asked * SECOND, LONGEST_BACKOFF_MS), waitAfterFailures(source, failures));
   const facts = known ? { code: error.code } : { err: error };
   context.log.warn(
     { sourceId: source.sourceId, connectorId: source.connectorId, failures, ...facts },
@@ -392,12 +399,7 @@ function suspended(reason: string): GatehouseError {
   return new GatehouseError('credential_invalid', reason, { details: { reason: 'revoked' } });
 }
 
-/** Returns the wait after a failure, which grows with each one. */
-function backoff({ intervalMs }: Source, failures: number): number {
-  return jittered(Math.min(LONGEST_BACKOFF_MS, intervalMs * 2 ** Math.min(failures - 1, 10)));
-}
-
-/** Varies a wait by 10 %, so that sources that started together drift apart. */
-function jittered(ms: number): number {
-  return Math.round(ms * (0.9 + Math.random() * 0.2));
+/** Returns the wait after this many failed polls in a row. */
+function waitAfterFailures({ intervalMs }: Source, failures: number): number {
+  return jitter(backoff(failures, { firstMs: intervalMs, longestMs: LONGEST_BACKOFF_MS }), JITTER);
 }
