@@ -156,10 +156,10 @@ function keepLease({ db, clock, log }: IdempotencyContext, keyHash: string, from
     if (numUpdatedRows > 0n) leaseUntil = renewed;
   };
   let renewing = Promise.resolve();
-  const endRenewal = keepRenewing(
-    () => (renewing = renewing.catch(() => {}).then(renew)),
-    (error) => log.warn({ err: error }, 'lease not renewed'),
-  );
+  const endRenewal = keepRenewing({
+    renew: () => (renewing = renewing.catch(() => {}).then(renew)),
+    onError: (error) => log.warn({ err: error }, 'lease not renewed'),
+  });
   return {
     async stop(): Promise<number> {
       endRenewal();

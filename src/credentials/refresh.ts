@@ -3,7 +3,7 @@ import type { Connector } from '../connectors/catalog.ts';
 import type { Context } from './context.ts';
 import { SECOND } from '../lib/clock.ts';
 import { GatehouseError } from '../lib/errors.ts';
-import { keepRenewing } from '../runtime/lease.ts';
+import { whileRenewing } from '../runtime/lease.ts';
 import type { DbOrTx } from '../store/schema.ts';
 import { credentialNotFound, type Credential } from './credential.ts';
 import { acquireLease, extendLease, readLeased, releaseLease } from './lease.ts';
@@ -138,14 +138,15 @@ async function renewOrWait(
     }
     const lease = await acquireLease(db, credential.credentialId, now);
     if (!lease) continue;
-    const endRenewal = keepRenewing(
-      () => extendLease(db, lease, clock.now()),
-      (error) => context.log.warn({ err: error, credentialId: credential.credentialId }, 'lease not renewed'),
-    );
+    const renewal = {
+      renew: () => extendLease(db, lease, clock.now()),
+      onError: (error: unknown) =>
+        context.log.warn({ err: error, credentialId: credential.credentialId }, 'lease not renewed'),
+    };
+    const { lastEndedAt } = leased;
     try {
-      return await renew(context, { connector, lease, refused, lastEndedAt: leased.lastEndedAt });
+      return await whileRenewing(renewal, () => renew(context, { connector, lease, refused, lastEndedAt }));
     } finally {
-      endRenewal();
       await releaseLease(db, lease, clock.now());
     }
   }

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { sql, type ExpressionBuilder } from 'kysely';
+import { sql } from 'kysely';
 import type { Base } from '../base.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { publicError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { parseJson, type Json } from '../lib/json.ts';
 import { backoff, jitter } from './backoff.ts';
-import { keepRenewing, latestLeaseEnd, LEASE_MS } from './lease.ts';
+import { isUnleased, LEASE_MS, whileRenewing } from './lease.ts';
 import { risingTo } from '../store/rising.ts';
-import type { Db, DbOrTx, Tables } from '../store/schema.ts';
+import type { Db, DbOrTx } from '../store/schema.ts';
 
 const RETRIES = { firstMs: 5 * SECOND, longestMs: 60 * MINUTE, factor: 4 };
 
@@ -58,7 +58,7 @@ export async function dropJob(
     .deleteFrom('jobs')
     .where('kind', '=', kind)
     .where('key', '=', key)
-    .where((e) => isFree(e, clock.now()))
+    .where(isUnleased('jobs', clock.now()))
     .execute();
 }
 
@@ -73,7 +73,7 @@ export async function isRunning(
     .select('job_id')
     .where('kind', '=', kind)
     .where('key', '=', key)
-    .where((e) => e.not(isFree(e, clock.now())))
+    .where((e) => e.not(isUnleased('jobs', clock.now())))
     .executeTakeFirst();
   return row !== undefined;
 }
@@ -84,20 +84,8 @@ export function dueJobs(db: Db, now: number, kinds: string[]) {
     .selectFrom('jobs')
     .where('jobs.kind', 'in', kinds)
     .where('jobs.next_at', '<=', now)
-    .where((e) => isFree(e, now))
+    .where(isUnleased('jobs', now))
     .orderBy('jobs.next_at');
-}
-
-/**
- * Returns whether no process runs the job.
- * A lease that ends later than any new lease counts as free: its process had a fast clock.
- */
-function isFree(e: ExpressionBuilder<Tables, 'jobs'>, now: number) {
-  return e.or([
-    e('jobs.lease_until', 'is', null),
-    e('jobs.lease_until', '<', now),
-    e('jobs.lease_until', '>', latestLeaseEnd(now)),
-  ]);
 }
 
 /** Leases due jobs for this process and starts them. Returns the started ones. */
@@ -115,19 +103,20 @@ export async function beginJobs(
 }
 
 async function run(context: JobContext, kind: JobKind, job: Job, signal: AbortSignal): Promise<void> {
-  const endRenewal = keepRenewing(
-    () => renew(context, job),
-    (error) => context.log.error({ err: error, jobId: job.job_id }, 'job lease not renewed'),
-  );
-  try {
-    await settle(context, job, { againInMs: await kind.run(parseJson(job.payload), signal) });
-  } catch (error) {
-    // A job that the stop of this process interrupted runs again in another process, or at the next start.
-    if (signal.aborted) await cutShort(context, job);
-    else await failed(context, kind, job, error, signal);
-  } finally {
-    endRenewal();
-  }
+  const renewal = {
+    renew: () => renew(context, job),
+    onError: (error: unknown) =>
+      context.log.error({ err: error, jobId: job.job_id }, 'job lease not renewed'),
+  };
+  await whileRenewing(renewal, async () => {
+    try {
+      await settle(context, job, { againInMs: await kind.run(parseJson(job.payload), signal) });
+    } catch (error) {
+      // A job that the stop of this process interrupted runs again in another process, or at the next start.
+      if (signal.aborted) await cutShort(context, job);
+      else await failed(context, kind, job, error, signal);
+    }
+  });
 }
 
 function cutShort(context: JobContext, job: Job): Promise<void> {
@@ -154,7 +143,7 @@ async function claim({ db, clock }: JobContext, jobIds: string[]): Promise<Job[]
     .set({ lease_token: randomUUID(), lease_until: now + LEASE_MS, attempts: sql`attempts + 1` })
     .where('job_id', 'in', jobIds)
     .where('next_at', '<=', now)
-    .where((e) => isFree(e, now))
+    .where(isUnleased('jobs', now))
     .returning(['job_id', 'kind', 'payload', 'attempts', 'lease_token', 'updated_at'])
     .execute();
 }

@@ -1,3 +1,4 @@
+import { sql, type RawBuilder, type SqlBool } from 'kysely';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 
 /**
@@ -5,19 +6,44 @@ import { MINUTE, SECOND } from '../lib/clock.ts';
  * holder's death.
  */
 export const LEASE_MS = 24 * SECOND;
-/** A holder renews four times in a lease, so that three renewals may fail. */
-const RENEW_MS = LEASE_MS / 4;
 /** Clocks of two processes may differ by this much. Beyond it, a process takes a lease for the error of a clock. */
 const CLOCKS_DIFFER_MS = 10 * MINUTE;
 
-/** Returns the latest end, epoch ms, that a lease can have. A later one was written while a clock was ahead. */
-export function latestLeaseEnd(now: number): number {
-  return now + CLOCKS_DIFFER_MS;
+/** Expiry of a lease that lasts until its holder releases it. */
+export const NO_EXPIRY = Number.MAX_SAFE_INTEGER;
+
+/** Returns the condition that a row is not leased. A lease that ends too late was written while a clock was ahead. */
+export function isUnleased(table: 'jobs' | 'sources', now: number): RawBuilder<SqlBool> {
+  const until = sql.ref(`${table}.lease_until`);
+  const isTooLate = sql`${until} > ${now + CLOCKS_DIFFER_MS} and ${until} <> ${NO_EXPIRY}`;
+  return sql`(${until} is null or ${until} < ${now} or (${isTooLate}))`;
 }
 
-/** Calls `renew` while the lease is held. Returns the function that stops it. A failure goes to `onError`. */
-export function keepRenewing(renew: () => Promise<unknown>, onError: (error: unknown) => void): () => void {
-  const timer = setInterval(() => void renew().catch(onError), RENEW_MS);
+/** Renewal of a lease. */
+interface Renewal {
+  /** Extends the lease, unless another process has taken it. */
+  renew(): Promise<unknown>;
+  onError(error: unknown): void;
+  /** Duration of the lease; LEASE_MS when absent. */
+  leaseMs?: number;
+}
+
+/** Runs `work`, and renews its lease until it ends. */
+export async function whileRenewing<T>(renewal: Renewal, work: () => Promise<T>): Promise<T> {
+  const endRenewal = keepRenewing(renewal);
+  try {
+    return await work();
+  } finally {
+    endRenewal();
+  }
+}
+
+/**
+ * Renews a lease until the returned function is called. It renews four times in the duration of the lease, so that
+ * three renewals may fail.
+ */
+export function keepRenewing({ renew, onError, leaseMs = LEASE_MS }: Renewal): () => void {
+  const timer = setInterval(() => void renew().catch(onError), leaseMs / 4);
   timer.unref();
   return () => clearInterval(timer);
 }

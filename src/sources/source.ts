@@ -4,6 +4,7 @@ import type { EventScope } from '../connectors/event-scopes.ts';
 import { eventScope } from '../connectors/events-format.ts';
 import type { Base } from '../base.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
+import { NO_EXPIRY } from '../runtime/lease.ts';
 import type { DbOrTx, Tables } from '../store/schema.ts';
 import type { Environment } from '../store/environments.ts';
 
@@ -12,7 +13,7 @@ import type { Environment } from '../store/environments.ts';
  * the previous account and then clears the lease. The lease is a column of the source's row. A transaction
  * that waits for that row's lock therefore sees the lease once it gets the lock.
  */
-export const UNTIL_PRUNED = Number.MAX_SAFE_INTEGER;
+export const UNTIL_PRUNED = NO_EXPIRY;
 
 /** Source of the events of a connection and scope. Times are epoch milliseconds. */
 export interface Source {

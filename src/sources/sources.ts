@@ -6,7 +6,7 @@ import type { Base } from '../base.ts';
 import type { Credential } from '../credentials/credential.ts';
 import { SECOND } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
-import { latestLeaseEnd, LEASE_MS } from '../runtime/lease.ts';
+import { isUnleased, LEASE_MS } from '../runtime/lease.ts';
 import { dropJob, planJob } from '../runtime/jobs.ts';
 import { deleteInBatches } from '../store/batches.ts';
 import { risingTo } from '../store/rising.ts';
@@ -233,7 +233,7 @@ export async function claimSources(
     .select('source_id')
     .where('status', '=', 'active')
     .where('next_poll_at', '<=', now)
-    .where((e) => isFree(e, now))
+    .where(isUnleased('sources', now))
     .orderBy('next_poll_at')
     .limit(most)
     .execute();
@@ -254,23 +254,10 @@ export async function claimSources(
     )
     .where('status', '=', 'active')
     .where('next_poll_at', '<=', now)
-    .where((e) => isFree(e, now))
+    .where(isUnleased('sources', now))
     .returningAll()
     .execute();
   return rows.map(toSource);
-}
-
-/**
- * Selects sources without a valid lease. A lease that ends later than latestLeaseEnd() was set while a clock
- * was ahead, so it counts as free. The lease of an account switch has no end and is not free
- * (account-switch.ts).
- */
-function isFree(e: ExpressionBuilder<Tables, 'sources'>, now: number) {
-  return e.or([
-    e('lease_until', 'is', null),
-    e('lease_until', '<', now),
-    e.and([e('lease_until', '>', latestLeaseEnd(now)), e('lease_until', '!=', UNTIL_PRUNED)]),
-  ]);
 }
 
 /** Renews the lease of a poll, unless another process holds the source. */

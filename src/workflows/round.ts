@@ -1,5 +1,6 @@
 import type { Context } from './context.ts';
 import { SECOND } from '../lib/clock.ts';
+import { whileRenewing } from '../runtime/lease.ts';
 import { advance } from './advance.ts';
 import type { RunRow } from './begin.ts';
 import { claimRuns } from './claim.ts';
@@ -9,7 +10,6 @@ import { LEASE_MS, Overtaken, renewLease } from './steps.ts';
 
 /** Limit of concurrent runs in one process; most of a run is waiting for answers. */
 const MAX_RUNS = 16;
-const RENEW_MS = LEASE_MS / 3;
 
 /** A run that this process executes. Its `work` never rejects. */
 export interface Carried {
@@ -36,12 +36,13 @@ async function carry(context: Context, run: RunRow, stop: AbortSignal): Promise<
   const { log } = context;
   const runId = run.run_id;
   const started = performance.now();
-  const timer = setInterval(() => {
-    renewLease(context, run).catch((error: unknown) => log.warn({ runId, err: error }, 'lease not renewed'));
-  }, RENEW_MS);
-  timer.unref();
+  const renewal = {
+    renew: () => renewLease(context, run),
+    onError: (error: unknown) => log.warn({ runId, err: error }, 'lease not renewed'),
+    leaseMs: LEASE_MS,
+  };
   try {
-    const outcome = await advance(context, run, stop);
+    const outcome = await whileRenewing(renewal, () => advance(context, run, stop));
     const durationMs = Math.round(performance.now() - started);
     log.info({ runId, workflowId: run.workflow_id, outcome, durationMs }, 'run');
   } catch (error) {
@@ -49,7 +50,5 @@ async function carry(context: Context, run: RunRow, stop: AbortSignal): Promise<
     if (error instanceof Overtaken) log.info({ runId, outcome: 'overtaken' }, 'run');
     // Probably the store failed. Another turn continues the run when its lease has expired.
     else log.error({ runId, err: error, waitSeconds: LEASE_MS / SECOND }, 'run interrupted');
-  } finally {
-    clearInterval(timer);
   }
 }

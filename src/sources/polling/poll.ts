@@ -8,7 +8,7 @@ import { withFreshTokens } from '../../credentials/refresh.ts';
 import { DAY, MINUTE, SECOND } from '../../lib/clock.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { backoff, jitter } from '../../runtime/backoff.ts';
-import { keepRenewing } from '../../runtime/lease.ts';
+import { whileRenewing } from '../../runtime/lease.ts';
 import { createGroupCommit, type GroupCommit } from '../../store/group-commit.ts';
 import type { Db, Tables } from '../../store/schema.ts';
 import { customFieldsOf } from '../../unified/field-mappings.ts';
@@ -70,18 +70,19 @@ export async function pollSource(
   source: Source,
   signal?: AbortSignal,
 ): Promise<Polled> {
-  const endRenewal = keepRenewing(
-    () => renewLease(context, source),
-    (error) => context.log.error({ err: error, sourceId: source.sourceId }, 'poll lease not renewed'),
-  );
-  try {
-    return await poll(context, source, signal);
-  } catch (error) {
-    await (signal?.aborted ? releaseLease(context, source) : onPollFailed(context, source, error));
-    return { records: 0, deliveries: 0 };
-  } finally {
-    endRenewal();
-  }
+  const renewal = {
+    renew: () => renewLease(context, source),
+    onError: (error: unknown) =>
+      context.log.error({ err: error, sourceId: source.sourceId }, 'poll lease not renewed'),
+  };
+  return whileRenewing(renewal, async () => {
+    try {
+      return await poll(context, source, signal);
+    } catch (error) {
+      await (signal?.aborted ? releaseLease(context, source) : onPollFailed(context, source, error));
+      return { records: 0, deliveries: 0 };
+    }
+  });
 }
 
 async function poll(context: PollContext, source: Source, signal: AbortSignal | undefined): Promise<Polled> {
