@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { defineConfig, type Plugin } from 'rolldown';
-import { keep, keptText } from './src/connectors/kept.ts';
+import { toCached, cachedText } from './src/connectors/definition-cache.ts';
 import { parseConnector } from './src/connectors/parse.ts';
 import { SHIPPED_FILE, textHashOf } from './src/connectors/shipped.ts';
 import { buildWebFiles } from './src/http/server/web-files.ts';
@@ -76,10 +76,10 @@ function definitions(folder: string): Plugin {
         const { definition } = parseConnector(text, path, id);
         // One with faults is left to the start, which reports them.
         if (!definition) return [];
-        const one = keep(definition);
+        const one = toCached(definition);
         return [{ ...one, head: { ...one.head, textHash: textHashOf(text) } }];
       });
-      this.emitFile({ type: 'asset', fileName: SHIPPED_FILE, source: keptText(checked) });
+      this.emitFile({ type: 'asset', fileName: SHIPPED_FILE, source: cachedText(checked) });
     },
   };
 }

@@ -67,7 +67,7 @@ export async function openContext(
     folder: catalogFolder,
     testFolder: config.testConnectors ? TEST_FOLDER : undefined,
     sandbox: config.sandbox,
-    keepIn: join(config.home, 'cache'),
+    cacheFolder: join(config.home, 'cache'),
   });
   for (const fault of catalog.faults) log.error(fault, 'connector file is faulty, left out');
   const store = await openStore(config.database);

@@ -8,7 +8,7 @@ import { checkCompiles } from '../connectors/compiles.ts';
 import { examplesFile, type ExamplesFile } from '../connectors/examples-format.ts';
 import type { ConnectorFile } from '../connectors/format.ts';
 import type { LineOf } from '../connectors/lines.ts';
-import type { MeaningFault } from '../connectors/meaning-fault.ts';
+import type { SemanticFault } from '../connectors/semantic-fault.ts';
 import { parseConnector, parseYaml, withLine } from '../connectors/parse.ts';
 import type { FileFault } from '../connectors/file-fault.ts';
 import { replayHook } from '../sources/webhooks/replay-hook.ts';
@@ -110,7 +110,7 @@ export async function checkFile(file: string): Promise<Checked> {
   if (!parsed.definition)
     return { connectorId: undefined, actions: 0, ...nothingPlayed, faults: parsed.faults, unverified: [] };
   const { definition, lineOf } = parsed;
-  const own = (fault: MeaningFault) => withLine({ file, ...fault }, lineOf);
+  const own = (fault: SemanticFault) => withLine({ file, ...fault }, lineOf);
   const faults: FileFault[] = checkCompiles(definition).map(own);
   const known = {
     connectorId: definition.id,
@@ -144,9 +144,9 @@ export async function checkFile(file: string): Promise<Checked> {
 const nothingPlayed = { examples: 0, records: 0, webhooks: 0, untried: [], untriedActions: [], score: 0 };
 
 /** Returns the differences between each example and its replay. */
-async function replayAll(connector: Connector, examples: ExamplesFile): Promise<MeaningFault[]> {
+async function replayAll(connector: Connector, examples: ExamplesFile): Promise<SemanticFault[]> {
   const context = { clock: systemClock, log: createLog('silent') };
-  const faults: MeaningFault[] = [];
+  const faults: SemanticFault[] = [];
   const note = (name: string, found: Fault[]) =>
     faults.push(...found.map(({ field, rule }) => ({ path: `${name}.${field}`, rule })));
   for (const [index, example] of examples.examples.entries())

@@ -1,7 +1,7 @@
 import { parametersOf } from '../connectors/schemas.ts';
 import type { ExamplesFile } from '../connectors/examples-format.ts';
 import type { ConnectorFile } from '../connectors/format.ts';
-import type { MeaningFault } from '../connectors/meaning-fault.ts';
+import type { SemanticFault } from '../connectors/semantic-fault.ts';
 import { parseJson, valueAt } from '../lib/json.ts';
 
 /** Errors that every connector should have an example of: a limit, a dead credential, a fault, a refusal. */
@@ -35,14 +35,14 @@ function share(part: number, whole: number): number {
 }
 
 /** Returns the faults that the examples show: places without a value, and another host that no example confirms. */
-export function usedFaults(file: ConnectorFile, { examples }: ExamplesFile): MeaningFault[] {
+export function usedFaults(file: ConnectorFile, { examples }: ExamplesFile): SemanticFault[] {
   return [...accountFaults(file, examples), ...hostFaults(file, examples)];
 }
 
 function accountFaults(
   { account, probe }: ConnectorFile,
   examples: ExamplesFile['examples'],
-): MeaningFault[] {
+): SemanticFault[] {
   const read = examples.find(({ action, output }) => action === probe && output !== undefined);
   if (!account || !read) return [];
   const output = parseJson(JSON.stringify(read.output ?? null));
@@ -52,7 +52,10 @@ function accountFaults(
 }
 
 /** Returns a fault for each action that sends the credential to another host without an example. */
-function hostFaults({ baseUrl, actions }: ConnectorFile, examples: ExamplesFile['examples']): MeaningFault[] {
+function hostFaults(
+  { baseUrl, actions }: ConnectorFile,
+  examples: ExamplesFile['examples'],
+): SemanticFault[] {
   const tried = new Set(examples.map(({ action }) => action));
   return Object.entries(actions)
     .filter(([id, action]) => action.baseUrl && hostOf(action.baseUrl) !== hostOf(baseUrl) && !tried.has(id))

@@ -1,7 +1,7 @@
 import jsonata from 'jsonata';
 import { assertLinear } from '../lib/linear-pattern.ts';
 import type { ConnectorFile } from './format.ts';
-import type { MeaningFault } from './meaning-fault.ts';
+import type { SemanticFault } from './semantic-fault.ts';
 import { checkUse } from './file-check.ts';
 import { inputSchemaOf, outputSchemaOf, pagingOf } from './schemas.ts';
 import { compileSchema } from './validate.ts';
@@ -10,7 +10,7 @@ import { compileSchema } from './validate.ts';
  * Returns the schemas and expressions of a checked file that do not compile. This takes about a millisecond an action.
  * So it runs when a file is written (`gatehouse connectors check`, the tests), not at every start.
  */
-export function checkCompiles(file: ConnectorFile): MeaningFault[] {
+export function checkCompiles(file: ConnectorFile): SemanticFault[] {
   const unified = Object.entries(file.unified).map(([scope, model]) =>
     faultOf(`unified.${scope}.map`, 'is no JSONata expression', () => model && parse(model.map)),
   );
@@ -52,7 +52,7 @@ function parse(expression: string): void {
   visit(jsonata(expression).ast());
 }
 
-function faultOf(path: string, what: string, attempt: () => unknown): MeaningFault | undefined {
+function faultOf(path: string, what: string, attempt: () => unknown): SemanticFault | undefined {
   try {
     attempt();
     return undefined;

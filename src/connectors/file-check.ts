@@ -1,14 +1,14 @@
 import { isJsonObject } from '../lib/json.ts';
 import type { ConnectorFile, JsonSchema } from './format.ts';
 import { graphqlFaults } from './graphql-check.ts';
-import type { MeaningFault } from './meaning-fault.ts';
+import type { SemanticFault } from './semantic-fault.ts';
 import { refsOf } from './schemas.ts';
 
 /**
  * Returns faults that cost nothing at a start and make a connector worse: unused parts, names without meaning, places
  * that the file's own schemas do not have. It runs when a file is written.
  */
-export function checkUse(file: ConnectorFile): MeaningFault[] {
+export function checkUse(file: ConnectorFile): SemanticFault[] {
   return [
     ...unusedFaults(file),
     ...accountFaults(file),
@@ -19,7 +19,7 @@ export function checkUse(file: ConnectorFile): MeaningFault[] {
   ];
 }
 
-function unusedFaults({ schemas, paging, actions }: ConnectorFile): MeaningFault[] {
+function unusedFaults({ schemas, paging, actions }: ConnectorFile): SemanticFault[] {
   const used = new Set(refsOf(actions).map((ref) => ref.slice('#/schemas/'.length)));
   const collect = (name: string): void => {
     for (const ref of refsOf(schemas[name])) {
@@ -42,7 +42,7 @@ function unusedFaults({ schemas, paging, actions }: ConnectorFile): MeaningFault
 }
 
 /** Returns the account's paths that the schema of the probe does not have; they would be empty for every account. */
-function accountFaults({ account, probe, actions, schemas }: ConnectorFile): MeaningFault[] {
+function accountFaults({ account, probe, actions, schemas }: ConnectorFile): SemanticFault[] {
   const schema = probe === undefined ? undefined : actions[probe]?.response.schema;
   if (!account || !schema) return [];
   return Object.entries(account)
@@ -73,7 +73,7 @@ function isSchema(value: unknown): value is JsonSchema {
   return isJsonObject(value);
 }
 
-function verbFaults(actionId: string, internal: boolean): MeaningFault[] {
+function verbFaults(actionId: string, internal: boolean): SemanticFault[] {
   if (internal || actionId.split('_').some((word) => VERBS.has(word))) return [];
   const rule =
     'names no verb: begin it with what it does, such as list_, get_, create_, update_, delete_ or send_';

@@ -1,11 +1,11 @@
 import { GraphQLError, Kind, OperationTypeNode, parse, type OperationDefinitionNode } from 'graphql';
 import { gravestOf, effectsIn } from './effects.ts';
 import type { ActionDefinition, ConnectorFile, Parameter } from './format.ts';
-import type { MeaningFault } from './meaning-fault.ts';
+import type { SemanticFault } from './semantic-fault.ts';
 import { pagingOf } from './schemas.ts';
 
 /** Returns the faults of a GraphQL document: its syntax, its variables, and an effect that it does not have. */
-export function graphqlFaults(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
+export function graphqlFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
   if (action.graphql === undefined) return [];
   const operation = operationOf(action.graphql);
   if (typeof operation === 'string') return [{ path: `${path}.graphql`, rule: operation }];
@@ -29,7 +29,7 @@ function effectFaults(
   action: ActionDefinition,
   { operation }: OperationDefinitionNode,
   path: string,
-): MeaningFault[] {
+): SemanticFault[] {
   if (operation === OperationTypeNode.SUBSCRIPTION)
     return [{ path: `${path}.graphql`, rule: 'must be a query or a mutation' }];
   const reads = gravestOf(effectsIn(action, 'POST')) === 'read';
@@ -42,7 +42,7 @@ function variableFaults(
   action: ActionDefinition,
   { variableDefinitions = [] }: OperationDefinitionNode,
   path: string,
-): MeaningFault[] {
+): SemanticFault[] {
   const declared = variableDefinitions.map(({ variable }) => variable.name.value);
   const sent = sentVariables(file, action);
   const unknown = sent

@@ -2,13 +2,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { catalogOf, ConnectorFileError, homeOf, SANDBOX_ID, type Catalog } from './catalog.ts';
 import { unopenedConnector, type ConnectorHead } from './compile.ts';
-import { keep, keptName, readKept, writeKept, type Kept } from './kept.ts';
+import { toCached, cacheName, readCached, writeCached, type CachedDefinition } from './definition-cache.ts';
 import type { FileFault } from './file-fault.ts';
 import { readShipped, textHashOf } from './shipped.ts';
 
 /**
  * Loads every `<folder>/<id>/connector.yaml`, and those of `testFolder`, whose third party is this process. Without
- * `sandbox` that connector is left out. With `keepIn`, the checked definitions are cached in that folder, and the next
+ * `sandbox` that connector is left out. With `cacheFolder`, the checked definitions are cached in that folder, and the next
  * start reads them while the files are the same. Parsing and checking YAML takes 40 ms a connector of 30 actions, and
  * every start would wait for it. The build has already checked the shipped files. An invalid file is left out; its
  * faults are in the catalogue.
@@ -18,12 +18,12 @@ export async function loadCatalog({
   folder,
   testFolder,
   sandbox,
-  keepIn,
+  cacheFolder,
 }: {
   folder: string;
   testFolder?: string | undefined;
   sandbox: boolean;
-  keepIn?: string | undefined;
+  cacheFolder?: string | undefined;
 }): Promise<Catalog> {
   const all = [
     ...filesIn(folder)
@@ -40,17 +40,17 @@ export async function loadCatalog({
     const { test = false, path = '' } = byId.get(head.id) ?? {};
     return homeOf(head, test, path);
   };
-  const keptAs = keepIn && join(keepIn, keptName(files.map(({ path }) => path)));
-  const kept = keptAs && readKept(keptAs);
-  if (kept)
+  const cachePath = cacheFolder && join(cacheFolder, cacheName(files.map(({ path }) => path)));
+  const cached = cachePath && readCached(cachePath);
+  if (cached)
     return catalogOf(
-      kept.map(({ head, text }) => unopenedConnector(head, home(head), text)),
+      cached.map(({ head, text }) => unopenedConnector(head, home(head), text)),
       missing,
     );
   const { definitions, faults } = await readDefinitions(files);
   if (definitions.length === 0 && faults.length > 0) throw new ConnectorFileError(faults);
   // A start with faults does not cache, so that the next start reports them again.
-  if (keptAs && faults.length === 0) await writeKept(keptAs, definitions);
+  if (cachePath && faults.length === 0) await writeCached(cachePath, definitions);
   return catalogOf(
     definitions.map(({ head, text }) => unopenedConnector(head, home(head), text)),
     [...missing, ...faults],
@@ -60,9 +60,9 @@ export async function loadCatalog({
 /** Reads connector files. Files that the build has checked are not checked again. */
 async function readDefinitions(
   files: readonly { id: string; path: string; test: boolean }[],
-): Promise<{ definitions: Kept[]; faults: FileFault[] }> {
+): Promise<{ definitions: CachedDefinition[]; faults: FileFault[] }> {
   const shipped = readShipped();
-  const definitions: Kept[] = [];
+  const definitions: CachedDefinition[] = [];
   const faults: FileFault[] = [];
   for (const file of files) {
     const text = readFileSync(file.path, 'utf8');
@@ -73,7 +73,7 @@ async function readDefinitions(
     }
     const { parseConnector } = await import('./parse.ts');
     const parsed = parseConnector(text, file.path, file.id);
-    if (parsed.definition) definitions.push(keep(parsed.definition));
+    if (parsed.definition) definitions.push(toCached(parsed.definition));
     else faults.push(...parsed.faults);
   }
   return { definitions, faults };

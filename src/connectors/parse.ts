@@ -1,5 +1,5 @@
 import { isMap, LineCounter, parseDocument } from 'yaml';
-import { checkMeaning } from './meaning.ts';
+import { checkSemantics } from './semantics.ts';
 import { connectorFile, type ConnectorFile } from './format.ts';
 import { lineFinder, type LineOf } from './lines.ts';
 import { hiddenIn } from '../lib/hidden.ts';
@@ -51,7 +51,7 @@ function readFile(value: unknown, file: string, id: string | undefined) {
       }),
     );
   }
-  const faults = checkMeaning(parsed.data).map((fault) => ({ file, ...fault }));
+  const faults = checkSemantics(parsed.data).map((fault) => ({ file, ...fault }));
   if (id !== undefined && parsed.data.id !== id) {
     faults.push({ file, path: 'id', rule: `must equal the name of its folder, "${id}"` });
   }

@@ -1,7 +1,7 @@
 import type { Fault } from '../lib/errors.ts';
 import { patternFault } from '../lib/linear-pattern.ts';
 import type { ConnectorFile } from './format.ts';
-import type { MeaningFault } from './meaning-fault.ts';
+import type { SemanticFault } from './semantic-fault.ts';
 import { parametersOf } from './schemas.ts';
 
 /** Keywords whose values are data, in which a member named `pattern` has no meaning. */
@@ -27,7 +27,7 @@ export function schemaPatternFaults(schema: unknown, at: string): Fault[] {
 }
 
 /** Returns these faults for all schemas and fields of a connector file. */
-export function checkPatterns(file: ConnectorFile): MeaningFault[] {
+export function checkPatterns(file: ConnectorFile): SemanticFault[] {
   const schemas: [path: string, schema: unknown][] = [
     ...Object.entries(file.variables).map(([name, field]): [string, unknown] => [`variables.${name}`, field]),
     ...file.authentication.flatMap((scheme, index) =>

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ConnectorHead } from './compile.ts';
-import { readKept, type Kept } from './kept.ts';
+import { readCached, type CachedDefinition } from './definition-cache.ts';
 
 /** The file with the definitions that the build has checked. A checkout without a build has none. */
 export const SHIPPED_FILE = 'definitions.jsonl';
@@ -12,8 +12,8 @@ const PATH = join(dirname(fileURLToPath(import.meta.url)), SHIPPED_FILE);
 export type ShippedHead = ConnectorHead & { textHash: string };
 
 /** Returns the definitions that the build has checked, by the hash of their file's text. */
-export function readShipped(): Map<string, Kept> {
-  const shipped = readKept<ShippedHead>(PATH) ?? [];
+export function readShipped(): Map<string, CachedDefinition> {
+  const shipped = readCached<ShippedHead>(PATH) ?? [];
   return new Map(shipped.map((one) => [one.head.textHash, one]));
 }
 

@@ -342,27 +342,29 @@ describe('the connectors that are shipped', () => {
   });
 
   test('definitions are cached between starts, unless a file has changed', async () => {
-    const keepIn = mkdtempSync(join(tmpdir(), 'gatehouse-kept-'));
+    const cacheFolder = mkdtempSync(join(tmpdir(), 'gatehouse-cached-'));
     try {
-      const first = await loadCatalog({ folder: FOLDER, sandbox: true, keepIn });
-      const [kept = ''] = readdirSync(keepIn);
-      const second = await loadCatalog({ folder: FOLDER, sandbox: true, keepIn });
-      const third = await loadCatalog({ folder: FOLDER, sandbox: false, keepIn });
+      const first = await loadCatalog({ folder: FOLDER, sandbox: true, cacheFolder });
+      const [cached = ''] = readdirSync(cacheFolder);
+      const second = await loadCatalog({ folder: FOLDER, sandbox: true, cacheFolder });
+      const third = await loadCatalog({ folder: FOLDER, sandbox: false, cacheFolder });
       const shown = (catalog: typeof first) =>
         catalog.connectors('production').map(({ definition }) => definition);
       expect(shown(second)).toEqual(shown(first));
       expect(shown(third)).toEqual(shown(first));
-      expect(readdirSync(keepIn)).not.toContain(kept);
-      const [heads = ''] = readFileSync(join(keepIn, readdirSync(keepIn)[0] ?? ''), 'utf8').split('\n');
+      expect(readdirSync(cacheFolder)).not.toContain(cached);
+      const [heads = ''] = readFileSync(join(cacheFolder, readdirSync(cacheFolder)[0] ?? ''), 'utf8').split(
+        '\n',
+      );
       expect(JSON.parse(heads)).toHaveLength(SHIPPED.length - 1);
     } finally {
-      rmSync(keepIn, { recursive: true, force: true });
+      rmSync(cacheFolder, { recursive: true, force: true });
     }
   });
 
   test('a faulty file is left out with its faults, unless no file is valid', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gatehouse-faulty-'));
-    const keepIn = join(folder, '..', `${basename(folder)}-kept`);
+    const cacheFolder = join(folder, '..', `${basename(folder)}-cached`);
     const file = (id: string) => join(folder, id, 'connector.yaml');
     try {
       for (const id of ['shop', 'broken', 'renamed', 'empty']) mkdirSync(join(folder, id));
@@ -374,7 +376,7 @@ describe('the connectors that are shipped', () => {
       await expect(loadCatalog({ folder, sandbox: true })).rejects.toThrow('id: must equal');
       writeFileSync(file('shop'), GOOD);
       for (const _ of ['first start', 'second start']) {
-        const catalog = await loadCatalog({ folder, sandbox: true, keepIn });
+        const catalog = await loadCatalog({ folder, sandbox: true, cacheFolder });
         expect(catalog.connectors('production').map(({ connectorId }) => connectorId)).toEqual(['shop']);
         expect(catalog.faults.map(({ file: where, path }) => `${where}: ${path}`).sort()).toEqual([
           `${file('broken')}: nam`,
@@ -396,18 +398,18 @@ describe('the connectors that are shipped', () => {
         await service.stop();
       }
     } finally {
-      for (const path of [folder, keepIn]) rmSync(path, { recursive: true, force: true });
+      for (const path of [folder, cacheFolder]) rmSync(path, { recursive: true, force: true });
     }
   });
 
   test('a change is found that keeps a file’s size and modification time', async () => {
-    const scratch = mkdtempSync(join(tmpdir(), 'gatehouse-kept-'));
+    const scratch = mkdtempSync(join(tmpdir(), 'gatehouse-cached-'));
     try {
       const folder = join(scratch, 'connectors');
       cpSync(join(FOLDER, 'sandbox'), join(folder, 'sandbox'), { recursive: true });
       const file = join(folder, 'sandbox', 'connector.yaml');
       const load = async () =>
-        (await loadCatalog({ folder, sandbox: true, keepIn: join(scratch, 'cache') })).connector(
+        (await loadCatalog({ folder, sandbox: true, cacheFolder: join(scratch, 'cache') })).connector(
           'development',
           'sandbox',
         )?.name;

@@ -1,17 +1,17 @@
 import type { ActionDefinition, Apply, Authentication, ConnectorFile, OAuth } from './format.ts';
 import { effectsIn } from './effects.ts';
-import { mcpFaults } from './mcp-meaning.ts';
+import { mcpFaults } from './mcp-semantics.ts';
 import { openNames } from './open-names.ts';
-import { partFaults } from './parts-meaning.ts';
+import { partFaults } from './parts-semantics.ts';
 import { checkPatterns } from './patterns.ts';
-import { checkEvents } from './events-meaning.ts';
-import { policyFaults } from './policy-meaning.ts';
-import { readFaults } from './reads-meaning.ts';
+import { checkEvents } from './events-semantics.ts';
+import { policyFaults } from './policy-semantics.ts';
+import { readFaults } from './reads-semantics.ts';
 import { pagingOf, parametersOf, refsOf } from './schemas.ts';
 import { templateNames } from './templates.ts';
-import { wireFaults } from './wire-meaning.ts';
+import { wireFaults } from './wire-semantics.ts';
 import { isLoopback } from '../lib/addresses.ts';
-import type { MeaningFault } from './meaning-fault.ts';
+import type { SemanticFault } from './semantic-fault.ts';
 
 /** Values that a scheme has without naming them. */
 const BROUGHT: { [type in Authentication['type']]: string[] } = {
@@ -29,7 +29,7 @@ const SIGN_NAMES = ['method', 'path', 'body', 'timestamp', 'timestampMs', 'nonce
  * Returns the faults that zod cannot see: missing names, and members that exclude each other. This is cheap, so it
  * runs at every start. compiles.ts checks whether schemas and expressions compile when a file is written.
  */
-export function checkMeaning(file: ConnectorFile): MeaningFault[] {
+export function checkSemantics(file: ConnectorFile): SemanticFault[] {
   return [
     ...checkBase(file),
     ...file.authentication.flatMap((scheme, index) => checkScheme(file, scheme, `authentication.${index}`)),
@@ -43,14 +43,14 @@ export function checkMeaning(file: ConnectorFile): MeaningFault[] {
   ];
 }
 
-function checkBase(file: ConnectorFile): MeaningFault[] {
+function checkBase(file: ConnectorFile): SemanticFault[] {
   const faults = addressFaults(file, file.baseUrl, 'baseUrl');
   if (Object.keys(file.actions).length === 0)
     faults.push({ path: 'actions', rule: 'must hold at least one action' });
   return faults;
 }
 
-function addressFaults(file: ConnectorFile, template: string, path: string): MeaningFault[] {
+function addressFaults(file: ConnectorFile, template: string, path: string): SemanticFault[] {
   const open = openNames(file);
   const faults = templateNames(template)
     .filter((name) => !open.has(name))
@@ -77,7 +77,7 @@ function isUnprotected(address: string): boolean {
   return protocol === 'http:' && !isLoopback(hostname) && !hostname.endsWith('.invalid');
 }
 
-function checkTypes(file: ConnectorFile): MeaningFault[] {
+function checkTypes(file: ConnectorFile): SemanticFault[] {
   const types = file.authentication.map((scheme) => scheme.type);
   return types.flatMap((type, index) =>
     types.indexOf(type) === index
@@ -86,9 +86,9 @@ function checkTypes(file: ConnectorFile): MeaningFault[] {
   );
 }
 
-function checkScheme(file: ConnectorFile, scheme: Authentication, path: string): MeaningFault[] {
+function checkScheme(file: ConnectorFile, scheme: Authentication, path: string): SemanticFault[] {
   if (scheme.type === 'none') return [];
-  const faults: MeaningFault[] = [];
+  const faults: SemanticFault[] = [];
   const names = new Set([
     ...BROUGHT[scheme.type],
     ...Object.keys(scheme.fields),
@@ -170,8 +170,8 @@ function checkScheme(file: ConnectorFile, scheme: Authentication, path: string):
  * Returns the faults of a grant's addresses and parameters. They are filled before there is a token, so only fields,
  * variables and the id of the OAuth app are allowed.
  */
-function checkOAuth(file: ConnectorFile, scheme: OAuth, path: string): MeaningFault[] {
-  const faults: MeaningFault[] = [];
+function checkOAuth(file: ConnectorFile, scheme: OAuth, path: string): SemanticFault[] {
+  const faults: SemanticFault[] = [];
   const known = ['clientId', ...Object.keys(scheme.fields), ...Object.keys(file.variables)];
   const check = (template: string, at: string, names = known) => {
     for (const name of templateNames(template)) {
@@ -239,7 +239,7 @@ function lookupPlaces({ capture, account }: OAuth): [string, string][] {
   ];
 }
 
-function checkAction(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
+function checkAction(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
   const faults = action.baseUrl === undefined ? [] : addressFaults(file, action.baseUrl, `${path}.baseUrl`);
   const [method = '', template = ''] = action.request.split(' ');
   const inPath = templateNames(template);
@@ -323,7 +323,7 @@ function checkAction(file: ConnectorFile, action: ActionDefinition, path: string
   return faults;
 }
 
-function checkRefs(file: ConnectorFile, schema: unknown, path: string): MeaningFault[] {
+function checkRefs(file: ConnectorFile, schema: unknown, path: string): SemanticFault[] {
   return refsOf(schema).flatMap((ref) => {
     const name = /^#\/schemas\/(\w+)$/.exec(ref)?.[1];
     if (name && file.schemas[name]) return [];
@@ -331,7 +331,7 @@ function checkRefs(file: ConnectorFile, schema: unknown, path: string): MeaningF
   });
 }
 
-function checkProbe(file: ConnectorFile): MeaningFault[] {
+function checkProbe(file: ConnectorFile): SemanticFault[] {
   if (file.account && !file.probe)
     return [{ path: 'account', rule: 'is read from the probe, and there is none' }];
   if (file.probe === undefined) return [];

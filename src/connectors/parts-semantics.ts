@@ -1,7 +1,7 @@
 import { namesOf } from './clauses.ts';
 import type { ActionDefinition, ConnectorFile, Parameter } from './format.ts';
-import type { MeaningFault } from './meaning-fault.ts';
-import { namesRead } from './reads-meaning.ts';
+import type { SemanticFault } from './semantic-fault.ts';
+import { namesRead } from './reads-semantics.ts';
 import { pagingOf, parametersOf } from './schemas.ts';
 
 /** Parts of a message (`email`). */
@@ -25,8 +25,8 @@ const FILE_PARTS = new Set(['content', 'base64', 'contentType']);
 /**
  * Returns the faults of `parts`, `compose` and `email`: missing names, and texts that could break out of their clause.
  */
-export function partFaults(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
-  const faults: MeaningFault[] = [];
+export function partFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
+  const faults: SemanticFault[] = [];
   const paged = pagingNames(file, action);
   const used = namesRead(action);
   for (const [wire, clauses] of Object.entries(action.compose)) {

@@ -1,16 +1,16 @@
 import type { EventScope } from './event-scopes.ts';
 import type { ConnectorFile } from './format.ts';
-import type { MeaningFault } from './meaning-fault.ts';
+import type { SemanticFault } from './semantic-fault.ts';
 import { openNames } from './open-names.ts';
 import { pagingOf, parametersOf } from './schemas.ts';
 import { templateNames } from './templates.ts';
 
 /** Checks that the actions and parameters of `unified` and `webhooks` exist, and have the required kind. */
-export function checkEvents(file: ConnectorFile): MeaningFault[] {
+export function checkEvents(file: ConnectorFile): SemanticFault[] {
   return [...checkUnified(file), ...checkWebhooks(file)];
 }
 
-function checkUnified(file: ConnectorFile): MeaningFault[] {
+function checkUnified(file: ConnectorFile): SemanticFault[] {
   return Object.entries(file.unified).flatMap(([scope, model]) => {
     if (!model) return [];
     const path = `unified.${scope}`;
@@ -36,10 +36,10 @@ function checkUnified(file: ConnectorFile): MeaningFault[] {
   });
 }
 
-function checkWebhooks(file: ConnectorFile): MeaningFault[] {
+function checkWebhooks(file: ConnectorFile): SemanticFault[] {
   const { webhooks } = file;
   if (!webhooks) return [];
-  const faults: MeaningFault[] = [];
+  const faults: SemanticFault[] = [];
   const scopes = Object.keys(webhooks.topics) satisfies string[];
   for (const scope of scopes) {
     if (!isModelled(file, scope))
@@ -109,7 +109,7 @@ function checkNames(
   input: { readonly [name: string]: unknown },
   path: string,
   more: string[] = [],
-): MeaningFault[] {
+): SemanticFault[] {
   const known = new Set([...openNames(file), ...more]);
   const texts = Object.values(input).filter((value) => typeof value === 'string');
   return texts
@@ -128,7 +128,7 @@ function checkAction(
   actionId: string,
   path: string,
   { list }: { list?: boolean },
-): MeaningFault[] {
+): SemanticFault[] {
   const action = file.actions[actionId];
   if (!action) return [{ path, rule: `"${actionId}" is no action of this file` }];
   const isList = pagingOf(file, action) !== undefined;
@@ -143,7 +143,7 @@ function checkParameters(
   actionId: string,
   names: string[],
   path: string,
-): MeaningFault[] {
+): SemanticFault[] {
   const action = file.actions[actionId];
   if (!action) return [];
   const known = parametersOf(action).map(({ name }) => name);

@@ -15,7 +15,7 @@ const CODE = extname(import.meta.url);
  * the checker, because another release may find faults that this one does not. The state of a file stands for its
  * text: a change that keeps size and modification time changes the inode's time.
  */
-export function keptName(paths: string[]): string {
+export function cacheName(paths: string[]): string {
   const code = readdirSync(OWN_FOLDER)
     .filter((name) => extname(name) === CODE)
     .map((name) => join(OWN_FOLDER, name));
@@ -28,13 +28,13 @@ export function keptName(paths: string[]): string {
 }
 
 /** A cached definition: its head, and the whole as JSON text. */
-export interface Kept<Head extends ConnectorHead = ConnectorHead> {
+export interface CachedDefinition<Head extends ConnectorHead = ConnectorHead> {
   head: Head;
   text(): string;
 }
 
 /** Returns a definition in cached form. */
-export function keep(definition: ConnectorFile): Kept {
+export function toCached(definition: ConnectorFile): CachedDefinition {
   const { id, name, description, categories } = definition;
   return { head: { id, name, description, categories }, text: () => JSON.stringify(definition) };
 }
@@ -44,7 +44,9 @@ export function keep(definition: ConnectorFile): Kept {
  * which stays text until it is opened: parsed it takes five times the memory. It is trusted, because a process that
  * can write its folder can also write the database.
  */
-export function readKept<Head extends ConnectorHead = ConnectorHead>(path: string): Kept<Head>[] | undefined {
+export function readCached<Head extends ConnectorHead = ConnectorHead>(
+  path: string,
+): CachedDefinition<Head>[] | undefined {
   try {
     const [first = '', ...lines] = readFileSync(path, 'utf8').split('\n');
     const heads: Head[] = JSON.parse(first);
@@ -56,20 +58,20 @@ export function readKept<Head extends ConnectorHead = ConnectorHead>(path: strin
   }
 }
 
-/** Returns the text of a file that readKept() reads. */
-export function keptText(definitions: readonly Kept[]): string {
+/** Returns the text of a file that readCached() reads. */
+export function cachedText(definitions: readonly CachedDefinition[]): string {
   const heads = JSON.stringify(definitions.map(({ head }) => head));
   return [heads, ...definitions.map(({ text }) => text())].map((line) => `${line}\n`).join('');
 }
 
 /** Caches checked definitions. A folder that cannot be written only costs time at the next start. */
-export async function writeKept(path: string, definitions: readonly Kept[]): Promise<void> {
+export async function writeCached(path: string, definitions: readonly CachedDefinition[]): Promise<void> {
   const folder = dirname(path);
   const own = basename(path);
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const draft = `${path}.${process.pid}`;
-    await writeFile(draft, keptText(definitions), { mode: 0o600 });
+    await writeFile(draft, cachedText(definitions), { mode: 0o600 });
     await rename(draft, path);
     const others = (await readdir(folder)).filter((other) => other.startsWith('catalog-') && other !== own);
     await Promise.all(others.map((other) => unlink(join(folder, other))));

@@ -1,14 +1,14 @@
 import type { ConnectorFile } from './format.ts';
-import type { MeaningFault } from './meaning-fault.ts';
+import type { SemanticFault } from './semantic-fault.ts';
 import { parametersOf } from './schemas.ts';
 import { templateNames } from './templates.ts';
 
 /** Returns the faults of a file's MCP prompts and resources. */
-export function mcpFaults(file: ConnectorFile): MeaningFault[] {
+export function mcpFaults(file: ConnectorFile): SemanticFault[] {
   return [...promptFaults(file), ...resourceFaults(file)];
 }
 
-function promptFaults(file: ConnectorFile): MeaningFault[] {
+function promptFaults(file: ConnectorFile): SemanticFault[] {
   return Object.entries(file.prompts).flatMap(([name, prompt]) => {
     const path = `prompts.${name}`;
     if ((prompt.text === undefined) === (prompt.action === undefined))
@@ -23,7 +23,7 @@ function promptFaults(file: ConnectorFile): MeaningFault[] {
   });
 }
 
-function resourceFaults(file: ConnectorFile): MeaningFault[] {
+function resourceFaults(file: ConnectorFile): SemanticFault[] {
   return Object.entries(file.resources).flatMap(([name, { uri, action }]) =>
     actionFaults(file, action, 'file', templateNames(uri), `resources.${name}.action`),
   );
@@ -39,10 +39,10 @@ function actionFaults(
   body: 'content' | 'file',
   given: string[],
   path: string,
-): MeaningFault[] {
+): SemanticFault[] {
   const action = file.actions[actionId];
   if (!action || action.internal) return [{ path, rule: `"${actionId}" is no action of this file` }];
-  const faults: MeaningFault[] = [];
+  const faults: SemanticFault[] = [];
   const reads = action.effect === 'read' || (!action.effect && /^(GET|HEAD) /.test(action.request));
   if (!reads) faults.push({ path, rule: `"${actionId}" must be an action that reads` });
   if (action.response.body !== body)

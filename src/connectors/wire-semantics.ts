@@ -1,9 +1,9 @@
 import type { ActionDefinition, ConnectorFile } from './format.ts';
-import type { MeaningFault } from './meaning-fault.ts';
+import type { SemanticFault } from './semantic-fault.ts';
 import { pagingOf } from './schemas.ts';
 
 /** Returns the faults of the names that an action sends: names that collide, and names that would not nest. */
-export function wireFaults(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
+export function wireFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
   return [
     ...sameNames(file, action, path),
     ...nestingFaults(file, action, path),
@@ -14,7 +14,7 @@ export function wireFaults(file: ConnectorFile, action: ActionDefinition, path: 
 /** A name on the wire, and the path of its sender. */
 type Sent = [name: string, path: string];
 
-function sameNames(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
+function sameNames(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
   const paging = pagingNames(file, action);
   const placed: Sent[][] = [
     [...own(action.query, 'query'), ...fixed(action.fixed?.query, 'query'), ...paging('query')],
@@ -63,7 +63,7 @@ function pagingNames(file: ConnectorFile, action: ActionDefinition): (place: str
   };
 }
 
-function nestingFaults(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
+function nestingFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
   // A form writes `items.0.price` as items[0][price], which is a list there.
   const isJson = action.graphql !== undefined || (action.bodyType ?? file.bodyType) === 'json';
   const counted = Object.entries(isJson ? action.body : {})
@@ -81,7 +81,7 @@ function nestingFaults(file: ConnectorFile, action: ActionDefinition, path: stri
 }
 
 /** Returns a fault for a DELETE request that claims to read; a policy for reads would let it through. */
-function effectFaults({ request, effect }: ActionDefinition, path: string): MeaningFault[] {
+function effectFaults({ request, effect }: ActionDefinition, path: string): SemanticFault[] {
   if (effect !== 'read' || !request.startsWith('DELETE ')) return [];
   return [{ path: `${path}.effect`, rule: 'a DELETE request does not read; leave it out, or say write' }];
 }

@@ -1,17 +1,17 @@
 import { isJsonObject } from '../lib/json.ts';
 import type { ActionDefinition, ConnectorFile, Parameter } from './format.ts';
-import type { MeaningFault } from './meaning-fault.ts';
+import type { SemanticFault } from './semantic-fault.ts';
 import { schemesFor } from './needs.ts';
 import { parametersOf } from './schemas.ts';
 
 /**
  * Returns the faults of members that policies use: effects that depend on a value, and an action's schemes and scopes.
  */
-export function policyFaults(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
+export function policyFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
   return [...effectFaults(action, path), ...needFaults(file, action, path)];
 }
 
-function effectFaults(action: ActionDefinition, path: string): MeaningFault[] {
+function effectFaults(action: ActionDefinition, path: string): SemanticFault[] {
   const parameters = new Map(parametersOf(action).map(({ name, parameter }) => [name, parameter]));
   return action.effectWhen.flatMap((condition, index) => {
     const at = `${path}.effectWhen.${index}`;
@@ -36,7 +36,7 @@ function valuesOf(parameter: Parameter): unknown[] | undefined {
   return Array.isArray(values) ? values : undefined;
 }
 
-function needFaults(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
+function needFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
   const types: string[] = file.authentication.map(({ type }) => type);
   const unknown = (action.authentication ?? []).filter((type) => !types.includes(type));
   if (unknown.length > 0) {

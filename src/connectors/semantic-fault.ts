@@ -1,5 +1,5 @@
 /** A fault without its file. */
-export interface MeaningFault {
+export interface SemanticFault {
   path: string;
   rule: string;
 }

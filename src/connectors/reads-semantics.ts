@@ -1,12 +1,12 @@
 import { effectsIn } from './effects.ts';
 import type { Condition } from './format-parts.ts';
 import type { ActionDefinition, ConnectorFile } from './format.ts';
-import type { MeaningFault } from './meaning-fault.ts';
+import type { SemanticFault } from './semantic-fault.ts';
 import type { EachRead } from './reads-format.ts';
 import { pagingOf, parametersOf } from './schemas.ts';
 
 /** Returns the faults of `before` and `each`: actions that do not read, and missing names. */
-export function readFaults(file: ConnectorFile, action: ActionDefinition, path: string): MeaningFault[] {
+export function readFaults(file: ConnectorFile, action: ActionDefinition, path: string): SemanticFault[] {
   const { before, each = [] } = action;
   const faults = each.flatMap((read, index) =>
     oneReadFaults(file, action, read, `${path}.each.${index}`, ['input', 'record']),
@@ -48,7 +48,7 @@ function oneReadFaults(
   read: EachRead,
   path: string,
   roots: readonly string[],
-): MeaningFault[] {
+): SemanticFault[] {
   const own = namesOfParameters(action);
   const faults = [read.when, read.unless]
     .filter((one) => one !== undefined && !own.has(rootOf(one)))
@@ -71,8 +71,8 @@ function targetFaults(
   target: ActionDefinition,
   { action, input }: EachRead,
   path: string,
-): MeaningFault[] {
-  const faults: MeaningFault[] = [];
+): SemanticFault[] {
+  const faults: SemanticFault[] = [];
   const reads = effectsIn(target, target.request.split(' ')[0] ?? '').every((effect) => effect === 'read');
   const plain = !pagingOf(file, target) && !target.before && target.response.body !== 'content';
   if (!reads || !plain)
