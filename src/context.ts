@@ -25,6 +25,8 @@ import type { Listings } from './mcp/tools/listing.ts';
 import { PACKAGE_FOLDER } from './package.ts';
 import { closeIdleListeners } from './subscriptions/idle-listeners.ts';
 import { createLiveServers, type LiveServer } from './servers/live.ts';
+import { readSettings } from './servers/settings.ts';
+import type { Environment } from './store/environments.ts';
 import { migrate } from './store/migrate.ts';
 import { openStore } from './store/open.ts';
 import { createBoundedExpressions } from './upstream/bounded.ts';
@@ -128,6 +130,9 @@ export async function openContext(
       sources: createSources(),
       expressions: createBoundedExpressions(),
       runs: createRuns(),
+      async originsOf(environment: Environment) {
+        return (await readSettings(db, environment)).origins;
+      },
       async toolsOf(live: LiveServer) {
         const { createListings } = await import('./mcp/tools/listing.ts');
         listings ??= createListings(base);

@@ -17,7 +17,7 @@ const ALLOWED: Record<string, string[]> = {
   connectors: ['lib', 'store'],
   'base.ts': ['lib', 'store', 'crypto', 'config.ts', 'log.ts', 'connectors'],
   runtime: ['lib', 'store', 'config.ts', 'base.ts'],
-  identity: ['lib', 'store', 'crypto', 'config.ts', 'base.ts'],
+  identity: ['lib', 'store', 'crypto', 'config.ts', 'base.ts', 'runtime'],
   upstream: ['lib', 'connectors', 'base.ts', 'runtime'],
   credentials: ['lib', 'store', 'crypto', 'connectors', 'base.ts', 'runtime', 'identity', 'upstream'],
   servers: ['lib', 'store', 'crypto', 'connectors', 'base.ts', 'identity'],
@@ -75,7 +75,6 @@ const ALLOWED: Record<string, string[]> = {
     'connectors',
     'base.ts',
     'identity',
-    'servers',
     'http/context.ts',
   ],
   'http/routes': [
@@ -98,7 +97,7 @@ const ALLOWED: Record<string, string[]> = {
     'http/server',
   ],
   'http/pages': ['lib', 'store', 'base.ts', 'servers', 'http/context.ts', 'http/server'],
-  'mcp/context.ts': ['runtime', 'identity', 'connect', 'workflows'],
+  'mcp/context.ts': ['identity', 'connect', 'workflows'],
   'mcp/protocol': ['lib', 'connectors', 'upstream'],
   'mcp/tools': [
     'lib',

@@ -23,7 +23,7 @@ import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { assertRedirectAllowed, readSettings, settingsSchema } from '../../servers/settings.ts';
 import { ENVIRONMENTS, type Environment } from '../../store/environments.ts';
 import { browserOf, newBrowser } from '../server/browser.ts';
-import { foreignOrigin } from '../server/origins.ts';
+import { foreignOrigin } from '../../identity/request.ts';
 import { defineRoute } from '../server/route.ts';
 import { time } from '../server/shapes.ts';
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Caller } from '../../identity/caller.ts';
-import { GatehouseError, invalidRequest } from '../../lib/errors.ts';
+import { subjectOf } from '../../identity/request.ts';
+import { invalidRequest } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { definitionSchema } from '../../workflows/definition.ts';
 import { RUN_STATUSES } from '../../workflows/run-log.ts';
@@ -143,12 +144,7 @@ export function keyOf<P extends object>(caller: Caller, params: P, asked: { user
 
 /** Returns the user whose data is listed; undefined means all users. */
 export function filterOf(caller: Caller, { userId }: { userId?: string | undefined }): string | undefined {
-  if (caller.kind !== 'jwt') return userId;
-  if (userId === undefined || userId === caller.userId) return caller.userId;
-  throw new GatehouseError(
-    'forbidden',
-    'userId names another user than the JWT, which acts for its own alone.',
-  );
+  return subjectOf([caller], userId) ?? userId;
 }
 
 /** Error codes of choosing credentials. */

@@ -1,17 +1,36 @@
-import { randomUUID } from 'node:crypto';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express';
 import helmet from 'helmet';
 import type { Context } from '../context.ts';
-import { clientAddress } from '../../lib/client-address.ts';
+import {
+  countRefusal,
+  createRequestLog,
+  foreignOrigin,
+  isAllowedPage,
+  openVisit,
+  type LogRequest,
+  type Visit,
+} from '../../identity/request.ts';
 import { answerError, GatehouseError, hidesCause, invalidRequest } from '../../lib/errors.ts';
 import { jsonText } from '../../lib/json-text-steps.ts';
-import { foreignOrigin, isAllowedOrigin } from './origins.ts';
+import { ENVIRONMENTS } from '../../store/environments.ts';
 import type { Reply, Route } from './route.ts';
 
 /** Headers of an answer that pages of other origins may read. */
 const EXPOSED_HEADERS = 'X-Request-Id, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset';
+
+interface Surface {
+  context: Context;
+  logRequest: LogRequest;
+}
+
+/** A request with its answer. */
+interface Exchange {
+  req: Request;
+  res: Response;
+  visit: Visit;
+}
 
 /** Mounts the routes on Express. mountNotFound() adds the JSON 404 and the error answers. */
 export function mountRoutes(context: Context, routes: Route[]): Express {
@@ -24,7 +43,8 @@ export function mountRoutes(context: Context, routes: Route[]): Express {
     for (const [name, value] of headers) res.setHeader(name, value);
     next();
   });
-  for (const [prefix, some] of byPrefix(routes)) app.use(prefix, routerOf(context, prefix, some));
+  const surface = { context, logRequest: createRequestLog(context) };
+  for (const [prefix, some] of byPrefix(routes)) app.use(prefix, routerOf(surface, prefix, some));
   return app;
 }
 
@@ -53,17 +73,17 @@ function byPrefix(routes: Route[]): [prefix: string, routes: Route[]][] {
   return [...groups].toSorted(([a], [b]) => b.split('/').length - a.split('/').length);
 }
 
-function routerOf(context: Context, prefix: string, routes: Route[]): Router {
+function routerOf(surface: Surface, prefix: string, routes: Route[]): Router {
   const router = express.Router();
   const within = (path: string): string => expressPath(path).slice(prefix === '/' ? 0 : prefix.length) || '/';
   for (const route of routes) {
     router.all(within(route.path), (req, res, next) => {
       if (req.method !== route.method && !isHeadOf(route, req)) return next();
-      return answer(context, route, req, res);
+      return answer(surface, route, { req, res, visit: visitOf(res, route.path) });
     });
   }
   for (const [path, methods] of methodsByPath(routes.filter(({ spec }) => spec.cors))) {
-    router.options(within(path), (req, res) => preflight(context, methods, req, res));
+    router.options(within(path), (req, res) => preflight(surface.context, methods, { req, res }));
   }
   for (const [path, methods] of methodsByPath(routes)) {
     router.all(within(path), (req, res) => {
@@ -75,7 +95,7 @@ function routerOf(context: Context, prefix: string, routes: Route[]): Router {
           headers: { Allow: allow },
         },
       );
-      sendError(context, res, refusal, requestIdOf(res), path);
+      sendError(surface.context, { res, visit: visitOf(res, path) }, refusal);
     });
   }
   return router;
@@ -88,13 +108,13 @@ export function mountNotFound(context: Context, app: Express): void {
       'not_found',
       'There is nothing at this address. The reference is at /docs.',
     );
-    sendError(context, res, refusal, requestIdOf(res), '(none)');
+    sendError(context, { res, visit: visitOf(res, '(none)') }, refusal);
   });
-  // Express recognises an error handler by its four parameters. Express itself rejects paths that cannot be
-  // decoded.
+  // Express itself rejects paths that cannot be decoded.
+  // oxlint-disable-next-line max-params -- Express recognises an error handler by its four parameters.
   app.use((error: unknown, _req: Request, res: Response, _next: NextFunction) => {
     const refusal = error instanceof URIError ? invalidPath() : error;
-    sendError(context, res, refusal, requestIdOf(res), '(none)');
+    sendError(context, { res, visit: visitOf(res, '(none)') }, refusal);
   });
 }
 
@@ -103,9 +123,11 @@ function invalidPath(): GatehouseError {
   return invalidRequest([{ field: '(whole)', rule: 'must be percent-encoded UTF-8' }], 'The path');
 }
 
-async function answer(context: Context, route: Route, req: Request, res: Response): Promise<void> {
-  const requestId = requestIdOf(res);
-  const started = performance.now();
+async function answer(
+  { context, logRequest }: Surface,
+  route: Route,
+  { req, res, visit }: Exchange,
+): Promise<void> {
   const gone = new AbortController();
   // An abort creates an error with its stack, which an answered request does not need.
   res.on('close', () => {
@@ -115,18 +137,17 @@ async function answer(context: Context, route: Route, req: Request, res: Respons
     if (route.spec.cors) await allowOrigin(context, req, res);
     const reply = await route.run(context, {
       req,
-      requestId,
+      requestId: visit.requestId,
       params: req.params,
       query: queryOf(req.originalUrl),
       signal: gone.signal,
       addHeaders: (headers) => res.setHeaders(new Map(Object.entries(headers))),
     });
     await sendReply(context, res, reply);
-    logRequest(context, req, res, route.path, requestId, started);
   } catch (error) {
-    sendError(context, res, await counted(context, req, error), requestId, route.path);
-    logRequest(context, req, res, route.path, requestId, started);
+    sendError(context, { res, visit }, await countRefusal(context, req, error));
   }
+  logRequest(req, res, visit);
 }
 
 const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' };
@@ -143,32 +164,25 @@ function queryOf(url: string): URLSearchParams {
 async function allowOrigin(context: Context, req: Request, res: Response): Promise<boolean> {
   res.setHeader('Vary', 'Origin');
   const origin = foreignOrigin(context, req);
-  if (origin === undefined || !(await isAllowedOrigin(context, origin))) return false;
+  if (origin === undefined) return false;
+  // The JWT is not read yet, so either environment may list the origin.
+  if (!(await isAllowedPage(context, { origin, environments: ENVIRONMENTS, local: true }))) return false;
   res.setHeader('Access-Control-Allow-Origin', origin);
   res.setHeader('Access-Control-Expose-Headers', EXPOSED_HEADERS);
   return true;
 }
 
-async function preflight(context: Context, methods: string[], req: Request, res: Response): Promise<void> {
+async function preflight(
+  context: Context,
+  methods: string[],
+  { req, res }: Pick<Exchange, 'req' | 'res'>,
+): Promise<void> {
   if (await allowOrigin(context, req, res)) {
     res.setHeader('Access-Control-Allow-Methods', methods.join(', '));
     res.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type, x-api-version');
     res.setHeader('Access-Control-Max-Age', '600');
   }
   res.writeHead(204).end();
-}
-
-/** Counts a 401 by address. Returns 429 in its place for an address that was refused too often. */
-async function counted({ limits, config }: Context, req: Request, thrown: unknown): Promise<unknown> {
-  if (!(thrown instanceof GatehouseError) || thrown.status !== 401) return thrown;
-  const address = clientAddress(req, config.trustedProxies);
-  try {
-    await limits.assertNotBarred(address);
-  } catch (barred) {
-    return barred;
-  }
-  limits.refused(address);
-  return thrown;
 }
 
 /** Writes a large answer in steps, because an action may return 10 MiB. */
@@ -195,10 +209,8 @@ function send(res: ServerResponse, { status = 200, body, headers = {} }: Reply):
 
 function sendError(
   context: Context,
-  res: ServerResponse,
+  { res, visit: { requestId, route } }: { res: ServerResponse; visit: Visit },
   thrown: unknown,
-  requestId: string,
-  route: string,
 ): void {
   const error = answerError(thrown);
   if (hidesCause(error)) context.log.error({ requestId, route, err: error.cause }, 'request failed');
@@ -218,25 +230,10 @@ function sendError(
   });
 }
 
-/** Logs the route template, because a raw path may hold an access token. */
-function logRequest(
-  { log }: Context,
-  req: IncomingMessage,
-  res: ServerResponse,
-  route: string,
-  requestId: string,
-  started: number,
-): void {
-  const durationMs = Math.round(performance.now() - started);
-  log.info({ requestId, method: req.method, route, status: res.statusCode, durationMs }, 'request');
-}
-
-function requestIdOf(res: ServerResponse): string {
-  const known = res.getHeader('X-Request-Id');
-  if (typeof known === 'string') return known;
-  const requestId = randomUUID();
-  res.setHeader('X-Request-Id', requestId);
-  return requestId;
+function visitOf(res: ServerResponse, route: string): Visit {
+  const visit = openVisit(route);
+  res.setHeader('X-Request-Id', visit.requestId);
+  return visit;
 }
 
 function expressPath(path: string): string {

@@ -4,10 +4,10 @@ import type { Context } from '../context.ts';
 import { withoutTokens } from '../../crypto/tokens.ts';
 import { assertScope, bearerOf, type Caller } from '../../identity/caller.ts';
 import type { Scope } from '../../identity/scopes.ts';
-import { findUser, userNotFound } from '../../identity/users.ts';
+import { assertAllowedPage, foreignOrigin, subjectOf, userOfRequest } from '../../identity/request.ts';
 import { browserOf } from './browser.ts';
-import { assertOriginFits } from './origins.ts';
 import { GatehouseError, invalidRequest, type ErrorCode, type Fault } from '../../lib/errors.ts';
+import { headerText } from '../../lib/header-text.ts';
 import { jsonFromBody, MIB, readBody, readBytes, type HeldRoom } from '../../lib/http-body.ts';
 import type { Environment } from '../../store/environments.ts';
 
@@ -154,17 +154,14 @@ export function defineRoute<
       if (caller.kind === 'jwt') request.addHeaders(await context.limits.user(caller.label));
       let status = 500;
       try {
-        await assertOriginFits(context, request.req, {
-          caller,
-          open: spec.auth === 'none',
-          cors: spec.cors === true,
-        });
+        if (spec.auth !== 'none')
+          await assertPage(context, request.req, { caller, cors: spec.cors === true });
         if (spec.scope && caller !== NOBODY) assertScope(caller, spec.scope);
         if (spec.apiVersion) assertApiVersion(request.req);
         const params = parse(spec.params ?? NOTHING, request.params, 'The path');
         const query = parse(spec.query ?? NOTHING, queryValues(request.query), 'The query');
         const body = spec.rawBody ? undefined : await readJson(bodyShape, request.req);
-        const userId = await resolveUser(context, spec.user, caller, request.req);
+        const userId = await resolveUser(context, request.req, { caller, rule: spec.user });
         // parse() checked these values by the same schemas, but the compiler cannot follow the default NOTHING.
         const checked = {
           params: params as z.output<P>,
@@ -181,7 +178,7 @@ export function defineRoute<
           ...checked,
           readRaw: (room) => readBytes(request.req, spec.rawBody?.maxBytes ?? 0, room),
           userId,
-          header: (name) => headerOf(request.req, name),
+          header: (name) => headerText(request.req, name),
           signal: request.signal,
         });
         status = reply.status ?? spec.success.status;
@@ -234,7 +231,7 @@ async function authenticate(context: Context, auth: Auth, req: IncomingMessage):
 }
 
 function assertApiVersion(req: IncomingMessage): void {
-  const version = headerOf(req, 'x-api-version');
+  const version = headerText(req, 'x-api-version');
   if (version === undefined) {
     throw new GatehouseError(
       'api_version_missing',
@@ -249,35 +246,44 @@ function assertApiVersion(req: IncomingMessage): void {
   }
 }
 
+/**
+ * Checks the origin of a browser page that is not ours (docs/embedding.md, Settings). With a user's JWT it may call the
+ * connect routes, if the environment lists its origin.
+ * @throws GatehouseError `forbidden`
+ */
+async function assertPage(
+  context: Context,
+  req: IncomingMessage,
+  { caller, cors }: { caller: Caller; cors: boolean },
+): Promise<void> {
+  const origin = foreignOrigin(context, req);
+  if (origin === undefined) return;
+  const environments = caller.kind === 'jwt' && cors ? [caller.environment] : [];
+  const page = { origin, environments, local: environments.includes('development') };
+  await assertAllowedPage(context, page, {
+    caller,
+    instead: 'a user JWT',
+    refusal:
+      'Pages of this origin may not call this. An operator can add it to the origins of the settings, for connecting accounts alone.',
+  });
+}
+
 async function resolveUser(
   context: Context,
-  rule: 'required' | 'existing' | 'owner' | undefined,
-  caller: Caller,
   req: IncomingMessage,
+  { caller, rule }: { caller: Caller; rule: RouteFacts['user'] },
 ): Promise<string | undefined> {
-  const named = headerOf(req, 'x-svc-userid');
-  if (caller.kind === 'jwt') {
-    if (named !== undefined && named !== caller.userId) {
-      throw new GatehouseError(
-        'forbidden',
-        'x-svc-userid names another user than the JWT, which acts for its own alone.',
-      );
-    }
-    return caller.userId;
-  }
+  const named = headerText(req, 'x-svc-userid');
+  if (caller.kind === 'jwt') return subjectOf([caller], named);
   if (rule === undefined) return undefined;
-  if (named === undefined) {
-    if (rule !== 'required') return undefined;
+  if (rule === 'owner') return named;
+  if (named === undefined && rule === 'required') {
     throw new GatehouseError(
       'user_id_missing',
       'The header x-svc-userid is missing. Send the userId of an end user.',
     );
   }
-  if (rule === 'owner') return named;
-  const user = await findUser(context.db, caller.environment, named);
-  if (!user) throw userNotFound(named);
-  if (!user.enabled) throw new GatehouseError('forbidden', `The user "${named}" is disabled.`);
-  return named;
+  return userOfRequest(context, caller.environment, { callers: [], named });
 }
 
 /**
@@ -289,7 +295,7 @@ const NO_BODY = NOTHING.optional();
 async function readJson(schema: z.ZodType, req: IncomingMessage): Promise<unknown> {
   const text = hasBody(req) ? await readBody(req, BODY_BYTES) : '';
   if (text === '') return parse(schema, schema.safeParse(undefined).success ? undefined : {}, 'The body');
-  const type = headerOf(req, 'content-type')?.split(';')[0]?.trim().toLowerCase();
+  const type = headerText(req, 'content-type')?.split(';')[0]?.trim().toLowerCase();
   if (type !== undefined && type !== 'application/json' && !type.endsWith('+json')) {
     throw new GatehouseError(
       'unsupported_media_type',
@@ -339,10 +345,4 @@ function queryValues(query: URLSearchParams): Record<string, string | string[]> 
       return [name, values.length === 1 ? (values[0] ?? '') : values];
     }),
   );
-}
-
-export function headerOf(req: IncomingMessage, name: string): string | undefined {
-  const value = req.headers[name];
-  const text = Array.isArray(value) ? value[0] : value;
-  return text === undefined || text.trim() === '' ? undefined : text.trim();
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Action } from '../../connectors/catalog.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { checkHeader, mismatch } from './mcp-2026.ts';
-import { headerText } from './headers.ts';
+import { headerText } from '../../lib/header-text.ts';
 
 /*
  * A parameter whose schema says `x-mcp-header: Region` is repeated by clients of MCP 2026-07-28 in the header

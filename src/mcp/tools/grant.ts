@@ -1,6 +1,6 @@
 import type { Base } from '../../base.ts';
 import type { Caller } from '../../identity/caller.ts';
-import { findUser } from '../../identity/users.ts';
+import { userOfRequest } from '../../identity/request.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { assertOn, assertServes } from '../../servers/admission.ts';
 import type { LiveServer } from '../../servers/live.ts';
@@ -57,7 +57,7 @@ export async function grantFor(
 }
 
 async function userOf(
-  { db }: Pick<Base, 'db'>,
+  context: Pick<Base, 'db'>,
   { server }: LiveServer,
   caller: Caller,
   { userId: named, token }: UserWish,
@@ -65,34 +65,24 @@ async function userOf(
   if (token && token.environment !== server.environment) {
     throw new GatehouseError('forbidden', 'x-svc-user-token is of another environment than this MCP server.');
   }
-  const subjects = [caller.userId, token?.userId].filter((subject) => subject !== undefined);
-  const [subject] = subjects;
-  if (subject !== undefined) {
-    if (subjects.some((other) => other !== subject) || (named !== undefined && named !== subject)) {
-      throw new GatehouseError(
-        'forbidden',
-        'The request names another user than its JWT, which acts for its own alone.',
-      );
-    }
-    return subject;
+  const userId = await namedUser(context, server.environment, { callers: [caller, token], named });
+  if (userId !== undefined) return userId;
+  if (caller.kind !== 'api_key') return server.ownerUserId ?? undefined;
+  throw new GatehouseError(
+    'user_id_missing',
+    'The header x-svc-userid is missing. With an API key it says for whom you act.',
+  );
+}
+
+/** Returns the user of the request. An unknown one is 400, because 404 is about the server here. */
+async function namedUser(...request: Parameters<typeof userOfRequest>): Promise<string | undefined> {
+  try {
+    return await userOfRequest(...request);
+  } catch (error) {
+    if (!(error instanceof GatehouseError) || error.code !== 'user_not_found') throw error;
+    throw new GatehouseError('invalid_request', `The header x-svc-userid: ${error.message}`, {
+      details: { reason: 'user_not_found' },
+      cause: error,
+    });
   }
-  if (named === undefined) {
-    if (caller.kind !== 'api_key') return server.ownerUserId ?? undefined;
-    throw new GatehouseError(
-      'user_id_missing',
-      'The header x-svc-userid is missing. With an API key it says for whom you act.',
-    );
-  }
-  const user = await findUser(db, server.environment, named);
-  if (!user) {
-    throw new GatehouseError(
-      'invalid_request',
-      `x-svc-userid names "${named.slice(0, 64)}", which is no user of this environment.`,
-      {
-        details: { reason: 'user_not_found' },
-      },
-    );
-  }
-  if (!user.enabled) throw new GatehouseError('forbidden', 'This user is disabled.');
-  return named;
 }

@@ -3,14 +3,14 @@ import type { Context } from '../context.ts';
 import { isAccessToken } from '../../crypto/tokens.ts';
 import { assertScope, bearerOf, looksLikeJwt, type Caller } from '../../identity/caller.ts';
 import { isLoopback } from '../../lib/addresses.ts';
+import { assertAllowedPage } from '../../identity/request.ts';
 import { GatehouseError } from '../../lib/errors.ts';
 import { protectedResourceOf } from '../../servers/protected-resource.ts';
-import { readSettings } from '../../servers/settings.ts';
 import { serverNotFound } from '../../servers/records.ts';
 import type { LiveServer } from '../../servers/live.ts';
 import { ENVIRONMENTS } from '../../store/environments.ts';
 import { grantFor, type Grant } from '../tools/grant.ts';
-import { headerText } from '../protocol/headers.ts';
+import { headerText } from '../../lib/header-text.ts';
 
 /** A path below /mcp/: a server's id, with or without its token. */
 export interface McpPath {
@@ -145,50 +145,23 @@ async function userToken({ callers }: Context, jwt: string): Promise<Caller> {
 }
 
 /**
- * Rejects requests whose Host is another machine's while we listen on loopback only; otherwise DNS rebinding reaches
- * us.
- * @throws GatehouseError `forbidden`
- */
-export function assertHost(
-  { config, publicUrl }: Pick<Context, 'config' | 'publicUrl'>,
-  req: IncomingMessage,
-): void {
-  if (!isLoopback(config.host)) return;
-  const host = req.headers.host ?? '';
-  if (isLoopback(hostName(host)) || host === new URL(publicUrl).host) return;
-  throw new GatehouseError('forbidden', 'The Host header names another machine than this one.');
-}
-
-/**
  * Checks that a browser page of this origin may call the endpoint. Allowed are our own origin and the environment's
  * `origins`. Pages of this machine are allowed while we listen on loopback only.
  * @throws GatehouseError `forbidden`
  */
-export async function assertOrigin(
+export async function assertPage(
   context: Context,
   origin: string,
   authentication: Authentication | undefined,
 ): Promise<void> {
   if (origin === new URL(context.publicUrl).origin) return;
-  if (authentication?.caller.kind === 'api_key') {
-    throw new GatehouseError(
-      'forbidden',
-      'An API key was sent by a web page. Keys stay on your server; give pages a token URL, and replace this key.',
-    );
-  }
-  const url = URL.canParse(origin) ? new URL(origin) : undefined;
-  if (url && isLoopback(context.config.host) && isLoopback(url.hostname)) return;
   // A preflight carries no key, so its environment is unknown: both environments' lists count.
   const environments = authentication ? [authentication.live.server.environment] : ENVIRONMENTS;
-  for (const environment of environments) {
-    if ((await readSettings(context.db, environment)).origins.includes(origin)) return;
-  }
-  throw new GatehouseError(
-    'forbidden',
-    'Pages of this origin may not speak to the MCP endpoints. An operator can add it to the settings.',
-  );
-}
-
-function hostName(host: string): string {
-  return host.startsWith('[') ? host.slice(0, host.indexOf(']') + 1) : (host.split(':')[0] ?? '');
+  const page = { origin, environments, local: isLoopback(context.config.host) };
+  await assertAllowedPage(context, page, {
+    caller: authentication?.caller,
+    instead: 'a token URL',
+    refusal:
+      'Pages of this origin may not speak to the MCP endpoints. An operator can add it to the settings.',
+  });
 }

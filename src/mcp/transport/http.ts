@@ -1,13 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from '../context.ts';
-import { clientAddress } from '../../lib/client-address.ts';
+import { assertHost, countRefusal, createRequestLog, openVisit, type Visit } from '../../identity/request.ts';
 import { answerError, GatehouseError, hidesCause } from '../../lib/errors.ts';
+import { headerText } from '../../lib/header-text.ts';
 import { jsonFromBody, MIB, readBody } from '../../lib/http-body.ts';
 import type { Json } from '../../lib/json.ts';
 import {
-  assertHost,
-  assertOrigin,
+  assertPage,
   grantOf,
   authenticate,
   mcpPathOf,
@@ -20,7 +19,6 @@ import { VERSIONS } from '../protocol/initialize.ts';
 import { readMessage, type Message } from '../protocol/message.ts';
 import { isMcp2026 } from '../protocol/mcp-2026.ts';
 import { beginEvents, framingOf, sendEmpty, sendRefusal } from './reply.ts';
-import { headerText } from '../protocol/headers.ts';
 import { createListeners } from './listeners.ts';
 import { createMcpCore } from '../tools/server.ts';
 import { createSessions, openStream, placeOf, type Session } from './sessions.ts';
@@ -39,13 +37,11 @@ export interface McpHandler {
 }
 
 /** One request under way: the facts for its error answer and its log line. */
-interface Visit {
+interface McpVisit extends Visit {
   req: IncomingMessage;
   res: ServerResponse;
-  requestId: string;
   headers: Record<string, string>;
   id?: string | number;
-  route: string;
   rpcMethod?: string;
   serverId?: string;
 }
@@ -56,24 +52,17 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
   const listeners = createListeners();
   const watch = watchChanges(context, () => [...sessions.listening(), ...listeners.all()]);
   const exchange = createExchange(context, core, { sessions, listeners, watch });
-  // Redaction is off, because these fields hold no secrets and redacting would be most of the line's cost.
-  const requests = context.log.child({}, { redact: [] });
+  const logRequest = createRequestLog(context);
   return {
     async handle(req, res) {
-      const started = performance.now();
-      const visit: Visit = { req, res, requestId: randomUUID(), headers: {}, route: '/mcp/{serverId}' };
-      visit.headers['X-Request-Id'] = visit.requestId;
+      const opened = openVisit('/mcp/{serverId}');
+      const visit: McpVisit = { ...opened, req, res, headers: { 'X-Request-Id': opened.requestId } };
       try {
         await enter(context, exchange, visit);
       } catch (thrown) {
         refuse(context, visit, thrown);
       }
-      const { requestId, route, serverId, rpcMethod } = visit;
-      const durationMs = Math.round((performance.now() - started) * 10) / 10;
-      requests.info(
-        { requestId, method: req.method, route, serverId, rpcMethod, status: res.statusCode, durationMs },
-        'request',
-      );
+      logRequest(req, res, visit);
     },
     closeStreams() {
       sessions.closeStreams();
@@ -88,7 +77,7 @@ export async function createMcpHandler(context: Context): Promise<McpHandler> {
 }
 
 /** Checks a request and dispatches it: 401, 429, body, 403. Each check precedes the ones that cost more. */
-async function enter(context: Context, exchange: Exchange, visit: Visit): Promise<void> {
+async function enter(context: Context, exchange: Exchange, visit: McpVisit): Promise<void> {
   const { req, res, headers } = visit;
   assertHost(context, req);
   const path = mcpPathOf(req.url ?? '');
@@ -104,7 +93,7 @@ async function enter(context: Context, exchange: Exchange, visit: Visit): Promis
   const authentication = await countingFailures(context, visit, () => authenticate(context, req, path));
   visit.serverId = authentication.live.server.serverId;
   if (origin !== undefined) {
-    await assertOrigin(context, origin, authentication);
+    await assertPage(context, origin, authentication);
     headers['Access-Control-Allow-Origin'] = origin;
     headers['Access-Control-Expose-Headers'] = 'Mcp-Session-Id, X-Request-Id, Retry-After, WWW-Authenticate';
     headers['Vary'] = 'Origin';
@@ -128,7 +117,7 @@ async function enter(context: Context, exchange: Exchange, visit: Visit): Promis
 async function post(
   context: Context,
   exchange: Exchange,
-  visit: Visit,
+  visit: McpVisit,
   authentication: Authentication,
   path: McpPath,
 ): Promise<void> {
@@ -182,7 +171,7 @@ async function post(
 async function listen(
   context: Context,
   exchange: Exchange,
-  visit: Visit,
+  visit: McpVisit,
   authentication: Authentication,
   path: McpPath,
 ): Promise<void> {
@@ -209,9 +198,13 @@ async function listen(
   openStream(session, res, { last, endsAt, rights: () => rightsOf(context, req, path) });
 }
 
-async function preflight(context: Context, { req, res }: Visit, origin: string | undefined): Promise<void> {
+async function preflight(
+  context: Context,
+  { req, res }: McpVisit,
+  origin: string | undefined,
+): Promise<void> {
   if (origin === undefined) throw notAllowed('OPTIONS');
-  await assertOrigin(context, origin, undefined);
+  await assertPage(context, origin, undefined);
   sendEmpty(res, 204, {
     'Access-Control-Allow-Origin': origin,
     'Access-Control-Allow-Methods': METHODS,
@@ -242,17 +235,12 @@ function paramHeadersIn(req: IncomingMessage): string[] {
   return asked.map((name) => name.trim()).filter((name) => /^mcp-param-[\w-]{1,64}$/i.test(name));
 }
 
-/** Counts 401s by address. Bars an address after too many of them. */
-async function countingFailures<T>(context: Context, { req }: Visit, check: () => Promise<T>): Promise<T> {
+/** Counts 401s of the check by address. */
+async function countingFailures<T>(context: Context, { req }: McpVisit, check: () => Promise<T>): Promise<T> {
   try {
     return await check();
   } catch (error) {
-    if (error instanceof GatehouseError && error.status === 401) {
-      const address = clientAddress(req, context.config.trustedProxies);
-      await context.limits.assertNotBarred(address);
-      context.limits.refused(address);
-    }
-    throw error;
+    throw await countRefusal(context, req, error);
   }
 }
 
@@ -261,11 +249,15 @@ async function rightsOf(context: Context, req: IncomingMessage, path: McpPath): 
   return grantOf(context, req, await authenticate(context, req, path));
 }
 
-function grant(context: Context, visit: Visit, authentication: Authentication): Promise<Grant> {
+function grant(context: Context, visit: McpVisit, authentication: Authentication): Promise<Grant> {
   return countingFailures(context, visit, () => grantOf(context, visit.req, authentication));
 }
 
-function refuse(context: Context, { req, res, requestId, id, headers, route }: Visit, thrown: unknown): void {
+function refuse(
+  context: Context,
+  { req, res, requestId, id, headers, route }: McpVisit,
+  thrown: unknown,
+): void {
   const error = answerError(thrown);
   // A client that disconnects while it sends is not our fault.
   const hungUp = req.destroyed && !req.complete;
