@@ -7,13 +7,13 @@ export const MAX_CALLS = 10;
 export type Outcome<T> = { value: T } | { error: GatehouseError };
 
 /**
- * Runs the calls of a batch at the same time. Each has its own result or error, in the order of the calls. `settled`
+ * Runs the calls of a batch at the same time. Each has its own result or error, in the order of the calls. `onDone`
  * gets the number of finished calls. `onFault` gets each error that is no refusal.
  */
 export async function runBatch<C, T>(
   calls: readonly C[],
   run: (call: C) => Promise<T>,
-  { settled, onFault }: { settled?: (done: number) => void; onFault: (error: unknown) => void },
+  { onDone, onFault }: { onDone?: (done: number) => void; onFault: (error: unknown) => void },
 ): Promise<Outcome<T>[]> {
   let done = 0;
   const one = async (call: C): Promise<Outcome<T>> => {
@@ -25,7 +25,7 @@ export async function runBatch<C, T>(
       return { error };
     } finally {
       done += 1;
-      settled?.(done);
+      onDone?.(done);
     }
   };
   return Promise.all(calls.map(one));

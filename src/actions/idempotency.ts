@@ -73,12 +73,12 @@ export async function runOnce(
   const lease = keepLease(context, keyHash, found.leaseUntil);
   try {
     const value = await run(keyHash);
-    await settle(context, keyHash, lease.stop(), { status: 200, answer: { value } });
+    await storeAnswer(context, keyHash, lease.stop(), { status: 200, answer: { value } });
     return { value, replayed: false };
   } catch (error) {
     const kept = keptFailure(error, call.repeatable);
     const leaseUntil = lease.stop();
-    if (kept) await settle(context, keyHash, leaseUntil, kept);
+    if (kept) await storeAnswer(context, keyHash, leaseUntil, kept);
     else await release(context, keyHash, leaseUntil);
     throw error;
   }
@@ -170,7 +170,7 @@ function keepLease({ db, clock, log }: IdempotencyContext, keyHash: string, from
 }
 
 /** Stores the answer for repetitions. */
-async function settle(
+async function storeAnswer(
   { db, keys, log }: IdempotencyContext,
   keyHash: string,
   lease: Promise<number>,

@@ -14,7 +14,7 @@ import { requireEnabled } from '../identity/users.ts';
 import { GatehouseError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { callbackUrl, stateBinding } from './authorize.ts';
-import { requireSession, settle, takenElsewhere, type ConnectSession, type Outcome } from './sessions.ts';
+import { requireSession, endSession, takenElsewhere, type ConnectSession, type Outcome } from './sessions.ts';
 import type { ConnectContext } from './submit.ts';
 
 /** The redirect from an app's consent page. */
@@ -49,7 +49,7 @@ export async function finishAuthorization(
 ): Promise<{ session: ConnectSession; outcome: Outcome }> {
   const consent = await takeState(context, callback);
   const outcome = await outcomeOf(context, consent, callback);
-  if (!outcome.success) await settle(context.db, context, consent.session.sessionId, outcome);
+  if (!outcome.success) await endSession(context.db, context, consent.session.sessionId, outcome);
   return { session: consent.session, outcome };
 }
 
@@ -133,7 +133,7 @@ async function keep(
     const { credentialId } = place;
     const { connectorId, name } = connector;
     const ended = { success: true, connectionId: credentialId, credentialId, connectorId, name } as const;
-    if (!(await settle(tx, context, session.sessionId, ended))) return undefined;
+    if (!(await endSession(tx, context, session.sessionId, ended))) return undefined;
     await keepTokens(tx, context, looked, place);
     return ended;
   });

@@ -190,7 +190,7 @@ export async function assertLive(
  * Ends a session, once. Returns false when it was already ended or was deleted with its user; the caller must then
  * undo its work.
  */
-export async function settle(
+export async function endSession(
   db: DbOrTx,
   { clock }: Pick<Base, 'clock'>,
   sessionId: string,

@@ -3,7 +3,7 @@ import { connectAccount, deleteCredential, updateCredential } from '../credentia
 import { GatehouseError, invalidRequest } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { chosenScheme } from './apps.ts';
-import { assertLive, prefillOf, settle, type ConnectSession, type Outcome } from './sessions.ts';
+import { assertLive, prefillOf, endSession, type ConnectSession, type Outcome } from './sessions.ts';
 
 /** The values that a person entered. */
 export interface Submission {
@@ -75,7 +75,7 @@ export async function submitKeys(
     connectorId,
     name: connector.name,
   };
-  if (await settle(context.db, context, session.sessionId, ended)) return ended;
+  if (await endSession(context.db, context, session.sessionId, ended)) return ended;
   // Another tab ended the session first: its record stays, and a record that this one made is deleted.
   if (!renewed) await deleteCredential(context, { environment, userId, credentialId });
   throw new GatehouseError('connect_session_expired', 'This was finished in another window.');

@@ -27,7 +27,7 @@ export async function endCredential(
   { state, cause, reason, appMessage = '' }: Ending,
 ): Promise<void> {
   const { credentialId, connectorId, userId, environment, version } = credential;
-  const told = {
+  const report = {
     reason: reason.slice(0, MAX_REASON_CHARS),
     app_message: appMessage === '' ? null : appMessage.slice(0, MAX_REASON_CHARS).toWellFormed(),
   };
@@ -35,7 +35,7 @@ export async function endCredential(
     const endFrom = async (before: CredentialState): Promise<boolean> => {
       const { numUpdatedRows } = await tx
         .updateTable('credentials')
-        .set({ state, ...told, updated_at: clock.now() })
+        .set({ state, ...report, updated_at: clock.now() })
         .where('credential_id', '=', credentialId)
         .where('version', '=', version)
         .where('state', '=', before)
@@ -47,8 +47,8 @@ export async function endCredential(
     await operator.notify(tx, environment, 'credential.needs_reconnect', {
       ...credentialFacts(credential),
       state,
-      reason: told.reason,
-      ...(told.app_message === null ? {} : { appMessage: told.app_message }),
+      reason: report.reason,
+      ...(report.app_message === null ? {} : { appMessage: report.app_message }),
     });
     return true;
   });

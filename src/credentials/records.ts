@@ -330,11 +330,11 @@ export function schemeOf(
 
 function activeAgain(scheme: Authentication, account: Account | undefined): CredentialChanges {
   // The account of the grant stays, because a probe may report another id for the same account.
-  const told = 'account' in scheme && scheme.account !== undefined;
+  const hasAccountPath = 'account' in scheme && scheme.account !== undefined;
   return {
     state: 'active',
     reason: null,
-    ...(account && !told ? { account: JSON.stringify(account) } : {}),
+    ...(account && !hasAccountPath ? { account: JSON.stringify(account) } : {}),
   };
 }
 

@@ -135,7 +135,7 @@ function lacksRight(
 ): GatehouseError {
   return new GatehouseError(
     'upstream_rejected',
-    `${name} refused the call (${told(error)}). The credential works, but it has no right to do this. ` +
+    `${name} refused the call (${reportOf(error)}). The credential works, but it has no right to do this. ` +
       'Give its key or sign-in that right at the app, or use another account.',
     { details: { ...error.details, reason: 'permission', credentialId }, cause: error },
   );
@@ -146,7 +146,7 @@ function refusedAltogether(
   { credentialId }: Credential,
   error: GatehouseError,
 ): GatehouseError {
-  return new GatehouseError('credential_invalid', `${name} refused the credential (${told(error)}).`, {
+  return new GatehouseError('credential_invalid', `${name} refused the credential (${reportOf(error)}).`, {
     details: { ...error.details, reason: 'refused', credentialId },
     cause: error,
   });
@@ -155,14 +155,14 @@ function refusedAltogether(
 function unchecked({ name }: Connector, { credentialId }: Credential, error: GatehouseError): GatehouseError {
   return new GatehouseError(
     'upstream_failed',
-    `${name} refused the call (${told(error)}), and did not answer when asked whether the credential still works. ` +
+    `${name} refused the call (${reportOf(error)}), and did not answer when asked whether the credential still works. ` +
       'Nothing was done. Try again in a moment.',
     { details: { ...error.details, reason: 'credential_unchecked', credentialId }, cause: error },
   );
 }
 
 /** Returns the status and the app's own words; the surfaces remove the words again. */
-function told({ details }: GatehouseError): string {
+function reportOf({ details }: GatehouseError): string {
   const said = details?.['message'];
   return `HTTP ${String(details?.['status'])}${typeof said === 'string' ? `: ${said}` : ''}`;
 }

@@ -41,7 +41,7 @@ export async function planJob(
   await db
     .insertInto('jobs')
     .values({ job_id: newId('job'), kind: job.kind, key: job.key, ...row, created_at: now })
-    // updated_at rises, so that a running job detects that it was planned again (settle).
+    // updated_at rises, so that a running job detects that it was planned again (recordRun).
     .onConflict((c) =>
       c.columns(['kind', 'key']).doUpdateSet({ ...row, updated_at: risingTo('jobs.updated_at', now) }),
     )
@@ -110,7 +110,7 @@ async function run(context: JobContext, kind: JobKind, job: Job, signal: AbortSi
   };
   await whileRenewing(renewal, async () => {
     try {
-      await settle(context, job, { againInMs: await kind.run(parseJson(job.payload), signal) });
+      await recordRun(context, job, { againInMs: await kind.run(parseJson(job.payload), signal) });
     } catch (error) {
       // A job that the stop of this process interrupted runs again in another process, or at the next start.
       if (signal.aborted) await cutShort(context, job);
@@ -120,7 +120,7 @@ async function run(context: JobContext, kind: JobKind, job: Job, signal: AbortSi
 }
 
 function cutShort(context: JobContext, job: Job): Promise<void> {
-  return settle(context, job, { againInMs: 0, error: 'cut short' });
+  return recordRun(context, job, { againInMs: 0, error: 'cut short' });
 }
 
 type JobContext = Pick<Base, 'db' | 'clock' | 'log'>;
@@ -175,15 +175,15 @@ async function failed(
       if (!signal.aborted) throw refused;
       return cutShort(context, job);
     }
-    await settle(context, job, { againInMs });
+    await recordRun(context, job, { againInMs });
     return;
   }
   const againInMs = jitter(backoff(job.attempts, RETRIES), 0.2);
-  await settle(context, job, { againInMs, error: error.message });
+  await recordRun(context, job, { againInMs, error: error.message });
 }
 
 /** Ends a job or plans its next run. A job that was planned again while it ran keeps that plan. */
-async function settle(
+async function recordRun(
   { db, clock }: JobContext,
   job: Job,
   { againInMs, error }: { againInMs?: number | undefined; error?: string },

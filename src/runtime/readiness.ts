@@ -32,8 +32,9 @@ export function createReadiness(context: Pick<Base, 'db' | 'clock' | 'log'>): Re
     watch: loop.start,
     async missing() {
       const blocked = loop.blockedMs();
-      const told = blocked === 0 ? [] : [`the event loop was blocked for ${(blocked / SECOND).toFixed(1)} s`];
-      return [...(await storeFaults()), ...told];
+      const loopFaults =
+        blocked === 0 ? [] : [`the event loop was blocked for ${(blocked / SECOND).toFixed(1)} s`];
+      return [...(await storeFaults()), ...loopFaults];
     },
     close: loop.stop,
   };

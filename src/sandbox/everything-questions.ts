@@ -48,7 +48,7 @@ function rootsIn(answer: Given[string] | undefined): number {
 }
 
 /** Asks a form and answers with a sentence about its result. */
-function told(requests: (input: Answers) => ReturnType<typeof form>, words: string): Ask {
+function asking(requests: (input: Answers) => ReturnType<typeof form>, words: string): Ask {
   return (input, { form: answer }) =>
     answer
       ? text(
@@ -102,13 +102,13 @@ const ENUMS = form('Please select options from the enum fields', {
 export const QUESTIONS: { [name: string]: Ask } = {
   test_sampling: ({ prompt }, { sample }) =>
     sample ? text(`LLM response: ${modelSaid(sample)}`) : ask({ sample: sampling(String(prompt), 100) }),
-  test_elicitation: told(
+  test_elicitation: asking(
     ({ message }) =>
       form(String(message), { response: { type: 'string', description: "User's response" } }, ['response']),
     'User response',
   ),
-  test_elicitation_sep1034_defaults: told(() => DEFAULTS, 'Elicitation completed'),
-  test_elicitation_sep1330_enums: told(() => ENUMS, 'Elicitation completed'),
+  test_elicitation_sep1034_defaults: asking(() => DEFAULTS, 'Elicitation completed'),
+  test_elicitation_sep1330_enums: asking(() => ENUMS, 'Elicitation completed'),
   test_missing_capability: (_input, { sample }) =>
     sample ? text('Success') : ask({ sample: sampling('Say something.', 50) }),
   test_input_required_result_elicitation: (_input, { user_name }) =>

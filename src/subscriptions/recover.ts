@@ -107,10 +107,10 @@ async function recoverSome(
       e
         .exists(
           e
-            .selectFrom('deliveries as told')
-            .select('told.delivery_id')
-            .whereRef('told.event_id', '=', 'events.event_id')
-            .where('told.marks', 'like', `%"${BACKFILL_MARK}"%`),
+            .selectFrom('deliveries as backfilled')
+            .select('backfilled.delivery_id')
+            .whereRef('backfilled.event_id', '=', 'events.event_id')
+            .where('backfilled.marks', 'like', `%"${BACKFILL_MARK}"%`),
         )
         .as('is_backfill'),
     )

@@ -139,7 +139,7 @@ export function createBoundedExpressions(limits: { timeMs?: number } = {}): Boun
       evaluator.running = undefined;
       evaluator.timer = setTimeout(() => stop(evaluator, 'it was idle'), IDLE_MS);
       evaluator.timer.unref();
-      if (done) settle(done, message);
+      if (done) complete(done, message);
       next();
     });
     const ended = (): void => {
@@ -237,11 +237,11 @@ function permissions(extension: 'ts' | 'js'): string[] {
 /** Paths that the sources read outside of their folder; a build includes its packages. */
 const SOURCES_NEED = ['../package.json', '../node_modules/jsonata/'];
 
-function settle({ resolve, reject }: Waiting, message: unknown): void {
-  const told = answer.parse(message);
-  if (!('values' in told)) return reject(failed(told.expression, told.reason));
+function complete({ resolve, reject }: Waiting, message: unknown): void {
+  const reply = answer.parse(message);
+  if (!('values' in reply)) return reject(failed(reply.expression, reply.reason));
   try {
-    const values = parseJson(told.values);
+    const values = parseJson(reply.values);
     resolve(Array.isArray(values) ? values.map((row) => (Array.isArray(row) ? row : [row])) : []);
   } catch (error) {
     reject(failed('', error instanceof Error ? error.message : 'its value is no JSON'));

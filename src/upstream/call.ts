@@ -162,8 +162,8 @@ function waitAfter(
   const limited = means === 'upstream_rate_limited';
   if (!limited && means !== 'transient' && !RETRIED_STATUSES.has(answer.status)) return undefined;
   // The app's own header describes its limit. On a gateway's 503 it says nothing about when to retry.
-  const told = limited || answer.headers['retry-after'] !== undefined;
-  const asked = told ? retryAfterMs(call, answer, clock.now()) : undefined;
+  const saysWhen = limited || answer.headers['retry-after'] !== undefined;
+  const asked = saysWhen ? retryAfterMs(call, answer, clock.now()) : undefined;
   if (limited && asked !== undefined) throttle.hold(call, clock.now() + asked);
   return asked ?? fullJitter(backoff(tries, RETRIES));
 }

@@ -84,7 +84,7 @@ function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, means: ErrorM
   const sentence = sentenceOf(call, answer);
   // The right is also the app's text, so it is part of the quoted sentence.
   const said = needed === undefined ? sentence : `${sentence} (needed: ${needed})`.trim();
-  const told = said === '' ? `HTTP ${status}` : `HTTP ${status}: ${said}`;
+  const reported = said === '' ? `HTTP ${status}` : `HTTP ${status}: ${said}`;
   const details = {
     status,
     connectorId: call.connector.connectorId,
@@ -93,7 +93,7 @@ function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, means: ErrorM
   };
   switch (means) {
     case 'credential_invalid':
-      return new GatehouseError('credential_invalid', `${name} refused the credential (${told}).`, {
+      return new GatehouseError('credential_invalid', `${name} refused the credential (${reported}).`, {
         details: {
           ...details,
           reason: 'refused',
@@ -104,7 +104,7 @@ function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, means: ErrorM
       const seconds = Math.ceil((retryAfterMs(call, answer, Date.now()) ?? 30 * SECOND) / SECOND);
       return new GatehouseError(
         'upstream_rate_limited',
-        `${name} limits its calls (${told}). Try again in ${seconds} s.`,
+        `${name} limits its calls (${reported}). Try again in ${seconds} s.`,
         {
           details,
           headers: { 'Retry-After': String(seconds) },
@@ -112,19 +112,23 @@ function upstreamError(call: UpstreamCall, answer: UpstreamAnswer, means: ErrorM
       );
     }
     case 'upstream_rejected':
-      return new GatehouseError('upstream_rejected', `${name} refused the call (${told}).`, { details });
+      return new GatehouseError('upstream_rejected', `${name} refused the call (${reported}).`, { details });
     case 'permission':
       return new GatehouseError(
         'upstream_rejected',
-        `${name} does not let this account do that (${told}). Ask for the right there, or use another account.`,
+        `${name} does not let this account do that (${reported}). Ask for the right there, or use another account.`,
         { details: { ...details, reason: 'permission' } },
       );
     case 'transient':
-      return new GatehouseError('upstream_failed', `${name} failed for the moment (${told}). Try again.`, {
-        details: { ...details, reason: 'transient' },
-      });
+      return new GatehouseError(
+        'upstream_failed',
+        `${name} failed for the moment (${reported}). Try again.`,
+        {
+          details: { ...details, reason: 'transient' },
+        },
+      );
     case 'upstream_failed':
-      return new GatehouseError('upstream_failed', `${name} failed (${told}).`, { details });
+      return new GatehouseError('upstream_failed', `${name} failed (${reported}).`, { details });
   }
 }
 

@@ -58,7 +58,7 @@ export interface Connecting {
 
 export function createConnecting(
   { frame, call, environment, start, tell, leave }: Modal,
-  { wish, manages = false, know: told, connected, back, keep }: Purpose,
+  { wish, manages = false, know: onOutcome, connected, back, keep }: Purpose,
 ): Connecting {
   let session: Session | undefined;
   /** The final result; undefined before. */
@@ -150,7 +150,7 @@ export function createConnecting(
 
   async function store(on: Session, app: AppView, choice: Choice): Promise<Problem | undefined> {
     const answer = await call<Outcome>('POST', `/connect/sessions/${on.sessionId}/credentials`, choice);
-    if (answer.ok) return void settle(on, app, answer.value.result);
+    if (answer.ok) return void showOutcome(on, app, answer.value.result);
     return isOver(answer.problem) ? void fail(answer.problem, app) : answer.problem;
   }
 
@@ -177,7 +177,7 @@ export function createConnecting(
           leave,
         },
         {
-          settled: (outcome) => resolve(void settle(on, app, outcome)),
+          onResult: (outcome) => resolve(void showOutcome(on, app, outcome)),
           failed: (problem) => resolve(void fail(problem, app)),
           refused(problem) {
             back();
@@ -208,7 +208,7 @@ export function createConnecting(
     return { label: texts.blockedHere(app.name), run: go };
   }
 
-  function settle(on: Session, app: AppView, outcome: ConnectionResult): void {
+  function showOutcome(on: Session, app: AppView, outcome: ConnectionResult): void {
     if (!outcome.success) return fail({ code: outcome.error, message: outcome.message, faults: [] }, app);
     session = undefined;
     connected(on, app, outcome);
@@ -234,7 +234,7 @@ export function createConnecting(
 
   function know(outcome: ConnectionResult | undefined): void {
     ended = outcome;
-    told(outcome);
+    onOutcome(outcome);
   }
 
   /**

@@ -10,7 +10,7 @@ const POLL_MS = 1_000;
 /** The possible ends of a sign-in in a separate window. One of them is called, once. */
 interface Ends {
   /** Called when the session has ended, with success or failure. */
-  settled(result: ConnectionResult): void;
+  onResult(result: ConnectionResult): void;
   /** Called when the service refused the typed values before the window went to the app. */
   refused(problem: Problem): void;
   /** Called when the session cannot be read any more. */
@@ -94,7 +94,7 @@ export function awaitConsent(consent: Consent, ends: Ends): () => void {
       return;
     }
     const { result } = answer.value;
-    if (result) return end(() => ends.settled(result));
+    if (result) return end(() => ends.onResult(result));
     if (closed && opened?.closed && !gone) {
       gone = true;
       show();

@@ -90,7 +90,7 @@ export function createInstalling(
       });
       button.classList.remove('busy');
       text.textContent = label;
-      if (answer.ok) return settle(form, answer.value);
+      if (answer.ok) return showInstalled(form, answer.value);
       const faults = answer.problem.faults.map(({ field, rule }) => ({
         field: field.replace(/^config\./, 'data.'),
         rule,
@@ -177,7 +177,7 @@ export function createInstalling(
     );
   }
 
-  function settle({ name, branding }: InstallForm, made: Omit<Installed, 'success'>): void {
+  function showInstalled({ name, branding }: InstallForm, made: Omit<Installed, 'success'>): void {
     const { installationId, version } = made;
     know({ success: true, installationId, workflowId, version });
     frame.show(

@@ -165,7 +165,7 @@ function openModal<Good>(
   const removal = new MutationObserver(() => host.isConnected || finish());
   let ready = false;
   /** The result, while the user still reads it. */
-  let settled: Good | NotConnected | undefined;
+  let outcome: Good | NotConnected | undefined;
   let redirecting = false;
   let timer = setTimeout(() => finish(notLoaded(url)), LOAD_MS);
 
@@ -175,7 +175,7 @@ function openModal<Good>(
   };
   const send = (message: object) => frame.contentWindow?.postMessage(message, origin);
 
-  function finish(result = settled ?? closed()): void {
+  function finish(result = outcome ?? closed()): void {
     if (signal.aborted) return;
     listening.abort();
     removal.disconnect();
@@ -208,7 +208,7 @@ function openModal<Good>(
         const returnTo = location.href.replace(/#.*/s, '');
         send({ gatehouse: 'start', token, ...choice, returnTo, state });
       } else if (data.gatehouse === 'settled') {
-        settled = data.result;
+        outcome = data.result;
       } else if (data.gatehouse === 'result' && typeof data.result?.success === 'boolean') {
         finish(data.result);
       } else if (data.gatehouse === 'redirect' && String(data.url).startsWith(`${url}/connect/s/`)) {

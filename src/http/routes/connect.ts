@@ -7,7 +7,7 @@ import {
   openLink,
   prefillOf,
   requireSession,
-  settle,
+  endSession,
   type Asker,
   type ConnectSession,
   type Outcome,
@@ -287,7 +287,7 @@ export const cancelConnectRoute = defineRoute({
       error: 'closed',
       message: 'Connecting was closed before it was done.',
     } as const;
-    const ended = (await settle(context.db, context, found.sessionId, closed))
+    const ended = (await endSession(context.db, context, found.sessionId, closed))
       ? closed
       : ((await requireSession(context, params.sessionId, asker)).outcome ?? closed);
     return { body: endOf({ ...found, outcome: ended }), headers: PRIVATE };

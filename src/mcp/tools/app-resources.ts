@@ -54,8 +54,8 @@ export async function readAppResource(scope: ToolScope, uri: string): Promise<Js
 function contentOf(data: unknown, { mimeType }: ResourceDefinition): JsonObject {
   const file = isJsonObject(data) ? data : {};
   const { contentType, text, base64 } = file;
-  const told = typeof contentType === 'string' ? contentType.split(';')[0]?.trim() : undefined;
-  const type = { mimeType: mimeType ?? (told || 'application/octet-stream') };
+  const reported = typeof contentType === 'string' ? contentType.split(';')[0]?.trim() : undefined;
+  const type = { mimeType: mimeType ?? (reported || 'application/octet-stream') };
   if (typeof text === 'string') return { ...type, text };
   if (typeof base64 === 'string') return { ...type, blob: base64 };
   throw new GatehouseError('upstream_failed', 'The app gave no file for this resource.');

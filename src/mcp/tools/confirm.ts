@@ -36,7 +36,7 @@ export async function confirmCall(
   if (inputs?.isOver(step)) return inputs.take();
   if (token !== undefined) {
     fault = await takeConfirmation(context, call, token);
-    if (fault === undefined) return inputs?.settle(step);
+    if (fault === undefined) return inputs?.complete(step);
   } else if (inputs?.abilities.form) {
     return ask(scope, inputs, question, step);
   }

@@ -64,7 +64,7 @@ export function sessionInputs(
     unbidden: undefined,
     brought: () => undefined,
     isOver: () => false,
-    settle: () => {},
+    complete: () => {},
     take: async () => {},
     async ask({ requests, keep = null }) {
       const until = ended();

@@ -37,7 +37,7 @@ export interface Inputs {
   /** Returns whether an earlier request completed a step. */
   isOver(step: string): boolean;
   /** Marks a step as complete without an answer, for later requests. */
-  settle(step: string): void;
+  complete(step: string): void;
   /**
    * Consumes the client's agreement, right before the agreed work starts. The state of a request is valid once.
    * @throws GatehouseError `request_state_invalid` when another request used it.
@@ -134,7 +134,7 @@ export async function mcp2026Inputs({
     brought,
     unbidden: state || !responses ? undefined : answersTo(Object.keys(responses)),
     isOver: (step) => done[step] !== undefined,
-    settle: (step) => void (done[step] = {}),
+    complete: (step) => void (done[step] = {}),
     async take() {
       if (state) await (taken ??= states.take(state, signal));
     },

@@ -200,18 +200,18 @@ export function toErrorResult(
   };
 }
 
-const MAX_TOLD = 20;
+const MAX_SHOWN = 20;
 
 /** Returns the note on corrected arguments: a line for the model, and the corrections as data. */
 function noteOf(corrections: readonly Correction[]) {
   if (corrections.length === 0) return undefined;
-  const told = corrections.slice(0, MAX_TOLD);
-  const read = told.map(({ path, from, to }) =>
+  const shown = corrections.slice(0, MAX_SHOWN);
+  const read = shown.map(({ path, from, to }) =>
     to === LEFT_OUT
       ? `${path} ${JSON.stringify(from)} was left out`
       : `${path} ${JSON.stringify(from)} as ${JSON.stringify(to)}`,
   );
-  const more = corrections.length > told.length ? ` and ${corrections.length - told.length} more` : '';
+  const more = corrections.length > shown.length ? ` and ${corrections.length - shown.length} more` : '';
   const text = withoutHidden(`Arguments were corrected: ${read.join(', ')}${more}.`);
-  return { block: { type: 'text' as const, text }, meta: { 'gatehouse/corrections': told } };
+  return { block: { type: 'text' as const, text }, meta: { 'gatehouse/corrections': shown } };
 }

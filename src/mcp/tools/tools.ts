@@ -167,7 +167,7 @@ const action = z.strictObject({
     .min(LEAST_BYTES)
     .max(INLINE_BYTES)
     .optional()
-    .describe('The most to answer with; what is left out is told.'),
+    .describe('The most to answer with. The answer says what it leaves out.'),
   confirmationToken: z
     .string()
     .optional()
@@ -212,7 +212,7 @@ const executeBatch = tool({
       ...idsFor(scope, call, `calls.${at}.`),
       path: `calls.${at}.parameters`,
     }));
-    // The calls run at the same time, so their questions and progress could not be told apart.
+    // The calls run at the same time, so their questions and progress could not be distinguished.
     const alone = { ...scope, inputs: undefined, onProgress: undefined };
     const share = Math.floor(INLINE_BYTES / calls.length);
     const outcomes = await runBatch(
@@ -223,7 +223,7 @@ const executeBatch = tool({
         return fitted(scope.context, scope.grant, value, sizing);
       },
       {
-        settled: (done) => scope.onProgress?.({ progress: done, total: calls.length }),
+        onDone: (done) => scope.onProgress?.({ progress: done, total: calls.length }),
         onFault: (err) => scope.context.log.error({ requestId: scope.requestId, err }, 'MCP request failed'),
       },
     );

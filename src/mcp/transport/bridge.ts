@@ -37,7 +37,7 @@ export async function runBridge(
     session: undefined,
     version: undefined,
     lastEventId: undefined,
-    told: new Set(),
+    reported: new Set(),
     running: new Map(),
     initialize: undefined,
   };
@@ -47,8 +47,8 @@ export async function runBridge(
     ended: ended.signal,
     write: (line) => void output.write(`${line}\n`),
     tell(line) {
-      if (state.told.has(line)) return;
-      state.told.add(line);
+      if (state.reported.has(line)) return;
+      state.reported.add(line);
       tell(line);
     },
   };
@@ -71,7 +71,7 @@ interface State {
   session: string | undefined;
   version: string | undefined;
   lastEventId: string | undefined;
-  told: Set<string>;
+  reported: Set<string>;
   /** Requests of MCP 2026-07-28 under way, by the client's id. */
   running: Map<string | number, AbortController>;
   /** The client's own initialize, to open a new session when the remote has lost the old one. */

@@ -119,7 +119,7 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
   const fields = await customFieldsOf(context, { environment, connectorId, credentialId, scope });
   const unified: Unified[] = [];
   /** Records up to `until`, which later polls need not read again. */
-  const settled: Unified[] = [];
+  const unchanging: Unified[] = [];
   const { unreadable } = listing;
   const what = { connector, scope, connectionId: credentialId };
   for await (const [record, one] of unifiedOf(what, listing.records.values(), fields)) {
@@ -131,9 +131,9 @@ async function poll(context: PollContext, source: Source, signal: AbortSignal | 
     // Records younger than the app's lag wait for the next poll. The app may not list all records of their
     // time yet.
     if (span.baseline || at === undefined || at <= listing.appTime - lagMs || lagMs === 0) unified.push(one);
-    if (at === undefined || at <= until) settled.push(one);
+    if (at === undefined || at <= until) unchanging.push(one);
   }
-  const next = await continueListing(listing, from, () => hasNews(context.db, source.sourceId, settled));
+  const next = await continueListing(listing, from, () => hasNews(context.db, source.sourceId, unchanging));
   const baselineAt = source.baselineAt ?? beganAt(source, listing) - lagMs;
   const deliveries = await commit(
     context,
