@@ -11,10 +11,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkCatalogue } from '../../src/cli/doctor-service.ts';
 import { buildCatalog } from '../../src/connectors/build.ts';
-import { ConnectorFileError } from '../../src/connectors/catalog.ts';
+import { ConnectorFileError, type Catalog } from '../../src/connectors/catalog.ts';
 import { checkCompiles } from '../../src/connectors/compiles.ts';
 import { loadCatalog } from '../../src/connectors/load.ts';
 import { checkInput } from '../../src/connectors/validate.ts';
@@ -324,42 +324,38 @@ describe('input is checked by field', () => {
 });
 
 describe('the connectors that are shipped', () => {
-  test.each(SHIPPED)('%s has no fault, compiles, and names its sources', async (id) => {
-    const catalog = await loadCatalog({ folder: FOLDER, sandbox: true });
+  const cacheFolder = mkdtempSync(join(tmpdir(), 'gatehouse-cached-'));
+  let catalog: Catalog;
+  beforeAll(async () => {
+    catalog = await loadCatalog({ folder: FOLDER, sandbox: true, cacheFolder });
+  });
+  afterAll(() => rmSync(cacheFolder, { recursive: true, force: true }));
+
+  test.each(SHIPPED)('%s has no fault, compiles, and names its sources', (id) => {
     const connector = catalog.connector('development', id);
     expect(connector?.definition.sources.length).toBeGreaterThan(0);
     expect(connector?.actions.size).toBeGreaterThanOrEqual(8);
     expect(connector && checkCompiles(connector.definition)).toEqual([]);
   });
 
-  test('the sandbox exists only in development', async () => {
-    const catalog = await loadCatalog({ folder: FOLDER, sandbox: true });
-    expect(catalog.connector('development', 'sandbox')).toBeDefined();
-    expect(catalog.connector('production', 'sandbox')).toBeUndefined();
-    expect(
-      (await loadCatalog({ folder: FOLDER, sandbox: false })).connector('development', 'sandbox'),
-    ).toBeUndefined();
-  });
+  test('definitions are cached between starts, and the sandbox exists only in development', async () => {
+    const [cached = ''] = readdirSync(cacheFolder);
+    const second = await loadCatalog({ folder: FOLDER, sandbox: true, cacheFolder });
+    const third = await loadCatalog({ folder: FOLDER, sandbox: false, cacheFolder });
+    const shown = (one: Catalog) => one.connectors('production').map(({ definition }) => definition);
+    expect(shown(second)).toEqual(shown(catalog));
+    expect(shown(third)).toEqual(shown(catalog));
+    expect(readdirSync(cacheFolder)).not.toContain(cached);
+    const [heads = ''] = readFileSync(join(cacheFolder, readdirSync(cacheFolder)[0] ?? ''), 'utf8').split(
+      '\n',
+    );
+    expect(JSON.parse(heads)).toHaveLength(SHIPPED.length - 1);
 
-  test('definitions are cached between starts, unless a file has changed', async () => {
-    const cacheFolder = mkdtempSync(join(tmpdir(), 'gatehouse-cached-'));
-    try {
-      const first = await loadCatalog({ folder: FOLDER, sandbox: true, cacheFolder });
-      const [cached = ''] = readdirSync(cacheFolder);
-      const second = await loadCatalog({ folder: FOLDER, sandbox: true, cacheFolder });
-      const third = await loadCatalog({ folder: FOLDER, sandbox: false, cacheFolder });
-      const shown = (catalog: typeof first) =>
-        catalog.connectors('production').map(({ definition }) => definition);
-      expect(shown(second)).toEqual(shown(first));
-      expect(shown(third)).toEqual(shown(first));
-      expect(readdirSync(cacheFolder)).not.toContain(cached);
-      const [heads = ''] = readFileSync(join(cacheFolder, readdirSync(cacheFolder)[0] ?? ''), 'utf8').split(
-        '\n',
-      );
-      expect(JSON.parse(heads)).toHaveLength(SHIPPED.length - 1);
-    } finally {
-      rmSync(cacheFolder, { recursive: true, force: true });
+    for (const one of [catalog, second]) {
+      expect(one.connector('development', 'sandbox')).toBeDefined();
+      expect(one.connector('production', 'sandbox')).toBeUndefined();
     }
+    expect(third.connector('development', 'sandbox')).toBeUndefined();
   });
 
   test('a faulty file is left out with its faults, unless no file is valid', async () => {
