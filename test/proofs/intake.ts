@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MINUTE } from '../../src/lib/clock.ts';
 import { openLives, toldIn, type Lives } from './lives.ts';
 import { claim, type Proof } from './proof.ts';
 
 const DRAIN_MS = 120_000;
+/** Longer than a lease of a source, so that the next life finds the source free. */
+const APART_MS = MINUTE;
 const SENDERS = 4;
 
 /**
@@ -11,7 +14,7 @@ const SENDERS = 4;
  */
 export const intake: Proof = {
   name: 'intake',
-  sizes: { PROOF_INTAKE_KILLS: { full: 500, short: 5 } },
+  sizes: { PROOF_INTAKE_KILLS: { full: 500, ci: 5, short: 1 } },
   async run(size) {
     await using lives = await openLives('shop');
     const { provider } = lives;
@@ -38,7 +41,8 @@ export const intake: Proof = {
       killAt = Number.POSITIVE_INFINITY;
       await lives.kill();
       if ((await unread(lives)) > 0) between += 1;
-      await lives.begin(0);
+      provider.aheadMs = (life + 1) * APART_MS;
+      await lives.begin(provider.aheadMs);
     }
     end.abort();
     await Promise.all(senders);

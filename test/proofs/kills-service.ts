@@ -12,15 +12,15 @@ import { openProof } from './scene.ts';
  * has published its share.
  */
 
-const order = z.object({ life: z.number(), events: z.number(), overMs: z.number() });
+const order = z.object({ life: z.number(), events: z.number(), overMs: z.number(), aheadMs: z.number() });
 const [catalogFolder = ''] = process.argv.slice(2);
 const AT_ONCE = 2;
 
 flushCompileCache();
 process.once('message', (message) => void serve(order.parse(message)));
 
-async function serve({ life, events, overMs }: z.infer<typeof order>): Promise<void> {
-  const context = await openProof(readConfig(), catalogFolder);
+async function serve({ life, events, overMs, aheadMs }: z.infer<typeof order>): Promise<void> {
+  const context = await openProof(readConfig(), catalogFolder, { now: () => Date.now() + aheadMs });
   const app = await listen(context);
   process.once('SIGTERM', () => {
     void app

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createInterface } from 'node:readline';
+import { TIMING } from '../../src/outbox/claim.ts';
 import { claim, type Proof } from './proof.ts';
 import { gapsIn, openScene, type Scene } from './scene.ts';
 
@@ -11,16 +12,16 @@ const RECEIVERS = 10;
 const FAILING = 0.1;
 /** Many retries, because no delivery may be dead in the end; short delays, so that the proof ends soon. */
 const SCHEDULE = [0.2, 0.2, 0.5, 0.5, ...Array<number>(16).fill(1)].join(',');
-/** Time for the leases of killed processes to expire. */
+/** Longest time for the last process to deliver the rest. */
 const DRAIN_MS = 180_000;
 
 /** The service publishes and delivers, and is killed repeatedly. Receivers answer one in ten deliveries with 500. */
 export const kills: Proof = {
   name: 'kills',
   sizes: {
-    PROOF_KILLS: { full: 1000, short: 5 },
-    PROOF_EVENTS: { full: 100_000, short: 500 },
-    PROOF_LIFE_MS: { full: 1000, short: 500 },
+    PROOF_KILLS: { full: 1000, ci: 5, short: 1 },
+    PROOF_EVENTS: { full: 100_000, ci: 500, short: 60 },
+    PROOF_LIFE_MS: { full: 1000, ci: 500, short: 200 },
   },
   async run(size) {
     const taken = new Map<string, { times: number; recordId: string; sequence: number; lane: string }>();
@@ -61,16 +62,17 @@ export const kills: Proof = {
       // The next process loads its code ahead of time. It opens the store when the proof says so.
       next = spawnService(scene, acknowledged);
       const bornAt = Date.now();
-      service.send({ life, events: perLife, overMs: size('PROOF_LIFE_MS') });
+      service.send({ life, events: perLife, overMs: size('PROOF_LIFE_MS'), aheadMs: 0 });
       await said(service, 'published');
       await sleep(Math.random() * size('PROOF_LIFE_MS') * 0.2);
       service.kill('SIGKILL');
       await once(service, 'close');
       if ((await underWay(scene, bornAt)) > 0) amid++;
     }
-    next.send({ life: lives, events: 0, overMs: 0 });
+    // Ahead by more than a lease, so that the deliveries of killed processes are free.
+    next.send({ life: lives, events: 0, overMs: 0, aheadMs: 2 * TIMING.leaseMs });
     const end = Date.now() + DRAIN_MS;
-    while ((await waiting(scene)) > 0 && Date.now() < end) await sleep(250);
+    while ((await waiting(scene)) > 0 && Date.now() < end) await sleep(50);
     next.kill('SIGTERM');
     await once(next, 'close');
     server.close();

@@ -1,8 +1,7 @@
 import { flushCompileCache } from 'node:module';
 import { readConfig } from '../../src/config.ts';
-import { openContext } from '../../src/context.ts';
 import { listen } from '../../src/app.ts';
-import { createLog } from '../../src/log.ts';
+import { openProof } from './scene.ts';
 
 /*
  * A Gatehouse as `gatehouse serve` starts it, over a catalogue of the proofs, that runs until it is killed. It loads its
@@ -13,12 +12,8 @@ flushCompileCache();
 process.once('message', (message) => void live(Number(message)));
 
 async function live(aheadMs: number): Promise<void> {
-  const config = readConfig();
-  const context = await openContext(config, {
-    log: createLog(config.logLevel, process.stderr),
-    clock: { now: () => Date.now() + aheadMs },
-    catalogFolder,
-  });
+  const clock = { now: () => Date.now() + aheadMs };
+  const context = await openProof(readConfig(), catalogFolder, clock);
   await listen(context);
   process.send?.('serves');
 }

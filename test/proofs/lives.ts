@@ -1,7 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config.ts';
@@ -10,6 +9,7 @@ import { createCredential } from '../../src/credentials/records.ts';
 import { createSubscription } from '../../src/subscriptions/subscriptions.ts';
 import { createUser } from '../../src/identity/users.ts';
 import { createLog } from '../../src/log.ts';
+import { freePort } from '../support/cli.ts';
 import { shopsCatalog, startProvider, type Provider } from './provider.ts';
 
 /** A shop, a subscription to its orders, and Gatehouses over one store that run one after the other. */
@@ -99,13 +99,4 @@ export async function toldIn({ context }: Lives): Promise<Map<string, number>> {
     told.set(remoteId, (told.get(remoteId) ?? 0) + 1);
   }
   return told;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((listens) => server.listen(0, '127.0.0.1', listens));
-  const address = server.address();
-  await new Promise((closed) => server.close(closed));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }

@@ -1,8 +1,11 @@
+/** `npm run proof:events`, its step of `.ci/run`, and the test suite. */
+export type Form = 'full' | 'ci' | 'short';
+
 /** A claim of docs/performance.md (Proofs) that a program can check against the service. */
 export interface Proof {
   name: string;
-  /** Sizes by variable: the size of `npm run proof:events`, and the size of the test suite. */
-  sizes: Record<string, { full: number; short: number }>;
+  /** Sizes by variable, for each form. */
+  sizes: Record<string, Record<Form, number>>;
   /** Returns a sentence of figures. @throws Error when the claim does not hold. */
   run(size: (name: string) => number): Promise<string>;
 }
@@ -10,7 +13,7 @@ export interface Proof {
 /** Returns the sizes of a run. Environment variables replace the defaults. */
 export function sizesOf(
   { sizes }: Proof,
-  form: 'full' | 'short',
+  form: Form,
   env: Record<string, string | undefined>,
 ): (name: string) => number {
   return (name) => {

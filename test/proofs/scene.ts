@@ -7,7 +7,7 @@ import type { Credential } from '../../src/credentials/credential.ts';
 import { createCredential } from '../../src/credentials/records.ts';
 import { createSubscription } from '../../src/subscriptions/subscriptions.ts';
 import { createUser } from '../../src/identity/users.ts';
-import { DAY } from '../../src/lib/clock.ts';
+import { DAY, systemClock, type Clock } from '../../src/lib/clock.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { createLog } from '../../src/log.ts';
 import { eventsCatalog } from '../support/events.ts';
@@ -87,8 +87,12 @@ export async function openShops(catalogFolder: string, more: Record<string, stri
   };
 }
 
-export function openProof(config: Config, catalogFolder: string): Promise<OpenContext> {
-  return openContext(config, { log: createLog(config.logLevel, process.stderr), catalogFolder });
+export function openProof(
+  config: Config,
+  catalogFolder: string,
+  clock: Clock = systemClock,
+): Promise<OpenContext> {
+  return openContext(config, { log: createLog(config.logLevel, process.stderr), catalogFolder, clock });
 }
 
 /** Returns the numbers that are missing between 1 and the highest one. */

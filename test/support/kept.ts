@@ -1,15 +1,32 @@
-import { existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { loadCatalog } from '../../src/connectors/load.ts';
 
+/** The checked definitions of the last run; the name of the file changes with the checker and the definitions. */
+const CHECKED = join(import.meta.dirname, '../../node_modules/.cache/gatehouse-tests');
+const CONNECTORS = join(import.meta.dirname, '../../data/connectors');
 /** Name of the folder that the homes of one run share. Workers of Vitest inherit it; without it they share nothing. */
 const VARIABLE = 'TEST_KEPT_FOLDER';
 
 /** Creates the shared folder. Each test has its own home, and most of a start was checking every connector again. */
-export function setup(): () => void {
+export async function setup(): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-kept-'));
   mkdirSync(join(folder, 'code'), { mode: 0o700 });
   process.env[VARIABLE] = folder;
+  // The first run of a checkout checks the definitions, instead of each of its processes.
+  mkdirSync(CHECKED, { recursive: true });
+  await loadCatalog({ folder: CONNECTORS, sandbox: true, cacheFolder: CHECKED });
+  for (const name of catalogsIn(CHECKED)) copyFileSync(join(CHECKED, name), join(folder, name));
   // Programs of tests that run our sources read this on their own. They write their compiled code just before they are
   // killed.
   process.env['NODE_COMPILE_CACHE'] = join(folder, 'code');

@@ -5,7 +5,10 @@ import { readConfig } from '../../src/config.ts';
 import { openContext } from '../../src/context.ts';
 import { createLog } from '../../src/log.ts';
 
-/* One of several serving processes over the same database, to be killed. It reports its address. */
+/*
+ * One of several serving processes over the same database, to be killed. The first message starts it, and each says how
+ * far its clock is ahead. It reports its address.
+ */
 
 export interface Serving {
   url: string;
@@ -16,7 +19,10 @@ const { env, catalogFolder }: { env: Record<string, string>; catalogFolder: stri
 // Everything is loaded now, because the duration of a start is not under test.
 flushCompileCache();
 process.send?.('loaded');
+let aheadMs = 0;
+process.on('message', (message) => (aheadMs = Number(message)));
 await once(process, 'message');
-const context = await openContext(readConfig(env), { log: createLog('silent'), catalogFolder });
+const clock = { now: () => Date.now() + aheadMs };
+const context = await openContext(readConfig(env), { log: createLog('silent'), catalogFolder, clock });
 const app = await listen(context);
 process.send?.({ url: `http://127.0.0.1:${app.port}` } satisfies Serving);

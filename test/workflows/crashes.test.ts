@@ -4,20 +4,30 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { z } from 'zod';
 import { newApiKey } from '../../src/crypto/tokens.ts';
 import { ensureKeys } from '../../src/identity/api-keys.ts';
 import { openContext } from '../../src/context.ts';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 import { openStore } from '../../src/store/open.ts';
-import { isJsonObject, parseJson, valueAt, type Json } from '../../src/lib/json.ts';
+import { parseJson, valueAt, type Json } from '../../src/lib/json.ts';
+import { LEASE_MS } from '../../src/workflows/steps.ts';
+import { until } from '../support/events.ts';
 import { startLedger, type Ledger } from '../support/ledger.ts';
 import { freshDatabase, type StoreKind } from '../support/stores.ts';
 import type { Serving } from '../support/workflow-process.ts';
 
-/** Kills processes (SIGKILL) during runs of ten steps. `npm run proof:workflows` does it 300 times. */
-const FULL = process.env['PROOF'] === 'full';
+/** Kills processes (SIGKILL) during runs of ten steps: in the suite, in `.ci/run`, and in `npm run proof:workflows`. */
+const KILLS = {
+  short: { sqlite: 1, postgres: 1 },
+  ci: { sqlite: 4, postgres: 2 },
+  full: { sqlite: 300, postgres: 60 },
+};
+const kills = KILLS[z.enum(['short', 'ci', 'full']).catch('short').parse(process.env['PROOF'])];
 const STEPS = 10;
+/** Longer than a lease, so that a process whose clock is ahead by this may continue the runs of a dead one. */
+const APART_MS = 2 * LEASE_MS;
 /** A dead process's runs count as running until their lease expires; the other runs therefore use other users. */
 const USERS = 12;
 const children: ChildProcess[] = [];
@@ -27,8 +37,8 @@ afterEach(() => {
 
 interface World {
   ledger: Ledger;
-  /** Starts a serving process and waits until it is up. */
-  serve(): Promise<{ child: ChildProcess; call: Call }>;
+  /** Starts a serving process, with its clock ahead by this much, and waits until it is up. */
+  serve(aheadMs?: number): Promise<{ child: ChildProcess; call: Call }>;
   db: Awaited<ReturnType<typeof openStore>>['db'];
   close(): Promise<void>;
 }
@@ -50,7 +60,7 @@ async function openWorld(kind: StoreKind): Promise<World> {
   await ensureKeys(context, { development: key, production: newApiKey('production') });
   await context.close();
   const store = await openStore(database);
-  /** The next process is loaded while the current one works. */
+  /** With many kills the next process is loaded while the current one works. */
   const load = async (): Promise<ChildProcess> => {
     const program = join(import.meta.dirname, '../support/workflow-process.ts');
     const child = fork(program, [JSON.stringify({ env, catalogFolder })], { execArgv: [] });
@@ -62,10 +72,10 @@ async function openWorld(kind: StoreKind): Promise<World> {
   return {
     ledger,
     db: store.db,
-    async serve() {
+    async serve(aheadMs = 0) {
       const child = await (next ?? load());
-      next = load();
-      child.send('serve');
+      next = kills.sqlite > 1 ? load() : undefined;
+      child.send(aheadMs);
       const [message]: Serving[] = await once(child, 'message');
       return { child, call: caller(message?.url ?? '', key) };
     },
@@ -106,19 +116,19 @@ async function kill(child: ChildProcess): Promise<void> {
 const text = (value: Json, path: string): string => String(valueAt(value, path));
 
 test.each<[StoreKind, number]>([
-  ['sqlite', FULL ? 300 : 4],
-  ['postgres', FULL ? 60 : 2],
+  ['sqlite', kills.sqlite],
+  ['postgres', kills.postgres],
 ])(
   'on %s, %i kills in the middle of runs: each ends, and no finished step runs twice',
   { timeout: 3_600_000 },
-  async (kind, kills) => {
+  async (kind, count) => {
     const world = await openWorld(kind);
     const { ledger, db } = world;
     try {
-      const first = await world.serve();
+      let { child, call } = await world.serve();
       const users: string[] = [];
       for (let n = 0; n < USERS; n++)
-        users.push(text(await first.call('POST', '/users', { username: `user ${n}` }), 'userId'));
+        users.push(text(await call('POST', '/users', { username: `user ${n}` }), 'userId'));
       const steps = Array.from({ length: STEPS }, (_, step) => ({
         stepId: `s${step}`,
         connectorId: 'ledger',
@@ -126,18 +136,15 @@ test.each<[StoreKind, number]>([
         input: { n: '=trigger.input.n', step },
       }));
       const definition = { trigger: { type: 'manual' }, steps, concurrency: 20 };
-      const made = await first.call('POST', '/workflows', { name: 'ten', definition });
+      const made = await call('POST', '/workflows', { name: 'ten', definition });
       const workflowId = text(made, 'workflowId');
-      for (const userId of users)
-        await first.call('POST', `/workflows/${workflowId}/install?userId=${userId}`, {});
-      await kill(first.child);
+      for (const userId of users) await call('POST', `/workflows/${workflowId}/install?userId=${userId}`, {});
 
       /** Calls that may have been sent but not recorded when a process was killed, with their count. */
       const inFlight = new Map<string, number>();
       let started = 0;
       let killed = 0;
-      while (killed < kills) {
-        const { child, call } = await world.serve();
+      while (killed < count) {
         const deadline = new Promise<void>((resolve) => {
           const after = ledger.count + 1 + Math.floor(Math.random() * 60);
           const late = Math.random() < 0.4;
@@ -178,21 +185,20 @@ test.each<[StoreKind, number]>([
           const key = `${runId}.${position}`;
           inFlight.set(key, (inFlight.get(key) ?? 0) + 1);
         }
+        ({ child, call } = await world.serve(killed * APART_MS));
       }
       ledger.onCall = async () => {};
       ledger.onAnswered = () => {};
 
-      const last = await world.serve();
-      for (;;) {
+      await until(async () => {
         const live = await db
           .selectFrom('workflow_runs')
           .select('run_id')
           .where('status', 'in', ['queued', 'running', 'waiting'])
           .execute();
-        if (live.length === 0) break;
-        await new Promise((next) => setTimeout(next, 100));
-      }
-      await kill(last.child);
+        return live.length === 0;
+      }, 600_000);
+      await kill(child);
 
       const runs = await db.selectFrom('workflow_runs').select(['run_id', 'status', 'error']).execute();
       const stranded = runs.filter(({ status }) => status !== 'succeeded');
@@ -239,30 +245,26 @@ test(
       const arrived = new Promise<void>((resolve) => {
         ledger.onCall = async () => {
           resolve();
-          await new Promise((next) => setTimeout(next, 1000));
+          await new Promise(() => {});
         };
       });
       const run = await first.call('POST', `/workflows/${workflowId}/run?userId=${userId}`, {});
       await arrived;
       await kill(first.child);
-      const second = await world.serve();
+      const second = await world.serve(APART_MS);
       const path = `/workflows/${workflowId}/runs/${text(run, 'runId')}`;
       let ended: Json = null;
-      for (;;) {
+      const has = (status: string) => async () => {
         ended = await second.call('GET', path);
-        if (isJsonObject(ended) && ended['status'] === 'failed') break;
-        await new Promise((next) => setTimeout(next, 100));
-      }
+        return valueAt(ended, 'status') === status;
+      };
+      await until(has('failed'));
       expect(ledger.count).toBe(1);
       expect(valueAt(ended, 'error.details.outcome')).toBe('unknown');
       // After a look at the app, the caller may retry the call.
       ledger.onCall = async () => {};
       await second.call('POST', `${path}/retry`);
-      for (;;) {
-        ended = await second.call('GET', path);
-        if (isJsonObject(ended) && ended['status'] === 'succeeded') break;
-        await new Promise((next) => setTimeout(next, 100));
-      }
+      await until(has('succeeded'));
       expect(ledger.count).toBe(2);
       await kill(second.child);
       expect(await db.selectFrom('workflow_steps').select('attempts').execute()).toEqual([{ attempts: 1 }]);
@@ -313,13 +315,14 @@ test('a call of a dead process in an ended run has an unknown outcome', { timeou
     });
     // Another process takes up this run and cannot continue it.
     await call('PUT', `/users/${bob}`, { enabled: false });
+    child.send(APART_MS);
     const settled = async (run: string, status: string): Promise<Json> => {
-      for (;;) {
-        const answer = await call('GET', run);
-        if (valueAt(answer, 'status') === status && valueAt(answer, 'steps.0.status') !== 'running')
-          return answer;
-        await new Promise((next) => setTimeout(next, 100));
-      }
+      let answer: Json = null;
+      await until(async () => {
+        answer = await call('GET', run);
+        return valueAt(answer, 'status') === status && valueAt(answer, 'steps.0.status') !== 'running';
+      });
+      return answer;
     };
     const unknown = {
       status: 'failed',

@@ -23,7 +23,7 @@ async function openDepot() {
     connectionId,
     add,
     /** Lets time pass, and runs due work after each step. */
-    async pass(ms: number, everyMs = 5 * MINUTE): Promise<void> {
+    async pass(ms: number, everyMs = 30 * MINUTE): Promise<void> {
       for (let passed = 0; passed < ms; passed += everyMs) {
         clock.advance(everyMs);
         await app.look();
