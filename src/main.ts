@@ -62,10 +62,10 @@ function buildProgram(done: (code: number) => void): Command {
     .option('--header <name:value>', 'header of each request to --url; may be repeated', collect, [])
     .addHelpText('after', STDIO_HELP)
     .action(async (options, command: Command) => {
-      const { readStdioWish, stdio } = await import('./cli/stdio.ts');
-      const wish = readStdioWish(options);
-      if (typeof wish === 'string') command.error(`error: ${wish}`);
-      else done(await stdio(wish));
+      const { readStdioOptions, stdio } = await import('./cli/stdio.ts');
+      const checked = readStdioOptions(options);
+      if (typeof checked === 'string') command.error(`error: ${checked}`);
+      else done(await stdio(checked));
     });
 
   const keys = program
@@ -108,10 +108,10 @@ function buildProgram(done: (code: number) => void): Command {
     .option('--json', 'print each event as a line of JSON')
     .addHelpText('after', LISTEN_HELP)
     .action(async (options, command: Command) => {
-      const { listen, readListenWish } = await import('./cli/listen.ts');
-      const wish = readListenWish(options);
-      if (typeof wish === 'string') command.error(`error: ${wish}`);
-      else done(await listen(wish));
+      const { listen, readListenOptions } = await import('./cli/listen.ts');
+      const checked = readListenOptions(options);
+      if (typeof checked === 'string') command.error(`error: ${checked}`);
+      else done(await listen(checked));
     });
 
   const connectors = program

@@ -88,12 +88,12 @@ type Claim = { state: 'mine'; leaseUntil: number } | { state: 'done'; row: Row }
 
 async function claim(
   { db, clock }: IdempotencyContext,
-  wish: { keyHash: string; requestHash: string; repeatable: boolean },
+  claim: { keyHash: string; requestHash: string; repeatable: boolean },
 ): Promise<Claim> {
   const now = clock.now();
   const mine: Row = {
-    key_hash: wish.keyHash,
-    request_hash: wish.requestHash,
+    key_hash: claim.keyHash,
+    request_hash: claim.requestHash,
     state: 'running',
     status: null,
     body: null,
@@ -109,23 +109,23 @@ async function claim(
   const row = await db
     .selectFrom('idempotency')
     .selectAll()
-    .where('key_hash', '=', wish.keyHash)
+    .where('key_hash', '=', claim.keyHash)
     .executeTakeFirst();
   if (!row) throw inProgress(now, now + SECOND);
   const expired = row.expires_at <= now;
   if (!expired) {
-    if (row.request_hash !== wish.requestHash) {
+    if (row.request_hash !== claim.requestHash) {
       throw idempotencyConflict();
     }
     if (row.state === 'done') return { state: 'done', row };
     if (row.lease_until > now) throw inProgress(now, row.lease_until);
-    if (!wish.repeatable) throw abandoned();
+    if (!claim.repeatable) throw abandoned();
   }
   // Several callers may find the same dead row. Only the caller whose update finds it unchanged continues.
   const { numUpdatedRows } = await db
     .updateTable('idempotency')
     .set(mine)
-    .where('key_hash', '=', wish.keyHash)
+    .where('key_hash', '=', claim.keyHash)
     .where('state', '=', row.state)
     .where('lease_until', '=', row.lease_until)
     .executeTakeFirst();

@@ -14,7 +14,7 @@ import {
   stayListening,
   type Heard,
   type Listener,
-  type ListenerWish,
+  type ListenerInput,
 } from '../subscriptions/listener.ts';
 import { isLoopback } from '../lib/addresses.ts';
 import { MINUTE } from '../lib/clock.ts';
@@ -24,7 +24,7 @@ import { createOutbound, type Outbound } from '../lib/outbound.ts';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 import { openStarted } from './started.ts';
 
-export interface ListenWish {
+export interface ListenOptions {
   /** Where deliveries are forwarded; undefined: they are only printed. */
   forward: URL | undefined;
   environment: Environment;
@@ -43,7 +43,7 @@ const options = z.object({
 });
 
 /** Returns the parsed options, or a sentence about what is wrong with them. */
-export function readListenWish(given: unknown): ListenWish | string {
+export function readListenOptions(given: unknown): ListenOptions | string {
   const { forward, environment, connection, scope, secret, json } = options.parse(given);
   const known = ENVIRONMENTS.find((one) => one === environment);
   if (!known) return '--environment must be development or production';
@@ -63,7 +63,7 @@ const LOOK_EVERY_MS = 200;
 const AT_ONCE = 50;
 
 /** Runs `gatehouse listen`: prints and forwards events until SIGTERM or SIGINT. Returns the exit code. */
-export async function listen(wish: ListenWish): Promise<number> {
+export async function listen(options: ListenOptions): Promise<number> {
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
   // A reader that has seen enough (`| head`) ends this command.
@@ -72,11 +72,11 @@ export async function listen(wish: ListenWish): Promise<number> {
   const context = await openStarted(config);
   const outbound = createOutbound({
     ...config,
-    egressProxy: forwardProxy(config, wish),
-    allowedNetworks: forwardAllowed(wish),
+    egressProxy: forwardProxy(config, options),
+    allowedNetworks: forwardAllowed(options),
   });
   try {
-    await listenUntil(context, wish, outbound, stop.signal);
+    await listenUntil(context, options, outbound, stop.signal);
   } finally {
     await outbound.close();
     await context.close();
@@ -85,7 +85,7 @@ export async function listen(wish: ListenWish): Promise<number> {
 }
 
 /** Allows the forward address, whatever it is, because the operator of this machine gave it. */
-function forwardAllowed({ forward }: ListenWish) {
+function forwardAllowed({ forward }: ListenOptions) {
   if (!forward) return [];
   const port = Number(forward.port) || (forward.protocol === 'https:' ? 443 : 80);
   return [{ kind: 'host' as const, host: forward.hostname, port }];
@@ -94,19 +94,19 @@ function forwardAllowed({ forward }: ListenWish) {
 /**
  * Returns the proxy. A program on this machine is called directly, because for a proxy localhost is the proxy itself.
  */
-function forwardProxy({ egressProxy }: Pick<Config, 'egressProxy'>, { forward }: ListenWish) {
+function forwardProxy({ egressProxy }: Pick<Config, 'egressProxy'>, { forward }: ListenOptions) {
   return forward && isLoopback(forward.hostname) ? undefined : egressProxy;
 }
 
 /** Prints and forwards events until the signal aborts. */
 export async function listenUntil(
   context: OpenContext,
-  wish: ListenWish,
+  options: ListenOptions,
   outbound: Outbound,
   signal: AbortSignal,
 ): Promise<void> {
-  const { environment, source, secret } = wish;
-  const what: ListenerWish = { environment, secret };
+  const { environment, source, secret } = options;
+  const what: ListenerInput = { environment, secret };
   if (source) {
     const { connectionId: credentialId, scope } = source;
     what.source = {
@@ -115,7 +115,7 @@ export async function listenUntil(
     };
   }
   let listener = await openListener(context, what);
-  introduce(wish, listener);
+  introduce(options, listener);
   let saidAt = context.clock.now();
   const stay = async () => {
     if (context.clock.now() - saidAt <= MINUTE) return;
@@ -131,9 +131,9 @@ export async function listenUntil(
       for (const one of heard) {
         // A program that hangs makes one batch take longer than a listener may be silent.
         await stay();
-        const done = await forwarded(outbound, wish.forward, one, signal);
+        const done = await forwarded(outbound, options.forward, one, signal);
         if (signal.aborted) break;
-        print(wish, one, done);
+        print(options, one, done);
       }
       if (heard.length < AT_ONCE) await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
     }
@@ -142,7 +142,7 @@ export async function listenUntil(
   }
 }
 
-function introduce({ environment, source, forward }: ListenWish, { secret }: Listener): void {
+function introduce({ environment, source, forward }: ListenOptions, { secret }: Listener): void {
   const what = source ? `${source.scope} of ${source.connectionId}` : `all events of ${environment}`;
   const where = forward ? `, forwarded to ${forward.href}` : '';
   process.stderr.write(`Listening to ${what}${where}.\nSigning secret: ${secret}\nCtrl-C ends.\n`);
@@ -182,7 +182,7 @@ async function forwarded(
   }
 }
 
-function print({ json }: ListenWish, heard: Heard, done: Forwarded | undefined): void {
+function print({ json }: ListenOptions, heard: Heard, done: Forwarded | undefined): void {
   const { deliveryId, scope, event, recordId, headers } = heard;
   const body = parseJson(heard.body);
   if (json) {

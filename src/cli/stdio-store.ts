@@ -4,7 +4,7 @@ import { rememberedUrl } from '../connect/presence.ts';
 import { readConfig } from '../config.ts';
 import { openContext, type OpenContext } from '../context.ts';
 import { createLog } from '../log.ts';
-import { runStdio, type StdioWish } from '../mcp/transport/stdio.ts';
+import { runStdio, type StdioOptions } from '../mcp/transport/stdio.ts';
 import { storeFails } from './store-fails.ts';
 
 interface Streams {
@@ -17,16 +17,16 @@ interface Streams {
  * Serves one MCP server from the store on these streams. The log goes to standard error.
  * @throws StoreError as soon as the store has failed for good.
  */
-export async function serveFromStore(wish: StdioWish, streams: Streams): Promise<void> {
+export async function serveFromStore(options: StdioOptions, streams: Streams): Promise<void> {
   const config = readConfig();
   const context = await openContext(config, { log: createLog(config.logLevel, process.stderr) });
   // Links lead to the address of the last process that served, whatever its port was.
   if (config.publicUrl === undefined)
     context.publicUrl = (await rememberedUrl(context.db)) ?? context.publicUrl;
-  await Promise.race([serveOn(streams, context, wish), storeFails(context)]);
+  await Promise.race([serveOn(streams, context, options), storeFails(context)]);
 }
 
-async function serveOn(streams: Streams, context: OpenContext, wish: StdioWish): Promise<void> {
+async function serveOn(streams: Streams, context: OpenContext, options: StdioOptions): Promise<void> {
   const { config } = context;
   let sandbox: Promise<Server> | undefined;
   if (config.sandbox || config.testConnectors) {
@@ -38,7 +38,7 @@ async function serveOn(streams: Streams, context: OpenContext, wish: StdioWish):
     });
   }
   try {
-    await runStdio(context, wish, streams);
+    await runStdio(context, options, streams);
   } finally {
     const server = await sandbox;
     server?.closeAllConnections();

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ENVIRONMENTS, type Environment } from '../store/environments.ts';
 
-export type Wish =
+export type Options =
   | { url: string; headers: Record<string, string> }
   | { server: string; user: string | undefined; environment: Environment };
 
@@ -14,7 +14,7 @@ const options = z.object({
 });
 
 /** Returns the parsed options, or a sentence about what is wrong with them. */
-export function readStdioWish(given: unknown): Wish | string {
+export function readStdioOptions(given: unknown): Options | string {
   const { server, user, environment = 'development', url, header } = options.parse(given);
   if ((server === undefined) === (url === undefined)) return 'give either --server or --url';
   if (url !== undefined) {
@@ -38,22 +38,22 @@ export function readStdioWish(given: unknown): Wish | string {
 }
 
 /** Runs `gatehouse stdio` until standard input ends, or SIGTERM or SIGINT. Returns the exit code. */
-export async function stdio(wish: Wish): Promise<number> {
+export async function stdio(options: Options): Promise<number> {
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
   const streams = { input: process.stdin, output: process.stdout, signal: stop.signal };
   // A client that is gone reads no more, which is a normal end and no fault.
   process.stdout.on('error', () => stop.abort());
   try {
-    if ('url' in wish) {
+    if ('url' in options) {
       const { runBridge } = await import('../mcp/transport/bridge.ts');
-      await runBridge(wish, {
+      await runBridge(options, {
         ...streams,
         tell: (line) => void process.stderr.write(`gatehouse: ${line}\n`),
       });
     } else {
       const { serveFromStore } = await import('./stdio-store.ts');
-      await serveFromStore(wish, streams);
+      await serveFromStore(options, streams);
     }
     return 0;
   } finally {

@@ -109,22 +109,22 @@ export function chosenScheme(
  */
 export async function beforeSignIn(
   context: AppContext,
-  wish: {
+  input: {
     environment: Environment;
     connectorId: string;
     type?: string | undefined;
     data?: JsonObject | undefined;
   },
 ): Promise<Record<string, string> | undefined> {
-  const connector = requireConnector(context, wish.environment, wish.connectorId);
-  const scheme = schemeOf(connector, wish.type, wish.data);
-  const { data = {} } = wish;
+  const connector = requireConnector(context, input.environment, input.connectorId);
+  const scheme = schemeOf(connector, input.type, input.data);
+  const { data = {} } = input;
   if (scheme.type !== 'oauth2' || data['accessToken'] !== undefined) return undefined;
   const fields = [...credentialFields(connector, scheme)].map(([name, field]): [string, CredentialField] => [
     name,
     Object.hasOwn(data, name) ? field : { ...field, required: false },
   ]);
-  const client = await requireOAuthClient(context, wish.environment, connector);
+  const client = await requireOAuthClient(context, input.environment, connector);
   const { values, faults } = checkFields(new Map(fields), data);
   faults.push(...elsewhere(client, values));
   if (faults.length > 0) throw invalidRequest(faults, 'The credential');

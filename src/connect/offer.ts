@@ -7,7 +7,7 @@ import { createSession, type NewSession } from './sessions.ts';
 import type { ConnectContext } from './submit.ts';
 
 /** The input for a link. makeLink() checks its `redirectUri`. */
-export type LinkWish = Omit<NewSession, 'via'>;
+export type LinkInput = Omit<NewSession, 'via'>;
 
 /**
  * Creates a link that connects an account, and returns its address and its expiry, epoch ms.
@@ -15,14 +15,14 @@ export type LinkWish = Omit<NewSession, 'via'>;
  */
 export async function makeLink(
   context: ConnectContext,
-  wish: LinkWish,
+  options: LinkInput,
 ): Promise<{ sessionId: string; url: string; expiresAt: number }> {
-  if (wish.redirectUri !== undefined) {
-    const settings = await readSettings(context.db, wish.environment);
-    assertRedirectAllowed(settings, wish.environment, wish.redirectUri);
+  if (options.redirectUri !== undefined) {
+    const settings = await readSettings(context.db, options.environment);
+    assertRedirectAllowed(settings, options.environment, options.redirectUri);
   }
-  await assertReady(context, wish);
-  const { session, link } = await createSession(context, { ...wish, via: 'link' });
+  await assertReady(context, options);
+  const { session, link } = await createSession(context, { ...options, via: 'link' });
   return { sessionId: session.sessionId, url: link, expiresAt: session.expiresAt };
 }
 
@@ -38,26 +38,26 @@ export async function withLink(
     userId,
     connectorId,
     redirectUri,
-  }: Pick<LinkWish, 'environment' | 'redirectUri'> & {
+  }: Pick<LinkInput, 'environment' | 'redirectUri'> & {
     userId: string | undefined;
     connectorId: string;
   },
 ): Promise<unknown> {
   if (!(error instanceof GatehouseError) || userId === undefined) return error;
   if (error.code === 'credential_required') {
-    const wish = { environment, userId, connectors: [connectorId], redirectUri };
-    const { url, sessionId } = await makeLink(context, wish);
+    const options = { environment, userId, connectors: [connectorId], redirectUri };
+    const { url, sessionId } = await makeLink(context, options);
     return extended(error, { connectUrl: url, sessionId }, await unservedNote(context));
   }
   const credentialId = error.details?.['credentialId'];
   if (error.code !== 'credential_invalid' || typeof credentialId !== 'string') return error;
-  const wish = { environment, userId, connectors: [connectorId], credentialId, redirectUri };
-  const { url, sessionId } = await makeLink(context, wish);
+  const options = { environment, userId, connectors: [connectorId], credentialId, redirectUri };
+  const { url, sessionId } = await makeLink(context, options);
   return extended(error, { reconnectUrl: url, sessionId }, await unservedNote(context));
 }
 
-async function assertReady(context: ConnectContext, wish: LinkWish): Promise<void> {
-  const { environment, connectors = null, type = null } = wish;
+async function assertReady(context: ConnectContext, options: LinkInput): Promise<void> {
+  const { environment, connectors = null, type = null } = options;
   if (connectors === null) return;
   const apps = await appsOf(context, { environment, connectors, type });
   const ways = apps.flatMap(({ authentication }) => authentication);

@@ -75,33 +75,33 @@ type SessionContext = Pick<Base, 'db' | 'clock' | 'hashKey' | 'keys' | 'publicUr
 /** Creates a session and its link, which is returned only here: single use, fifteen minutes. */
 export async function createSession(
   context: SessionContext,
-  wish: NewSession,
+  input: NewSession,
 ): Promise<{ session: ConnectSession; link: string }> {
   const token = newRandomToken();
   const sessionId = newId('con');
   const now = context.clock.now();
-  await endUnopened(context.db, wish);
+  await endUnopened(context.db, input);
   const insert = context.db
     .insertInto('connect_sessions')
     .values({
       session_id: sessionId,
       token_hash: hashToken(context.hashKey, token),
-      environment: wish.environment,
-      user_id: wish.userId,
-      connectors: wish.connectors ? JSON.stringify(wish.connectors) : null,
-      type: wish.type ?? null,
-      credential_id: wish.credentialId ?? null,
-      prefill: wish.prefill ? context.keys.seal(JSON.stringify(wish.prefill), binding(sessionId)) : null,
-      redirect_uri: wish.redirectUri ?? null,
-      client_state: wish.state ?? null,
-      via: wish.via,
+      environment: input.environment,
+      user_id: input.userId,
+      connectors: input.connectors ? JSON.stringify(input.connectors) : null,
+      type: input.type ?? null,
+      credential_id: input.credentialId ?? null,
+      prefill: input.prefill ? context.keys.seal(JSON.stringify(input.prefill), binding(sessionId)) : null,
+      redirect_uri: input.redirectUri ?? null,
+      client_state: input.state ?? null,
+      via: input.via,
       status: 'open',
       expires_at: now + LIFETIME_MS,
       created_at: now,
       updated_at: now,
     })
     .returningAll();
-  const row = await forLiving(wish.userId, insert.executeTakeFirstOrThrow());
+  const row = await forLiving(input.userId, insert.executeTakeFirstOrThrow());
   return { session: toSession(row), link: `${context.publicUrl}/connect/s/${token}` };
 }
 

@@ -96,7 +96,7 @@ export async function saveOAuthApp(
   context: Pick<Base, 'db' | 'keys' | 'catalog' | 'clock'>,
   environment: Environment,
   connectorId: string,
-  wish: {
+  input: {
     clientId: string;
     clientSecret?: string | undefined;
     scopes?: string[] | undefined;
@@ -108,18 +108,18 @@ export async function saveOAuthApp(
   const scheme = definition.authentication.find(({ type }) => type === 'oauth2');
   if (!scheme || scheme.type !== 'oauth2')
     throw invalidRequest([{ field: 'connectorId', rule: `${name} does not offer oauth2` }], 'The OAuth app');
-  if (wish.clientSecret === undefined && scheme.clientAuthentication !== 'none')
+  if (input.clientSecret === undefined && scheme.clientAuthentication !== 'none')
     throw invalidRequest([{ field: 'clientSecret', rule: `is required for ${name}` }], 'The OAuth app');
-  const { values, faults } = checkFields(fieldsOfApp(connector), wish.fields ?? {});
+  const { values, faults } = checkFields(fieldsOfApp(connector), input.fields ?? {});
   if (faults.length > 0) {
     const here = faults.map(({ field, rule }) => ({ field: field.replace(/^data\./, 'fields.'), rule }));
     throw invalidRequest(here, 'The OAuth app');
   }
   const now = context.clock.now();
   const set = {
-    client_id: wish.clientId,
-    sealed: context.keys.seal(wish.clientSecret ?? '', binding(environment, connectorId, wish.clientId)),
-    scopes: wish.scopes ? JSON.stringify(wish.scopes) : null,
+    client_id: input.clientId,
+    sealed: context.keys.seal(input.clientSecret ?? '', binding(environment, connectorId, input.clientId)),
+    scopes: input.scopes ? JSON.stringify(input.scopes) : null,
     fields: JSON.stringify(values),
     updated_at: now,
   };

@@ -104,7 +104,7 @@ function encodePart(text: string): string {
 export async function sendParams(
   { outbound }: Pick<Base, 'outbound'>,
   { connector }: Pick<Grant, 'connector'>,
-  wish: {
+  input: {
     url: string;
     method: 'POST' | 'DELETE' | 'GET';
     style: 'form' | 'json' | 'query';
@@ -114,26 +114,26 @@ export async function sendParams(
     signal?: AbortSignal | undefined;
   },
 ): Promise<OutboundAnswer> {
-  const url = new URL(wish.url);
-  const { 'content-type': _form, ...given } = wish.headers;
+  const url = new URL(input.url);
+  const { 'content-type': _form, ...given } = input.headers;
   const headers: Record<string, string> = { ...HEADERS, ...given };
   let body: string | undefined;
-  if (wish.style === 'query' || wish.method === 'GET') {
-    for (const [name, value] of wish.params) url.searchParams.set(name, value);
-  } else if (wish.style === 'json') {
+  if (input.style === 'query' || input.method === 'GET') {
+    for (const [name, value] of input.params) url.searchParams.set(name, value);
+  } else if (input.style === 'json') {
     headers['content-type'] = 'application/json';
-    body = JSON.stringify(Object.fromEntries(wish.params));
+    body = JSON.stringify(Object.fromEntries(input.params));
   } else {
     headers['content-type'] = 'application/x-www-form-urlencoded';
-    body = wish.params.toString();
+    body = input.params.toString();
   }
   return outbound.request({
-    method: wish.method,
+    method: input.method,
     url: url.href,
     headers,
     ...(body === undefined ? {} : { body }),
-    ...(wish.signal ? { signal: wish.signal } : {}),
-    timeoutMs: wish.timeoutMs,
+    ...(input.signal ? { signal: input.signal } : {}),
+    timeoutMs: input.timeoutMs,
     maxBytes: MAX_ANSWER_BYTES,
     allowSandbox: connector.connectorId === SANDBOX_ID,
   });

@@ -138,14 +138,14 @@ export async function exchangeCode(
     const value = checked.get(name);
     return value === null ? [] : [[name, value]];
   });
-  const wish = {
+  const input = {
     ...grant,
     server,
     secrets: [code, verifier],
     params: Object.fromEntries(repeated),
     complete: true,
   };
-  return requestTokens(context, wish, (caller, auth, options) =>
+  return requestTokens(context, input, (caller, auth, options) =>
     oauth.authorizationCodeGrantRequest(
       server,
       caller,
@@ -173,8 +173,8 @@ export async function refreshTokens(
   const params = Object.fromEntries(
     Object.entries(scheme.refreshParams).map(([name, template]) => [name, fill(template)]),
   );
-  const wish = { ...grant, server, secrets: [refreshToken], params, complete: false };
-  return requestTokens(context, wish, (caller, auth, options) =>
+  const input = { ...grant, server, secrets: [refreshToken], params, complete: false };
+  return requestTokens(context, input, (caller, auth, options) =>
     oauth.refreshTokenGrantRequest(server, caller, auth, refreshToken, options),
   );
 }
@@ -198,8 +198,8 @@ export async function clientCredentialsTokens(
   const server = serverAt(filledAddress({ ...grant, client }, scheme.tokenUrl));
   const params: Record<string, string> =
     scheme.scopes.length > 0 ? { scope: scheme.scopes.join(scheme.scopeSeparator) } : {};
-  const wish = { ...grant, client, server, secrets: [], complete: true };
-  return requestTokens(context, wish, (caller, auth, options) =>
+  const input = { ...grant, client, server, secrets: [], complete: true };
+  return requestTokens(context, input, (caller, auth, options) =>
     oauth.clientCredentialsGrantRequest(server, caller, auth, params, options),
   );
 }
@@ -244,7 +244,7 @@ export async function revokeTokens(
   throw new OAuthRefusal(`http_${answer.status}`, undefined, answer.status);
 }
 
-interface TokenWish extends Grant, Cancellable {
+interface TokenRequest extends Grant, Cancellable {
   server: AuthorizationServer;
   callback?: URLSearchParams;
   /** Parameters for this kind of request. */
@@ -258,25 +258,25 @@ interface TokenWish extends Grant, Cancellable {
 /** Sends a grant through oauth4webapi. Deviations from the standard are translated by readTokenAnswer(). */
 async function requestTokens(
   context: OAuthContext,
-  wish: TokenWish,
+  input: TokenRequest,
   send: (client: Client, auth: ClientAuth, options: TokenEndpointRequestOptions) => Promise<Response>,
 ): Promise<Tokens> {
   const oauth = await import('oauth4webapi');
-  const { connector, scheme, server } = wish;
-  const client = { client_id: wish.client.clientId };
+  const { connector, scheme, server } = input;
+  const client = { client_id: input.client.clientId };
   const sentAt = context.clock.now();
   let raw: Json = null;
   const options: TokenEndpointRequestOptions = {
     // The outbound client rejects plain http itself, because it knows for which hosts http is allowed.
     [oauth.allowInsecureRequests]: true,
     [oauth.customFetch]: async (url, { body, headers }) => {
-      const answer = await sendParams(context, wish, {
+      const answer = await sendParams(context, input, {
         url,
         method: 'POST',
         style: scheme.tokenRequest,
-        ...withTemplates(wish, new URLSearchParams(body), headers),
+        ...withTemplates(input, new URLSearchParams(body), headers),
         timeoutMs: TOKEN_TIMEOUT_MS,
-        signal: wish.signal,
+        signal: input.signal,
       });
       const wire = { status: answer.status, headers: answer.headers, text: answer.body.toString('utf8') };
       const read = readTokenAnswer(scheme, wire, sentAt);
@@ -287,14 +287,14 @@ async function requestTokens(
   };
   let granted;
   try {
-    const response = await send(client, clientAuth(scheme.clientAuthentication, wish.client), options);
+    const response = await send(client, clientAuth(scheme.clientAuthentication, input.client), options);
     granted = await oauth.processGenericTokenEndpointResponse(server, client, response);
   } catch (error) {
-    throw translated(connector, error, [...wish.secrets, wish.client.clientSecret?.open() ?? '']);
+    throw translated(connector, error, [...input.secrets, input.client.clientSecret?.open() ?? '']);
   }
   // A renewal without account data leaves the stored data unchanged.
-  const lookup = wish.complete ? await lookUp(context, wish, granted.access_token) : undefined;
-  const source: CaptureSource = { raw, lookup, callback: wish.callback, clientId: wish.client.clientId };
+  const lookup = input.complete ? await lookUp(context, input, granted.access_token) : undefined;
+  const source: CaptureSource = { raw, lookup, callback: input.callback, clientId: input.client.clientId };
   const account = accountOf(scheme, source);
   const refreshSeconds = refreshSecondsOf(scheme, raw);
   return {
@@ -303,16 +303,16 @@ async function requestTokens(
     ...(granted.expires_in === undefined ? {} : { expiresAt: sentAt + granted.expires_in * SECOND }),
     ...(refreshSeconds === undefined ? {} : { refreshExpiresAt: sentAt + refreshSeconds * SECOND }),
     ...(granted.scope === undefined ? {} : { scopes: granted.scope.split(' ') }),
-    captured: captureValues(connector, scheme, source, wish),
+    captured: captureValues(connector, scheme, source, input),
     ...(account ? { account } : {}),
   };
 }
 
-function withTemplates(wish: TokenWish, params: URLSearchParams, headers: Record<string, string>) {
-  const fill = filler(wish);
-  const { tokenParams, tokenHeaders } = wish.scheme;
+function withTemplates(input: TokenRequest, params: URLSearchParams, headers: Record<string, string>) {
+  const fill = filler(input);
+  const { tokenParams, tokenHeaders } = input.scheme;
   for (const [name, template] of Object.entries(tokenParams)) params.set(name, fill(template));
-  for (const [name, value] of Object.entries(wish.params ?? {})) params.set(name, value);
+  for (const [name, value] of Object.entries(input.params ?? {})) params.set(name, value);
   const added = Object.entries(tokenHeaders).map(([name, template]) => [name.toLowerCase(), fill(template)]);
   return { params, headers: { ...headers, ...Object.fromEntries(added) } };
 }

@@ -25,7 +25,7 @@ import { momentOf } from './token-answer.ts';
 export type PrepareContext = ProbeContext & Pick<Context, 'db' | 'keys' | 'catalog' | 'operator'>;
 
 /** Values for a new credential or for a change of one. */
-interface Wish {
+interface PrepareRequest {
   environment: Environment;
   connector: Connector;
   scheme: Authentication;
@@ -49,12 +49,13 @@ export interface Prepared {
  * @throws GatehouseError `invalid_request` with every fault by field, `credential_invalid` when the third party
  * rejects it, `oauth_app_missing`, upstream_* when it gave no definite answer.
  */
-export async function prepareCredential(context: PrepareContext, wish: Wish): Promise<Prepared> {
-  const { connector, scheme, credentialId, data, signal } = wish;
-  if (scheme.type === 'oauth2') return takeOver(context, { ...wish, scheme });
+export async function prepareCredential(context: PrepareContext, request: PrepareRequest): Promise<Prepared> {
+  const { connector, scheme, credentialId, data, signal } = request;
+  if (scheme.type === 'oauth2') return takeOver(context, { ...request, scheme });
   const { values, faults } = checkFields(credentialFields(connector, scheme), data);
   if (faults.length > 0) throw invalidRequest(faults, 'The credential');
-  if (scheme.type === 'oauth2_client_credentials') return fetchTokens(context, { ...wish, scheme }, values);
+  if (scheme.type === 'oauth2_client_credentials')
+    return fetchTokens(context, { ...request, scheme }, values);
   const credential = unsavedCredential(connector, scheme, credentialId, values);
   const { account } = await probe(context, connector, credential, signal);
   return { values, account };
@@ -66,9 +67,12 @@ export function grantFacts({ type }: Authentication): string[] {
 }
 
 /** Imports the tokens of an account that was connected elsewhere, with their fields. */
-async function takeOver(context: PrepareContext, wish: Wish & { scheme: OAuth2 }): Promise<Prepared> {
-  const { connector, scheme, credentialId, signal } = wish;
-  const { expiresAt, scopes, rest, faults } = readFacts(scheme, wish.data);
+async function takeOver(
+  context: PrepareContext,
+  request: PrepareRequest & { scheme: OAuth2 },
+): Promise<Prepared> {
+  const { connector, scheme, credentialId, signal } = request;
+  const { expiresAt, scopes, rest, faults } = readFacts(scheme, request.data);
   const checked = checkFields(storedFields(connector, scheme), rest);
   faults.push(...checked.faults);
   const { values } = checked;
@@ -80,7 +84,7 @@ async function takeOver(context: PrepareContext, wish: Wish & { scheme: OAuth2 }
     });
   if (faults.length > 0) throw invalidRequest(faults, 'The credential');
 
-  if (ended) return renewedOver(context, wish, values);
+  if (ended) return renewedOver(context, request, values);
   const refreshBy = refreshByOf(scheme, { refreshToken: values['refreshToken'] }, context.clock.now());
   const credential = unsavedCredential(connector, scheme, credentialId, values);
   const { account } = await probe(context, connector, credential, signal);
@@ -90,35 +94,35 @@ async function takeOver(context: PrepareContext, wish: Wish & { scheme: OAuth2 }
 /** Imports a live account whose access token has expired, by its refresh token. */
 async function renewedOver(
   context: PrepareContext,
-  wish: Wish & { scheme: OAuth2 },
+  request: PrepareRequest & { scheme: OAuth2 },
   values: Record<string, string>,
 ): Promise<Prepared> {
-  const { connector, scheme, environment } = wish;
+  const { connector, scheme, environment } = request;
   const client = await requireOAuthClient(context, environment, connector);
   const refreshToken = values['refreshToken'] ?? '';
   const tokens = await granted(connector, () =>
     refreshTokens(context, { connector, scheme, client, values, refreshToken }),
   );
-  return keepable(context, wish, values, { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken });
+  return keepable(context, request, values, { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken });
 }
 
 async function fetchTokens(
   context: PrepareContext,
-  wish: Wish & { scheme: OAuth2ClientCredentials },
+  request: PrepareRequest & { scheme: OAuth2ClientCredentials },
   values: Record<string, string>,
 ): Promise<Prepared> {
-  const { connector, scheme, signal } = wish;
+  const { connector, scheme, signal } = request;
   const tokens = await granted(connector, () =>
     clientCredentialsTokens(context, { connector, scheme, values, signal }),
   );
   // A refresh token in the answer has no use: id and secret are enough to ask again (RFC 6749 section 4.4.3).
   const { refreshToken: _unused, ...kept } = tokens;
-  return keepable(context, wish, values, kept);
+  return keepable(context, request, values, kept);
 }
 
 async function keepable(
   context: PrepareContext,
-  { connector, scheme, credentialId }: Wish & { scheme: OAuth },
+  { connector, scheme, credentialId }: PrepareRequest & { scheme: OAuth },
   values: Record<string, string>,
   tokens: Tokens,
 ): Promise<Prepared> {

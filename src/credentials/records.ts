@@ -69,10 +69,10 @@ export interface Connected {
  * @throws GatehouseError `connector_not_found`, `invalid_request` with every fault by field, `credential_invalid`
  * when the third party rejects the key, upstream_* when it gave no definite answer.
  */
-export async function connectAccount(context: ConnectContext, wish: NewCredential): Promise<Connected> {
-  const connector = requireConnector(context, wish.environment, wish.connectorId);
-  const scheme = schemeOf(connector, wish.type, wish.data);
-  const { environment, userId, name, data = {}, signal } = wish;
+export async function connectAccount(context: ConnectContext, input: NewCredential): Promise<Connected> {
+  const connector = requireConnector(context, input.environment, input.connectorId);
+  const scheme = schemeOf(connector, input.type, input.data);
+  const { environment, userId, name, data = {}, signal } = input;
   const credentialId = newId('cred');
   const prepared = await prepareCredential(context, {
     environment,
@@ -97,8 +97,8 @@ export async function connectAccount(context: ConnectContext, wish: NewCredentia
 }
 
 /** Works like connectAccount(), for callers that treat a new and a renewed record alike. */
-export async function createCredential(context: ConnectContext, wish: NewCredential): Promise<Credential> {
-  const { credential } = await connectAccount(context, wish);
+export async function createCredential(context: ConnectContext, input: NewCredential): Promise<Credential> {
+  const { credential } = await connectAccount(context, input);
   return credential;
 }
 

@@ -64,7 +64,7 @@ export function isRenewable(context: Pick<Context, 'keys'>, credential: Credenti
  */
 export async function renew(
   context: RenewContext,
-  wish: {
+  input: {
     connector: Connector;
     lease: Lease;
     refused: Refused | undefined;
@@ -72,7 +72,7 @@ export async function renew(
     lastEndedAt: number | null;
   },
 ): Promise<Credential> {
-  const { connector, lease, refused, lastEndedAt } = wish;
+  const { connector, lease, refused, lastEndedAt } = input;
   const { credential } = lease;
   // Another process may have renewed between our read and our lease.
   if (!isDue(credential, context.clock.now(), refused)) return credential;

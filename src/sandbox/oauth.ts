@@ -27,14 +27,14 @@ const COOKIE = 'sandbox_consent';
 const FIRST_NAME = 'Demo shop';
 
 /** A client's request, after its `redirectUri` was accepted. */
-const wishShape = z.strictObject({
+const inputShape = z.strictObject({
   redirectUri: z.string(),
   state: z.string().optional(),
   scopes: z.array(z.enum(SCOPES)),
   challenge: z.string(),
 });
-type Wish = z.infer<typeof wishShape>;
-const formShape = wishShape.extend({ browser: z.string(), until: z.number() });
+type Input = z.infer<typeof inputShape>;
+const formShape = inputShape.extend({ browser: z.string(), until: z.number() });
 
 /**
  * Returns an OAuth 2.0 server (RFC 6749) for one public client: authorization code with PKCE (RFC 7636), `iss` in the
@@ -48,14 +48,14 @@ export function oauthRoutes(context: OAuthContext, { grants, key }: { grants: Gr
   router.get('/authorize', (req, res) => {
     const query = new URL(req.originalUrl, context.publicUrl).searchParams;
     const redirectUri = redirectUriOf(query, context.publicUrl);
-    const wish = wishOf(query, redirectUri);
-    if ('error' in wish) return goBack(res, { redirectUri, state: query.get('state') ?? undefined }, wish);
+    const input = inputOf(query, redirectUri);
+    if ('error' in input) return goBack(res, { redirectUri, state: query.get('state') ?? undefined }, input);
     const browser = browserOf(req) ?? randomBytes(16).toString('base64url');
     const secure = context.publicUrl.startsWith('https:') ? '; Secure' : '';
     res.append('Set-Cookie', `${COOKIE}=${browser}; HttpOnly; SameSite=Lax${secure}`);
     const until = context.clock.now() + CONSENT_MS;
-    const request = sign('consent', { ...wish, browser: digest(browser), until });
-    return sendPage(res, 200, consentPage({ ...viewOf(wish), request, account: FIRST_NAME }));
+    const request = sign('consent', { ...input, browser: digest(browser), until });
+    return sendPage(res, 200, consentPage({ ...viewOf(input), request, account: FIRST_NAME }));
   });
 
   router.post('/authorize', form, (req, res) => {
@@ -176,10 +176,10 @@ function redirectUriOf(query: URLSearchParams, publicUrl: string): string {
 }
 
 /** Returns the rest of the request, or the error for the client (RFC 6749 section 4.1.2.1). */
-function wishOf(
+function inputOf(
   query: URLSearchParams,
   redirectUri: string,
-): Wish | { error: string; error_description: string } {
+): Input | { error: string; error_description: string } {
   const sent = once(query);
   const refused = (error: string, error_description: string) => ({ error, error_description });
   if (sent['response_type'] !== 'code') {
@@ -234,7 +234,7 @@ function namesOf(scope: string): string[] {
   return [...new Set(scope.split(' ').filter((name) => name !== ''))];
 }
 
-function viewOf({ scopes, redirectUri }: Wish) {
+function viewOf({ scopes, redirectUri }: Input) {
   return { clientName: CLIENT.name, scopes, returnsTo: new URL(redirectUri).host };
 }
 

@@ -26,8 +26,8 @@ export function webhookRoutes(accountOf: AccountOf, context: { readonly publicUr
   });
   router.post('/webhooks', (req, res) => {
     const { webhooks, nextId } = accountOf(res);
-    const wish = bodyOf(newWebhook, req);
-    if (!wish.url.startsWith(`${context.publicUrl}/hooks/`)) {
+    const input = bodyOf(newWebhook, req);
+    if (!input.url.startsWith(`${context.publicUrl}/hooks/`)) {
       throw new Refusal(422, 'invalid', 'The sandbox sends to its own process alone.', {
         url: `must begin with ${context.publicUrl}/hooks/`,
       });
@@ -35,7 +35,7 @@ export function webhookRoutes(accountOf: AccountOf, context: { readonly publicUr
     if (webhooks.length >= MAX_WEBHOOKS) {
       throw new Refusal(507, 'full', `An account may have ${MAX_WEBHOOKS} webhooks.`);
     }
-    const webhook = { id: nextId('whk'), ...wish };
+    const webhook = { id: nextId('whk'), ...input };
     webhooks.push(webhook);
     const { secret: _secret, ...shown } = webhook;
     res.status(201).json({ webhook: shown });

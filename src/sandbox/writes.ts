@@ -75,14 +75,14 @@ const newCustomer = z.strictObject({
 });
 
 const createCustomer: Write = (account, req, now) => {
-  const { phone = null, company = null, ...wish } = bodyOf(newCustomer, req);
-  if (account.customers.some((one) => one.email === wish.email)) {
+  const { phone = null, company = null, ...input } = bodyOf(newCustomer, req);
+  if (account.customers.some((one) => one.email === input.email)) {
     throw new Refusal(409, 'taken', 'A customer has this e-mail address.', { email: 'is taken' });
   }
   assertRoom(account);
   const customer = {
     id: account.nextId('cus'),
-    ...wish,
+    ...input,
     phone,
     company,
     segment: 'new' as const,
@@ -109,11 +109,11 @@ const newOrder = z.strictObject({
 });
 
 const createOrder: Write = (account, req, now) => {
-  const { customer_id, currency, note = null, lines: wishes } = bodyOf(newOrder, req);
+  const { customer_id, currency, note = null, lines: inputs } = bodyOf(newOrder, req);
   const customer = account.customers.find(({ id }) => id === customer_id);
   if (!customer)
     throw new Refusal(422, 'invalid', 'There is no such customer.', { customer_id: 'is unknown' });
-  const lines = wishes.map(({ product_id, quantity }, index) => {
+  const lines = inputs.map(({ product_id, quantity }, index) => {
     const product = account.products.find(({ id }) => id === product_id);
     if (!product) {
       throw new Refusal(422, 'invalid', 'There is no such product.', {
@@ -149,7 +149,7 @@ const sendMessage: Write = (account, req, now) => {
   return { status: 201, body: { message } };
 };
 
-const contactWish = z.strictObject({
+const contactInput = z.strictObject({
   email,
   name: line(200).optional(),
   tags: z.array(line(40)).max(20).optional(),
@@ -157,16 +157,16 @@ const contactWish = z.strictObject({
 
 /** Changes the contact of an e-mail address or adds one. Given fields replace the stored ones. */
 const upsertContact: Write = (account, req, now) => {
-  const wish = bodyOf(contactWish, req);
-  const index = account.contacts.findIndex((one) => one.email === wish.email);
+  const input = bodyOf(contactInput, req);
+  const index = account.contacts.findIndex((one) => one.email === input.email);
   const known = account.contacts[index];
   if (known) {
-    const contact = { ...known, ...wish, updated_at: now };
+    const contact = { ...known, ...input, updated_at: now };
     account.contacts[index] = contact;
     return { status: 200, body: { contact, created: false } };
   }
   assertRoom(account);
-  const contact = { id: account.nextId('con'), name: null, tags: [], ...wish, ...times(now) };
+  const contact = { id: account.nextId('con'), name: null, tags: [], ...input, ...times(now) };
   account.contacts.push(contact);
   return { status: 201, body: { contact, created: true } };
 };
@@ -179,14 +179,14 @@ const newTicket = z.strictObject({
 });
 
 const createTicket: Write = (account, req, now) => {
-  const { customer_id = null, ...wish } = bodyOf(newTicket, req);
+  const { customer_id = null, ...input } = bodyOf(newTicket, req);
   if (customer_id !== null && !account.customers.some(({ id }) => id === customer_id)) {
     throw new Refusal(422, 'invalid', 'There is no such customer.', { customer_id: 'is unknown' });
   }
   assertRoom(account);
   const ticket = {
     id: account.nextId('tic'),
-    ...wish,
+    ...input,
     customer_id,
     status: 'open' as const,
     created_at: now,

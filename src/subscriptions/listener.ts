@@ -25,7 +25,7 @@ export interface Listener {
   target: Target;
 }
 
-export interface ListenerWish {
+export interface ListenerInput {
   environment: Environment;
   /** Connection and scope to listen to, with or without another subscription; default: all events of the environment. */
   source?: { credential: Credential; scope: EventScope } | undefined;
@@ -50,7 +50,7 @@ export interface Heard {
  */
 export async function openListener(
   context: ListenerContext,
-  { environment, source, secret = newSigningSecret() }: ListenerWish,
+  { environment, source, secret = newSigningSecret() }: ListenerInput,
 ): Promise<Listener> {
   const subscriptionId = newId('sub');
   const now = context.clock.now();

@@ -35,24 +35,24 @@ const LEVEL = sql`environment, scope, coalesce(connector_id, ''), coalesce(crede
 export async function saveFieldMapping(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
   environment: Environment,
-  wish: {
+  input: {
     scope: EventScope;
     connectorId?: string | undefined;
     credentialId?: string | undefined;
     fields: Record<string, string>;
   },
 ): Promise<FieldMapping> {
-  await assertCompiles(wish.fields);
+  await assertCompiles(input.fields);
   const now = clock.now();
-  const fields = JSON.stringify(wish.fields);
+  const fields = JSON.stringify(input.fields);
   const row = await db
     .insertInto('field_mappings')
     .values({
       mapping_id: newId('map'),
       environment,
-      connector_id: wish.connectorId ?? null,
-      credential_id: wish.credentialId ?? null,
-      scope: wish.scope,
+      connector_id: input.connectorId ?? null,
+      credential_id: input.credentialId ?? null,
+      scope: input.scope,
       fields,
       created_at: now,
       updated_at: now,

@@ -20,7 +20,7 @@ export interface Task {
 const BEGUN = 'begun';
 
 /** An evaluation to run. */
-interface Wish {
+interface Evaluation {
   /** The owner; owners take turns. */
   owner: string;
   expressions: string[];
@@ -43,7 +43,7 @@ export interface BoundedExpressions {
    * Returns the values: a row for each variant, a value for each expression, null for undefined.
    * @throws GatehouseError `expression_failed` naming the expression and the reason; `unavailable` when too many wait.
    */
-  evaluate(wish: Wish): Promise<Json[][]>;
+  evaluate(input: Evaluation): Promise<Json[][]>;
   close(): Promise<void>;
 }
 

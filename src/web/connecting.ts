@@ -34,7 +34,7 @@ export interface Modal {
 
 /** The purpose of a connection, and what follows it. */
 export interface Purpose {
-  wish: Pick<Start, 'app' | 'category' | 'connectors'>;
+  input: Pick<Start, 'app' | 'category' | 'connectors'>;
   /** Whether the modal first shows the connected accounts and their actions. */
   manages?: boolean;
   /** Reports the latest result, good or bad; undefined when the flow starts again. */
@@ -58,7 +58,7 @@ export interface Connecting {
 
 export function createConnecting(
   { frame, call, environment, start, tell, leave }: Modal,
-  { wish, manages = false, know: onOutcome, connected, back, keep }: Purpose,
+  { input, manages = false, know: onOutcome, connected, back, keep }: Purpose,
 ): Connecting {
   let session: Session | undefined;
   /** The final result; undefined before. */
@@ -68,7 +68,7 @@ export function createConnecting(
 
   /** Makes a session. After a failure it returns to the app that was chosen. */
   async function begin(chosen?: AppView): Promise<void> {
-    const answer = await makeSession(call, { environment, ...wish });
+    const answer = await makeSession(call, { environment, ...input });
     if (!answer.ok) return fail(answer.problem, chosen);
     session = answer.value;
     know(undefined);
@@ -277,10 +277,10 @@ function toAccounts(back: () => void): Way {
   return { back, backLabel: texts.backToAccounts };
 }
 
-type Wish = Partial<Omit<Start, 'token'>> & { environment: string; credentialId?: string };
+type StartInput = Partial<Omit<Start, 'token'>> & { environment: string; credentialId?: string };
 
-function makeSession(call: Call, wish: Wish) {
-  return call<Session>('POST', '/connect/sessions', wish);
+function makeSession(call: Call, input: StartInput) {
+  return call<Session>('POST', '/connect/sessions', input);
 }
 
 /** Returns the session's link on this origin. The choice is after the #, which no server sees. */

@@ -101,7 +101,7 @@ export function createInstalling(
     const connect = (app: App): void => {
       typed = fields.values();
       connecting = createConnecting(modal, {
-        wish: { app: app.connectorId },
+        input: { app: app.connectorId },
         know: () => {},
         connected(_session, _app, outcome) {
           chosen.set(app.connectorId, outcome.credentialId);

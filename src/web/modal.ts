@@ -43,7 +43,7 @@ export async function runModal(environment: string): Promise<void> {
   const { app, category, connectors, workflowId } = start;
   flow =
     workflowId === undefined
-      ? createConnecting(modal, { wish: { app, category, connectors }, know, connected, manages: true })
+      ? createConnecting(modal, { input: { app, category, connectors }, know, connected, manages: true })
       : createInstalling(modal, workflowId, { know, installed: closeSoon });
   await flow.begin();
 

@@ -48,7 +48,7 @@ const MASK = '[secret]';
 export async function install(
   context: InstallContext,
   key: InstallationKey,
-  wish: { config: JsonObject; credentials: Record<string, string> },
+  input: { config: JsonObject; credentials: Record<string, string> },
 ): Promise<{ row: InstallationRow; definition: Definition; hookUrl?: string | undefined }> {
   const { environment, workflowId, userId } = key;
   const { latest } = await requireWorkflow(context.db, environment, workflowId);
@@ -60,13 +60,13 @@ export async function install(
     );
   }
   const { definition, version } = latest;
-  const config = checkedConfig(definition, wish.config);
+  const config = checkedConfig(definition, input.config);
   const installationId = newId('ins');
   const token = definition.trigger.type === 'call' ? newRandomToken() : undefined;
   try {
     const row = await context.db.transaction().execute(async (tx) => {
       const credentials = await chosenCredentials(tx, context, key, definition, {
-        named: wish.credentials,
+        named: input.credentials,
       });
       const trigger = await armTrigger(tx, context, {
         environment,

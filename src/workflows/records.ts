@@ -41,9 +41,9 @@ export interface NewWorkflow {
 const WORKFLOW_ID = /^wf_[0-9A-Za-z]{22}$/;
 
 /** @throws GatehouseError `workflow_exists` when the name is taken, `invalid_request` with the faults by path. */
-export async function createWorkflow(context: WorkflowContext, wish: NewWorkflow): Promise<Workflow> {
-  const { environment, name, draft = false } = wish;
-  const definition = await checkedDefinition(context, environment, wish.definition);
+export async function createWorkflow(context: WorkflowContext, input: NewWorkflow): Promise<Workflow> {
+  const { environment, name, draft = false } = input;
+  const definition = await checkedDefinition(context, environment, input.definition);
   const now = context.clock.now();
   const workflowId = newId('wf');
   try {
@@ -76,11 +76,11 @@ export async function createWorkflow(context: WorkflowContext, wish: NewWorkflow
  */
 export async function addVersion(
   context: WorkflowContext,
-  wish: { environment: Environment; workflowId: string; definition: Json; draft: boolean },
+  input: { environment: Environment; workflowId: string; definition: Json; draft: boolean },
 ): Promise<Version> {
-  const { environment, workflowId, draft } = wish;
+  const { environment, workflowId, draft } = input;
   await requireWorkflow(context.db, environment, workflowId);
-  const definition = await checkedDefinition(context, environment, wish.definition);
+  const definition = await checkedDefinition(context, environment, input.definition);
   return context.db.transaction().execute(async (tx) => {
     const newest = await lockWorkflow(tx, context, workflowId);
     const version = newest.draft ? newest.version : newest.version + 1;
@@ -94,9 +94,9 @@ export async function addVersion(
 /** Publishes the draft. @throws GatehouseError `workflow_version_not_found`, `invalid_request` */
 export async function publishVersion(
   context: WorkflowContext,
-  wish: { environment: Environment; workflowId: string; version: number },
+  input: { environment: Environment; workflowId: string; version: number },
 ): Promise<Version> {
-  const { environment, workflowId, version } = wish;
+  const { environment, workflowId, version } = input;
   const found = await requireVersion(context.db, environment, workflowId, version);
   if (!found.draft)
     throw invalidRequest([{ field: 'version', rule: `is published already; only a draft can be` }]);

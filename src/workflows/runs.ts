@@ -55,16 +55,20 @@ export async function startRun(
 export async function tryVersion(
   context: RunsContext,
   key: InstallationKey & { version: number },
-  wish: Starter & { config: JsonObject; credentials: Record<string, string>; input?: Json | undefined },
+  request: Starter & { config: JsonObject; credentials: Record<string, string>; input?: Json | undefined },
 ): Promise<string> {
   const { db, clock } = context;
   const { environment, workflowId, userId, version } = key;
   const { definition } = await requireVersion(db, environment, workflowId, version);
   await requireEnabled(db, environment, userId);
-  const config = checkedConfig(definition, wish.config);
-  const credentials = await chosenCredentials(db, context, key, definition, { named: wish.credentials });
+  const config = checkedConfig(definition, request.config);
+  const credentials = await chosenCredentials(db, context, key, definition, { named: request.credentials });
   const runId = newOrderedId('run', clock.now());
-  const occasion = { ...wish, byHand: true, trigger: valueOf(definition.trigger, wish.input, clock.now()) };
+  const occasion = {
+    ...request,
+    byHand: true,
+    trigger: valueOf(definition.trigger, request.input, clock.now()),
+  };
   await db
     .insertInto('workflow_runs')
     .values({

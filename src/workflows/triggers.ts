@@ -13,7 +13,7 @@ import { firingAfter } from './firing.ts';
 export type TriggerContext = Pick<Base, 'catalog' | 'clock' | 'config' | 'keys'>;
 
 /** The input of armTrigger(). */
-export interface TriggerWish {
+export interface TriggerInput {
   environment: Environment;
   userId: string;
   definition: Definition;
@@ -36,7 +36,7 @@ type Columns = Pick<
 export async function armTrigger(
   tx: Transaction<Tables>,
   context: TriggerContext,
-  { environment, userId, definition, credentials, enabled, before }: TriggerWish,
+  { environment, userId, definition, credentials, enabled, before }: TriggerInput,
 ): Promise<Required<Columns>> {
   const { trigger, concurrency } = definition;
   const columns = {
@@ -61,8 +61,8 @@ export async function armTrigger(
           { details: { connectorId: trigger.connectorId } },
         );
       }
-      const wish = { environment, userId, credential, connector, scope: trigger.scope };
-      const { sourceId } = await ensureSource(tx, context, wish);
+      const request = { environment, userId, credential, connector, scope: trigger.scope };
+      const { sourceId } = await ensureSource(tx, context, request);
       if (trigger.events?.includes('deleted')) await planInventory(tx, context, sourceId);
       return { ...columns, events, source_id: sourceId };
     }

@@ -58,10 +58,10 @@ export const executeBatchRoute = defineRoute({
     const { environment } = caller;
     const outcomes = await runBatch(
       body.calls,
-      async (wish) => {
-        if (wish.idempotencyKey !== undefined) assertIdempotencyKey(wish.idempotencyKey);
+      async (call) => {
+        if (call.idempotencyKey !== undefined) assertIdempotencyKey(call.idempotencyKey);
         return executeAction(context, {
-          ...wish,
+          ...call,
           environment,
           caller: caller.label,
           requestId,
@@ -69,7 +69,7 @@ export const executeBatchRoute = defineRoute({
           credentialHeader: header('x-credential-id'),
           signal,
         }).catch(async (error: unknown) => {
-          throw await withLink(context, error, { environment, userId, connectorId: wish.connectorId });
+          throw await withLink(context, error, { environment, userId, connectorId: call.connectorId });
         });
       },
       { onFault: (err) => context.log.error({ requestId, err }, 'a call of a batch failed') },

@@ -103,10 +103,10 @@ export const createCredentialRoute = defineRoute({
   audited: true,
   async handler({ context, caller, params, body, userId, signal }) {
     const owner = { environment: caller.environment, userId: ownUser(params.userId, userId) };
-    const { redirectUri, state, ...wish } = body;
-    const before = await beforeSignIn(context, { ...wish, ...owner });
+    const { redirectUri, state, ...input } = body;
+    const before = await beforeSignIn(context, { ...input, ...owner });
     if (before) {
-      const { connectorId } = wish;
+      const { connectorId } = input;
       const link = await makeLink(context, {
         ...owner,
         connectors: [connectorId],
@@ -121,7 +121,7 @@ export const createCredentialRoute = defineRoute({
         headers: { 'Cache-Control': 'no-store' },
       };
     }
-    const { credential: made, renewed } = await connectAccount(context, { ...wish, ...owner, signal });
+    const { credential: made, renewed } = await connectAccount(context, { ...input, ...owner, signal });
     return { status: renewed ? 200 : 201, body: describeCredential(made) };
   },
 });

@@ -8,7 +8,7 @@ import { callRemote, type RemoteAnswer } from '../../lib/outbound-remote.ts';
 import { headersFor } from '../protocol/mcp-2026.ts';
 
 /** The options of `gatehouse stdio --url`. */
-export interface BridgeWish {
+export interface BridgeOptions {
   url: string;
   headers: Record<string, string>;
 }
@@ -23,7 +23,7 @@ const TRIES = 4;
  * request that it cannot deliver with a JSON-RPC error. It reports each cause to the operator once.
  */
 export async function runBridge(
-  wish: BridgeWish,
+  options: BridgeOptions,
   {
     input,
     output,
@@ -42,7 +42,7 @@ export async function runBridge(
     initialize: undefined,
   };
   const side: Side = {
-    wish,
+    options,
     state,
     ended: ended.signal,
     write: (line) => void output.write(`${line}\n`),
@@ -79,7 +79,7 @@ interface State {
 }
 
 interface Side {
-  wish: BridgeWish;
+  options: BridgeOptions;
   state: State;
   ended: AbortSignal;
   write(line: string): void;
@@ -140,7 +140,7 @@ async function post(
 ): Promise<RemoteAnswer> {
   for (let tries = 1; ; tries++) {
     try {
-      return await callRemote(side.wish.url, {
+      return await callRemote(side.options.url, {
         method: 'POST',
         headers: { ...headers(side), ...more },
         body: line,
@@ -193,7 +193,7 @@ async function stand(side: Side): Promise<void> {
     try {
       const resume: Record<string, string> =
         side.state.lastEventId === undefined ? {} : { 'last-event-id': side.state.lastEventId };
-      const answer = await callRemote(side.wish.url, {
+      const answer = await callRemote(side.options.url, {
         method: 'GET',
         headers: { ...headers(side), accept: 'text/event-stream', ...resume },
         signal: side.ended,
@@ -224,7 +224,7 @@ async function reinitialize(side: Side): Promise<void> {
 
 async function leave(side: Side): Promise<void> {
   try {
-    const answer = await callRemote(side.wish.url, {
+    const answer = await callRemote(side.options.url, {
       method: 'DELETE',
       headers: headers(side),
       signal: AbortSignal.timeout(2 * SECOND),
@@ -235,11 +235,11 @@ async function leave(side: Side): Promise<void> {
   }
 }
 
-function headers({ wish, state }: Side): Record<string, string> {
+function headers({ options, state }: Side): Record<string, string> {
   return {
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
-    ...wish.headers,
+    ...options.headers,
     ...(state.session === undefined ? {} : { 'mcp-session-id': state.session }),
     ...(state.version === undefined ? {} : { 'mcp-protocol-version': state.version }),
   };
@@ -258,8 +258,8 @@ function fail(side: Side, id: string | number | undefined, sentence: string, err
   );
 }
 
-function refusalOf({ wish }: Side, status: number, text: string): string {
-  const where = shown(wish.url);
+function refusalOf({ options }: Side, status: number, text: string): string {
+  const where = shown(options.url);
   const said = messageOf(text)?.error;
   const reason = isJsonObject(said) && typeof said['message'] === 'string' ? ` ${said['message']}` : '';
   switch (status) {
@@ -276,8 +276,8 @@ function refusalOf({ wish }: Side, status: number, text: string): string {
   }
 }
 
-function sentenceOf({ wish }: Side, error: unknown): string {
-  const where = shown(wish.url);
+function sentenceOf({ options }: Side, error: unknown): string {
+  const where = shown(options.url);
   switch (codeOf(error)) {
     case 'ECONNREFUSED':
       return `Nothing listens at ${where}: is Gatehouse running there?`;

@@ -24,7 +24,7 @@ import { traceOf } from '../protocol/trace.ts';
 import { watchChanges, type Watch, type Watcher } from './watch.ts';
 
 /** The options of `gatehouse stdio --server`. */
-export interface StdioWish {
+export interface StdioOptions {
   environment: Environment;
   /** Id, or name, case-insensitive. */
   server: string;
@@ -39,10 +39,10 @@ export interface StdioWish {
  */
 export async function runStdio(
   context: Context,
-  wish: StdioWish,
+  options: StdioOptions,
   { input, output, signal }: { input: Readable; output: Writable; signal?: AbortSignal },
 ): Promise<void> {
-  const { server } = await grantOf(context, wish);
+  const { server } = await grantOf(context, options);
   const core = createMcpCore(context);
   const send = (message: object | string): void => {
     output.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`);
@@ -55,7 +55,7 @@ export async function runStdio(
     core,
     send,
     mcp2026: createMcp2026Exchange(context, { core, listeners, watch }),
-    rights: async () => (await grantOf(context, { ...wish, server })).grant,
+    rights: async () => (await grantOf(context, { ...options, server })).grant,
     watch,
     running: new Map(),
     client: undefined,
@@ -245,7 +245,7 @@ function parsed(line: string) {
 
 async function grantOf(
   context: Context,
-  { environment, server: wanted, user }: StdioWish,
+  { environment, server: wanted, user }: StdioOptions,
 ): Promise<{ server: string; grant: Grant }> {
   const record = await findServerByIdOrName(context.db, environment, wanted);
   const live = record && (await context.servers.byId(environment, record.serverId));
